@@ -1,0 +1,53 @@
+//! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
+//! signal becomes a CE mark or a drop.
+
+use ecnlab_wire::Ecn;
+
+/// What a discipline says of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it through.
+    Pass,
+    /// Tell its sender of congestion: CE where the packet is ECN-capable, a drop where it is not.
+    Signal,
+    /// Drop it, ECN-capable or not.
+    Drop,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// A signal to a packet that cannot carry CE.
+    Early,
+    /// The discipline's [`Verdict::Drop`] (for RED: the average is past its upper threshold).
+    Forced,
+    /// The queue was full.
+    Tail,
+}
+
+/// What a queue holds. The engine's packet; small and `Copy`.
+pub trait Item: Copy {
+    /// Bytes on the wire.
+    fn wire_len(&self) -> u32;
+    /// The codepoint in its IP header.
+    fn ecn(&self) -> Ecn;
+    /// Sets the codepoint to CE.
+    fn mark(&mut self);
+    /// The index of the flow group it is counted under.
+    fn group(&self) -> usize;
+}
+
+/// Sees each packet's fate; chosen when a run is built, so that not watching costs nothing.
+pub trait Watch<P> {
+    /// `packet` entered the queue.
+    fn enqueued(&mut self, _packet: &P) {}
+    /// `packet` was given CE.
+    fn marked(&mut self, _packet: &P) {}
+    /// `packet` was dropped.
+    fn dropped(&mut self, _packet: &P, _why: DropReason) {}
+    /// `packet` left the queue for the wire.
+    fn dequeued(&mut self, _packet: &P) {}
+}
+
+/// Watches nothing.
+impl<P> Watch<P> for () {}

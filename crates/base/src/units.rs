@@ -1,0 +1,243 @@
+//! Quantities as people write them: `"1.5 Mbps"`, `"20 ms"`, `"30 packets"`.
+//!
+//! Every quantity in a scenario file is a string with its unit; a bare number is refused, because
+//! `delay = 20` has cost the field enough papers.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::Dur;
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// The length of a queue, counted in packets or in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// So many packets, whatever their size. RED thresholds may be fractions of one.
+    Packets(f64),
+    /// So many bytes.
+    Bytes(f64),
+}
+
+impl Rate {
+    /// `bps` bits per second. Zero is no rate: it is taken as one.
+    pub const fn from_bps(bps: u64) -> Rate {
+        Rate(if bps == 0 { 1 } else { bps })
+    }
+    /// Bits per second.
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+    /// The time that `bytes` bytes take at this rate, rounded up to a picosecond.
+    pub const fn time_for(self, bytes: u64) -> Dur {
+        // 128 bits: 64 kB in picoseconds is past 2^64 before the division.
+        let ps = (bytes as u128 * 8 * 1_000_000_000_000).div_ceil(self.0 as u128);
+        Dur::from_ps(if ps > u64::MAX as u128 { u64::MAX } else { ps as u64 })
+    }
+}
+
+/// Why a quantity could not be read.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{text}` is not {what}; write a number and a unit, such as {example}")]
+pub struct ParseUnitError {
+    text: String,
+    what: &'static str,
+    example: &'static str,
+}
+
+type Table = &'static [(&'static str, f64)];
+
+const TIME: Table = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("min", 60.0), ("h", 3600.0)];
+const RATE: Table = &[
+    ("bps", 1.0),
+    ("bit/s", 1.0),
+    ("kbps", 1e3),
+    ("kbit/s", 1e3),
+    ("Mbps", 1e6),
+    ("Mbit/s", 1e6),
+    ("Mb/s", 1e6),
+    ("Gbps", 1e9),
+    ("Gbit/s", 1e9),
+    ("Gb/s", 1e9),
+];
+const BYTES: Table = &[
+    ("B", 1.0),
+    ("byte", 1.0),
+    ("bytes", 1.0),
+    ("kB", 1e3),
+    ("KB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+];
+const PACKETS: Table = &[("packets", 1.0), ("packet", 1.0), ("pkts", 1.0)];
+
+/// The number and its unit's factor, or `None` where either is not there.
+fn scan(text: &str, table: Table) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !(c.is_ascii_digit() || ".+-_".contains(c))).unwrap_or(text.len());
+    let number: f64 = text[..end].replace('_', "").parse().ok()?;
+    let unit = text[end..].trim();
+    let (_, factor) = table.iter().find(|(name, _)| *name == unit)?;
+    let value = number * factor;
+    (value.is_finite() && value >= 0.0).then_some(value)
+}
+
+fn parse(text: &str, table: Table, what: &'static str, example: &'static str) -> Result<f64, ParseUnitError> {
+    scan(text, table).ok_or_else(|| ParseUnitError { text: text.to_owned(), what, example })
+}
+
+impl FromStr for Dur {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Dur, ParseUnitError> {
+        parse(text, TIME, "a time", "\"20 ms\" or \"1.5 s\"").map(Dur::from_secs)
+    }
+}
+impl FromStr for Rate {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Rate, ParseUnitError> {
+        const WHAT: (&str, &str) = ("a rate", "\"1.5 Mbps\"");
+        let bps = libm::round(parse(text, RATE, WHAT.0, WHAT.1)?) as u64;
+        if bps == 0 {
+            return Err(ParseUnitError { text: text.to_owned(), what: "a rate above zero", example: WHAT.1 });
+        }
+        Ok(Rate(bps))
+    }
+}
+impl FromStr for Bytes {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Bytes, ParseUnitError> {
+        parse(text, BYTES, "a number of bytes", "\"20 MB\" or \"1460 B\"").map(|b| Bytes(libm::round(b) as u64))
+    }
+}
+impl FromStr for Length {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Length, ParseUnitError> {
+        match scan(text, PACKETS) {
+            Some(n) => Ok(Length::Packets(n)),
+            None => parse(text, BYTES, "a queue length", "\"30 packets\" or \"15 kB\"").map(Length::Bytes),
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b if b >= 1_000_000_000 => write!(f, "{} Gbps", b as f64 / 1e9),
+            b if b >= 1_000_000 => write!(f, "{} Mbps", b as f64 / 1e6),
+            b if b >= 1_000 => write!(f, "{} kbps", b as f64 / 1e3),
+            b => write!(f, "{b} bps"),
+        }
+    }
+}
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            b if b >= 1_000_000 && b % 1_000 == 0 => write!(f, "{} MB", b as f64 / 1e6),
+            b if b >= 1_000 && b % 100 == 0 => write!(f, "{} kB", b as f64 / 1e3),
+            b => write!(f, "{b} B"),
+        }
+    }
+}
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Length::Packets(n) => write!(f, "{n} packets"),
+            Length::Bytes(n) => write!(f, "{n} B"),
+        }
+    }
+}
+
+/// A quantity travels as its text in TOML and JSON, and says so in the schema.
+macro_rules! as_text {
+    ($($type:ident: $what:literal, $pattern:literal, $example:literal;)*) => {$(
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+                let text = Cow::<'de, str>::deserialize(d).map_err(|_| {
+                    de::Error::custom(concat!("expected ", $what, " with its unit in quotes, such as ", $example))
+                })?;
+                text.parse().map_err(de::Error::custom)
+            }
+        }
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "description": concat!($what, " with its unit, such as ", $example),
+                    "pattern": $pattern,
+                })
+            }
+        }
+    )*};
+}
+as_text! {
+    Dur: "a time", r"^[0-9._]+\s*(s|ms|us|µs|ns|min|h)$", "\"20 ms\"";
+    Rate: "a rate", r"^[0-9._]+\s*([kMG]?(bps|bit/s)|[MG]b/s)$", "\"1.5 Mbps\"";
+    Bytes: "a number of bytes", r"^[0-9._]+\s*(B|bytes?|[kKMG]B|[KMG]iB)$", "\"20 MB\"";
+    Length: "a queue length", r"^[0-9._]+\s*(packets?|pkts|B|bytes?|[kKMG]B|[KMG]iB)$", "\"30 packets\"";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_read_as_people_write_them() {
+        assert_eq!("20 ms".parse(), Ok(Dur::from_ms(20)));
+        assert_eq!("0.5ms".parse(), Ok(Dur::from_us(500)));
+        assert_eq!("1.5 Mbps".parse(), Ok(Rate::from_bps(1_500_000)));
+        assert_eq!("20 MB".parse(), Ok(Bytes(20_000_000)));
+        assert_eq!("15 KB".parse(), Ok(Length::Bytes(15_000.0)));
+        assert_eq!("30 packets".parse(), Ok(Length::Packets(30.0)));
+    }
+
+    #[test]
+    fn bare_numbers_and_strange_units_are_refused_with_an_example() {
+        let e = "20".parse::<Dur>().unwrap_err().to_string();
+        assert_eq!(e, "`20` is not a time; write a number and a unit, such as \"20 ms\" or \"1.5 s\"");
+        assert!("-3 ms".parse::<Dur>().is_err());
+        assert!("0 Mbps".parse::<Rate>().is_err());
+        assert!("5 furlongs".parse::<Length>().is_err());
+        assert!("".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn serialisation_time_is_exact() {
+        // 1500 B at 1.5 Mbit/s: 12000 bits / 1.5e6 = 8 ms.
+        assert_eq!(Rate::from_bps(1_500_000).time_for(1500), Dur::from_ms(8));
+        // 1 B at 3 bit/s: 8/3 s, rounded up.
+        assert_eq!(Rate::from_bps(3).time_for(1), Dur::from_ps(2_666_666_666_667));
+    }
+
+    #[test]
+    fn what_is_printed_reads_back() {
+        for text in ["1.5 Mbps", "20 ms", "30 packets", "1460 B", "2.25 Gbps", "0 s"] {
+            let again = [
+                text.parse::<Rate>().map(|r| r.to_string()).ok(),
+                text.parse::<Dur>().map(|r| r.to_string()).ok(),
+                text.parse::<Length>().map(|r| r.to_string()).ok(),
+            ];
+            assert!(again.iter().flatten().any(|t| t == text), "{text}: {again:?}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What travels: the IP codepoint, the TCP header and its options, and the arithmetic of their lengths.
+//!
+//! Payloads are counted, not carried: the simulator's segments say how many bytes they hold.
+
+mod ecn;
+mod segment;
+mod seq;
+
+pub use ecn::Ecn;
+pub use segment::{Flags, IPV4_HEADER, MAX_SACK_BLOCKS, SackBlock, SackBlocks, Segment, TCP_HEADER, Timestamps};
+pub use seq::Seq;

@@ -1,0 +1,193 @@
+//! A TCP segment, with the IP codepoint it travels under.
+
+use bitflags::bitflags;
+
+use crate::{Ecn, Seq};
+
+/// Bytes of an IPv4 header without options.
+pub const IPV4_HEADER: u32 = 20;
+/// Bytes of a TCP header without options.
+pub const TCP_HEADER: u32 = 20;
+/// SACK blocks that fit beside a timestamp option (RFC 2018 §3).
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+bitflags! {
+    /// The TCP header's flags, in header order (RFC 9293 §3.1, RFC 3168 §6.1, RFC 9768 §3.1).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Flags: u16 {
+        /// No more data from the sender.
+        const FIN = 0x001;
+        /// Synchronise sequence numbers.
+        const SYN = 0x002;
+        /// Reset the connection.
+        const RST = 0x004;
+        /// Push.
+        const PSH = 0x008;
+        /// The acknowledgement field is significant.
+        const ACK = 0x010;
+        /// Urgent.
+        const URG = 0x020;
+        /// ECN-Echo.
+        const ECE = 0x040;
+        /// Congestion window reduced.
+        const CWR = 0x080;
+        /// Accurate ECN.
+        const AE = 0x100;
+    }
+}
+
+/// One range of bytes held by the receiver: from `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First byte held.
+    pub start: Seq,
+    /// One past the last byte held.
+    pub end: Seq,
+}
+
+/// The SACK option's blocks, most recent first (RFC 2018 §4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [SackBlock; MAX_SACK_BLOCKS],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// No block, hence no option.
+    pub const NONE: SackBlocks =
+        SackBlocks { blocks: [SackBlock { start: Seq(0), end: Seq(0) }; MAX_SACK_BLOCKS], len: 0 };
+
+    /// Adds a block behind those there; a block past the room of the option is left out.
+    pub fn push(&mut self, block: SackBlock) {
+        if let Some(place) = self.blocks.get_mut(usize::from(self.len)) {
+            *place = block;
+            self.len += 1;
+        }
+    }
+    /// The blocks, most recent first.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+    /// Whether the option is absent.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The timestamp option (RFC 7323 §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// TSval: the sender's clock.
+    pub value: u32,
+    /// TSecr: the echo of the peer's.
+    pub echo: u32,
+}
+
+/// A TCP segment and the IP codepoint it travels under. `Copy`: it goes from ring to ring by value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte (or of the SYN or FIN).
+    pub seq: Seq,
+    /// Next byte expected from the peer; significant with [`Flags::ACK`].
+    pub ack: Seq,
+    /// Payload bytes.
+    pub len: u32,
+    /// Bytes on the wire: payload, options, TCP and IP headers.
+    pub wire_len: u32,
+    /// The window field as sent (not yet scaled).
+    pub window: u16,
+    /// Header flags.
+    pub flags: Flags,
+    /// The codepoint in the IP header.
+    pub ecn: Ecn,
+    /// Maximum segment size option; SYN segments only.
+    pub mss: Option<u16>,
+    /// Window scale option; SYN segments only.
+    pub window_scale: Option<u8>,
+    /// SACK-permitted option; SYN segments only.
+    pub sack_permitted: bool,
+    /// Timestamp option.
+    pub timestamps: Option<Timestamps>,
+    /// SACK option.
+    pub sack: SackBlocks,
+}
+
+impl Segment {
+    /// Sequence space the segment takes: payload plus one for SYN and one for FIN.
+    pub const fn seq_len(&self) -> u32 {
+        self.len + self.flags.contains(Flags::SYN) as u32 + self.flags.contains(Flags::FIN) as u32
+    }
+    /// One past the last sequence number the segment takes.
+    pub fn end(&self) -> Seq {
+        self.seq + self.seq_len()
+    }
+    /// Whether this is an acknowledgement and nothing else: no payload, SYN, FIN or RST.
+    pub const fn is_pure_ack(&self) -> bool {
+        self.len == 0 && !self.flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST))
+    }
+    /// Bytes of TCP options, padded to a multiple of four as each is laid out on the wire:
+    /// MSS 4, window scale 3, SACK-permitted 2, timestamps 10, SACK 2 + 8 a block.
+    pub const fn options_len(&self) -> u32 {
+        let mut n = 0;
+        if self.mss.is_some() {
+            n += 4;
+        }
+        if self.window_scale.is_some() {
+            n += 4;
+        }
+        n += match (self.timestamps.is_some(), self.sack_permitted) {
+            // On a SYN, SACK-permitted takes the two bytes of padding before the timestamps.
+            (true, _) => 12,
+            (false, true) => 4,
+            (false, false) => 0,
+        };
+        if self.sack.len > 0 {
+            n += 4 + 8 * self.sack.len as u32;
+        }
+        n
+    }
+    /// Bytes on the wire over IPv4, with this segment's options.
+    pub const fn ipv4_len(&self) -> u32 {
+        IPV4_HEADER + TCP_HEADER + self.options_len() + self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_wire() {
+        let data = Segment { len: 1460, ..Segment::default() };
+        assert_eq!(data.ipv4_len(), 1500);
+        let stamped = Segment { timestamps: Some(Timestamps::default()), len: 1448, ..Segment::default() };
+        assert_eq!(stamped.ipv4_len(), 1500);
+        // A Linux SYN: MSS 4 + SACK-permitted 2 + timestamps 10 + NOP 1 + window scale 3 = 20.
+        let syn = Segment {
+            flags: Flags::SYN,
+            mss: Some(1460),
+            window_scale: Some(7),
+            sack_permitted: true,
+            timestamps: Some(Timestamps::default()),
+            ..Segment::default()
+        };
+        assert_eq!(syn.options_len(), 20);
+        // Two NOPs, then the option of 2 + 3 * 8.
+        let mut sack = SackBlocks::NONE;
+        for _ in 0..4 {
+            sack.push(SackBlock::default());
+        }
+        assert_eq!(Segment { sack, ..Segment::default() }.options_len(), 28);
+    }
+
+    #[test]
+    fn syn_and_fin_take_sequence_space() {
+        let s = Segment { len: 10, flags: Flags::FIN, seq: Seq(u32::MAX), ..Segment::default() };
+        assert_eq!(s.end(), Seq(10));
+    }
+
+    #[test]
+    fn a_segment_stays_small() {
+        assert!(size_of::<Segment>() <= 72, "{}", size_of::<Segment>());
+    }
+}
