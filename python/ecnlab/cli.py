@@ -236,8 +236,10 @@ def laws(as_json: bool) -> None:
     if as_json:
         console.write_json(known)
     else:
-        for kind, entries in known.items():
-            console.say(f"{kind}: {', '.join(entries)}")
+        for family, members in known.items():
+            console.say(family)
+            for name, about in members.items():
+                console.say(f"  {name:10} {about}")
 
 
 @cli.command()
