@@ -232,11 +232,11 @@ def test_schemas_accept_what_the_parser_accepts(cli, scenario, experiment):
 
 
 def test_profiles_and_laws(cli):
-    names = cli("profiles").stdout.split()
-    assert {"modern", "linux-2.0", "linux-2.2", "ns-2.35"} <= set(names)
-    for name in names:
-        values = json.loads(cli("profiles", name, "--json").stdout)
-        assert all(entry["source"] for entry in values.values())
+    profiles = json.loads(cli("profiles", "--json").stdout)
+    assert {"modern", "linux-2.0", "linux-2.2", "ns-2.35"} <= profiles.keys()
+    assert all(entry["source"] for profile in profiles.values() for entry in profile["settings"].values())
+    shown = cli("profiles", "linux-2.0").stdout
+    assert all(key in shown for key in profiles["linux-2.0"]["settings"])
     assert {"red", "droptail"} <= set(json.loads(cli("laws", "--json").stdout)["queue"])
 
 

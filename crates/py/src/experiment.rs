@@ -117,8 +117,8 @@ impl ExperimentRun {
 
     /// The hash of the scenario.
     #[getter]
-    fn hash(&self) -> String {
-        self.run().scenario.hash().to_owned()
+    fn hash(&self) -> &str {
+        self.run().scenario.hash()
     }
 
     /// The scenario of this point and arm.
