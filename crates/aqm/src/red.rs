@@ -67,7 +67,7 @@ pub struct Params {
     /// Past `max_th` the probability rises on to 1 at twice `max_th` (Floyd 2000). Default false.
     #[serde(default)]
     pub gentle: bool,
-    /// What happens where the probability has reached 1. Default `drop` (RFC 2481 §1, RFC 3168 §7).
+    /// What happens where the probability has reached 1. Default `drop` (RFC 2884 §1).
     #[serde(default)]
     pub above: Above,
     /// At this probability p_b or more, ECN-capable packets too are signalled by drops (ns-2's
