@@ -104,14 +104,18 @@ for {set i 0} {$i < $P(plain)} {incr i} { add_flow plain 0 [expr {$P(start) + [u
 for {set i 0} {$i < $P(ecn)} {incr i} { add_flow ecn 1 [expr {$P(start) + [uniform $P(spread)]}] }
 
 # ---------------------------------------------------------------- chosen losses and marks, packet trace
-# Both lists count packets that have crossed the bottleneck, from 0; the SYN is number 0.
+# Both lists count packets that have crossed the bottleneck, from 0; the SYN is number 0.  The modules are chained by
+# hand because link-lossmodel takes one only; the marks' module comes first on the wire and counts every packet.
 foreach {key marks} {drop 0 mark 1} {
   if {[llength $P($key)] == 0} { continue }
   set errors [new ErrorModel/List]
   $errors unit pkt
   $errors set markecn_ [boolean $marks]
   $errors droplist $P($key)
-  $ns link-lossmodel $errors $r1 $r2
+  set wire [$bottleneck set link_]
+  $errors target [$wire target]
+  $errors drop-target [new Agent/Null]
+  $wire target $errors
 }
 if {$P(packets) ne ""} {
   set trace_file [open $P(packets) w]
