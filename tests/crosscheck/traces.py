@@ -45,16 +45,16 @@ class Difference:
 def patterns(count: int) -> list[Pattern]:
     """Make `count` patterns per recovery and kind: clusters of losses, or of marks, early and late in a flow."""
     draws = random.Random(2884)
-    made = []
+    made: dict[Pattern, None] = {}
     for recovery in RECOVERIES:
         for i in range(count):
             first = draws.randint(1, 150)
             cluster = sorted({first + draws.randint(0, 12) for _ in range(1 + i % 5)})
             later = sorted({first + draws.randint(20, 120) for _ in range(i % 3)})
             chosen = tuple(sorted({*cluster, *later}))
-            made += [Pattern(recovery, lost=chosen), Pattern(recovery, marked=chosen)]
-            made.append(Pattern(recovery, lost=tuple(cluster), marked=tuple(n for n in later if n not in cluster)))
-    return made
+            both = Pattern(recovery, lost=tuple(cluster), marked=tuple(n for n in later if n not in cluster))
+            made |= dict.fromkeys((Pattern(recovery, lost=chosen), Pattern(recovery, marked=chosen), both))
+    return list(made)
 
 
 def difference(pattern: Pattern) -> Difference | None:
