@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -79,13 +80,13 @@ def _run(command: list[str]) -> tuple[float, int]:
     return result["wall_s"], packets
 
 
-def _alternate(sides: dict[str, list[str]], repeat: int, core: int) -> dict[str, dict[str, float]]:
+def _alternate(sides: dict[str, list[str]], repeat: int, core: int) -> dict[str, Any]:
     """Run the sides in turn, so that whatever else the machine does falls on both."""
-    runs = {side: [] for side in sides}
+    runs: dict[str, list[tuple[float, int]]] = {side: [] for side in sides}
     for _ in range(repeat):
         for side, command in sides.items():
             runs[side].append(_run(["taskset", "--cpu-list", str(core), *command]))
-    result = {}
+    result: dict[str, Any] = {}
     for side, timed in runs.items():
         rates = [packets / wall for wall, packets in timed]
         result[side] = {
@@ -106,15 +107,13 @@ def _instructions(command: list[str]) -> dict[str, float]:
     return {"instructions_per_packet": int(totals.split()[1]) / packets, "packets": packets}
 
 
-def _print_table(results: dict[str, dict[str, dict[str, float]]]) -> None:
+def _print_table(results: dict[str, dict[str, Any]]) -> None:
     for name, sides in results.items():
         measure = next(iter(sides["ecnlab"]))
         ours, theirs = sides["ecnlab"][measure], sides["ns-2.35"][measure]
-        sides["ratio"] = ours / theirs if measure == "packets_per_second" else theirs / ours
-        print(
-            f"{name}: {measure.replace('_', ' ')}: ecnlab {ours:,.0f}, ns-2.35 {theirs:,.0f}: {sides['ratio']:.2f} times",
-            file=sys.stderr,
-        )
+        sides["times_ns2"] = ratio = ours / theirs if measure == "packets_per_second" else theirs / ours
+        label = measure.replace("_", " ")
+        print(f"{name}: {label}: ecnlab {ours:,.0f}, ns-2.35 {theirs:,.0f}: {ratio:.2f} times", file=sys.stderr)
 
 
 if __name__ == "__main__":

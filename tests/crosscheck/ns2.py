@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 SCRIPT = Path(__file__).parent / "dumbbell.tcl"
 INSTALL = ("apt-get", "install", "--yes", "--no-install-recommends", "ns2")
@@ -34,13 +35,14 @@ def ensure() -> str:
     return path
 
 
-def run(options: dict[str, object], seed: int) -> dict[str, object]:
+def run(options: dict[str, object], seed: int) -> dict[str, Any]:
     """Run one dumbbell; the keys are those of dumbbell.tcl."""
     pairs = [word for key, value in (options | {"seed": seed}).items() for word in (f"-{key}", str(value))]
     done = subprocess.run(("ns", str(SCRIPT), *pairs), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Ns2Error(f"ns {SCRIPT.name} {' '.join(pairs)} failed:\n{done.stderr.strip()}")
-    return json.loads(done.stdout)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def measure(options: dict[str, object], groups: tuple[str, ...], seed: int) -> dict[str, float]:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from cells import Cell
 from ecnlab import _core
 
-from cells import Cell
-
 BOTTLENECK = "bottleneck"
+Tables = dict[str, dict[str, Any]]
 
 
 @cache
-def _scenario(path: str) -> _core.Scenario:
-    with open(path) as file:
-        return _core.Scenario(path, file.read())
+def _scenario(path: Path) -> _core.Scenario:
+    return _core.Scenario(str(path), path.read_text())
 
 
-def run(cell: Cell, seed: int) -> dict[str, dict[str, object]]:
+def run(cell: Cell, seed: int) -> Tables:
     """Run a cell; return its tables."""
-    return _scenario(str(cell.scenario)).with_overrides(dict(cell.overrides)).run(seed)
+    tables: Tables = _scenario(cell.scenario).with_overrides(dict(cell.overrides)).run(seed)
+    return tables
 
 
 def measure(cell: Cell, seed: int) -> dict[str, float]:

@@ -17,7 +17,7 @@ from cells import HERE, RECOVERIES, Cell
 SECONDS = 6
 SEGMENT = 1000
 TOLERANCE_S = 20e-6
-"""ecnlab completes the handshake with a segment of 40 B, which ns-2's one-way TCP does not send: 3.2 us on 100 Mbit/s."""
+"""ecnlab completes the handshake with a segment of 40 B, 3.2 us on 100 Mbit/s, which ns-2's one-way TCP does not send."""
 
 Sent = tuple[float, int]
 """When a data packet reached the bottleneck, and its number, from 1."""
@@ -80,7 +80,7 @@ def _ns2(pattern: Pattern) -> list[Sent]:
     ecn = bool(pattern.marked)
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder, "packets")
-        options = {
+        options: dict[str, object] = {
             "tcp": RECOVERIES[pattern.recovery], "ecn" if ecn else "plain": 1, "spread": 0, "end": SECONDS, "warmup": 0,
             "limit": 5000, "segment": SEGMENT, "window": 64, "packets": trace,
             "drop": " ".join(map(str, pattern.lost)), "mark": " ".join(map(str, pattern.marked)),
@@ -91,7 +91,7 @@ def _ns2(pattern: Pattern) -> list[Sent]:
 
 
 def _ecnlab(pattern: Pattern) -> list[Sent]:
-    overrides = {
+    overrides: dict[str, object] = {
         "tcp.sender.recovery": pattern.recovery,
         "tcp.sender.ecn": "rfc2481" if pattern.marked else "off",
         "flow.bulk.count": 1,
