@@ -17,7 +17,7 @@ from cells import HERE, RECOVERIES, Cell
 SECONDS = 6
 SEGMENT = 1000
 TOLERANCE_S = 20e-6
-"""ecnlab completes the handshake with a segment of 40 B, 3.2 us on 100 Mbit/s, which ns-2's one-way TCP does not send."""
+"""ecnlab ends the handshake with a segment of 40 B (3.2 us on 100 Mbit/s), which ns-2's one-way TCP does not send."""
 
 Sent = tuple[float, int]
 """When a data packet reached the bottleneck, and its number, from 1."""
