@@ -70,27 +70,37 @@ impl de::Error for Error {
     }
 }
 
-/// Reads `T` from the value at `path` of `root`, or says everything that is wrong with it.
+/// Reads `T` from `node`, which stands at `base` of its document.
+pub(crate) fn read<T: DeserializeOwned>(node: &Node, base: &Path) -> Result<T, Vec<Diagnostic>> {
+    read_with(node, base, &[], |node| T::deserialize(node))
+}
+
+/// Reads by `parse`, or says everything that is wrong. `more` are keys of the same table that are
+/// read elsewhere, for suggestions.
 ///
 /// serde stops at its first error; the key at fault is then left out and the rest tried again, so
 /// that independent mistakes in one table are reported together.
-pub(crate) fn read<T: DeserializeOwned>(root: &Node, path: &Path) -> Result<T, Vec<Diagnostic>> {
+pub(crate) fn read_with<T>(
+    node: &Node,
+    base: &Path,
+    more: &[&str],
+    parse: impl Fn(&Node) -> Result<T, Error>,
+) -> Result<T, Vec<Diagnostic>> {
     let mut found = Vec::new();
-    let Some(node) = root.get(path) else { return Err(found) };
     let mut rest = node.clone();
     loop {
-        let error = match T::deserialize(&rest) {
+        let error = match parse(&rest) {
             Ok(value) if found.is_empty() => return Ok(value),
             Ok(_) => return Err(found),
             Err(error) => error,
         };
         // A key that is missing because it was left out above is no news.
-        let left_out = matches!(error.problem, Problem::Missing { .. }) && !found.is_empty();
-        let fault = fault::<T>(&rest, &error);
-        if !left_out {
-            found.push(report(node, root, path, &fault, &error.problem));
+        if matches!(error.problem, Problem::Missing { .. }) && !found.is_empty() {
+            return Err(found);
         }
-        if left_out || !remove(&mut rest, &fault) {
+        let fault = fault(&rest, &error, &parse);
+        found.push(report(node, base, &fault, more, &error.problem));
+        if !remove(&mut rest, &fault) {
             return Err(found);
         }
     }
@@ -98,10 +108,10 @@ pub(crate) fn read<T: DeserializeOwned>(root: &Node, path: &Path) -> Result<T, V
 
 /// Where the fault is, below the value read.
 ///
-/// Enums told apart by a key of their table (`discipline`, `kind`) are buffered by serde, which
-/// loses the way inside them. It is found again by leaving out one key after the other: the one
-/// without which the error changes is at fault.
-fn fault<T: DeserializeOwned>(node: &Node, error: &Error) -> Path {
+/// Enums told apart by a key of their table (`kind`) are buffered by serde, which loses the way
+/// inside them. It is found again by leaving out one key after the other: the one without which
+/// the error changes is at fault.
+fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Error>) -> Path {
     let steps = Path(error.steps.iter().rev().cloned().collect());
     match &error.problem {
         Problem::Missing { .. } => return steps,
@@ -115,7 +125,7 @@ fn fault<T: DeserializeOwned>(node: &Node, error: &Error) -> Path {
     let blamed = table.keys().map(|k| steps.key(k)).find(|inside| {
         let mut without = node.clone();
         remove(&mut without, inside);
-        T::deserialize(&without).map_or_else(|e| e.problem != error.problem, |_: T| true)
+        parse(&without).map_or_else(|e| e.problem != error.problem, |_| true)
     });
     blamed.unwrap_or(steps)
 }
@@ -147,35 +157,45 @@ fn remove(node: &mut Node, path: &Path) -> bool {
     }
 }
 
-fn report(node: &Node, root: &Node, base: &Path, fault: &Path, problem: &Problem) -> Diagnostic {
+fn report(node: &Node, base: &Path, fault: &Path, more: &[&str], problem: &Problem) -> Diagnostic {
     let path = Path(base.0.iter().chain(&fault.0).cloned().collect());
-    let value = node.get(fault);
     match problem {
         Problem::UnknownKey { key, valid } => {
+            let valid: Vec<&str> = valid.iter().chain(more).copied().collect();
             let message = format!("unknown key `{path}`");
-            Diagnostic::new(root.key_of(&path), &path, message, suggest(key, valid, "keys"))
+            Diagnostic::new(node.key_of(fault), &path, message, suggest(key, &valid, "keys"))
         }
         Problem::UnknownVariant { variant, valid } => {
             let message = format!("`{path}` cannot be `{variant}`");
-            Diagnostic::new(root.place_of(&path), &path, message, suggest(variant, valid, "values"))
+            Diagnostic::new(node.place_of(fault), &path, message, suggest(variant, valid, "values"))
         }
         Problem::Missing { key } => {
-            let message = match base.0.is_empty() && fault.0.is_empty() {
-                true => format!("`{key}` is missing"),
-                false => format!("`{path}` lacks `{key}`"),
-            };
-            Diagnostic::new(root.key_of(&path), &path.key(key), message, example(key))
+            let message = if path.0.is_empty() { format!("`{key}` is missing") } else { format!("`{path}` lacks `{key}`") };
+            Diagnostic::new(node.key_of(fault), &path.key(key), message, example(key))
         }
         Problem::Type { found, wanted } => {
-            let found = value.map_or(found.as_str(), |n| n.kind());
-            let message = format!("`{path}` is {found}, not {wanted}");
-            Diagnostic::new(root.place_of(&path), &path, message, "")
+            let found = node.get(fault).map_or(found.as_str(), |n| n.kind());
+            let message = format!("`{path}` is {found}, not {}", plain(wanted));
+            Diagnostic::new(node.place_of(fault), &path, message, "")
         }
         Problem::Other(text) => {
             // Units say `what is wrong; what to write`.
             let (message, help) = text.split_once("; ").unwrap_or((text, ""));
-            Diagnostic::new(root.place_of(&path), &path, format!("`{path}`: {message}"), help)
+            Diagnostic::new(node.place_of(fault), &path, format!("`{path}`: {message}"), help)
         }
+    }
+}
+
+/// What serde wants, in words that do not speak of Rust.
+fn plain(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "i8" | "i16" | "i32" | "i64" => "an integer",
+        "f32" | "f64" => "a number",
+        "a sequence" => "an array",
+        w if w.starts_with("struct ") || w.contains("map") || w.contains("tagged enum") => "a table",
+        w if w.contains("enum") => "one of its values in quotes",
+        w => w,
     }
 }
 
