@@ -63,14 +63,11 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostics {
-    /// The findings in the order of their lines, each once; `Ok` if there are none.
-    pub(crate) fn check(mut found: Vec<Diagnostic>) -> Result<(), Diagnostics> {
-        if found.is_empty() {
-            return Ok(());
-        }
+    /// The findings in the order of their lines, each once.
+    pub(crate) fn of(mut found: Vec<Diagnostic>) -> Diagnostics {
         found.sort_by(|a, b| (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message)));
         found.dedup();
-        Err(Diagnostics(found))
+        Diagnostics(found)
     }
 
     /// The findings, in the order of their lines.

@@ -1,13 +1,15 @@
 //! A scenario: one file, filled in, checked, and ready to be planned.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::check::check;
 use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
 use crate::file::{DEFAULT, Link};
+use crate::grid::Values;
 use crate::layout::{Layout, Reference};
 use crate::path::{Path, Step};
 use crate::profile;
@@ -24,10 +26,11 @@ struct Inner {
     tree: Node,
     spec: Spec,
     layout: Layout,
+    hash: OnceLock<String>,
 }
 
 /// A TCP value that is not its profile's.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Departure {
     /// The dotted key, `tcp.plain.ecn`.
     pub key: String,
@@ -55,7 +58,7 @@ impl Scenario {
         spec::complete(&mut tree);
         let spec = Spec::read(&tree)?;
         let layout = check(&spec, &tree)?;
-        Ok(Scenario(Arc::new(Inner { tree, spec, layout })))
+        Ok(Scenario(Arc::new(Inner { tree, spec, layout, hash: OnceLock::new() })))
     }
 
     /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table
@@ -68,12 +71,12 @@ impl Scenario {
         let line = |(key, value): &(String, toml::Value)| format!("{} = {value}\n", toml::Value::from(key.as_str()));
         let text: String = overrides.iter().map(line).collect();
         let tree = Node::parse("override", &text).map_err(Diagnostics::of)?;
-        let entries: Vec<(&str, &Entry)> = tree.table().into_iter().flatten().map(|(k, e)| (k.as_str(), e)).collect();
-        self.with_entries(&entries).map_err(Diagnostics::of)
+        let entries = tree.table().into_iter().flatten().map(|(key, entry)| (key.clone(), entry.clone()));
+        self.with_entries(&entries.collect()).map_err(Diagnostics::of)
     }
 
-    /// [`Scenario::with`] for values that stand in a file.
-    pub(crate) fn with_entries(&self, overrides: &[(&str, &Entry)]) -> Result<Scenario, Vec<Diagnostic>> {
+    /// [`Scenario::with`] for values that stand in a file, set one after the other.
+    pub(crate) fn with_entries(&self, overrides: &Values) -> Result<Scenario, Vec<Diagnostic>> {
         if overrides.is_empty() {
             return Ok(self.clone());
         }
@@ -83,9 +86,9 @@ impl Scenario {
         if found.is_empty() { Scenario::from_tree(tree) } else { Err(found) }
     }
 
-    /// What the file says it is about.
-    pub fn title(&self) -> Option<&str> {
-        self.spec().head.title.as_deref()
+    /// What the file says it is about; its path if it says nothing.
+    pub fn title(&self) -> &str {
+        self.spec().head.title.as_deref().unwrap_or(self.0.tree.place.file())
     }
 
     /// The whole scenario with every default filled in, itself a scenario in JSON. Keys are in
@@ -120,10 +123,12 @@ impl Scenario {
 
     /// SHA-256, in hexadecimal, of the resolved scenario less its title: of all that results
     /// depend on but the seed.
-    pub fn hash(&self) -> String {
-        let mut all = object(self.resolved());
-        all.remove("title");
-        hex(&Sha256::digest(Json::Object(all).to_string()))
+    pub fn hash(&self) -> &str {
+        self.0.hash.get_or_init(|| {
+            let mut all = object(self.resolved());
+            all.remove("title");
+            hex(&Sha256::digest(Json::Object(all).to_string()))
+        })
     }
 
     /// Every TCP value that is not its profile's, by key.
