@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use ecnlab_base::{Bytes, Dur, Length};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error as _, Visitor};
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Params;
@@ -178,10 +178,20 @@ impl FromStr for Threshold {
 
 impl<'de> Deserialize<'de> for Threshold {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Threshold, D::Error> {
-        let text = Cow::<str>::deserialize(d).map_err(|_| {
-            D::Error::custom("expected a queue length in quotes, such as \"5 packets\" or \"auto bytes\"")
-        })?;
-        text.parse().map_err(D::Error::custom)
+        d.deserialize_str(ThresholdVisitor)
+    }
+}
+
+struct ThresholdVisitor;
+
+impl Visitor<'_> for ThresholdVisitor {
+    type Value = Threshold;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a queue length in quotes, such as \"5 packets\" or \"auto bytes\"")
+    }
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Threshold, E> {
+        text.parse().map_err(E::custom)
     }
 }
 
