@@ -72,18 +72,26 @@ impl de::Error for Error {
 
 /// Reads `T` from `node`, which stands at `base` of its document.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node, base: &Path) -> Result<T, Vec<Diagnostic>> {
-    read_with(node, base, &[], |node| T::deserialize(node))
+    read_with(node, base, Keys::default(), |node| T::deserialize(node))
 }
 
-/// Reads by `parse`, or says everything that is wrong. `more` are keys of the same table that are
-/// read elsewhere, for suggestions.
+/// What serde does not know of the keys that a table may have.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Keys<'a> {
+    /// Read elsewhere.
+    pub more: &'a [&'a str],
+    /// Not for this place.
+    pub less: &'a [&'a str],
+}
+
+/// Reads by `parse`, or says everything that is wrong.
 ///
 /// serde stops at its first error; the key at fault is then left out and the rest tried again, so
 /// that independent mistakes in one table are reported together.
 pub(crate) fn read_with<T>(
     node: &Node,
     base: &Path,
-    more: &[&str],
+    keys: Keys<'_>,
     parse: impl Fn(&Node) -> Result<T, Error>,
 ) -> Result<T, Vec<Diagnostic>> {
     let mut found = Vec::new();
@@ -99,7 +107,7 @@ pub(crate) fn read_with<T>(
             return Err(found);
         }
         let fault = fault(&rest, &error, &parse);
-        found.push(report(node, base, &fault, more, &error.problem));
+        found.push(report(node, base, &fault, keys, &error.problem));
         if !remove(&mut rest, &fault) {
             return Err(found);
         }
@@ -122,7 +130,9 @@ fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Erro
         _ => {}
     }
     let Some(table) = node.get(&steps).and_then(Node::table) else { return steps };
-    let blamed = table.keys().map(|k| steps.key(k)).find(|inside| {
+    // Without `kind` every error changes: it is the last to be suspected.
+    let suspects = table.keys().filter(|k| *k != "kind").chain(table.keys().filter(|k| *k == "kind"));
+    let blamed = suspects.map(|k| steps.key(k)).find(|inside| {
         let mut without = node.clone();
         remove(&mut without, inside);
         parse(&without).map_or_else(|e| e.problem != error.problem, |_| true)
@@ -157,11 +167,13 @@ fn remove(node: &mut Node, path: &Path) -> bool {
     }
 }
 
-fn report(node: &Node, base: &Path, fault: &Path, more: &[&str], problem: &Problem) -> Diagnostic {
+fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Problem) -> Diagnostic {
     let path = Path(base.0.iter().chain(&fault.0).cloned().collect());
     match problem {
         Problem::UnknownKey { key, valid } => {
-            let valid: Vec<&str> = valid.iter().chain(more).copied().collect();
+            // What is said of the table's own keys does not hold for a table inside it.
+            let keys = if fault.0.len() > 1 { Keys::default() } else { keys };
+            let valid: Vec<&str> = valid.iter().chain(keys.more).copied().filter(|k| !keys.less.contains(k)).collect();
             let message = format!("unknown key `{path}`");
             Diagnostic::new(node.key_of(fault), &path, message, suggest(key, &valid, "keys"))
         }

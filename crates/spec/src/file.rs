@@ -42,25 +42,25 @@ pub(crate) struct Head {
     #[serde(default = "default_profile")]
     pub profile: String,
     /// Nodes. Ends of links need not be listed here, unless they are arrays.
-    #[serde(default, skip_serializing)]
+    #[serde(default, rename = "node", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Node>")]
-    pub node: BTreeMap<String, Table>,
+    _node: BTreeMap<String, Table>,
     /// Links between nodes.
-    #[serde(default, skip_serializing)]
+    #[serde(default, rename = "link", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Link>")]
-    pub link: BTreeMap<String, Table>,
+    _link: BTreeMap<String, Table>,
     /// Queues that links name.
-    #[serde(default, skip_serializing)]
+    #[serde(default, rename = "queue", skip_serializing)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub queue: BTreeMap<String, Table>,
+    _queue: BTreeMap<String, Table>,
     /// TCP settings that flows name: a profile and what departs from it.
-    #[serde(default, skip_serializing)]
+    #[serde(default, rename = "tcp", skip_serializing)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub tcp: BTreeMap<String, Table>,
+    _tcp: BTreeMap<String, Table>,
     /// Flows between nodes.
-    #[serde(default, skip_serializing)]
+    #[serde(default, rename = "flow", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Flow>")]
-    pub flow: BTreeMap<String, Table>,
+    _flow: BTreeMap<String, Table>,
 }
 
 /// A table that is read on its own, so that its errors do not hide its neighbours'.
@@ -128,9 +128,9 @@ pub(crate) struct Link {
     pub mark_segments: BTreeMap<String, Vec<u64>>,
     /// The direction from `to` to `from`: the rate and delay of this one, the default queue and a
     /// perfect wire, but for what this table says.
-    #[serde(default, skip_serializing)]
+    #[serde(default, rename = "reverse", skip_serializing)]
     #[schemars(with = "Option<serde_json::Value>")]
-    pub reverse: Option<Table>,
+    _reverse: Option<Table>,
 }
 
 fn yes() -> bool {

@@ -1,17 +1,8 @@
-//! TCP profiles as trees and as values.
+//! TCP profiles as trees, onto which a scenario lays its departures.
 
 use ecnlab_tcp as tcp;
-use serde_json::Value as Json;
 
 use crate::tree::Node;
-
-/// One value of a profile.
-pub(crate) struct Value {
-    pub key: String,
-    pub value: Json,
-    /// Where it comes from.
-    pub source: String,
-}
 
 /// Names of the profiles.
 pub(crate) fn names() -> Vec<&'static str> {
@@ -20,10 +11,6 @@ pub(crate) fn names() -> Vec<&'static str> {
 
 /// The profile's keys and values; `None` if there is no such profile.
 pub(crate) fn tree(name: &str) -> Option<Node> {
-    None
-}
-
-/// The profile's values in alphabetical order of their keys.
-pub(crate) fn values(name: &str) -> Vec<Value> {
-    Vec::new()
+    let table = tcp::profile(name)?.table();
+    Node::parse(&format!("profile {name}"), &table.to_string()).ok()
 }

@@ -117,11 +117,23 @@ const UNLIMITED: &str = "unlimited";
 
 impl<'de> Deserialize<'de> for LinkRate {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<LinkRate, D::Error> {
-        let text = String::deserialize(d)
-            .map_err(|_| de::Error::custom("expected a rate with its unit in quotes, such as \"1.5 Mbps\""))?;
-        match text.as_str() {
+        d.deserialize_str(LinkRateVisitor)
+    }
+}
+
+struct LinkRateVisitor;
+
+impl Visitor<'_> for LinkRateVisitor {
+    type Value = LinkRate;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a rate with its unit in quotes, such as \"1.5 Mbps\", or \"unlimited\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<LinkRate, E> {
+        match text {
             UNLIMITED => Ok(LinkRate(None)),
-            text => text.parse().map(|rate| LinkRate(Some(rate))).map_err(de::Error::custom),
+            text => text.parse().map(|rate| LinkRate(Some(rate))).map_err(E::custom),
         }
     }
 }

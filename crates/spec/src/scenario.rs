@@ -12,7 +12,6 @@ use crate::file::{DEFAULT, Link};
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
 use crate::path::{Path, Step};
-use crate::profile;
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
 
@@ -133,19 +132,7 @@ impl Scenario {
 
     /// Every TCP value that is not its profile's, by key.
     pub fn departures(&self) -> Vec<Departure> {
-        let of = |(name, tcp): (&String, &spec::Tcp)| {
-            let values = object(json!(*tcp.config));
-            let departed = profile::values(&tcp.profile).into_iter().filter(|v| values.get(&v.key) != Some(&v.value));
-            let departure = |v: profile::Value| Departure {
-                key: format!("tcp.{name}.{}", v.key),
-                profile: tcp.profile.clone(),
-                value: values.get(&v.key).cloned().unwrap_or_default(),
-                profile_value: v.value,
-                source: v.source,
-            };
-            departed.map(departure).collect::<Vec<_>>()
-        };
-        self.spec().tcps.iter().flat_map(of).collect()
+        self.spec().tcps.iter().flat_map(|(name, tcp)| departures(name, tcp)).collect()
     }
 
     pub(crate) fn spec(&self) -> &Spec {
@@ -233,6 +220,21 @@ fn known_names(tree: &Node, section: &str) -> Vec<String> {
         known.extend(ends.flatten().map(|text| Reference::parse(text).name.to_owned()));
     }
     known
+}
+
+fn departures(name: &str, tcp: &spec::Tcp) -> Vec<Departure> {
+    let Some(profile) = ecnlab_tcp::profile(&tcp.profile) else { return Vec::new() };
+    let (own, theirs) = (object(json!(*tcp.config)), object(json!(profile.config)));
+    let source = |key: &str| profile.settings.iter().find(|s| s.key == key).map(|s| s.source.clone());
+    let departed = own.into_iter().filter(|(key, value)| theirs.get(key) != Some(value));
+    let departure = |(key, value): (String, Json)| Departure {
+        profile: tcp.profile.clone(),
+        profile_value: theirs.get(&key).cloned().unwrap_or_default(),
+        value,
+        source: source(&key).unwrap_or_default(),
+        key: format!("tcp.{name}.{key}"),
+    };
+    departed.map(departure).collect()
 }
 
 fn object(value: Json) -> Map<String, Json> {

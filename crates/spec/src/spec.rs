@@ -7,7 +7,7 @@ use ecnlab_aqm::registry::Params;
 use serde::Deserialize;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
-use crate::de::{self, read, read_with};
+use crate::de::{self, Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
 use crate::path::Path;
@@ -54,7 +54,7 @@ limit = "1000 packets" # Linux's txqueuelen of an Ethernet device
 "#;
 
 /// Keys of a link that its reverse direction has from the forward one.
-const SHARED_BY_DIRECTIONS: [&str; 5] = ["from", "to", "count", "duplex", "reverse"];
+pub(crate) const SHARED_BY_DIRECTIONS: [&str; 5] = ["from", "to", "count", "duplex", "reverse"];
 
 /// Refuses a file of another format version before anything else is said of it.
 pub(crate) fn check_format(tree: &Node) -> Result<(), Vec<Diagnostic>> {
@@ -175,7 +175,8 @@ fn read_link(node: &Node, path: &Path) -> Result<Duplex, Vec<Diagnostic>> {
         return Err(vec![Diagnostic::new(&entry.key, &inside.key(key), message, format!("set `{path}.{key}`"))]);
     }
     let own_delay = own.contains_key("delay");
-    let reverse = read::<Link>(&reversed(node, own), &inside)?;
+    let keys = Keys { more: &[], less: &SHARED_BY_DIRECTIONS };
+    let reverse = read_with(&reversed(node, own), &inside, keys, |node| Link::deserialize(node))?;
     Ok(Duplex { forward, reverse: Some(reverse), own_delay })
 }
 
@@ -194,7 +195,7 @@ fn reversed(forward: &Node, own: Table) -> Node {
 
 /// A queue's keys are partly every queue's, partly its law's.
 fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
-    let law = read_with(node, path, &[], |node| {
+    let law = read_with(node, path, Keys::default(), |node| {
         #[derive(Deserialize)]
         struct Discipline {
             discipline: String,
@@ -206,7 +207,7 @@ fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> 
     let more: Vec<&str> = aqm::Common::KEYS.iter().chain(&["discipline"]).copied().collect();
     let own = part(node, |key| key != "discipline" && !common_key(key));
     let params = if aqm::registry::ROWS.iter().any(|row| row.name == law) {
-        read_with(&own, path, &more, |node| Params::deserialize(&law, node))
+        read_with(&own, path, Keys { more: &more, less: &[] }, |node| Params::deserialize(&law, node))
     } else {
         let names: Vec<&str> = aqm::registry::ROWS.iter().map(|row| row.name).collect();
         let inside = path.key("discipline");
@@ -248,8 +249,7 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
     let mut table = base.table().cloned().unwrap_or_default();
     table.extend(departures.table().cloned().unwrap_or_default());
     let merged = Node { value: Value::Table(table), place: node.place.clone() };
-    let config = read_with(&merged, path, &["profile"], |node| -> Result<tcp::Config, de::Error> {
-        tcp::Config::deserialize(node)
-    })?;
+    let keys = Keys { more: &["profile"], less: &[] };
+    let config = read_with(&merged, path, keys, |node| -> Result<tcp::Config, de::Error> { Deserialize::deserialize(node) })?;
     Ok(Tcp { profile: name, config: Arc::new(config) })
 }
