@@ -3,25 +3,29 @@
 //!
 //! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values that make it
 //! ns-2's. Here is the order of the decision; its parts are in the modules:
-//! [`average`] the moving average, [`curve`] the probability, [`spacing`] the distance between
-//! signals, [`adaptive`] the laws that move `max_p`, [`auto`] what is found from the link.
+//! `average` the moving average, `curve` the probability, `spacing` the distance between
+//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link.
 
-pub mod adaptive;
-pub mod auto;
-pub mod average;
-pub mod curve;
-pub mod spacing;
+mod adaptive;
+mod auto;
+mod average;
+mod curve;
+mod spacing;
 
 use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Aqm, Average, Impossible, LinkContext, Region, Verdict, View};
-use adaptive::{Adaptation, Feng, Floyd};
-use auto::{Threshold, Unit, Weight};
-use average::{Ewma, Idle};
+use adaptive::Adaptation;
+use average::Ewma;
 use curve::Curve;
-use spacing::{CountReset, Probability, Spacer, Spacing};
+use spacing::Spacer;
+
+pub use adaptive::{Bottom, Clock, Feng, Floyd};
+pub use auto::{Threshold, Unit, Weight};
+pub use average::Idle;
+pub use spacing::{CountReset, Probability, Spacing};
 
 /// RED's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +71,7 @@ pub struct Params {
     /// Past `max_th` the probability rises on to 1 at twice `max_th` (Floyd 2000). Default false.
     #[serde(default)]
     pub gentle: bool,
-    /// What happens where the probability has reached 1. Default `drop` (RFC 2481 §1, RFC 3168 §7).
+    /// What happens where the probability has reached 1. Default `drop` (RFC 2884 §1).
     #[serde(default)]
     pub above: Above,
     /// At this probability p_b or more, ECN-capable packets too are signalled by drops (ns-2's
@@ -246,7 +250,7 @@ impl Aqm for Red {
                 spare_short: params.spare_short,
             },
             curve: Curve::new(th.min, th.max, params.max_p, params.gentle, params.frozen_gentle),
-            ewma: Ewma::new(weight, params.idle, link.rate, params.mean_packet),
+            ewma: Ewma::new(weight, params.idle, auto::capacity(link, params.mean_packet)),
             spacer: Spacer::new(params),
             adaptation: Adaptation::new(params, link),
             crossed: false,

@@ -267,3 +267,85 @@ impl JsonSchema for Bottom {
         json_schema!({ "anyOf": [{ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }, { "const": "auto" }] })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Rate;
+
+    fn curve(max_p: f64) -> Curve {
+        Curve::new(5.0, 15.0, max_p, false, false)
+    }
+
+    fn floyd(max_p: f64, avg: f64) -> Option<f64> {
+        Floyd::default().step(0.01, avg, &curve(max_p)).map(|p| libm::round(p * 1e9) / 1e9)
+    }
+
+    #[test]
+    fn floyd_decreases_under_the_target_and_increases_over_it() {
+        // Thresholds 5 and 15: the target is 9 to 11.
+        assert_eq!(floyd(0.1, 8.9), Some(0.09));
+        assert_eq!(floyd(0.1, 9.0), None);
+        assert_eq!(floyd(0.1, 11.0), None);
+        assert_eq!(floyd(0.1, 11.1), Some(0.11));
+        // A quarter of 0.02 is less than 0.01.
+        assert_eq!(floyd(0.02, 11.1), Some(0.025));
+    }
+
+    #[test]
+    fn floyd_stays_between_bottom_and_top() {
+        assert_eq!(floyd(0.01, 0.0), None);
+        assert_eq!(floyd(0.5, 20.0), None);
+    }
+
+    #[test]
+    fn an_automatic_bottom_is_a_packet_in_100_ms_of_1000_byte_packets() {
+        let on = |bps| {
+            let link = LinkContext { rate: Rate::from_bps(bps), delay: Dur::ZERO };
+            Bottom::Auto.resolve(link)
+        };
+        // 100 Mbit/s: 1250 packets in 100 ms. 1 Mbit/s: 12.5, whose 0.08 is over 0.01.
+        assert_eq!(on(100_000_000), 0.000_8);
+        assert_eq!(on(1_000_000), 0.01);
+    }
+
+    #[test]
+    fn on_arrivals_a_step_that_moves_nothing_stays_due() {
+        let law = Floyd { clock: Clock::Arrivals, ..Floyd::default() };
+        let mut law = Adaptation::Floyd { law, bottom: 0.01, stepped: Time::ZERO };
+        let mut curve = curve(0.1);
+        let mut max_p_at = |ms: u64, avg| {
+            law.on_average(avg, Time::ZERO + Dur::from_ms(ms), &mut curve);
+            libm::round(curve.max_p() * 1e9) / 1e9
+        };
+        assert_eq!(max_p_at(500, 8.0), 0.1); // not more than an interval yet
+        assert_eq!(max_p_at(600, 10.0), 0.1); // on target
+        assert_eq!(max_p_at(601, 8.0), 0.09); // still due
+        assert_eq!(max_p_at(1101, 8.0), 0.09); // an interval after the step, not more
+        assert_eq!(max_p_at(1102, 8.0), 0.081);
+    }
+
+    #[test]
+    fn feng_steps_once_for_each_crossing() {
+        let mut law = Adaptation::Feng { law: Feng::default(), status: Status::Below };
+        let mut curve = curve(0.09);
+        let mut max_p_after = |avg| {
+            law.on_average(avg, Time::ZERO, &mut curve);
+            libm::round(curve.max_p() * 1e9) / 1e9
+        };
+        assert_eq!(max_p_after(0.0), 0.09); // where it began
+        assert_eq!(max_p_after(10.0), 0.09);
+        assert_eq!(max_p_after(4.0), 0.03); // fell below: a third
+        assert_eq!(max_p_after(3.0), 0.03);
+        assert_eq!(max_p_after(16.0), 0.06); // straight to above: twice
+        assert_eq!(max_p_after(17.0), 0.06);
+        assert_eq!(max_p_after(10.0), 0.06);
+        assert_eq!(max_p_after(16.0), 0.12);
+        // Doubling ends at 1.
+        for _ in 0..10 {
+            max_p_after(10.0);
+            max_p_after(16.0);
+        }
+        assert_eq!(max_p_after(16.0), 1.0);
+    }
+}

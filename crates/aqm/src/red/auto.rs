@@ -135,7 +135,7 @@ impl Weight {
 }
 
 impl Default for Weight {
-    /// 0.002: FJ93 §6, the value of its simulations.
+    /// 0.002: the value of FJ93's simulations.
     fn default() -> Weight {
         Weight::Of(0.002)
     }
@@ -188,7 +188,7 @@ impl Visitor<'_> for ThresholdVisitor {
     type Value = Threshold;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a queue length in quotes, such as \"5 packets\" or \"auto bytes\"")
+        f.write_str("a queue length in quotes, such as \"5 packets\", \"15 kB\" or \"auto bytes\"")
     }
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Threshold, E> {
         text.parse().map_err(E::custom)
@@ -268,5 +268,72 @@ impl JsonSchema for Weight {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let time = generator.subschema_for::<Dur>();
         json_schema!({ "anyOf": [{ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }, { "const": "auto" }, time] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Rate;
+
+    fn link(bps: u64, delay_ms: u64) -> LinkContext {
+        LinkContext { rate: Rate::from_bps(bps), delay: Dur::from_ms(delay_ms) }
+    }
+
+    fn automatic(unit: Unit) -> Params {
+        Params::new(Threshold::Auto(unit), Threshold::Auto(unit))
+    }
+
+    #[test]
+    fn the_thresholds_of_a_slow_link_are_5_and_15_packets() {
+        // 0.7 Mbit/s: 175 packets of 500 B a second, 0.875 in 5 ms, half of which is below 5.
+        let th = thresholds(&automatic(Unit::Packets), link(700_000, 20));
+        assert_eq!((th.min, th.max), (5.0, 15.0));
+        let th = thresholds(&automatic(Unit::Bytes), link(700_000, 20));
+        assert_eq!((th.min, th.max), (2500.0, 7500.0));
+    }
+
+    #[test]
+    fn the_thresholds_of_a_fast_link_follow_the_target_delay() {
+        // 100 Mbit/s: 25000 packets a second, 125 in 5 ms, half of it 62.5.
+        let th = thresholds(&automatic(Unit::Packets), link(100_000_000, 1));
+        assert!((th.min - 62.5).abs() < 1e-9 && (th.max - 187.5).abs() < 1e-9, "{th:?}");
+    }
+
+    #[test]
+    fn an_automatic_max_th_is_three_times_an_explicit_min_th() {
+        let params = Params::new(Threshold::At(Length::Bytes(6000.0)), Threshold::Auto(Unit::Bytes));
+        assert_eq!(thresholds(&params, link(700_000, 20)).max, 18_000.0);
+    }
+
+    #[test]
+    fn weights_are_those_of_ns2() {
+        let on = |weight: Weight, link| weight.resolve(link, Bytes(500));
+        // q_weight_ -1 at 0.7 Mbit/s, 20 ms: 3·(0.02 + 1/175) = 77 ms, so 100 ms; 1 - exp(-1/(10·0.1·175)).
+        assert!((on(Weight::Auto, link(700_000, 20)) - 0.005_698_0).abs() < 5e-8);
+        // With 200 ms: 3·(0.2 + 1/175) = 0.61714 s; 1 - exp(-1/1080).
+        assert!((on(Weight::Auto, link(700_000, 200)) - 0.000_925_5).abs() < 5e-8);
+        // q_weight_ 0: 1 - exp(-1/175). q_weight_ -2: 1 - exp(-10/175).
+        assert!((on(Weight::TimeConstant(Dur::from_s(1)), link(700_000, 20)) - 0.005_698_0).abs() < 5e-8);
+        assert!((on(Weight::TimeConstant(Dur::from_ms(100)), link(700_000, 20)) - 0.055_540_8).abs() < 5e-7);
+        assert_eq!(on(Weight::Of(0.002), link(700_000, 20)), 0.002);
+    }
+
+    #[test]
+    fn thresholds_and_weights_read_back_as_written() {
+        for text in ["5 packets", "15000 B", "auto packets", "auto bytes"] {
+            assert_eq!(text.parse::<Threshold>().map(|t| t.to_string()), Ok(text.to_owned()));
+        }
+        for json in ["0.002", "\"auto\"", "\"100 ms\""] {
+            let weight: Weight = serde_json::from_str(json).unwrap();
+            assert_eq!(serde_json::to_string(&weight).unwrap(), json);
+        }
+    }
+
+    #[test]
+    fn an_auto_without_unit_and_a_strange_weight_are_refused() {
+        assert!("auto".parse::<Threshold>().unwrap_err().contains("auto packets"));
+        assert!(serde_json::from_str::<Weight>("\"automatic\"").unwrap_err().to_string().contains("automatic"));
+        assert!(serde_json::from_str::<Weight>("true").is_err());
     }
 }
