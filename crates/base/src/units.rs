@@ -169,10 +169,17 @@ macro_rules! as_text {
     ($($type:ident: $what:literal, $pattern:literal, $example:literal;)*) => {$(
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(d).map_err(|_| {
-                    de::Error::custom(concat!("expected ", $what, " with its unit in quotes, such as ", $example))
-                })?;
-                text.parse().map_err(de::Error::custom)
+                struct AsText;
+                impl de::Visitor<'_> for AsText {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!($what, " with its unit in quotes, such as ", $example))
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                d.deserialize_str(AsText)
             }
         }
         impl Serialize for $type {
