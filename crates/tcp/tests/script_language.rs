@@ -3,8 +3,9 @@
 mod script;
 
 use std::path::Path;
+use std::sync::Arc;
 
-use script::{Case, Failure, find, mutate, parse, parse_time, rules, run, segment, show_time};
+use script::{Case, Failure, find, mutate, parse, parse_time, rules, run, segment, settings, show_time};
 
 const HEAD: &str = "rule r\nsource s\ninclude textbook\n";
 /// Lines 4 to 11: a handshake, one segment, its retransmission.
@@ -25,7 +26,11 @@ fn cases(text: &str) -> Result<Vec<Case>, Failure> {
 }
 
 fn play(text: &str) -> Result<(), Failure> {
-    cases(text)?.iter().try_for_each(run::run)
+    cases(text)?.iter().try_for_each(run)
+}
+
+fn run(case: &Case) -> Result<(), Failure> {
+    run::run(&Arc::new(settings::config(case)?), case)
 }
 
 /// The failure of the body with `right` told as `wrong`.
@@ -171,7 +176,7 @@ fn a_mutant_is_made_of_every_claim() {
     // each data segment time, seq, length, three flags, codepoint, ack; five values.
     assert_eq!(mutants.len(), 9 + 9 + 8 + 8 + 5);
     for mutant in &mutants {
-        assert!(run::run(&mutant.case).is_err(), "{}", mutant.survived());
+        assert!(run(&mutant.case).is_err(), "{}", mutant.survived());
     }
 }
 

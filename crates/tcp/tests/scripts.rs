@@ -39,8 +39,8 @@ fn trials(repository: &Path) -> Vec<Trial> {
 /// The script holds, and would not hold if any one thing it claims were otherwise.
 fn prove(case: &Case) -> Result<(), Failed> {
     let config = Arc::new(settings::config(case).map_err(fail)?);
-    run::run_with(&config, case).map_err(fail)?;
-    match mutate::claims(case).into_iter().find(|mutant| run::run_with(&config, &mutant.case).is_ok()) {
+    run::run(&config, case).map_err(fail)?;
+    match mutate::claims(case).into_iter().find(|mutant| run::run(&config, &mutant.case).is_ok()) {
         None => Ok(()),
         Some(mutant) => Err(fail(mutant.survived())),
     }

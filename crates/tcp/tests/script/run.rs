@@ -9,7 +9,7 @@ use ecnlab_tcp::{Config, Endpoint};
 use ecnlab_wire::{Segment, Seq};
 
 use super::segment::Described;
-use super::{Action, Case, Failure, Place, Step, observe, settings, show_time};
+use super::{Action, Case, Failure, Place, Step, observe, show_time};
 
 /// The endpoint's first sequence number: so near the wrap that every script of some kilobytes crosses it.
 const ISS: Seq = Seq(u32::MAX - 4_000);
@@ -18,13 +18,8 @@ const IRS: Seq = Seq(i32::MAX as u32 - 2_000);
 /// More timers at one instant than any right endpoint sets off.
 const STUCK: u32 = 100;
 
-/// Runs one case to its last line.
-pub fn run(case: &Case) -> Result<(), Failure> {
-    run_with(&Arc::new(settings::config(case)?), case)
-}
-
-/// The same with its configuration made before, for those who run a case many times.
-pub fn run_with(config: &Arc<Config>, case: &Case) -> Result<(), Failure> {
+/// Runs one case to its last line, with the configuration that [`super::settings`] makes of it.
+pub fn run(config: &Arc<Config>, case: &Case) -> Result<(), Failure> {
     let mut player = Player::new(Arc::clone(config));
     for step in &case.steps {
         player.step(step).map_err(|failure| player.explain(failure))?;
