@@ -114,6 +114,20 @@ def ratio_of_means(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval
     return Interval(ratio, (linear - root) / square, (linear + root) / square, n, level)
 
 
+def ratio_parts(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
+    """One number per pair whose mean is ``mean(a) / mean(b)``: ``r + (a_i - r b_i) / mean(b)``.
+
+    The linearised ratio: its t interval is the delta method's, and it lets a
+    trend be tested over ratios that are zero in some replicates.
+    Source: Cochran, "Sampling Techniques" (1977), section 6.4.
+    """
+    x, y = _paired(a, b)
+    if y.mean() == 0.0:
+        raise ValueError("the mean of the denominator is zero: the ratio has no value")
+    ratio = x.mean() / y.mean()
+    return np.asarray(ratio + (x - ratio * y) / y.mean(), dtype=np.float64)
+
+
 def bootstrap_ratio(
     a: ArrayLike, b: ArrayLike, level: float = LEVEL, resamples: int = 4000, seed: int = 1
 ) -> Interval:
