@@ -1,12 +1,10 @@
 """The simulator, as Python sees it. Users want ``ecnlab.run`` and ``ecnlab.sweep``, which stand on this."""
 
-from collections.abc import Sequence
 from typing import Any, Final, final
 
 from ecnlab.types import Column, Departure, Diagnostic, FileKind
 
 __version__: Final[str]
-__file__: str
 
 class SpecError(Exception):
     diagnostics: list[Diagnostic]

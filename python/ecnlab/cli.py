@@ -5,7 +5,7 @@ Described in ``docs/cli.md``. Results go to standard output, everything else to 
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from ecnlab import _core, console, store
+from ecnlab import _core, console
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.errors import EcnlabError, RunError, SpecError
 from ecnlab.results import compare as compare_folders
@@ -24,6 +24,7 @@ from ecnlab.scenario import check as check_file
 from ecnlab.scenario import read_experiment, read_scenario
 from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
+from ecnlab.types import FileKind
 
 OK: Final = 0
 NO: Final = 1
@@ -38,7 +39,8 @@ def examples(text: str) -> Callable[[F], F]:
     """Show ``text`` under the help of a command, as it stands."""
 
     def add(function: F) -> F:
-        function.__doc__ = f"{function.__doc__}\n\n    \b\n    Examples:\n{text.rstrip()}\n    "
+        lines = text.strip("\n")
+        function.__doc__ = f"{function.__doc__}\n\n    \b\n    Examples:\n{lines}\n    "
         return function
 
     return add
@@ -119,7 +121,12 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
 @click.option("--out", type=File, help="Sweep folder. [default: results/NAME]")
 @click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
 @click.option("--replicates", type=click.IntRange(1), help="Instead of what the experiment says.")
-@click.option("--keep", multiple=True, type=click.Choice([name for name in TABLES if name not in SUMMARY]), help="Store this table, too. Can be repeated.")
+@click.option(
+    "--keep",
+    multiple=True,
+    type=click.Choice([name for name in TABLES if name not in SUMMARY]),
+    help="Store this table, too. Can be repeated.",
+)
 @as_json
 @examples("""
       ecnlab sweep gain.toml
@@ -127,7 +134,12 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
       ecnlab sweep gain.toml --keep transactions --out results/latency
 """)
 def sweep(
-    experiment: Path, out: Path | None, workers: int | None, replicates: int | None, keep: tuple[str, ...], as_json: bool
+    experiment: Path,
+    out: Path | None,
+    workers: int | None,
+    replicates: int | None,
+    keep: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Do all runs of EXPERIMENT on all cores and store them.
 
@@ -255,7 +267,7 @@ def profiles(name: str | None, as_json: bool) -> None:
       ecnlab schema > scenario.schema.json
       ecnlab schema experiment
 """)
-def schema(kind: str) -> None:
+def schema(kind: FileKind) -> None:
     """Write the JSON schema of scenario or experiment files, for editors."""
     console.write_json(_core.schema(kind))
 
@@ -311,6 +323,8 @@ def _show_comparison(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
+    # When the reader of our output, such as `head`, has seen enough, end as other programs do.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         code = cli.main(arguments, prog_name="ecnlab", standalone_mode=False) or OK
     except click.ClickException as error:
@@ -319,10 +333,6 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         console.complain("interrupted")
         code = INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output, such as `head`, has seen enough. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = OK
     except (EcnlabError, SpecError, RunError) as error:
         console.complain(str(error))
         code = BAD_INPUT

@@ -21,8 +21,7 @@ def maker() -> dict[str, str | None]:
 
 
 def _build() -> str:
-    binary = _core.__file__
-    return hashlib.sha256(Path(binary).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
 
 
 def _commit(checkout: Path) -> str | None:

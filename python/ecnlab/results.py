@@ -33,7 +33,7 @@ class Comparison:
     makers: list[str] = field(default_factory=list)
     """How the programs that answered differ. Not a difference of results by itself."""
     tables: dict[str, str] = field(default_factory=dict)
-    """For each table that differs: how."""
+    """For each table that differs: how. Of comparable results only."""
     metrics: list[dict[str, Any]] = field(default_factory=list)
     """Of two sweeps: each metric's mean over the replicates of either, where the two are not equal."""
 
@@ -55,14 +55,15 @@ class Comparison:
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
     """Compare the results in two folders; wall time, dates and file names do not count. Raises as ``load`` does."""
     first, second = load(a), load(b)
-    makers = _differences(first.manifest["ecnlab"], second.manifest["ecnlab"])
+    makers = list(_differences(first.manifest["ecnlab"], second.manifest["ecnlab"]))
     if isinstance(first, Run) and isinstance(second, Run):
-        return Comparison(_run_reasons(first, second), list(makers), _run_tables(first, second))
+        reasons = _run_reasons(first, second)
+        return Comparison(reasons, makers, {} if reasons else _different(_frames(first), _frames(second)))
     if isinstance(first, Sweep) and isinstance(second, Sweep):
-        return Comparison(
-            _sweep_reasons(first, second), list(makers), _sweep_tables(first, second), _metrics(first, second)
-        )
-    return Comparison([f"one is a {first.manifest['kind']}, the other a {second.manifest['kind']}"], list(makers))
+        reasons = _sweep_reasons(first, second)
+        tables = {} if reasons else _different(_frames(first), _frames(second))
+        return Comparison(reasons, makers, tables, _metrics(first, second))
+    return Comparison([f"one is a {first.manifest['kind']}, the other a {second.manifest['kind']}"], makers)
 
 
 def _run_reasons(a: Run, b: Run) -> list[str]:
@@ -81,16 +82,11 @@ def _sweep_reasons(a: Sweep, b: Sweep) -> list[str]:
     return reasons
 
 
-def _run_tables(a: Run, b: Run) -> dict[str, str]:
-    return _different({name: a.table(name) for name in a.tables}, {name: b.table(name) for name in b.tables})
-
-
-def _sweep_tables(a: Sweep, b: Sweep) -> dict[str, str]:
-    def tables(sweep: Sweep) -> dict[str, pl.DataFrame]:
-        kept = {name: sweep.table(name).collect() for name in sweep.tables}
-        return {"runs": sweep.runs, "metrics": sweep.metrics, **kept}
-
-    return _different(tables(a), tables(b))
+def _frames(result: Run | Sweep) -> dict[str, pl.DataFrame]:
+    if isinstance(result, Run):
+        return {name: result.table(name) for name in result.tables}
+    kept = {name: result.table(name).collect() for name in result.tables}
+    return {"runs": result.runs, "metrics": result.metrics, **kept}
 
 
 def _different(a: Mapping[str, pl.DataFrame], b: Mapping[str, pl.DataFrame]) -> dict[str, str]:
@@ -104,7 +100,7 @@ def _different(a: Mapping[str, pl.DataFrame], b: Mapping[str, pl.DataFrame]) -> 
 def _difference(a: pl.DataFrame, b: pl.DataFrame) -> str:
     """How two tables differ, "" if not at all."""
     if a.schema != b.schema:
-        return f"columns {', '.join(sorted(set(a.schema.items()) ^ set(b.schema.items()), key=str)) or 'in another order'}"
+        return f"columns {dict(a.schema)} against {dict(b.schema)}"
     if a.height != b.height:
         return f"{a.height} rows against {b.height}"
     columns = []

@@ -13,10 +13,11 @@ from typing import Any
 import polars as pl
 
 from ecnlab import store
-from ecnlab._core import Cancel, Column, Scenario
+from ecnlab._core import Cancel, Scenario
 from ecnlab.errors import FolderError
 from ecnlab.provenance import maker
 from ecnlab.scenario import read_scenario
+from ecnlab.types import Column
 
 
 class Run:
@@ -113,7 +114,7 @@ def run(
     """
     question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     if overrides:
-        question = question.with_overrides(overrides)
+        question = question.with_overrides(dict(overrides))
     if out is not None:
         _refuse_other(Path(out), {"kind": "run", "spec_hash": question.hash, "seed": seed, "events": events})
     began, clock = datetime.now(UTC), time.perf_counter()

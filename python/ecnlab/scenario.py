@@ -9,6 +9,7 @@ from pathlib import Path
 from ecnlab import _core
 from ecnlab._core import Experiment, Scenario
 from ecnlab.errors import EcnlabError
+from ecnlab.types import FileKind
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -24,7 +25,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 def check(path: str | os.PathLike[str]) -> None:
     """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not."""
     text = read_text(path)
-    kind = "experiment" if is_experiment(text) else "scenario"
+    kind: FileKind = "experiment" if is_experiment(text) else "scenario"
     _core.check(str(path), text, kind)
 
 

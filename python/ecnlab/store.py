@@ -25,7 +25,7 @@ FORMAT: Final = 1
 
 MANIFEST: Final = "manifest.json"
 
-type_names: Final = {"run", "sweep"}
+KINDS: Final = frozenset({"run", "sweep"})
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -37,10 +37,11 @@ def write_bytes(path: Path, data: bytes) -> None:
     try:
         partial.write_bytes(data)
         partial.replace(path)
-    except BaseException:
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
-        raise
 
 
 def write_json(path: Path, value: object) -> None:
@@ -76,7 +77,7 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
         what = "holds no result (no manifest.json)" if folder.is_dir() else "does not exist"
         raise FolderError(f"{folder} {what}")
     manifest = read_json(path)
-    if not isinstance(manifest, dict) or manifest.get("kind") not in type_names:
+    if not isinstance(manifest, dict) or manifest.get("kind") not in KINDS:
         raise FolderError(f"{folder} holds no result of ecnlab: {MANIFEST} is something else's")
     if manifest.get("format") != FORMAT:
         made_by = manifest.get("ecnlab", {}).get("version", "unknown")

@@ -128,7 +128,7 @@ def sweep(
         clock, began = perf_counter(), datetime.now(UTC)
         parts = Parts(folder, wanted)
         parts.clean()
-        _refuse_other(folder, parts, keys)
+        _refuse_other(folder, parts, question, keys)
         _write_question(folder, question, wanted)
         _do(question.runs, parts, workers or _cores(), progress or (lambda _done, _all: None))
         tables = _merge(folder, question, parts, keys)
@@ -187,15 +187,20 @@ def _refuse_foreign(folder: Path) -> None:
         store.read_manifest(folder, "sweep")
 
 
-def _refuse_other(folder: Path, parts: Parts, keys: pl.DataFrame) -> None:
+def _refuse_other(folder: Path, parts: Parts, experiment: Experiment, keys: pl.DataFrame) -> None:
     """Raise FolderError if the sweep in ``folder`` is not a beginning of the one asked for."""
     held = parts.held()
-    if strange := held - set(keys["id"]):
-        title = store.read_manifest(folder, "sweep")["title"]
-        raise FolderError(
-            f"{folder} holds another sweep ({title!r}): {len(strange)} of its {len(held)} runs are not in this "
-            f"experiment. Choose another folder, or remove that one first"
-        )
+    strange = held - set(keys["id"])
+    if not strange:
+        return
+    there = store.read_manifest(folder, "sweep")
+    remedy = "choose another folder, or remove that one first"
+    if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
+        remedy = f"ask for its {there['replicates']} replicates, or choose another folder"
+    raise FolderError(
+        f"{folder} holds another sweep ({there['title']!r}): {len(strange)} of its {len(held)} runs are not in this "
+        f"experiment; {remedy}"
+    )
 
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str]) -> None:
