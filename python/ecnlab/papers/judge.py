@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -11,18 +12,10 @@ import polars as pl
 from ecnlab import stats
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.published import Claim, Metric, Number, Published
-from ecnlab.papers.samples import KEYS, at, per_seed
+from ecnlab.papers.samples import KEYS, at, per_seed, score
 from ecnlab.stats import Interval
 
 Answer = Literal["yes", "partly", "no", "undecided"]
-
-SCORES: Final[dict[str, dict[str, float]]] = {
-    # background flows, as a power of two: RFC 2884 section 4.3
-    "congestion": {"low": 1.0, "moderate": float(np.log2(5)), "high": float(np.log2(10))},
-    # kilobytes of a response, as a power of two
-    "size": {"5 KB": float(np.log2(5)), "8 KB": 3.0, "10 KB": float(np.log2(10)), "20 KB": float(np.log2(20))},
-}
-"""Where the labels of an axis lie for a slope. Slopes are per doubling."""
 
 
 def judge_numbers(published: Published, points: pl.DataFrame) -> pl.DataFrame:
@@ -37,7 +30,13 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
         metric = published.metrics[claim.metric]
         tests = [_trend(claim, metric, samples)] if claim.test == "trend" else _places(claim, points)
         answer = _together([test["outcome"] for test in tests])
-        about = {"id": claim.id, "row": claim.row, "statement": claim.statement, "metric": claim.metric, "test": claim.test}
+        about = {
+            "id": claim.id,
+            "row": claim.row,
+            "statement": claim.statement,
+            "metric": claim.metric,
+            "test": claim.test,
+        }
         rows += [{**about, "answer": answer, **test} for test in tests]
     return pl.DataFrame(rows)
 
@@ -45,7 +44,9 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
 def _number(number: Number, metric: Metric, points: pl.DataFrame) -> dict[str, Any]:
     place = at(points, number.metric, number.where)
     if place.height != 1:
-        raise EcnlabError(f"{number.id}: {place.height} measured points of {number.metric} at {dict(number.where)}, need 1")
+        raise EcnlabError(
+            f"{number.id}: {place.height} measured points of {number.metric} at {dict(number.where)}, need 1"
+        )
     row = place.row(0, named=True)
     measured = Interval(row["mean"], row["low"], row["high"], row["n"])
     return {
@@ -76,7 +77,9 @@ def _places(claim: Claim, points: pl.DataFrame) -> list[dict[str, Any]]:
     for row in place.iter_rows(named=True):
         measured = Interval(row["mean"], row["low"], row["high"], row["n"])
         label = ", ".join(row[key] for key in varying)
-        tests.append({"place": label, **_interval(measured), "outcome": _outcome(claim, measured)})
+        tests.append(
+            {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": _outcome(claim, measured)}
+        )
     return tests
 
 
@@ -95,19 +98,18 @@ def _outcome(claim: Claim, measured: Interval) -> Answer:
 
 def _trend(claim: Claim, metric: Metric, samples: pl.DataFrame) -> dict[str, Any]:
     rows = at(samples, claim.metric, claim.where)
-    labels = sorted(rows[claim.axis].unique(), key=lambda label: score(claim.axis, label))
+    labels = sorted(rows[claim.axis].unique(), key=score)
     if len(labels) < 2:
-        raise EcnlabError(f"{claim.id}: a trend along {claim.axis} needs at least two measured points, not {len(labels)}")
+        raise EcnlabError(
+            f"{claim.id}: a trend along {claim.axis} needs at least two measured points, not {len(labels)}"
+        )
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
-    found = stats.trend([score(claim.axis, label) for label in labels], np.column_stack(columns))
-    outcome: Answer = "undecided" if found.direction == "undecided" else "yes" if found.direction == claim.expected else "no"
-    path = " → ".join(labels)
-    return {"place": path, **_interval(found.slope), "outcome": outcome}
-
-
-def score(axis: str, label: str) -> float:
-    """Where ``label`` lies on ``axis``, on a scale of doublings."""
-    return SCORES[axis][label] if axis in SCORES else float(np.log2(float(label)))
+    found = stats.trend([math.log2(score(label)) for label in labels], np.column_stack(columns))
+    outcome: Answer = (
+        "undecided" if found.direction == "undecided" else "yes" if found.direction == claim.expected else "no"
+    )
+    values = [float(column.mean()) for column in columns]
+    return {"place": ", ".join(labels), "values": values, **_interval(found.slope), "outcome": outcome}
 
 
 def _together(outcomes: Sequence[str]) -> Answer:

@@ -12,7 +12,12 @@ from ecnlab.errors import EcnlabError
 
 FORMAT: Final = 1
 KINDS: Final = ("mean", "gain", "ratio", "difference")
-TESTS: Final = {"trend": ("axis", "expected"), "below": ("limit",), "above": ("limit",), "near": ("target", "tolerance")}
+TESTS: Final = {
+    "trend": ("axis", "expected"),
+    "below": ("limit",),
+    "above": ("limit",),
+    "near": ("target", "tolerance"),
+}
 
 T = TypeVar("T")
 
@@ -30,6 +35,7 @@ class Metric:
     margin: float = 0.0
     neutral: float | None = None
     percent: bool = False
+    digits: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,8 @@ def read_published(folder: Path) -> Published:
     path = folder / "published.toml"
     table = read_toml(path)
     metrics = {
-        key: _make(Metric, entry, f"metric {key}") for key, entry in read_toml(folder / "metrics.toml")["metric"].items()
+        key: _make(Metric, entry, f"metric {key}")
+        for key, entry in read_toml(folder / "metrics.toml")["metric"].items()
     }
     numbers = tuple(_make(Number, entry, "number") for entry in table["number"])
     claims = tuple(_make(Claim, entry, "claim") for entry in table["claim"])

@@ -19,6 +19,9 @@ from ecnlab.papers.published import Metric, Where
 from ecnlab.stats import Interval
 
 KEYS: Final = ("variant", "recovery", "congestion", "max_p", "size", "background", "min_th")
+LOADS: Final = {"low": 2.0, "moderate": 5.0, "high": 10.0}
+"""Background flows of the congestion levels (RFC 2884 section 4.3)."""
+
 SCHEMA: Final = {
     "metric": pl.String,
     **dict.fromkeys(KEYS, pl.String),
@@ -48,13 +51,37 @@ def samples(metric: str, frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return whole.select([pl.col(name).cast(kind) for name, kind in SCHEMA.items()])
 
 
+def score(label: str) -> float:
+    """Where a label lies on its axis: its background flows, its bytes, its number; 0 for a name."""
+    if label in LOADS:
+        return LOADS[label]
+    try:
+        return float(label.split()[0])
+    except (ValueError, IndexError):
+        return 0.0
+
+
+def ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows by metric and place, each axis in its own order, whatever order they were found in."""
+    ranks = [
+        pl.col(key).replace_strict({x: score(x) for x in frame[key].unique()}, return_dtype=pl.Float64).alias(f"_{key}")
+        for key in KEYS
+    ]
+    order = [
+        "metric",
+        *(name for key in KEYS for name in (f"_{key}", key)),
+        *(["replicate"] if "replicate" in frame.columns else []),
+    ]
+    return frame.with_columns(ranks).sort(order).select(frame.columns)
+
+
 def points(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFrame:
     """The mean of each metric at each place of the grid, with its 95% interval.
 
     Places where a ratio has no value (nothing to divide by) are left out.
     """
     rows = []
-    for place, group in frame.group_by(["metric", *KEYS], maintain_order=True):
+    for place, group in ordered(frame).group_by(["metric", *KEYS], maintain_order=True):
         interval = estimate(group, metrics[str(place[0])])
         if interval is not None:
             rows.append((*place, interval.mean, interval.low, interval.high, interval.n))

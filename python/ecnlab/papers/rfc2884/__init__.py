@@ -13,6 +13,10 @@ import polars as pl
 
 from ecnlab.papers.rfc2884 import measure
 from ecnlab.papers.rfc2884.measure import Tables
+from ecnlab.papers.samples import ordered
+
+SEGMENT_BYTES: Final = 1460
+"""Payload of a full segment on Ethernet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +79,25 @@ def analyse(sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     parts.append(measure.against_nobody(sweeps["variants-bulk"], bulk, "goodput_bps", "bulk"))
     parts.append(measure.against_nobody(sweeps["variants-transactions"], short, "transactions", "transaction"))
     parts.append(measure.mice_over_bulk(by_name["transactions"], by_name["bulk"]))
-    return pl.concat(parts)
+    return ordered(pl.concat(parts))
+
+
+def evolution(sweep: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Queue and windows of the one run that the report draws: kilobytes and segments over time."""
+    queue = (
+        sweep.table("queue_series")
+        .filter(pl.col("link") == measure.PIPE)
+        .select(
+            "time_s",
+            (pl.col("bytes") / 1e3).alias("kilobytes"),
+            (pl.col("average_bytes") / 1e3).alias("average_kilobytes"),
+        )
+    )
+    names = sweep.table("flows_run").filter(pl.col("group").is_in(["ecn", "plain"])).select("flow", "group")
+    series = (
+        sweep.table("flow_series")
+        .join(names, on="flow")
+        .select("time_s", "group", pl.col("cwnd_bytes") / SEGMENT_BYTES)
+    )
+    windows = series.collect().pivot(on="group", index="time_s", values="cwnd_bytes").sort("time_s")
+    return queue.collect(), windows.select("time_s", "ecn", "plain")

@@ -6,7 +6,6 @@ samples of the metrics that ``papers/rfc2884/published.toml`` defines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, Protocol
 
 import polars as pl
@@ -67,7 +66,9 @@ def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
 
 def losses(sweep: Tables) -> pl.DataFrame:
     """Section 5.3: non-ECN transactions that lost something, and those of them that waited for the timer."""
-    lossy = sweep.table("transactions").filter(pl.col("group") == "plain", pl.col("measured"), pl.col("retransmits") > 0)
+    lossy = sweep.table("transactions").filter(
+        pl.col("group") == "plain", pl.col("measured"), pl.col("retransmits") > 0
+    )
     counted = lossy.group_by(_run_keys(lossy)).agg(
         (pl.col("timeouts") > 0).sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
     )
@@ -239,5 +240,3 @@ def _link(sweep: Tables, column: str) -> pl.LazyFrame:
 def _run_keys(frame: pl.LazyFrame) -> list[str]:
     columns = frame.collect_schema().names()
     return [key for key in ("arm", *KEYS, "replicate") if key in columns]
-
-
