@@ -65,10 +65,11 @@ reproduce: build ## RFC 2884, at a size for a few minutes; the report is results
 	$(BIN)/ecnlab reproduce rfc2884 $(ARGS)
 
 crosscheck: build ## the same dumbbells in ns-2, side by side
-	$(BIN)/python -m crosscheck $(ARGS)
+	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)
 
-bench: build ## packets per second, against ns-2 in the same run
-	$(BIN)/python -m bench $(ARGS)
+bench: $(VENV) ## packets per second, against ns-2 in the same run
+	cargo build --release --quiet --package ecnlab-bench
+	$(BIN)/python bench/bench.py $(ARGS)
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps

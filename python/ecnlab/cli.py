@@ -32,6 +32,13 @@ BAD_INPUT: Final = 2
 IO_FAILED: Final = 3
 INTERRUPTED: Final = 130
 
+BRIEF: Final = {
+    "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
+    "queues": ["link", "group", "arrived", "departed", "marks", "early_drops", "forced_drops", "tail_drops"],
+    "links": ["link", "utilisation", "delivered", "lost", "queue_mean_packets", "sojourn_mean_s"],
+}
+"""What to show of a run at a glance; ``show --table`` shows all."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -86,7 +93,7 @@ def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) ->
         tables = {name: result.table(name).to_dicts() for name in ("flows", "queues", "links")}
         console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
     else:
-        _show_run(result, ("flows", "links"), rows=20)
+        _show_run(result, rows=20)
         console.say(f"stored in {folder}")
 
 
@@ -202,7 +209,7 @@ def show(folder: Path, tables: tuple[str, ...], rows: int, as_json: bool) -> Non
         for name in tables:
             console.write_frame(_frame(result, name), name, rows)
     elif isinstance(result, Run):
-        _show_run(result, ("flows", "queues", "links"), rows)
+        _show_run(result, rows)
     else:
         _show_sweep(result, rows)
 
@@ -236,8 +243,10 @@ def laws(as_json: bool) -> None:
     if as_json:
         console.write_json(known)
     else:
-        for kind, entries in known.items():
-            console.say(f"{kind}: {', '.join(entries)}")
+        for family, members in known.items():
+            console.say(family)
+            for name, about in members.items():
+                console.say(f"  {name:10} {about}")
 
 
 @cli.command()
@@ -255,9 +264,10 @@ def profiles(name: str | None, as_json: bool) -> None:
     if as_json:
         console.write_json(known if name is None else known[name])
     elif name is None:
-        console.say("\n".join(known))
+        for each, profile in known.items():
+            console.say(f"{each:10} {profile['summary']}")
     else:
-        for key, entry in known[name].items():
+        for key, entry in known[name]["settings"].items():
             console.say(f"{key} = {entry['value']!r}\n    {entry['source']}")
 
 
@@ -272,13 +282,13 @@ def schema(kind: FileKind) -> None:
     console.write_json(_core.schema(kind))
 
 
-def _show_run(result: Run, tables: tuple[str, ...], rows: int) -> None:
+def _show_run(result: Run, rows: int) -> None:
     manifest = result.manifest
     made = manifest["ecnlab"]
     console.say(f"{manifest['title']}: seed {manifest['seed']}, spec {manifest['spec_hash'][:12]}")
     console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
-    for name in tables:
-        console.write_frame(result.table(name), name, rows)
+    for name, columns in BRIEF.items():
+        console.write_frame(result.table(name).select(columns), name, rows)
 
 
 def _show_sweep(result: Sweep, rows: int) -> None:

@@ -14,10 +14,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ecnlab.columns import TABLES
 from ecnlab.sweep import Progress as Report
 
-out: Final = Console(highlight=False, soft_wrap=True)
+WIDE: Final = 400
+"""Columns of an output that is not a terminal: nothing is cut short there."""
+
+out: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
 err: Final = Console(stderr=True, highlight=False, soft_wrap=True)
 
 QUIET_SECONDS: Final = 15.0
@@ -49,30 +51,22 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int) -> None:
         for row in range(shown.height):
             table.add_column(str(row), justify="right")
         for name in shown.columns:
-            table.add_row(name, *(_cell(name, value) for value in shown[name]))
+            table.add_row(name, *(_cell(value) for value in shown[name]))
     else:
         for name, dtype in shown.schema.items():
             table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
         for values in shown.iter_rows():
-            table.add_row(*(_cell(name, value) for name, value in zip(shown.columns, values, strict=True)))
+            table.add_row(*map(_cell, values))
     out.print(table)
     if frame.height > limit:
         say(f"... {frame.height - limit} more rows (--rows {frame.height} shows all)")
     say("")
 
 
-def unit_of(table: str, column: str) -> str:
-    """A column's unit, "" where it has none."""
-    known = TABLES.get(table, {}).get(column)
-    return known.unit if known else ""
-
-
-def _cell(_name: str, value: object) -> str:
+def _cell(value: object) -> str:
     if value is None:
         return "-"
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return str(value)
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @contextmanager

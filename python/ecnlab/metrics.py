@@ -39,14 +39,16 @@ AGGREGATES: Final[dict[str, Callable[[pl.Expr], pl.Expr]]] = {
 
 
 def check(metrics: Metrics) -> None:
-    """Raise MetricError if a definition names a table, column, aggregate or metric that does not exist."""
+    """Raise MetricError if a definition names a table or column that does not exist.
+
+    Everything else about definitions is checked with the experiment file, which names the line.
+    """
     for name, metric in metrics.items():
-        if "table" in metric:
-            _check_pick(name, metric)
-        for operand in _operands(metric):
-            _known(name, "metric", operand, metrics)
-    for name in metrics:
-        _check_acyclic(name, metrics, ())
+        if "table" not in metric:
+            continue
+        _known(name, "table", metric["table"], TABLES)
+        for column in [*metric.get("where", {}), *([metric["column"]] if "column" in metric else [])]:
+            _known(name, f"column of {metric['table']}", column, TABLES[metric["table"]])
 
 
 def tables(metrics: Metrics) -> set[str]:
@@ -67,7 +69,7 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
     def value(name: str) -> pl.Series:
         if name not in values:
             metric = metrics[name]
-            values[name] = _pick(metric, table, runs) if "table" in metric else _combine(metric, value)
+            values[name] = _pick(name, metric, table, runs) if "table" in metric else _combine(metric, value)
         return values[name]
 
     columns = [value(name).rename(name) for name in metrics]
@@ -77,15 +79,19 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
     )
 
 
-def _pick(metric: Mapping[str, Any], table: Callable[[str], pl.LazyFrame], runs: pl.DataFrame) -> pl.Series:
+def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFrame], runs: pl.DataFrame) -> pl.Series:
     rows = table(metric["table"])
     for column, wanted in metric.get("where", {}).items():
         rows = rows.filter(pl.col(column).is_in(wanted) if isinstance(wanted, list) else pl.col(column) == wanted)
     aggregate = metric.get("aggregate", "mean")
     number = AGGREGATES[aggregate](pl.col(metric["column"]).cast(pl.Float64)) if "column" in metric else pl.len()
-    of_run = rows.group_by("id").agg(number.alias("value"))
-    found = runs.lazy().join(of_run, on="id", how="left", maintain_order="left").select("value").collect()["value"]
-    return _finite(found.cast(pl.Float64).fill_null(0.0) if aggregate in ("count", "sum") else found)
+    of_run = rows.group_by("id").agg(number.cast(pl.Float64).alias("value"))
+    try:
+        found = runs.lazy().join(of_run, on="id", how="left", maintain_order="left").collect()["value"]
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise MetricError(f"metric {name}: the values are not of the kind it needs: {reason}") from error
+    return _finite(found.fill_null(0.0) if aggregate in ("count", "sum") else found)
 
 
 def _combine(metric: Mapping[str, Any], value: Callable[[str], pl.Series]) -> pl.Series:
@@ -100,23 +106,6 @@ def _finite(values: pl.Series) -> pl.Series:
 
 def _operands(metric: Mapping[str, Any]) -> list[str]:
     return list(metric.get("ratio", metric.get("difference", [])))
-
-
-def _check_pick(name: str, metric: Mapping[str, Any]) -> None:
-    _known(name, "table", metric["table"], TABLES)
-    columns = TABLES[metric["table"]]
-    for column in [*metric.get("where", {}), *([metric["column"]] if "column" in metric else [])]:
-        _known(name, f"column of {metric['table']}", column, columns)
-    _known(name, "aggregate", metric.get("aggregate", "mean"), AGGREGATES)
-    if "column" not in metric and metric.get("aggregate") != "count":
-        raise MetricError(f"metric {name}: say which column (only a count needs none)")
-
-
-def _check_acyclic(name: str, metrics: Metrics, above: tuple[str, ...]) -> None:
-    if name in above:
-        raise MetricError(f"metric {name} is defined by itself: {' -> '.join([*above, name])}")
-    for operand in _operands(metrics[name]):
-        _check_acyclic(operand, metrics, (*above, name))
 
 
 def _known(metric: str, what: str, name: str, known: Iterable[str]) -> None:

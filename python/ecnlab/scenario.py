@@ -6,10 +6,8 @@ import os
 import tomllib
 from pathlib import Path
 
-from ecnlab import _core
 from ecnlab._core import Experiment, Scenario
 from ecnlab.errors import EcnlabError
-from ecnlab.types import FileKind
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -25,8 +23,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 def check(path: str | os.PathLike[str]) -> None:
     """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not."""
     text = read_text(path)
-    kind: FileKind = "experiment" if is_experiment(text) else "scenario"
-    _core.check(str(path), text, kind)
+    (Experiment if is_experiment(text) else Scenario)(str(path), text)
 
 
 def is_experiment(text: str) -> bool:

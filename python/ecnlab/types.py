@@ -34,3 +34,17 @@ class Departure(TypedDict):
     profile_value: Any
     value: Any
     source: str
+
+
+class Setting(TypedDict):
+    """A profile's value for one TCP setting."""
+
+    value: Any
+    source: str
+
+
+class Profile(TypedDict):
+    """A TCP profile: a value for every setting."""
+
+    summary: str
+    settings: dict[str, Setting]

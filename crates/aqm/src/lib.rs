@@ -1,7 +1,22 @@
 //! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
 //! signal becomes a CE mark or a drop.
 
+mod config;
+mod counters;
+pub mod droptail;
+mod law;
+mod queue;
+pub mod red;
+pub mod registry;
+mod stats;
+
 use ecnlab_wire::Ecn;
+
+pub use config::{Admit, Common, Config, Forced, Full, Impossible, MarkAt};
+pub use counters::{Counters, Group, Kind, Tally};
+pub use law::{Aqm, Average, LinkContext, Region, View};
+pub use queue::Queue;
+pub use stats::Stats;
 
 /// What a discipline says of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +25,8 @@ pub enum Verdict {
     Pass,
     /// Tell its sender of congestion: CE where the packet is ECN-capable, a drop where it is not.
     Signal,
+    /// Tell its sender by an early drop, ECN-capable or not (RED past `mark_p`).
+    SignalByDrop,
     /// Drop it, ECN-capable or not.
     Drop,
 }
@@ -17,7 +34,7 @@ pub enum Verdict {
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// A signal to a packet that cannot carry CE.
+    /// A signal that took the form of a drop.
     Early,
     /// The discipline's [`Verdict::Drop`] (for RED: the average is past its upper threshold).
     Forced,

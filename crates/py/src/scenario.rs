@@ -1,7 +1,6 @@
 //! Scenarios, and the runs they describe.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
@@ -30,7 +29,7 @@ impl Cancel {
 
 /// A scenario that can be run: parsed, filled with every default, and checked.
 #[pyclass(frozen, module = "ecnlab._core")]
-pub struct Scenario(pub(crate) Arc<ecnlab_spec::Scenario>);
+pub struct Scenario(pub(crate) ecnlab_spec::Scenario);
 
 #[pymethods]
 impl Scenario {
@@ -38,7 +37,7 @@ impl Scenario {
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Scenario> {
         let parsed = ecnlab_spec::parse_scenario(path, text).map_err(|found| spec_error(py, &found))?;
-        Ok(Scenario(Arc::new(parsed)))
+        Ok(Scenario(parsed))
     }
 
     /// The same scenario with some dotted keys set, as {"queue.red.max_p": 0.1}. Raises SpecError.
@@ -46,7 +45,7 @@ impl Scenario {
         let overrides: BTreeMap<String, toml::Value> = json::from_python(overrides)?;
         let overrides: Vec<_> = overrides.into_iter().collect();
         let changed = self.0.with(&overrides).map_err(|found| spec_error(py, &found))?;
-        Ok(Scenario(Arc::new(changed)))
+        Ok(Scenario(changed))
     }
 
     /// The title the file gives it.
@@ -63,7 +62,7 @@ impl Scenario {
 
     /// SHA-256 of the full specification, in hexadecimal.
     #[getter]
-    fn hash(&self) -> String {
+    fn hash(&self) -> &str {
         self.0.hash()
     }
 

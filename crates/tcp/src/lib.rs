@@ -1,1 +1,29 @@
-//! placeholder
+//! A TCP endpoint without I/O, clock or threads: segments and time in, segments and a deadline out.
+//!
+//! A driver calls [`Endpoint::on_segment`] and [`Endpoint::on_deadline`], sends what they leave in the
+//! output and comes back at [`Endpoint::deadline`]. Sequence numbers are 32 bits on the wire and 64-bit
+//! offsets inside, so that nothing but the edge knows of their wrap.
+//!
+//! Window laws are in [`cc`], loss recovery in `recovery`, ECN feedback in [`ecn`], one law a file; each
+//! has a row in [`registry`] and a page in `docs/laws`.
+
+pub mod cc;
+pub mod config;
+mod counters;
+pub mod ecn;
+mod endpoint;
+mod handshake;
+mod input;
+mod output;
+mod profile;
+mod ranges;
+mod receiver;
+mod recovery;
+pub mod registry;
+mod rto;
+mod sender;
+
+pub use config::{Config, Invalid};
+pub use counters::Counters;
+pub use endpoint::{Endpoint, Out, Sample, State};
+pub use profile::{Profile, ProfileError, Setting, profile, profiles};

@@ -1,0 +1,142 @@
+//! What a queue counts. Counters only grow; a window is the difference of two readings.
+
+use std::ops::{Add, AddAssign, Sub};
+
+use ecnlab_wire::Ecn;
+
+use crate::DropReason;
+
+/// So many packets of so many bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets.
+    pub packets: u64,
+    /// Their bytes on the wire.
+    pub bytes: u64,
+}
+
+/// The fates of one kind of packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kind {
+    /// Came to the queue, whatever became of them.
+    pub arrived: Tally,
+    /// Left it for the wire.
+    pub departed: Tally,
+    /// Were signalled by CE; also where they carried it already.
+    pub marks: Tally,
+    /// Were signalled by a drop. Of ECN-capable packets: with `ecn` off, or past RED's `mark_p`.
+    pub early: Tally,
+    /// Were dropped because the law said so, ECN-capable or not.
+    pub forced: Tally,
+    /// Were dropped for want of room.
+    pub tail: Tally,
+}
+
+/// One flow group's packets, by ECN class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// Packets that cannot carry CE.
+    pub not_ect: Kind,
+    /// Packets that can: ECT(0), ECT(1), CE.
+    pub ect: Kind,
+}
+
+/// A queue's counters: one [`Group`] for each flow group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counters {
+    groups: Vec<Group>,
+}
+
+impl Tally {
+    fn count(&mut self, len: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(len);
+    }
+}
+
+impl Kind {
+    /// Dropped, for whatever reason.
+    pub fn dropped(&self) -> Tally {
+        self.early + self.forced + self.tail
+    }
+    /// Still held: what arrived and neither left nor was dropped.
+    pub fn held(&self) -> Tally {
+        self.arrived - self.departed - self.dropped()
+    }
+
+    pub(crate) fn arrived(&mut self, len: u32) {
+        self.arrived.count(len);
+    }
+    pub(crate) fn departed(&mut self, len: u32) {
+        self.departed.count(len);
+    }
+    pub(crate) fn marked(&mut self, len: u32) {
+        self.marks.count(len);
+    }
+    pub(crate) fn drop(&mut self, len: u32, why: DropReason) {
+        match why {
+            DropReason::Early => self.early.count(len),
+            DropReason::Forced => self.forced.count(len),
+            DropReason::Tail => self.tail.count(len),
+        }
+    }
+}
+
+impl Group {
+    /// Both classes together.
+    pub fn all(&self) -> Kind {
+        self.not_ect + self.ect
+    }
+}
+
+impl Counters {
+    pub(crate) fn new(groups: usize) -> Counters {
+        Counters { groups: vec![Group::default(); groups] }
+    }
+    /// Each flow group's counters, by the group's index.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+    /// All groups together.
+    pub fn total(&self) -> Group {
+        self.groups.iter().fold(Group::default(), |sum, &group| sum + group)
+    }
+    /// What was counted after `earlier`, an earlier reading of the same queue.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        Counters { groups: self.groups.iter().zip(&earlier.groups).map(|(&now, &then)| now - then).collect() }
+    }
+
+    #[inline]
+    pub(crate) fn kind(&mut self, group: usize, ecn: Ecn) -> &mut Kind {
+        let group = &mut self.groups[group];
+        if ecn.is_capable() { &mut group.ect } else { &mut group.not_ect }
+    }
+}
+
+/// Sums and differences go field by field.
+macro_rules! fieldwise {
+    ($($type:ident { $($field:ident),+ })*) => {$(
+        impl Add for $type {
+            type Output = $type;
+            fn add(self, other: $type) -> $type {
+                $type { $($field: self.$field + other.$field),+ }
+            }
+        }
+        impl AddAssign for $type {
+            fn add_assign(&mut self, other: $type) {
+                *self = *self + other;
+            }
+        }
+        impl Sub for $type {
+            type Output = $type;
+            fn sub(self, other: $type) -> $type {
+                $type { $($field: self.$field - other.$field),+ }
+            }
+        }
+    )*};
+}
+fieldwise! {
+    Tally { packets, bytes }
+    Kind { arrived, departed, marks, early, forced, tail }
+    Group { not_ect, ect }
+}

@@ -1,0 +1,31 @@
+//! Drop-tail: no opinion at all. What happens on a full queue is the queue's `full` policy, so random
+//! drop and drop-front on full are this law with another `full` (RFC 2884 §2; docs/laws/droptail.md).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Aqm, Impossible, LinkContext};
+
+/// Nothing to set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+impl Params {
+    /// Nothing can be wrong with nothing.
+    pub const fn check(&self) -> Result<(), Impossible> {
+        Ok(())
+    }
+}
+
+/// The law: every packet passes.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail;
+
+impl Aqm for DropTail {
+    type Params = Params;
+
+    fn new(_params: &Params, _link: LinkContext) -> DropTail {
+        DropTail
+    }
+}

@@ -1,0 +1,284 @@
+//! The queue: a FIFO that asks its law and acts on the verdict.
+
+use std::collections::VecDeque;
+
+use ecnlab_base::{Dur, Length, Rate, Rng, Time};
+
+use crate::registry::Law;
+use crate::stats::Gauge;
+use crate::{
+    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Stats, Tally,
+    Verdict, View, Watch,
+};
+
+/// Room for this many packets is made at the start; longer queues grow once.
+const FIRST_ROOM: usize = 1024;
+
+/// A link's queue.
+///
+/// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's
+/// `now` must be at least the previous one's.
+#[derive(Clone, Debug)]
+pub struct Queue<P> {
+    common: Common,
+    rate: Rate,
+    state: State<P>,
+    law: Law,
+    rng: Rng,
+    counters: Counters,
+    gauge: Gauge,
+}
+
+#[derive(Clone, Debug)]
+struct State<P> {
+    ring: VecDeque<Held<P>>,
+    bytes: u64,
+    /// When the link will have sent, or has sent, what left the queue so far.
+    busy_until: Time,
+    tick: Dur,
+    next_tick: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held<P> {
+    since: Time,
+    packet: P,
+}
+
+impl<P: Item> Queue<P> {
+    /// An empty queue at time zero, feeding `link`, counting `groups` flow groups. `config` has passed
+    /// [`Config::check`]. All chance of the queue and its law comes from `rng`.
+    pub fn new(config: &Config, link: LinkContext, groups: usize, rng: Rng) -> Queue<P> {
+        let law = Law::new(&config.params, link);
+        let tick = law.tick();
+        Queue {
+            common: config.common,
+            rate: link.rate,
+            state: State {
+                ring: VecDeque::with_capacity(FIRST_ROOM),
+                bytes: 0,
+                busy_until: Time::ZERO,
+                tick: tick.unwrap_or(Dur::MAX),
+                next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
+            },
+            law,
+            rng,
+            counters: Counters::new(groups),
+            gauge: Gauge::new(),
+        }
+    }
+
+    /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
+    pub fn enqueue(&mut self, mut packet: P, now: Time, watch: &mut impl Watch<P>) {
+        self.observe(now);
+        self.counters.kind(packet.group(), packet.ecn()).arrived(packet.wire_len());
+        let view = self.view(now);
+        let verdict = self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng);
+        let signal = match verdict {
+            Verdict::Pass => false,
+            Verdict::Signal if self.can_mark(&packet) => true,
+            Verdict::Signal | Verdict::SignalByDrop => return self.drop(&packet, DropReason::Early, watch),
+            Verdict::Drop => {
+                if self.force(&packet, watch) {
+                    return;
+                }
+                false
+            }
+        };
+        if !self.make_room(&packet, watch) {
+            return;
+        }
+        if signal {
+            self.mark(&mut packet, watch);
+        }
+        self.push(packet, now, watch);
+    }
+
+    /// The next packet, at the start of its transmission; packets that the law drops here go before it.
+    pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
+        self.observe(now);
+        loop {
+            let Held { since, mut packet } = self.pop()?;
+            let sojourn = now.since(since);
+            let view = self.view(now);
+            match self.law.on_dequeue(sojourn, &view, now, &mut self.rng) {
+                Verdict::Pass => {}
+                Verdict::Signal if self.can_mark(&packet) => self.mark_this(&mut packet, watch),
+                Verdict::Signal | Verdict::SignalByDrop => {
+                    self.drop(&packet, DropReason::Early, watch);
+                    continue;
+                }
+                Verdict::Drop => {
+                    self.drop(&packet, DropReason::Forced, watch);
+                    continue;
+                }
+            }
+            self.gauge.departed(sojourn);
+            self.counters.kind(packet.group(), packet.ecn()).departed(packet.wire_len());
+            self.state.busy_until = now + self.rate.time_for(u64::from(packet.wire_len()));
+            watch.dequeued(&packet);
+            return Some(packet);
+        }
+    }
+
+    /// Brings ticks and statistics up to `now`.
+    #[inline]
+    pub fn observe(&mut self, now: Time) {
+        while self.state.next_tick <= now {
+            let at = self.state.next_tick;
+            self.gather(at);
+            let view = self.view(at);
+            self.law.on_tick(&view);
+            self.state.next_tick = at.saturating_add(self.state.tick);
+        }
+        self.gather(now);
+    }
+
+    /// The statistics since the start or the last cut, up to `now`, and a new beginning. Those of a
+    /// whole run are its parts put together by [`Stats::plus`].
+    pub fn cut_stats(&mut self, now: Time) -> Stats {
+        self.observe(now);
+        self.gauge.cut()
+    }
+
+    /// The statistics since the start or the last cut, up to the last call.
+    pub fn stats(&self) -> &Stats {
+        self.gauge.stats()
+    }
+    /// What was counted since the start.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    /// The length on the wire of the packet at the head.
+    pub fn head_len(&self) -> Option<u32> {
+        self.state.ring.front().map(|held| held.packet.wire_len())
+    }
+    /// Packets held.
+    pub fn packets(&self) -> usize {
+        self.state.ring.len()
+    }
+    /// Bytes held.
+    pub const fn bytes(&self) -> u64 {
+        self.state.bytes
+    }
+    /// The law's average queue, if it keeps one.
+    pub fn average(&self) -> Option<Average> {
+        self.law.average()
+    }
+    /// Whether arrived = departed + dropped + held, in packets and in bytes.
+    pub fn is_balanced(&self) -> bool {
+        let held = self.state.ring.iter().fold(Tally::default(), |sum, held| Tally {
+            packets: sum.packets + 1,
+            bytes: sum.bytes + u64::from(held.packet.wire_len()),
+        });
+        self.counters.total().all().held() == held && held.bytes == self.state.bytes
+    }
+
+    fn view(&self, now: Time) -> View {
+        let idle = self.state.ring.is_empty() && now >= self.state.busy_until;
+        View {
+            packets: self.state.ring.len() as u64,
+            bytes: self.state.bytes,
+            idle: idle.then(|| now.since(self.state.busy_until)),
+        }
+    }
+
+    fn gather(&mut self, now: Time) {
+        self.gauge.observe(now, self.state.ring.len() as u64, self.state.bytes, self.law.average());
+    }
+
+    fn push(&mut self, packet: P, now: Time, watch: &mut impl Watch<P>) {
+        self.state.bytes += u64::from(packet.wire_len());
+        self.state.ring.push_back(Held { since: now, packet });
+        watch.enqueued(&packet);
+    }
+
+    fn pop(&mut self) -> Option<Held<P>> {
+        let held = self.state.ring.pop_front()?;
+        self.state.bytes -= u64::from(held.packet.wire_len());
+        Some(held)
+    }
+
+    fn drop(&mut self, packet: &P, why: DropReason, watch: &mut impl Watch<P>) {
+        self.counters.kind(packet.group(), packet.ecn()).drop(packet.wire_len(), why);
+        watch.dropped(packet, why);
+    }
+
+    fn can_mark(&self, packet: &P) -> bool {
+        self.common.ecn && packet.ecn().is_capable()
+    }
+
+    /// Gives the mark of the arriving `packet` to whom [`MarkAt`] names.
+    fn mark(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
+        if self.common.mark_at == MarkAt::Front
+            && let Some(mut head) = self.state.ring.front().copied()
+            && matches!(head.packet.ecn(), ecnlab_wire::Ecn::Ect0 | ecnlab_wire::Ecn::Ect1)
+        {
+            self.mark_this(&mut head.packet, watch);
+            self.state.ring[0] = head;
+        } else {
+            self.mark_this(packet, watch);
+        }
+    }
+
+    fn mark_this(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
+        packet.mark();
+        self.counters.kind(packet.group(), packet.ecn()).marked(packet.wire_len());
+        watch.marked(packet);
+    }
+
+    /// Carries out a forced drop. Whether it took the arriving packet.
+    fn force(&mut self, packet: &P, watch: &mut impl Watch<P>) -> bool {
+        match self.common.forced {
+            Forced::Arriving => {
+                self.drop(packet, DropReason::Forced, watch);
+                true
+            }
+            Forced::Full => self.evict(packet, DropReason::Forced, watch),
+        }
+    }
+
+    /// Makes room for the arriving packet. Whether it may enter; if not, it has been dropped.
+    fn make_room(&mut self, packet: &P, watch: &mut impl Watch<P>) -> bool {
+        if self.has_room(packet) {
+            return true;
+        }
+        self.law.on_full();
+        while !self.has_room(packet) {
+            if self.evict(packet, DropReason::Tail, watch) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn has_room(&self, packet: &P) -> bool {
+        let (held, added, limit) = match self.common.limit {
+            Length::Packets(limit) => (self.state.ring.len() as u64, 1, limit),
+            Length::Bytes(limit) => (self.state.bytes, u64::from(packet.wire_len()), limit),
+        };
+        match self.common.admit {
+            Admit::Fits => (held + added) as f64 <= limit,
+            Admit::Below => (held as f64) < limit,
+        }
+    }
+
+    /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
+    fn evict(&mut self, arriving: &P, why: DropReason, watch: &mut impl Watch<P>) -> bool {
+        let held = self.state.ring.len();
+        let victim = match self.common.full {
+            Full::Tail => held,
+            Full::Random => self.rng.below(held as u64 + 1) as usize,
+            Full::Front => 0,
+        };
+        // An index past those held is the arriving packet's own.
+        let Some(Held { packet, .. }) = self.state.ring.remove(victim) else {
+            self.drop(arriving, why, watch);
+            return true;
+        };
+        self.state.bytes -= u64::from(packet.wire_len());
+        self.drop(&packet, why, watch);
+        false
+    }
+}

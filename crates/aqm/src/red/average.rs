@@ -1,0 +1,109 @@
+//! The average queue: an exponentially weighted moving average of what arrivals find.
+
+use ecnlab_base::{Bytes, Dur, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::View;
+
+/// How the average decays over idle time, through m packets that might have been sent in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// avg·(1-w)^m, m = idle time / transmission time of `mean_packet`, not rounded (FJ93 §4, figure 2).
+    #[default]
+    Fj93,
+    /// avg·(1-w)^(m+1), m rounded down: the arrival itself is a sample of zero (ns-2).
+    Ns2,
+}
+
+/// The average, kept in packets and in bytes; the thresholds' unit says which one decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Ewma {
+    /// In packets.
+    pub packets: f64,
+    /// In bytes.
+    pub bytes: f64,
+    weight: f64,
+    idle: Idle,
+    /// Transmissions of a mean packet in a second.
+    per_second: f64,
+}
+
+impl Ewma {
+    /// An average of zero.
+    pub fn new(weight: f64, idle: Idle, rate: Rate, mean_packet: Bytes) -> Ewma {
+        let per_second = rate.bps() as f64 / (8.0 * mean_packet.0 as f64);
+        Ewma { packets: 0.0, bytes: 0.0, weight, idle, per_second }
+    }
+
+    /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle.
+    #[inline]
+    pub fn arrival(&mut self, view: &View) {
+        match view.idle {
+            None => {
+                self.packets += self.weight * (view.packets as f64 - self.packets);
+                self.bytes += self.weight * (view.bytes as f64 - self.bytes);
+            }
+            Some(idle) => self.decay(idle),
+        }
+    }
+
+    fn decay(&mut self, idle: Dur) {
+        let m = idle.as_secs() * self.per_second;
+        let samples = match self.idle {
+            Idle::Fj93 => m,
+            Idle::Ns2 => libm::floor(m) + 1.0,
+        };
+        let left = libm::pow(1.0 - self.weight, samples);
+        self.packets *= left;
+        self.bytes *= left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn busy(packets: u64, bytes: u64) -> View {
+        View { packets, bytes, idle: None }
+    }
+
+    fn ewma(weight: f64, idle: Idle) -> Ewma {
+        // 4 Mbit/s and 500 B: a transmission lasts 1 ms.
+        Ewma::new(weight, idle, Rate::from_bps(4_000_000), Bytes(500))
+    }
+
+    #[test]
+    fn each_arrival_moves_it_by_the_weight() {
+        let mut avg = ewma(0.5, Idle::Fj93);
+        // 0 -> (0+1)/2 -> (0.5+2)/2 -> (1.25+3)/2, and bytes alongside.
+        for (q, packets) in [(1, 0.5), (2, 1.25), (3, 2.125)] {
+            avg.arrival(&busy(q, 1000 * q));
+            assert_eq!(avg.packets, packets);
+            assert_eq!(avg.bytes, 1000.0 * packets);
+        }
+    }
+
+    #[test]
+    fn a_constant_queue_is_approached_geometrically() {
+        let mut avg = ewma(0.002, Idle::Fj93);
+        for _ in 0..500 {
+            avg.arrival(&busy(10, 5000));
+        }
+        // 10 * (1 - 0.998^500), 0.998^500 = 0.36751.
+        assert!((avg.packets - 6.3249).abs() < 1e-4, "{}", avg.packets);
+    }
+
+    #[test]
+    fn idle_time_decays_it_as_if_small_packets_had_been_sent() {
+        // 10.5 transmissions fit: 0.9^10.5 = 0.33079, and ns-2's 0.9^(10+1) = 0.31381.
+        for (idle, left) in [(Idle::Fj93, 0.33079), (Idle::Ns2, 0.31381)] {
+            let mut avg = ewma(0.1, idle);
+            (avg.packets, avg.bytes) = (10.0, 5000.0);
+            avg.arrival(&View { packets: 0, bytes: 0, idle: Some(Dur::from_us(10_500)) });
+            assert!((avg.packets - 10.0 * left).abs() < 1e-4, "{idle:?}: {}", avg.packets);
+            assert!((avg.bytes - 5000.0 * left).abs() < 0.05, "{idle:?}: {}", avg.bytes);
+        }
+    }
+}

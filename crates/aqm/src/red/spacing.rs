@@ -1,0 +1,251 @@
+//! From p_b to a choice: how signals lie among the arriving packets.
+
+use ecnlab_base::Rng;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Params;
+
+/// How signals are spaced. At a constant p_b = 1/k, packets from one signal to the next:
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Uniform on 1..=k, mean (k+1)/2: p_b/(1 - count·p_b) (FJ93 §7, method 2). With
+    /// `count_arrival` uniform on 1..=k-1, mean k/2.
+    #[default]
+    Uniform,
+    /// Uniform on k..=2k-1, mean (3k-1)/2: none before k, then p_b/(2 - count·p_b), where count
+    /// includes the arriving packet (ns-2's `wait_`).
+    Wait,
+    /// Geometric, mean k: p_b itself (FJ93 §7, method 1).
+    Geometric,
+}
+
+/// What is as likely as any other to be signalled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probability {
+    /// Each packet.
+    #[default]
+    Packets,
+    /// Each byte: p_b·size/`mean_packet` before spacing (FJ93 §4; there the maximum packet size).
+    Bytes,
+    /// Each byte, ns-2's way (`bytes_`): count is whole `mean_packet`s of bytes, rounded down, and
+    /// size/`mean_packet` scales what spacing gave, unless that is 1.
+    BytesNs2,
+}
+
+/// Which drops restart the count of packets since the last signal, besides signals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CountReset {
+    /// None (ns-2 with `ns1_compat_`; ns-3).
+    Signals,
+    /// Those past the upper threshold (FJ93 figure 2).
+    #[default]
+    Forced,
+    /// Those and the ones for want of room (ns-2).
+    All,
+}
+
+/// Spaces signals: counts since the last, and draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Spacer {
+    spacing: Spacing,
+    probability: Probability,
+    count_arrival: bool,
+    mean_packet: f64,
+    /// Packets since the last signal, without the one that arrives.
+    packets: u64,
+    /// Their bytes.
+    bytes: u64,
+}
+
+impl Spacer {
+    /// A spacer that has counted nothing.
+    pub fn new(params: &Params) -> Spacer {
+        Spacer {
+            spacing: params.spacing,
+            probability: params.probability,
+            count_arrival: params.count_arrival,
+            mean_packet: params.mean_packet.0 as f64,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Whether the arriving packet is signalled; counts it.
+    #[inline]
+    pub fn chooses(&mut self, p_b: f64, size: u32, rng: &mut Rng) -> bool {
+        let p_a = self.spaced(p_b, size);
+        let chosen = p_a >= 1.0 || (p_a > 0.0 && rng.unit() < p_a);
+        if chosen {
+            self.restart();
+        } else {
+            self.passed(size);
+        }
+        chosen
+    }
+
+    /// Counts a packet that was not signalled.
+    #[inline]
+    pub fn passed(&mut self, size: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(size);
+    }
+
+    /// Counts from here.
+    #[inline]
+    pub fn restart(&mut self) {
+        self.packets = 0;
+        self.bytes = 0;
+    }
+
+    /// The probability p_a of the arriving packet.
+    pub fn spaced(&self, p_b: f64, size: u32) -> f64 {
+        let relative = f64::from(size) / self.mean_packet;
+        match self.probability {
+            Probability::Packets => self.space(p_b, self.count_packets()),
+            Probability::Bytes if p_b < 1.0 => self.space(libm::fmin(p_b * relative, 1.0), self.count_packets()),
+            Probability::Bytes => 1.0,
+            Probability::BytesNs2 => {
+                let p = self.space(p_b, libm::floor(self.count_bytes(size) / self.mean_packet));
+                if p < 1.0 { libm::fmin(p * relative, 1.0) } else { 1.0 }
+            }
+        }
+    }
+
+    fn space(&self, p: f64, count: f64) -> f64 {
+        let room = match self.spacing {
+            Spacing::Geometric => return p,
+            Spacing::Wait if count * p < 1.0 => return 0.0,
+            Spacing::Wait => 2.0 - count * p,
+            Spacing::Uniform => 1.0 - count * p,
+        };
+        // Past the end of the range the signal is due.
+        if p < room { p / room } else { 1.0 }
+    }
+
+    fn counts_arrival(&self) -> bool {
+        self.count_arrival || self.spacing == Spacing::Wait
+    }
+    fn count_packets(&self) -> f64 {
+        (self.packets + u64::from(self.counts_arrival())) as f64
+    }
+    fn count_bytes(&self, size: u32) -> f64 {
+        (self.bytes + if self.counts_arrival() { u64::from(size) } else { 0 }) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::red::auto::{Threshold, Unit};
+
+    fn spacer(change: impl FnOnce(&mut Params)) -> Spacer {
+        let mut params = Params::new(Threshold::Auto(Unit::Packets), Threshold::Auto(Unit::Packets));
+        change(&mut params);
+        Spacer::new(&params)
+    }
+
+    /// P(gap = n) for n = 1, 2, ... at a constant p_b and size, from the probabilities of each packet.
+    fn gaps(mut spacer: Spacer, p_b: f64, size: u32) -> Vec<f64> {
+        let mut left = 1.0;
+        let mut gaps = Vec::new();
+        while left > 1e-9 && gaps.len() < 1000 {
+            let p_a = spacer.spaced(p_b, size);
+            gaps.push(left * p_a);
+            left *= 1.0 - p_a;
+            spacer.passed(size);
+        }
+        gaps
+    }
+
+    fn mean(gaps: &[f64]) -> f64 {
+        gaps.iter().zip(1..).map(|(p, n)| p * f64::from(n)).sum()
+    }
+
+    fn all_close(values: &[f64], to: f64) -> bool {
+        values.iter().all(|v| (v - to).abs() < 1e-9)
+    }
+
+    #[test]
+    fn uniform_gaps_are_uniform_on_1_to_k() {
+        // p_b = 1/8: p_a = 1/8, 1/7, ... 1/1, so each of 1..=8 has 1/8; mean 1/(2 p_b) + 1/2.
+        let gaps = gaps(spacer(|_| {}), 0.125, 500);
+        assert_eq!(gaps.len(), 8);
+        assert!(all_close(&gaps, 0.125), "{gaps:?}");
+        assert!((mean(&gaps) - 4.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_count_that_includes_the_arrival_leaves_out_the_longest_gap() {
+        // p_a = 1/7, 1/6, ... 1/1: each of 1..=7 has 1/7; mean 1/(2 p_b).
+        let gaps = gaps(spacer(|p| p.count_arrival = true), 0.125, 500);
+        assert_eq!(gaps.len(), 7);
+        assert!(all_close(&gaps, 1.0 / 7.0), "{gaps:?}");
+        assert!((mean(&gaps) - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn wait_gaps_are_uniform_on_k_to_2k_less_one() {
+        // Nothing for 1..=7, then 1/8, 1/7, ... 1/1; mean (8 + 15)/2, near 1.5/p_b.
+        let gaps = gaps(spacer(|p| p.spacing = Spacing::Wait), 0.125, 500);
+        assert_eq!(gaps.len(), 15);
+        assert!(all_close(&gaps[..7], 0.0) && all_close(&gaps[7..], 0.125), "{gaps:?}");
+        assert!((mean(&gaps) - 11.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn geometric_gaps_have_no_memory() {
+        let gaps = gaps(spacer(|p| p.spacing = Spacing::Geometric), 0.125, 500);
+        assert!((gaps[1] / gaps[0] - 0.875).abs() < 1e-9);
+        assert!((mean(&gaps) - 8.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn draws_follow_the_probabilities() {
+        let mut spacer = spacer(|_| {});
+        let mut rng = Rng::named(3, "spacing");
+        let mut seen = [0_u32; 8];
+        for _ in 0..8_000 {
+            let gap = (1..).find(|_| spacer.chooses(0.125, 500, &mut rng)).unwrap_or(0);
+            seen[gap - 1] += 1;
+        }
+        // Chi-square over 8 cells of 1000: 7 degrees of freedom pass 24.3 once in a thousand.
+        let chi2: f64 = seen.iter().map(|&n| (f64::from(n) - 1000.0) * (f64::from(n) - 1000.0) / 1000.0).sum();
+        assert!(chi2 < 24.3, "{chi2}: {seen:?}");
+    }
+
+    #[test]
+    fn byte_mode_scales_with_size() {
+        let spacer = spacer(|p| p.probability = Probability::Bytes);
+        assert_eq!(spacer.spaced(0.125, 500), 0.125);
+        assert_eq!(spacer.spaced(0.125, 1000), 0.25);
+        assert_eq!(spacer.spaced(0.125, 40), 0.01);
+        assert_eq!(spacer.spaced(0.125, 9000), 1.0);
+        assert_eq!(spacer.spaced(1.0, 40), 1.0);
+    }
+
+    #[test]
+    fn ns2_byte_mode_counts_whole_mean_packets_and_scales_last() {
+        let ns2 = |p: &mut Params| {
+            p.probability = Probability::BytesNs2;
+            p.spacing = Spacing::Wait;
+        };
+        // 1500 B: counts 3, 6, 9, 12, 15 against 1/p_b = 8. At 9: (1/8)/(2-9/8) = 1/7, times 3.
+        let mut spacer_1500 = spacer(ns2);
+        for p_a in [0.0, 0.0, 3.0 / 7.0, 0.75, 1.0] {
+            assert!((spacer_1500.spaced(0.125, 1500) - p_a).abs() < 1e-12);
+            spacer_1500.passed(1500);
+        }
+        // 700 B: 1.4, 2.8, 4.2 mean packets count 1, 2, 4: at p_b = 1/4 only the third reaches 1, times 1.4.
+        let mut spacer_700 = spacer(ns2);
+        for p_a in [0.0, 0.0, 0.35] {
+            assert!((spacer_700.spaced(0.25, 700) - p_a).abs() < 1e-12);
+            spacer_700.passed(700);
+        }
+        // 40 B count nothing, so that even p_b = 1 lets the first of them pass.
+        assert_eq!(spacer(ns2).spaced(1.0, 40), 0.0);
+    }
+}

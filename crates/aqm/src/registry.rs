@@ -1,0 +1,164 @@
+//! The disciplines there are: one row each. A new law is its file, its page and one row here.
+
+use ecnlab_base::{Dur, Rng, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize as _, Serialize};
+
+use crate::{Aqm, Average, Impossible, LinkContext, Verdict, View, droptail, red};
+
+/// What there is to know of a law without running it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What a scenario calls it: `discipline = "red"`.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// Its source file, from the root of the repository.
+    pub source: &'static str,
+    /// Its page, from the root of the repository.
+    pub page: &'static str,
+    /// The JSON schema of its own keys in `[queue.NAME]`.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+macro_rules! registry {
+    ($($name:literal: $module:ident::$Law:ident, $about:literal;)+) => {
+        /// A law's parameters, whichever law it is.
+        #[derive(Clone, Debug, PartialEq, Serialize)]
+        #[serde(tag = "discipline")]
+        pub enum Params {
+            $(#[doc = $about] #[serde(rename = $name)] $Law($module::Params),)+
+        }
+
+        /// A law, whichever it is: a jump on the variant, not a virtual call.
+        #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "one a link; a box would lie on each packet's way")]
+        pub enum Law {
+            $(#[doc = $about] $Law($module::$Law),)+
+        }
+
+        /// Every law.
+        pub const ROWS: &[Row] = &[$(Row {
+            name: $name,
+            about: $about,
+            source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
+            page: concat!("docs/laws/", $name, ".md"),
+            schema: $module::Params::json_schema,
+        },)+];
+
+        const NAMES: &[&str] = &[$($name),+];
+
+        impl Params {
+            /// Reads the keys of the law called `name`: those of `[queue.NAME]` less
+            /// [`crate::Common::KEYS`] and `discipline`. An unknown name or key is an error.
+            pub fn deserialize<'de, D: Deserializer<'de>>(name: &str, keys: D) -> Result<Params, D::Error> {
+                match name {
+                    $($name => $module::Params::deserialize(keys).map(Params::$Law),)+
+                    _ => Err(D::Error::unknown_variant(name, NAMES)),
+                }
+            }
+            /// The law's name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Params::$Law(_) => $name,)+
+                }
+            }
+            /// Refuses impossible values, naming the key.
+            pub fn check(&self) -> Result<(), Impossible> {
+                match self {
+                    $(Params::$Law(params) => params.check(),)+
+                }
+            }
+        }
+
+        impl Aqm for Law {
+            type Params = Params;
+
+            fn new(params: &Params, link: LinkContext) -> Law {
+                match params {
+                    $(Params::$Law(params) => Law::$Law($module::$Law::new(params, link)),)+
+                }
+            }
+            #[inline]
+            fn on_enqueue(&mut self, size: u32, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+                match self {
+                    $(Law::$Law(law) => law.on_enqueue(size, view, now, rng),)+
+                }
+            }
+            #[inline]
+            fn on_dequeue(&mut self, sojourn: Dur, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+                match self {
+                    $(Law::$Law(law) => law.on_dequeue(sojourn, view, now, rng),)+
+                }
+            }
+            fn on_full(&mut self) {
+                match self {
+                    $(Law::$Law(law) => law.on_full(),)+
+                }
+            }
+            fn tick(&self) -> Option<Dur> {
+                match self {
+                    $(Law::$Law(law) => law.tick(),)+
+                }
+            }
+            fn on_tick(&mut self, view: &View) {
+                match self {
+                    $(Law::$Law(law) => law.on_tick(view),)+
+                }
+            }
+            #[inline]
+            fn average(&self) -> Option<Average> {
+                match self {
+                    $(Law::$Law(law) => law.average(),)+
+                }
+            }
+        }
+    };
+}
+
+registry! {
+    "droptail": droptail::DropTail, "FIFO that drops only when it is full";
+    "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_row_has_its_file_and_its_page() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for row in ROWS {
+            assert!(root.join(row.source).is_file(), "{} is missing", row.source);
+            let page = std::fs::read_to_string(root.join(row.page)).unwrap_or_default();
+            assert!(page.starts_with("# "), "{} is missing or has no title", row.page);
+        }
+    }
+
+    #[test]
+    fn a_page_names_every_key_of_its_law() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for row in ROWS {
+            let page = std::fs::read_to_string(root.join(row.page)).unwrap();
+            let schema = (row.schema)(&mut SchemaGenerator::default());
+            let keys = schema.get("properties").and_then(|p| p.as_object()).into_iter().flatten();
+            for (key, _) in keys {
+                assert!(page.contains(&format!("`{key}`")), "{} does not speak of `{key}`", row.page);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_law_is_refused_with_those_there_are() {
+        let error = Params::deserialize("rde", toml::Table::new()).unwrap_err().to_string();
+        assert!(error.contains("`rde`") && error.contains("`droptail`") && error.contains("`red`"), "{error}");
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let keys: toml::Table = toml::from_str("min_th = \"5 packets\"").unwrap();
+        assert!(Params::deserialize("droptail", keys).unwrap_err().to_string().contains("min_th"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Conservation, checked at the end of every run.
+
+use ecnlab_traffic::{ENDLESS, Side};
+
+use crate::hosts::{Connection, host_of};
+use crate::packets::Probe;
+use crate::plan::Plan;
+use crate::sim::Sim;
+use crate::{Error, link};
+
+/// For every link, entered = left + dropped + held; for every connection, what one application has
+/// is what the other wrote, up to what is under way.
+pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
+    for (plan, link) in plan.links.iter().zip(&sim.links) {
+        link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
+    }
+    for (plan, flow) in plan.flows.iter().zip(&sim.flows) {
+        for &connection in &flow.live {
+            let c = sim.hosts.connection(connection);
+            for sender in [Side::From, Side::To] {
+                stream_balances(sim, connection, c, sender)
+                    .map_err(|why| Error::Conservation(format!("flow `{}`: {why}", plan.name)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn link_balances(link: &link::Link) -> Result<(), String> {
+    if !link.queue().is_balanced() {
+        return Err("packets that arrived are not those that left, were dropped or are held".to_owned());
+    }
+    let departed = link.queue().counters().total().all().departed.packets;
+    let counters = link.counters();
+    let accounted = counters.delivered + counters.lost + link.on_wire();
+    if departed != accounted {
+        return Err(format!("{departed} packets left the queue, {accounted} were delivered, lost or are on the wire"));
+    }
+    Ok(())
+}
+
+/// acked <= received <= written, in the direction of `sender`; and all three equal once it is done.
+fn stream_balances<P: Probe>(sim: &Sim<P>, connection: u32, c: &Connection, sender: Side) -> Result<(), String> {
+    let endpoint = |side| &sim.hosts.host(host_of(connection, side)).endpoint;
+    let written = if sender == c.exchange.opener { c.exchange.request } else { c.exchange.response };
+    let (acked, received) = (endpoint(sender).acked(), endpoint(sender.other()).received());
+    let complete = !c.done || written == ENDLESS || received == written;
+    if acked <= received && received <= written && complete {
+        Ok(())
+    } else {
+        Err(format!("{written} bytes written, {received} received, {acked} acknowledged"))
+    }
+}

@@ -1,0 +1,108 @@
+//! A flow: a source of demand, its connections, and what they add up to.
+
+use std::sync::Arc;
+
+use ecnlab_base::{Rng, Time};
+use ecnlab_tcp::{Config, Counters};
+use ecnlab_traffic::{Side, Traffic};
+use ecnlab_wire::Seq;
+
+use crate::hosts::{Hosts, Opening, host_of};
+use crate::plan::FlowPlan;
+
+/// One flow of the run.
+pub struct Flow {
+    /// What asks for exchanges.
+    pub source: Traffic,
+    /// The source's random stream.
+    pub rng: Rng,
+    /// Connections in use, oldest first.
+    pub live: Vec<u32>,
+    /// What the ended connections add up to.
+    ended: Totals,
+    /// When the last exchange was completed.
+    pub finished: Option<Time>,
+    iss: Rng,
+    group: u32,
+    tcp: [Arc<Config>; 2],
+    first_hops: [u32; 2],
+}
+
+/// Sums over a flow's connections.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// TCP counters of the `from` ends and of the `to` ends.
+    pub tcp: [Counters; 2],
+    /// Bytes delivered in order to the application at `to`.
+    pub delivered: u64,
+    /// Exchanges completed.
+    pub exchanges: u64,
+    /// Whether any connection negotiated ECN.
+    pub ecn: bool,
+}
+
+impl Flow {
+    /// A flow at rest.
+    pub fn new(plan: &FlowPlan, first_hops: [u32; 2], seed: u64) -> Flow {
+        Flow {
+            source: Traffic::new(&plan.traffic),
+            rng: Rng::named(seed, &format!("flow.{}", plan.name)),
+            live: Vec::new(),
+            ended: Totals::default(),
+            finished: None,
+            iss: Rng::named(seed, &format!("iss.{}", plan.name)),
+            group: plan.group as u32,
+            tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
+            first_hops,
+        }
+    }
+
+    /// What the next connection of this flow, the run's `index`-th, needs to know.
+    pub fn opening(&mut self, index: u32) -> Opening<'_> {
+        let iss = [0, 1].map(|_| Seq(self.iss.u64() as u32));
+        let [from, to] = &self.tcp;
+        Opening { flow: index, group: self.group, tcp: [from, to], first_hops: self.first_hops, iss }
+    }
+
+    /// An exchange was completed.
+    pub fn count_exchange(&mut self, now: Time) {
+        self.ended.exchanges += 1;
+        self.finished = Some(now);
+    }
+
+    /// Adds an ended connection's counters to the flow's.
+    pub fn retire(&mut self, connection: u32, hosts: &Hosts) {
+        self.live.retain(|&c| c != connection);
+        self.ended.add(connection, hosts);
+    }
+
+    /// The sums up to now.
+    pub fn totals(&self, hosts: &Hosts) -> Totals {
+        let mut totals = self.ended.clone();
+        for &connection in &self.live {
+            totals.add(connection, hosts);
+        }
+        totals
+    }
+}
+
+impl Totals {
+    /// What was added after `earlier`, an earlier reading of the same flow.
+    pub fn since(&self, earlier: &Totals) -> Totals {
+        Totals {
+            tcp: [0, 1].map(|side| self.tcp[side].since(&earlier.tcp[side])),
+            delivered: self.delivered - earlier.delivered,
+            exchanges: self.exchanges - earlier.exchanges,
+            ecn: self.ecn,
+        }
+    }
+
+    fn add(&mut self, connection: u32, hosts: &Hosts) {
+        for (sum, counters) in self.tcp.iter_mut().zip(hosts.counters(connection)) {
+            *sum = sum.plus(counters);
+        }
+        let receiver = &hosts.host(host_of(connection, Side::To)).endpoint;
+        self.delivered += receiver.received();
+        self.ecn |= receiver.ecn_negotiated();
+    }
+}

@@ -1,0 +1,159 @@
+//! The connections of a run: pairs of endpoints, their timers, and what their applications wait for.
+
+use std::sync::Arc;
+
+use ecnlab_base::Time;
+use ecnlab_tcp::{Config, Counters, Endpoint, Out};
+use ecnlab_traffic::{ENDLESS, Exchange, Side};
+use ecnlab_wire::Seq;
+
+/// One end of a connection, with what the engine keeps of it on the per-packet path.
+pub struct Host {
+    /// The TCP endpoint.
+    pub endpoint: Endpoint,
+    /// The time of the pending timer event, [`Time::NEVER`] if there is none.
+    pub armed: Time,
+    /// The application is told when so many bytes have arrived.
+    pub expects: u64,
+    /// Place in the routes of the first hop towards the peer.
+    pub first_hop: u32,
+    /// The connection's serial number (see [`crate::packet::Packet::connection`]).
+    pub serial: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the flow's group.
+    pub group: u32,
+}
+
+/// What both ends of a connection share. Its hosts are those at `2 * i` (from) and `2 * i + 1` (to).
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    /// The work it does.
+    pub exchange: Exchange,
+    /// Index of the flow.
+    pub flow: u32,
+    /// When it was opened.
+    pub started: Time,
+    /// When the opener saw it established.
+    pub established: Time,
+    /// Whether the exchange has been completed.
+    pub done: bool,
+    /// Whether the connection is in use.
+    pub live: bool,
+}
+
+/// What a new connection needs to know of its flow.
+pub struct Opening<'a> {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the flow's group.
+    pub group: u32,
+    /// Endpoint settings at `from` and at `to`.
+    pub tcp: [&'a Arc<Config>; 2],
+    /// First hops from `from` and from `to`.
+    pub first_hops: [u32; 2],
+    /// Initial sequence numbers at `from` and at `to`.
+    pub iss: [Seq; 2],
+}
+
+/// All connections; places of ended ones are used again.
+#[derive(Default)]
+pub struct Hosts {
+    hosts: Vec<Host>,
+    connections: Vec<Connection>,
+    free: Vec<u32>,
+    opened: u32,
+}
+
+impl Hosts {
+    /// Opens a connection; its SYN is left in `out`. Returns its index.
+    pub fn open(&mut self, opening: &Opening, exchange: Exchange, now: Time, out: &mut Out) -> u32 {
+        let serial = self.opened;
+        self.opened += 1;
+        let connection = Connection {
+            exchange,
+            flow: opening.flow,
+            started: now,
+            established: Time::NEVER,
+            done: false,
+            live: true,
+        };
+        let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
+        self.place(connection, pair)
+    }
+
+    fn place(&mut self, connection: Connection, pair: [Host; 2]) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.connections[index as usize] = connection;
+                for (side, mut host) in pair.into_iter().enumerate() {
+                    let place = &mut self.hosts[2 * index as usize + side];
+                    // The old timer event is still in the queue: it stands for the new endpoint's.
+                    host.armed = place.armed;
+                    *place = host;
+                }
+                index
+            }
+            None => {
+                self.connections.push(connection);
+                self.hosts.extend(pair);
+                self.connections.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Gives the place of a connection free.
+    pub fn retire(&mut self, index: u32) {
+        self.connections[index as usize].live = false;
+        self.free.push(index);
+    }
+
+    /// The host at `index`.
+    pub fn host(&self, index: u32) -> &Host {
+        &self.hosts[index as usize]
+    }
+    /// The host at `index`.
+    pub fn host_mut(&mut self, index: u32) -> &mut Host {
+        &mut self.hosts[index as usize]
+    }
+    /// The connection at `index`.
+    pub fn connection(&self, index: u32) -> &Connection {
+        &self.connections[index as usize]
+    }
+    /// The connection at `index`.
+    pub fn connection_mut(&mut self, index: u32) -> &mut Connection {
+        &mut self.connections[index as usize]
+    }
+    /// The counters of a connection's ends, `from` first.
+    pub fn counters(&self, index: u32) -> [&Counters; 2] {
+        [0, 1].map(|side| self.hosts[2 * index as usize + side].endpoint.counters())
+    }
+}
+
+impl Opening<'_> {
+    fn host(&self, side: Side, exchange: &Exchange, serial: u32, now: Time, out: &mut Out) -> Host {
+        let i = side.index();
+        let (endpoint, expects) = if side == exchange.opener {
+            let mut endpoint = Endpoint::connect(self.tcp[i], self.iss[i], now, out);
+            endpoint.write(exchange.request, now, out);
+            if exchange.response == 0 && exchange.request != ENDLESS {
+                endpoint.close(now, out);
+            }
+            (endpoint, if exchange.response == 0 { u64::MAX } else { exchange.response })
+        } else {
+            (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
+        };
+        let (flow, group, first_hop) = (self.flow, self.group, self.first_hops[i]);
+        Host { endpoint, armed: Time::NEVER, expects, first_hop, serial, flow, group }
+    }
+}
+
+/// The host of a connection at `side`.
+pub fn host_of(connection: u32, side: Side) -> u32 {
+    2 * connection + side.index() as u32
+}
+
+/// Which side a host is on.
+pub fn side_of(host: u32) -> Side {
+    if host.is_multiple_of(2) { Side::From } else { Side::To }
+}

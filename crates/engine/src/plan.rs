@@ -1,0 +1,100 @@
+//! What is run: a scenario with every default filled in and every random choice of the set-up made.
+
+use std::sync::Arc;
+
+use ecnlab_base::{Bytes, Dur, Rate, Time};
+use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
+
+/// A run, ready to go. Nodes, groups and flows are named by their index in these lists.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+    /// Simplex links.
+    pub links: Vec<LinkPlan>,
+    /// Names of the flow groups, by which queues count.
+    pub groups: Vec<String>,
+    /// Flows, each a source of demand between two nodes.
+    pub flows: Vec<FlowPlan>,
+    /// How long the run lasts.
+    pub duration: Dur,
+    /// When measuring begins; below `duration`.
+    pub warmup: Dur,
+    /// Interval of the time series; `None` for none.
+    pub sample: Option<Dur>,
+    /// Whether each packet's way is recorded.
+    pub packet_events: bool,
+}
+
+/// One direction of a link, with the queue in front of it.
+#[derive(Clone, Debug)]
+pub struct LinkPlan {
+    /// Its name, unique in the run.
+    pub name: String,
+    /// The node it leaves.
+    pub from: usize,
+    /// The node it reaches.
+    pub to: usize,
+    /// Transmission rate; `None` for a delay box, which has no serialisation (NIST Net).
+    pub rate: Option<Rate>,
+    /// Propagation delay.
+    pub delay: Dur,
+    /// The queue.
+    pub queue: aqm::Config,
+    /// A slower pipe inside the link.
+    pub shaper: Option<Shaper>,
+    /// Faults of the wire.
+    pub errors: Errors,
+}
+
+impl LinkPlan {
+    /// The rate at which the queue drains in the long run: the shaper's, or the link's own.
+    pub fn drain_rate(&self) -> Option<Rate> {
+        self.shaper.map(|s| s.rate).or(self.rate)
+    }
+}
+
+/// A token bucket: RFC 2884's CBQ class of 1.5 Mbit/s on a 10 Mbit/s Ethernet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shaper {
+    /// Long-term rate.
+    pub rate: Rate,
+    /// Bytes that may go at the link's own rate after a pause.
+    pub burst: Bytes,
+}
+
+/// Packets lost or marked on the wire, behind the queue. Ordinals count from 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Errors {
+    /// Probability that a packet is lost, each on its own.
+    pub loss: f64,
+    /// The n-th packets of the link that are lost.
+    pub drop_packets: Vec<u64>,
+    /// The n-th packets of the link that get CE, where they are ECN-capable.
+    pub mark_packets: Vec<u64>,
+    /// (flow, n): the n-th data segment of the flow on this link, retransmissions counted, is lost.
+    pub drop_segments: Vec<(usize, u64)>,
+    /// (flow, n): the n-th data segment of the flow gets CE, where it is ECN-capable.
+    pub mark_segments: Vec<(usize, u64)>,
+}
+
+/// A source of demand between two nodes; `from` sends the main data.
+#[derive(Clone, Debug)]
+pub struct FlowPlan {
+    /// Its name, unique in the run.
+    pub name: String,
+    /// Index of its group.
+    pub group: usize,
+    /// The node that sends the main data.
+    pub from: usize,
+    /// The node that receives it.
+    pub to: usize,
+    /// What is sent.
+    pub traffic: traffic::Params,
+    /// The endpoint at `from`.
+    pub tcp_from: Arc<tcp::Config>,
+    /// The endpoint at `to`.
+    pub tcp_to: Arc<tcp::Config>,
+    /// When the source is first asked.
+    pub start: Time,
+}

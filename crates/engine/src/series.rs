@@ -1,0 +1,85 @@
+//! Time series of queues and windows.
+
+use ecnlab_base::Time;
+use ecnlab_tcp::Sample;
+use ecnlab_traffic::Side;
+
+use crate::flow::Flow;
+use crate::hosts::{Hosts, host_of};
+use crate::link::Link;
+use crate::table::Table;
+
+struct QueueRow {
+    time: Time,
+    link: u32,
+    packets: u64,
+    bytes: u64,
+    average: Option<ecnlab_aqm::Average>,
+}
+
+struct FlowRow {
+    time: Time,
+    flow: u32,
+    sample: Sample,
+    delivered: u64,
+}
+
+/// Samples taken so far.
+#[derive(Default)]
+pub struct Series {
+    queues: Vec<QueueRow>,
+    flows: Vec<FlowRow>,
+}
+
+impl Series {
+    /// Takes one sample of every queue and of every flow with a connection. Links must have been
+    /// brought up to `now`.
+    pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow], hosts: &Hosts) {
+        for (i, link) in links.iter().enumerate() {
+            let queue = link.queue();
+            let (packets, bytes) = (queue.packets() as u64, queue.bytes());
+            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, average: queue.average() });
+        }
+        for (i, flow) in flows.iter().enumerate() {
+            // Of a flow's connections the newest is the one that a reader follows.
+            let Some(&connection) = flow.live.last() else { continue };
+            let sample = hosts.host(host_of(connection, Side::From)).endpoint.sample();
+            let delivered = flow.totals(hosts).delivered;
+            self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered });
+        }
+    }
+
+    /// The tables `queue_series` and `flow_series`.
+    pub fn tables(&self, links: &[String], flows: &[String]) -> [Table; 2] {
+        [self.queue_table(links), self.flow_table(flows)]
+    }
+
+    fn queue_table(&self, links: &[String]) -> Table {
+        let rows = &self.queues;
+        let average =
+            |f: fn(&ecnlab_aqm::Average) -> f64| rows.iter().map(move |r| r.average.as_ref().map_or(f64::NAN, f));
+        let mut t = Table::new("queue_series");
+        t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
+        t.text("link", rows.iter().map(|r| r.link), links);
+        t.u64("packets", rows.iter().map(|r| r.packets));
+        t.u64("bytes", rows.iter().map(|r| r.bytes));
+        t.f64("average_packets", average(|a| a.packets));
+        t.f64("average_bytes", average(|a| a.bytes));
+        t.f64("max_p", average(|a| a.max_p));
+        t
+    }
+
+    fn flow_table(&self, flows: &[String]) -> Table {
+        let rows = &self.flows;
+        let mut t = Table::new("flow_series");
+        t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
+        t.text("flow", rows.iter().map(|r| r.flow), flows);
+        t.u64("cwnd_bytes", rows.iter().map(|r| r.sample.cwnd));
+        t.u64("ssthresh_bytes", rows.iter().map(|r| r.sample.ssthresh));
+        t.u64("flight_bytes", rows.iter().map(|r| r.sample.flight));
+        t.f64("srtt_s", rows.iter().map(|r| r.sample.srtt.map_or(f64::NAN, |d| d.as_secs())));
+        t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
+        t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
+        t
+    }
+}

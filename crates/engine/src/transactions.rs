@@ -1,0 +1,58 @@
+//! Completed transactions: exchanges that had a response.
+
+use ecnlab_base::Time;
+use ecnlab_tcp::Counters;
+
+use crate::hosts::Connection;
+use crate::table::Table;
+
+/// One completed transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    flow: u32,
+    index: u32,
+    started: Time,
+    established: Time,
+    /// When the last byte of the response arrived.
+    pub ended: Time,
+    request: u64,
+    response: u64,
+    retransmits: u64,
+    timeouts: u64,
+}
+
+impl Transaction {
+    /// The transaction of `connection`, completed at `now`, with the counters of its two ends.
+    pub fn new(connection: &Connection, from: &Counters, to: &Counters, now: Time) -> Transaction {
+        Transaction {
+            flow: connection.flow,
+            index: connection.exchange.key,
+            started: connection.started,
+            established: connection.established,
+            ended: now,
+            request: connection.exchange.request,
+            response: connection.exchange.response,
+            retransmits: from.retransmits() + to.retransmits(),
+            timeouts: from.timeouts + to.timeouts,
+        }
+    }
+}
+
+/// The table of transactions; `group_of` gives each flow's group.
+pub fn table(rows: &[Transaction], flows: &[String], groups: &[String], group_of: &[u32], warm: Time) -> Table {
+    let mut t = Table::new("transactions");
+    t.u32("flow", rows.iter().map(|r| r.flow));
+    t.text("name", rows.iter().map(|r| r.flow), flows);
+    t.text("group", rows.iter().map(|r| group_of[r.flow as usize]), groups);
+    t.u32("index", rows.iter().map(|r| r.index));
+    t.f64("start_s", rows.iter().map(|r| r.started.as_secs()));
+    t.f64("established_s", rows.iter().map(|r| r.established.as_secs()));
+    t.f64("end_s", rows.iter().map(|r| r.ended.as_secs()));
+    t.f64("latency_s", rows.iter().map(|r| r.ended.since(r.started).as_secs()));
+    t.u64("request_bytes", rows.iter().map(|r| r.request));
+    t.u64("response_bytes", rows.iter().map(|r| r.response));
+    t.u64("retransmits", rows.iter().map(|r| r.retransmits));
+    t.u64("timeouts", rows.iter().map(|r| r.timeouts));
+    t.bool("measured", rows.iter().map(|r| r.ended >= warm));
+    t
+}

@@ -1,0 +1,192 @@
+//! What was counted between two instants: after the warm-up, or in the whole run.
+
+use ecnlab_aqm as aqm;
+use ecnlab_aqm::{Kind, Region, Stats};
+use ecnlab_base::{Dur, Time};
+use ecnlab_tcp::Counters as TcpCounters;
+
+use crate::flow::{Flow, Totals};
+use crate::hosts::Hosts;
+use crate::link::{self, Link};
+use crate::plan::Plan;
+use crate::table::Table;
+
+/// Everything that counts, as it stood at one instant.
+pub struct Snapshot {
+    at: Time,
+    flows: Vec<Totals>,
+    links: Vec<LinkReading>,
+}
+
+#[derive(Clone)]
+struct LinkReading {
+    wire: link::Counters,
+    queue: aqm::Counters,
+    /// Since the snapshot before this one.
+    stats: Stats,
+    /// Packets in the queue and on the wire.
+    held: u64,
+}
+
+impl Snapshot {
+    /// The state at `now`, up to which the links have been brought. Queue statistics begin anew.
+    pub fn take(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Snapshot {
+        let reading = |link: &mut Link| LinkReading {
+            wire: link.counters(),
+            stats: link.queue_mut().cut_stats(now),
+            queue: link.queue().counters().clone(),
+            held: link.queue().packets() as u64 + link.on_wire(),
+        };
+        Snapshot {
+            at: now,
+            flows: flows.iter().map(|f| f.totals(hosts)).collect(),
+            links: links.iter_mut().map(reading).collect(),
+        }
+    }
+}
+
+/// Differences between two snapshots.
+pub struct Window {
+    span: Dur,
+    flows: Vec<Totals>,
+    links: Vec<LinkReading>,
+}
+
+impl Window {
+    /// From the end of the warm-up to the end.
+    pub fn measured(warm: &Snapshot, end: &Snapshot) -> Window {
+        Window::between(warm, end, |_, late| late.stats)
+    }
+
+    /// From the start to the end; the statistics of the two parts are put together.
+    pub fn whole(start: &Snapshot, warm: &Snapshot, end: &Snapshot) -> Window {
+        Window::between(start, end, |i, late| warm.links[i].stats.plus(&late.stats))
+    }
+
+    fn between(a: &Snapshot, b: &Snapshot, stats: impl Fn(usize, &LinkReading) -> Stats) -> Window {
+        let pairs = a.links.iter().zip(&b.links).enumerate();
+        let links = pairs.map(|(i, (early, late))| LinkReading {
+            wire: late.wire.since(&early.wire),
+            queue: late.queue.since(&early.queue),
+            stats: stats(i, late),
+            held: late.held,
+        });
+        Window {
+            span: b.at.since(a.at),
+            flows: a.flows.iter().zip(&b.flows).map(|(early, late)| late.since(early)).collect(),
+            links: links.collect(),
+        }
+    }
+
+    /// The tables `flows`, `queues` and `links`, their names followed by `suffix`.
+    pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> [Table; 3] {
+        [self.flows(plan, flows, suffix), self.queues(plan, suffix), self.links(plan, suffix)]
+    }
+
+    fn flows(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Table {
+        let names: Vec<String> = plan.flows.iter().map(|f| f.name.clone()).collect();
+        let mut t = Table::new(format!("flows{suffix}"));
+        t.u32("flow", 0..names.len() as u32);
+        t.text("name", 0..names.len() as u32, &names);
+        t.text("group", plan.flows.iter().map(|f| f.group as u32), &plan.groups);
+        t.text("from", plan.flows.iter().map(|f| f.from as u32), &plan.nodes);
+        t.text("to", plan.flows.iter().map(|f| f.to as u32), &plan.nodes);
+        t.f64("start_s", plan.flows.iter().map(|f| f.start.as_secs()));
+        t.f64("finish_s", flows.iter().map(|f| f.finished.map_or(f64::NAN, Time::as_secs)));
+        t.bool("ecn", self.flows.iter().map(|f| f.ecn));
+        t.u64("bytes_delivered", self.flows.iter().map(|f| f.delivered));
+        t.f64("goodput_bps", self.flows.iter().map(|f| f.delivered as f64 * 8.0 / self.span.as_secs()));
+        self.tcp_columns(&mut t);
+        t.u64("exchanges", self.flows.iter().map(|f| f.exchanges));
+        t
+    }
+
+    /// Counters of the data's sender, and of its receiver where the name says received.
+    fn tcp_columns(&self, t: &mut Table) {
+        let count = |side: usize, f: fn(&TcpCounters) -> u64| self.flows.iter().map(move |x| f(&x.tcp[side]));
+        t.u64("segments_sent", count(0, |c| c.segments_sent));
+        t.u64("data_segments_sent", count(0, |c| c.data_segments_sent));
+        t.u64("bytes_sent", count(0, |c| c.bytes_sent));
+        t.u64("retransmits", count(0, TcpCounters::retransmits));
+        t.u64("retransmits_fast", count(0, |c| c.retransmits_fast));
+        t.u64("retransmits_timeout", count(0, |c| c.retransmits_timeout));
+        t.u64("retransmits_recovery", count(0, |c| c.retransmits_recovery));
+        t.u64("timeouts", count(0, |c| c.timeouts));
+        t.u64("fast_recoveries", count(0, |c| c.fast_recoveries));
+        t.u64("ecn_reductions", count(0, |c| c.ecn_reductions));
+        t.u64("ce_received", count(1, |c| c.ce_received));
+        t.u64("ece_received", count(0, |c| c.ece_received));
+        t.u64("cwr_sent", count(0, |c| c.cwr_sent));
+        t.u64("duplicate_bytes_received", count(1, |c| c.duplicate_bytes));
+        let rtt = |f: fn(&TcpCounters) -> Dur| self.flows.iter().map(move |x| seconds(x, f));
+        t.f64("rtt_mean_s", self.flows.iter().map(|x| x.tcp[0].rtt_sum.as_secs() / x.tcp[0].rtt_samples as f64));
+        t.f64("rtt_min_s", rtt(|c| c.rtt_min));
+        t.f64("rtt_max_s", rtt(|c| c.rtt_max));
+    }
+
+    /// A row for each link and group, and before the groups one for all of them together.
+    fn queues(&self, plan: &Plan, suffix: &str) -> Table {
+        let link_names: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
+        let group_names: Vec<String> = std::iter::once("all".to_owned()).chain(plan.groups.iter().cloned()).collect();
+        let mut rows: Vec<(u32, u32, aqm::Group)> = Vec::new();
+        for (i, link) in self.links.iter().enumerate() {
+            rows.push((i as u32, 0, link.queue.total()));
+            rows.extend(link.queue.groups().iter().enumerate().map(|(g, &group)| (i as u32, g as u32 + 1, group)));
+        }
+        let mut t = Table::new(format!("queues{suffix}"));
+        t.text("link", rows.iter().map(|r| r.0), &link_names);
+        t.text("group", rows.iter().map(|r| r.1), &group_names);
+        let all = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.2.all()));
+        let ect = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.2.ect));
+        t.u64("arrived", all(|k| k.arrived.packets));
+        t.u64("arrived_ect", ect(|k| k.arrived.packets));
+        t.u64("arrived_bytes", all(|k| k.arrived.bytes));
+        t.u64("departed", all(|k| k.departed.packets));
+        t.u64("departed_bytes", all(|k| k.departed.bytes));
+        t.u64("marks", all(|k| k.marks.packets));
+        t.u64("dropped", all(|k| k.dropped().packets));
+        t.u64("early_drops", all(|k| k.early.packets));
+        t.u64("early_drops_ect", ect(|k| k.early.packets));
+        t.u64("forced_drops", all(|k| k.forced.packets));
+        t.u64("forced_drops_ect", ect(|k| k.forced.packets));
+        t.u64("tail_drops", all(|k| k.tail.packets));
+        t.u64("tail_drops_ect", ect(|k| k.tail.packets));
+        t
+    }
+
+    fn links(&self, plan: &Plan, suffix: &str) -> Table {
+        let names: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
+        let mut t = Table::new(format!("links{suffix}"));
+        t.text("link", 0..names.len() as u32, &names);
+        t.text("from", plan.links.iter().map(|l| l.from as u32), &plan.nodes);
+        t.text("to", plan.links.iter().map(|l| l.to as u32), &plan.nodes);
+        // The rate that data can have: the shaper's where there is one.
+        let rates: Vec<f64> = plan.links.iter().map(|l| l.drain_rate().map_or(f64::NAN, |r| r.bps() as f64)).collect();
+        t.f64("rate_bps", rates.iter().copied());
+        t.f64("delay_s", plan.links.iter().map(|l| l.delay.as_secs()));
+        t.u64("entered", self.links.iter().map(|l| l.queue.total().all().arrived.packets));
+        t.u64("delivered", self.links.iter().map(|l| l.wire.delivered));
+        t.u64("delivered_bytes", self.links.iter().map(|l| l.wire.delivered_bytes));
+        t.u64("lost", self.links.iter().map(|l| l.wire.lost));
+        t.u64("held", self.links.iter().map(|l| l.held));
+        let sent = self.links.iter().map(|l| l.wire.sent_bytes as f64 * 8.0);
+        t.f64("utilisation", sent.zip(rates).map(|(bits, rate)| bits / (rate * self.span.as_secs())));
+        let stat = |f: fn(&Stats) -> f64| self.links.iter().map(move |l| f(&l.stats));
+        t.f64("queue_mean_packets", stat(Stats::mean_packets));
+        t.f64("queue_mean_bytes", stat(Stats::mean_bytes));
+        t.f64("queue_var_packets", stat(Stats::variance_packets));
+        t.f64("average_mean_packets", stat(Stats::mean_average_packets));
+        t.f64("average_mean_bytes", stat(Stats::mean_average_bytes));
+        t.f64("share_below", stat(|s| s.share(Region::Below)));
+        t.f64("share_in_region", stat(|s| s.share(Region::Inside)));
+        t.f64("share_above", stat(|s| s.share(Region::Above)));
+        t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
+        t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
+        t
+    }
+}
+
+fn seconds(totals: &Totals, f: fn(&TcpCounters) -> Dur) -> f64 {
+    let sender = &totals.tcp[0];
+    if sender.rtt_samples == 0 { f64::NAN } else { f(sender).as_secs() }
+}

@@ -1,0 +1,168 @@
+//! A link against arithmetic done by hand and against queueing theory.
+
+use ecnlab_aqm::registry::Params;
+use ecnlab_aqm::{Common, Config, droptail};
+use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
+use ecnlab_engine::{Errors, Link, LinkPlan, Packet, Shaper};
+use ecnlab_wire::{Ecn, Segment};
+use proptest::prelude::*;
+
+fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
+    let common = Common::with_limit(Length::Packets(limit));
+    LinkPlan {
+        name: "l".to_owned(),
+        from: 0,
+        to: 1,
+        rate: Some(rate.parse().expect("a rate")),
+        delay: delay.parse().expect("a time"),
+        queue: Config { params: Params::DropTail(droptail::Params {}), common },
+        shaper: None,
+        errors: Errors::default(),
+    }
+}
+
+fn packet(wire_len: u32) -> Packet {
+    let segment = Segment { wire_len, len: wire_len.saturating_sub(40), ecn: Ecn::Ect0, ..Segment::default() };
+    Packet { segment, hop: 0, endpoint: 0, connection: 0, flow: 0, group: 0 }
+}
+
+/// Offers packets of the given sizes at the given times; returns when each was delivered.
+fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
+    let mut link = Link::new(plan, 1, 1);
+    let mut out = Vec::new();
+    for (i, &(at, len)) in arrivals.iter().enumerate() {
+        drain(&mut link, at, &mut out);
+        let mut p = packet(len);
+        p.connection = i as u32;
+        link.offer(p, at, &mut ());
+    }
+    drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
+    out
+}
+
+/// Runs the link's own events up to `until`, as the engine would.
+fn drain(link: &mut Link, until: Time, out: &mut Vec<Time>) {
+    loop {
+        let at = link.next_event();
+        if at > until || at == Time::NEVER {
+            break;
+        }
+        link.advance(at, &mut ());
+        while link.take_delivered(at, &mut ()).is_some() {
+            out.push(at);
+        }
+    }
+}
+
+fn ms(x: u64) -> Time {
+    Time::ZERO + Dur::from_ms(x)
+}
+
+#[test]
+fn a_packet_takes_its_serialisation_and_propagation_time() {
+    // 1500 B at 1.5 Mbit/s take 8 ms, and 20 ms of propagation: 28 ms. The second waits for the first.
+    let got = deliveries(&plan("1.5 Mbps", "20 ms", 10.0), &[(ms(0), 1500), (ms(1), 1500), (ms(100), 750)]);
+    assert_eq!(got, [ms(28), ms(36), ms(124)]);
+}
+
+#[test]
+fn a_full_queue_holds_its_limit_and_the_packet_in_transmission() {
+    let arrivals: Vec<(Time, u32)> = (0..10).map(|_| (ms(0), 1500)).collect();
+    let got = deliveries(&plan("1.5 Mbps", "0 ms", 3.0), &arrivals);
+    assert_eq!(got, [ms(8), ms(16), ms(24), ms(32)]);
+}
+
+#[test]
+fn a_shaper_is_a_slower_pipe_inside_the_link() {
+    // 10 Mbit/s: 1.2 ms a packet on the wire. 1.5 Mbit/s: one packet every 8 ms. A bucket of two packets
+    // lets two go at once; the third needs 8 ms of tokens from the first one's start.
+    let shaper = Some(Shaper { rate: "1.5 Mbps".parse().expect("a rate"), burst: Bytes(3000) });
+    let shaped = LinkPlan { shaper, ..plan("10 Mbps", "0 ms", 100.0) };
+    let got = deliveries(&shaped, &[(ms(0), 1500); 5]);
+    let at = |us: u64| Time::ZERO + Dur::from_us(us);
+    assert_eq!(got, [at(1_200), at(2_400), at(9_200), at(17_200), at(25_200)]);
+}
+
+#[test]
+fn lists_name_packets_of_the_link_from_one() {
+    let errors = Errors { drop_packets: vec![1, 3], ..Errors::default() };
+    let got = deliveries(&LinkPlan { errors, ..plan("1.5 Mbps", "0 ms", 10.0) }, &[(ms(0), 1500); 4]);
+    assert_eq!(got, [ms(16), ms(32)]);
+}
+
+#[test]
+fn bernoulli_losses_come_at_their_rate() {
+    let n = 40_000;
+    let errors = Errors { loss: 0.1, ..Errors::default() };
+    let arrivals: Vec<(Time, u32)> = (0..n).map(|i| (ms(i * 8), 1500)).collect();
+    let got = deliveries(&LinkPlan { errors, ..plan("1.5 Mbps", "0 ms", 10.0) }, &arrivals).len() as f64;
+    // Five standard deviations: sqrt(40000 * 0.1 * 0.9) = 60.
+    assert!((got - 36_000.0).abs() < 300.0, "{got}");
+}
+
+/// M/D/1: the mean wait of Poisson arrivals at load rho is rho / (2 mu (1 - rho)) (Pollaczek-Khinchine).
+#[test]
+fn a_fifo_agrees_with_m_d_1_and_with_little() {
+    for rho in [0.5, 0.8] {
+        let service = 0.008;
+        let mut rng = Rng::named(11, "poisson");
+        let mut link = Link::new(&plan("1.5 Mbps", "0 ms", 1e6), 1, 1);
+        let (mut now, mut out) = (0.0, Vec::new());
+        let mut batches = Vec::new();
+        for _ in 0..40 {
+            for _ in 0..20_000 {
+                now += rng.exponential(service / rho);
+                let at = Time::ZERO + Dur::from_secs(now);
+                drain(&mut link, at, &mut out);
+                link.offer(packet(1500), at, &mut ());
+            }
+            let at = Time::ZERO + Dur::from_secs(now);
+            let stats = link.queue_mut().cut_stats(at);
+            batches.push(stats.sojourn_mean_s());
+            // Little: packets waiting = departures a second * time waiting. Differs by the batch's ends only.
+            let rate = stats.sojourns() as f64 / stats.span().as_secs();
+            let little = rate * stats.sojourn_mean_s();
+            assert!((stats.mean_packets() - little).abs() < 0.02 * little, "{} {little}", stats.mean_packets());
+        }
+        let n = batches.len() as f64;
+        let mean = batches.iter().sum::<f64>() / n;
+        let var = batches.iter().map(|b| (b - mean) * (b - mean)).sum::<f64>() / (n - 1.0);
+        let error = libm::sqrt(var / n);
+        let theory = rho * service / (2.0 * (1.0 - rho));
+        assert!((mean - theory).abs() < 4.0 * error, "rho {rho}: {mean} +- {error}, theory {theory}");
+        // The interval is narrow enough for the check to mean something.
+        assert!(error < 0.03 * theory);
+    }
+}
+
+proptest! {
+    /// When a link is looked at makes no difference: departures are replayed at their own times.
+    #[test]
+    fn looking_at_a_link_does_not_change_it(
+        gaps in prop::collection::vec((0_u64..20_000, 40_u32..1500), 1..60),
+        looks in prop::collection::vec(0_u64..500_000, 0..60),
+        shaped in any::<bool>(),
+    ) {
+        let mut plan = plan("1.5 Mbps", "3 ms", 5.0);
+        plan.shaper = shaped.then_some(Shaper { rate: Rate::from_bps(700_000), burst: Bytes(2_000) });
+        let mut at = Time::ZERO;
+        let arrivals: Vec<(Time, u32)> = gaps.iter().map(|&(gap, len)| { at += Dur::from_us(gap); (at, len) }).collect();
+        let quiet = deliveries(&plan, &arrivals);
+
+        let mut link = Link::new(&plan, 1, 1);
+        let mut out = Vec::new();
+        let mut looks: Vec<Time> = looks.into_iter().map(|us| Time::ZERO + Dur::from_us(us)).collect();
+        looks.sort_unstable();
+        let mut looks = looks.into_iter().peekable();
+        for &(at, len) in &arrivals {
+            while let Some(look) = looks.next_if(|&l| l <= at) {
+                drain(&mut link, look, &mut out);
+                link.advance(look, &mut ());
+            }
+            drain(&mut link, at, &mut out);
+            link.offer(packet(len), at, &mut ());
+        }
+        drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
+        prop_assert_eq!(quiet, out);
+    }
+}

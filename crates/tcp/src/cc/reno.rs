@@ -1,0 +1,142 @@
+//! Reno's window: slow start, congestion avoidance, one half on congestion (Jacobson 1988, RFC 5681).
+//!
+//! The variants that the literature's simulators and kernels differ by are parameters: how an ACK opens
+//! the window, what is rounded to whole segments, whether slow start includes cwnd = ssthresh.
+
+use super::{Ack, CcState, Congestion, CongestionControl};
+use crate::config::{Config, Growth, LossWindow, Rounding};
+
+/// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and
+/// simulators that keep cwnd as a float do not round it.
+const FRACTION: u32 = 16;
+
+/// No window grows past this: 2^40 bytes, which no path holds.
+const MAX_CWND: u64 = 1 << 40;
+
+/// Reno's window law.
+#[derive(Clone, Debug)]
+pub struct Reno {
+    /// Congestion window in 2^-16 bytes.
+    cwnd: u64,
+    ssthresh: u64,
+    /// Congestion avoidance: bytes or ACKs counted towards the next segment.
+    count: u64,
+    mss: u32,
+    growth_limit: u32,
+    growth: Growth,
+    loss_window: LossWindow,
+    rounding: Rounding,
+    slow_start_through_ssthresh: bool,
+}
+
+impl Reno {
+    /// Reno with the initial window and the parameters of `config`, for segments of `mss` bytes.
+    pub fn new(config: &Config, mss: u32) -> Reno {
+        Reno {
+            cwnd: (u64::from(config.initial_window) * u64::from(mss)).min(MAX_CWND) << FRACTION,
+            ssthresh: u64::MAX,
+            count: 0,
+            mss,
+            growth_limit: config.growth_limit,
+            growth: config.growth,
+            loss_window: config.loss_window,
+            rounding: config.rounding,
+            slow_start_through_ssthresh: config.slow_start_through_ssthresh,
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        // RFC 5681 §3.1: either algorithm may be used when cwnd and ssthresh are equal. Compared with its
+        // fraction: a window of 5.75 segments is past a threshold of 5.
+        let ssthresh = self.ssthresh.min(MAX_CWND) << FRACTION;
+        self.cwnd < ssthresh || (self.slow_start_through_ssthresh && self.cwnd == ssthresh)
+    }
+
+    fn grow(&mut self, bytes: u64) {
+        self.cwnd = (self.cwnd + (bytes << FRACTION)).min(MAX_CWND << FRACTION);
+    }
+
+    fn slow_start(&mut self, acked: u64) {
+        let mss = u64::from(self.mss);
+        match self.growth {
+            Growth::PerAck | Growth::AckCount => self.grow(mss),
+            // RFC 3465 §2.2; with a limit of one segment, RFC 5681 §3.1 equation (2).
+            Growth::BytesAcked => self.grow(acked.min(mss * u64::from(self.growth_limit))),
+        }
+    }
+
+    fn avoid_congestion(&mut self, acked: u64) {
+        let mss = u64::from(self.mss);
+        match self.growth {
+            // RFC 5681 §3.1 equation (3). mss < 2^16, so mss² << 32 fits.
+            Growth::PerAck => {
+                let more = ((mss * mss) << (2 * FRACTION)) / self.cwnd.max(1);
+                self.cwnd = (self.cwnd + more).min(MAX_CWND << FRACTION);
+            }
+            // RFC 3465 §2.1.
+            Growth::BytesAcked => {
+                self.count += acked;
+                let cwnd = self.cwnd();
+                if self.count >= cwnd {
+                    self.count -= cwnd;
+                    self.grow(mss);
+                }
+            }
+            // Linux 2.0 and 2.2 compare before they count: cwnd + 1 ACKs a segment.
+            Growth::AckCount => {
+                if self.count >= self.cwnd() / mss {
+                    self.count = 0;
+                    self.grow(mss);
+                } else {
+                    self.count += 1;
+                }
+            }
+        }
+    }
+
+    fn whole_segments(&self, bytes: u64) -> u64 {
+        bytes - bytes % u64::from(self.mss)
+    }
+}
+
+impl CongestionControl for Reno {
+    #[inline]
+    fn cwnd(&self) -> u64 {
+        self.cwnd >> FRACTION
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if self.in_slow_start() { self.slow_start(ack.acked) } else { self.avoid_congestion(ack.acked) }
+    }
+
+    fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
+        let mss = u64::from(self.mss);
+        let half = in_flight.min(MAX_CWND) / 2;
+        let ssthresh = if self.rounding == Rounding::None { half } else { self.whole_segments(half) };
+        // RFC 5681 §3.1 equation (4).
+        self.ssthresh = ssthresh.max(2 * mss);
+        let halved = if self.rounding == Rounding::Both { self.whole_segments(half) } else { half };
+        let cwnd = match (why, self.loss_window) {
+            // RFC 5681 §3.1: the loss window is one segment.
+            (Congestion::Timeout, _) => mss,
+            (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh,
+            // RFC 3168 §6.1.2 halves cwnd down to one segment, where its timer rule begins.
+            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => halved.max(mss),
+        };
+        self.cwnd = cwnd << FRACTION;
+        self.count = 0;
+    }
+
+    fn set_cwnd(&mut self, cwnd: u64) {
+        self.cwnd = cwnd.clamp(u64::from(self.mss), MAX_CWND) << FRACTION;
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh;
+    }
+
+    fn state(&self) -> CcState {
+        CcState { cwnd: self.cwnd(), ssthresh: self.ssthresh }
+    }
+}

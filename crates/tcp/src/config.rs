@@ -1,0 +1,365 @@
+//! Every knob of a TCP, typed and with its unit. A profile gives each its value; nothing defaults here.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use ecnlab_base::{Bytes, Dur};
+use ecnlab_wire::Segment;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::registry::{CongestionKind, EcnKind, RecoveryKind};
+
+/// Every knob of a TCP. A profile supplies each value with its source; a scenario departs from it key by key.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Largest segment sent and announced: payload and TCP options, without the headers of 40 bytes (RFC 9293 §3.7.1).
+    pub mss: Bytes,
+    /// Bytes added to the payload of a data segment on the wire: "real" counts IPv4, TCP and option bytes;
+    /// a number of bytes is added as it stands, for comparison with simulators.
+    pub data_headers: Headers,
+    /// Bytes on the wire of a segment without payload: "real", or a number of bytes.
+    pub ack_headers: Headers,
+    /// Receive buffer, hence the window announced. Past 65535 bytes it needs `window_scaling` (RFC 7323 §2).
+    pub receive_buffer: Bytes,
+    /// Offer and accept the window scale option (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Offer and accept timestamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// One tick of the timestamp clock (RFC 7323 §5.4).
+    pub timestamp_clock: Dur,
+    /// Offer and accept selective acknowledgements (RFC 2018).
+    pub sack: bool,
+
+    /// ECN feedback to negotiate and obey.
+    pub ecn: EcnKind,
+    /// A SYN retransmitted after a timeout no longer asks for ECN (RFC 3168 §6.1.1.1).
+    pub ecn_syn_fallback: bool,
+    /// A packet that arrives with CE is acknowledged at once instead of by a delayed ACK.
+    pub ecn_immediate_ack: bool,
+
+    /// Acknowledge at least every n-th segment in order; 1 delays no ACK (RFC 5681 §4.2).
+    pub ack_every: u32,
+    /// How the delay of an ACK is found.
+    pub delayed_ack: DelayedAck,
+    /// The longest an ACK is delayed (RFC 5681 §4.2 allows 500 ms).
+    pub ack_delay: Dur,
+    /// The longest an ACK of a segment with PSH is delayed.
+    pub ack_delay_push: Dur,
+
+    /// The window law.
+    pub congestion: CongestionKind,
+    /// Initial window in segments (RFC 5681 §3.1, RFC 6928). It is 1 when the SYN or SYN-ACK was retransmitted.
+    pub initial_window: u32,
+    /// Slow-start threshold at the start.
+    pub initial_ssthresh: InitialSsthresh,
+    /// How ACKs open the window.
+    pub growth: Growth,
+    /// With `growth = "bytes-acked"`: the most segments one ACK may add in slow start (L of RFC 3465 §2.2).
+    pub growth_limit: u32,
+    /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
+    pub slow_start_through_ssthresh: bool,
+    /// Open the window only on ACKs that arrive while it, not the application or the peer, limits sending (RFC 7661 §4.1).
+    pub grow_only_when_limited: bool,
+    /// What is halved on congestion.
+    pub reduce_from: ReduceFrom,
+    /// The window after a loss: ssthresh, or half of `reduce_from` without the floor of two segments.
+    pub loss_window: LossWindow,
+    /// What is rounded down to whole segments on a reduction.
+    pub rounding: Rounding,
+    /// A second timeout of the same segment leaves ssthresh as it is (RFC 5681 §3.1).
+    pub repeated_timeout_keeps_ssthresh: bool,
+    /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
+    pub idle_restart: bool,
+
+    /// Loss recovery. `sack` and `fack` become `newreno` where the peer does not permit SACK.
+    pub recovery: RecoveryKind,
+    /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// No fast retransmit before everything sent up to the last reduction is acknowledged (RFC 6582 §3.2 step 2).
+    pub careful_retransmit: bool,
+    /// No fast retransmit with a window below this many segments.
+    pub fast_retransmit_min_window: u32,
+    /// Segments by which the window is inflated at a fast retransmit (RFC 5681 §3.2 step 3).
+    pub entry_inflation: u32,
+    /// The ACK that ends a Reno or NewReno recovery also opens the window.
+    pub exit_growth: bool,
+    /// NewReno: window on leaving recovery.
+    pub exit_window: ExitWindow,
+    /// NewReno: a partial ACK deflates the window by what it acknowledges, less one segment (RFC 6582 §3.2 step 3);
+    /// otherwise it takes away all inflation.
+    pub partial_deflation: bool,
+    /// NewReno: only the first partial ACK restarts the retransmission timer (RFC 6582 §4, "impatient").
+    pub impatient: bool,
+    /// NewReno: the most segments sent for one ACK during recovery; 0 sets no limit.
+    pub recovery_burst: u32,
+    /// SACK: how data in flight is estimated and holes are chosen.
+    pub sack_rule: SackRule,
+    /// SACK and FACK: after a timeout, do not resend what SACKs that arrive since then report.
+    pub sack_after_timeout: bool,
+
+    /// How RTT samples become the retransmission timeout.
+    pub rto_estimator: Estimator,
+    /// Where RTT samples come from.
+    pub rtt_sampling: RttSampling,
+    /// The handshake gives the first RTT sample.
+    pub rtt_from_syn: bool,
+    /// One tick of the RTT clock; "0 s" measures exactly.
+    pub rtt_tick: Dur,
+    /// Retransmission timeout before the first RTT sample (RFC 6298 §2.1).
+    pub initial_rto: Dur,
+    /// The same once data flows, if the SYN had to be retransmitted (RFC 6298 §5.7).
+    pub initial_rto_after_syn_loss: Dur,
+    /// Least retransmission timeout (RFC 6298 §2.4).
+    pub min_rto: Dur,
+    /// Greatest retransmission timeout, backed off or not (RFC 6298 §2.5).
+    pub max_rto: Dur,
+    /// Timeouts in a row after which the connection is given up (R2 of RFC 9293 §3.8.3).
+    pub max_timeouts: u32,
+    /// The same for a SYN or SYN-ACK.
+    pub max_syn_timeouts: u32,
+}
+
+/// Header bytes as they are, or as a simulator counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headers {
+    /// IPv4 and TCP headers with the options that the segment carries.
+    Real,
+    /// So many bytes, and 8 for each SACK block, whatever the other options.
+    Fixed(Bytes),
+}
+
+/// How long an ACK may wait for company.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelayedAck {
+    /// `ack_delay`, or `ack_delay_push` on a segment with PSH.
+    Fixed,
+    /// Linux 2.0: a delay that follows the spacing of the data, at most `ack_delay`, or `ack_delay_push` with PSH.
+    #[serde(rename = "linux-2.0")]
+    Linux20,
+}
+
+/// How ACKs open the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// One segment an ACK in slow start, then SMSS·SMSS/cwnd an ACK (RFC 5681 §3.1 equation 3).
+    PerAck,
+    /// As many bytes as were acknowledged, then one segment for each window acknowledged (RFC 3465).
+    BytesAcked,
+    /// One segment an ACK in slow start, then one segment when a counter of ACKs has reached the window (Linux 2.0).
+    AckCount,
+}
+
+/// Slow-start threshold at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InitialSsthresh {
+    /// As high as can be (RFC 5681 §3.1).
+    Unlimited,
+    /// The peer's window.
+    PeerWindow,
+}
+
+/// What is halved on congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReduceFrom {
+    /// Bytes sent and not yet acknowledged (RFC 5681 §3.1 equation 4).
+    Flight,
+    /// The lesser of congestion window, with its inflation, and peer's window.
+    Window,
+}
+
+/// The window after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossWindow {
+    /// ssthresh (RFC 5681 §3.2 step 3).
+    Ssthresh,
+    /// Half, even where ssthresh stays at two segments.
+    Half,
+}
+
+/// What is rounded down to whole segments on a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// Nothing: windows are bytes.
+    None,
+    /// ssthresh only.
+    Ssthresh,
+    /// ssthresh and cwnd.
+    Both,
+}
+
+/// NewReno's window on leaving recovery (RFC 6582 §3.2 step 3, "full acknowledgments").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitWindow {
+    /// min(ssthresh, max(FlightSize, SMSS) + SMSS): sends no burst.
+    Flight,
+    /// ssthresh.
+    Ssthresh,
+    /// What partial ACKs left of it.
+    Keep,
+}
+
+/// How SACK recovery estimates the data in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SackRule {
+    /// SetPipe, IsLost and NextSeg on the scoreboard.
+    Rfc6675,
+    /// A counter: one down for each ACK, two for a partial one, up for each segment sent; every hole is
+    /// lost (Fall and Floyd 1996).
+    Counter,
+}
+
+/// How RTT samples become the retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Estimator {
+    /// SRTT + max(G, 4·RTTVAR).
+    #[serde(rename = "rfc6298")]
+    Rfc6298,
+    /// Linux 2.0: SRTT + 4·MDEV in ticks, lengthened at small windows; MDEV starts at half the first sample.
+    #[serde(rename = "linux-2.0")]
+    Linux20,
+    /// Linux 2.2: as 2.0, but MDEV starts at the first sample.
+    #[serde(rename = "linux-2.2")]
+    Linux22,
+    /// ns-2: 4.4BSD's arithmetic in ticks.
+    #[serde(rename = "ns-2")]
+    Ns2,
+}
+
+/// Where RTT samples come from. No sample is taken from retransmitted data (Karn; RFC 6298 §3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RttSampling {
+    /// One segment is timed at a time.
+    TimedSegment,
+    /// Each ACK of new data, by the time its first segment was sent; by timestamps, if there are any,
+    /// where that segment was retransmitted.
+    EachAck,
+    /// Each ACK of new data, by its timestamp (RFC 7323 §4); without timestamps as `each-ack`.
+    Timestamps,
+}
+
+/// A value that no TCP can have.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{key}` {problem}")]
+pub struct Invalid {
+    /// The key of [`Config`] at fault.
+    pub key: &'static str,
+    /// What is wrong with it, to be read after the key.
+    pub problem: String,
+}
+
+/// The largest window that the greatest window scale can announce (RFC 7323 §2.2).
+const MAX_WINDOW: u64 = 65_535 << 14;
+
+impl Config {
+    /// Finds the first value that no TCP can have.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the key and says what it must be.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let at_least_one = [
+            ("ack_every", self.ack_every),
+            ("initial_window", self.initial_window),
+            ("growth_limit", self.growth_limit),
+            ("max_timeouts", self.max_timeouts),
+            ("max_syn_timeouts", self.max_syn_timeouts),
+        ];
+        for (key, value) in at_least_one {
+            ensure(value >= 1, key, || "must be at least 1".into())?;
+        }
+        ensure((64..=65_495).contains(&self.mss.0), "mss", || {
+            format!("must be from 64 B to 65495 B, not {}", self.mss)
+        })?;
+        let most = if self.window_scaling { MAX_WINDOW } else { 65_535 };
+        ensure((1..=most).contains(&self.receive_buffer.0), "receive_buffer", || {
+            format!("must be from 1 B to {most} B with window_scaling = {}", self.window_scaling)
+        })?;
+        ensure(self.timestamp_clock >= Dur::from_us(1), "timestamp_clock", || "must be at least 1 us".into())?;
+        let ticks = self.rto_estimator != Estimator::Rfc6298;
+        ensure(!ticks || !self.rtt_tick.is_zero(), "rtt_tick", || {
+            "must be above 0 s with this rto_estimator, which counts in ticks".into()
+        })?;
+        ensure(!self.min_rto.is_zero(), "min_rto", || "must be above 0 s".into())?;
+        for (key, rto) in
+            [("max_rto", self.min_rto), ("max_rto", self.initial_rto), ("max_rto", self.initial_rto_after_syn_loss)]
+        {
+            ensure(self.max_rto >= rto, key, || format!("must not be below another timeout, {rto}"))?;
+        }
+        ensure(!self.initial_rto.is_zero(), "initial_rto", || "must be above 0 s".into())?;
+        ensure(!self.initial_rto_after_syn_loss.is_zero(), "initial_rto_after_syn_loss", || {
+            "must be above 0 s".into()
+        })?;
+        let needs_sack = matches!(self.recovery, RecoveryKind::Sack | RecoveryKind::Fack);
+        ensure(!needs_sack || self.sack, "sack", || "must be true for this recovery".into())
+    }
+}
+
+fn ensure(holds: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), Invalid> {
+    if holds { Ok(()) } else { Err(Invalid { key, problem: problem() }) }
+}
+
+impl Headers {
+    /// Bytes of `segment` on the wire.
+    pub(crate) fn wire_len(self, segment: &Segment) -> u32 {
+        match self {
+            Headers::Real => segment.ipv4_len(),
+            Headers::Fixed(bytes) => segment.len + bytes.0 as u32 + 8 * segment.sack.as_slice().len() as u32,
+        }
+    }
+}
+
+impl FromStr for Headers {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Headers, String> {
+        if text == "real" {
+            return Ok(Headers::Real);
+        }
+        let bytes: Bytes = text.parse().map_err(|e| format!("{e}, or \"real\""))?;
+        if bytes.0 > 1_000 { Err("header bytes must be at most 1000 B".into()) } else { Ok(Headers::Fixed(bytes)) }
+    }
+}
+
+impl fmt::Display for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Headers::Real => f.write_str("real"),
+            Headers::Fixed(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        Cow::<'de, str>::deserialize(d)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Headers {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl JsonSchema for Headers {
+    fn schema_name() -> Cow<'static, str> {
+        "Headers".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "\"real\", or a number of bytes with its unit, such as \"40 B\"",
+            "pattern": r"^(real|[0-9._]+\s*(B|bytes?))$",
+        })
+    }
+}

@@ -1,0 +1,255 @@
+//! One end of a connection: the calls a driver makes, and what becomes of a deadline.
+
+use std::sync::Arc;
+
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::{Flags, Segment, Seq};
+
+use crate::cc::CongestionControl;
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::ecn;
+use crate::receiver::Receiver;
+use crate::sender::{Cx, Sender};
+
+/// Segments to send now, in order. The driver drains it.
+pub type Out = Vec<Segment>;
+
+/// The states of RFC 9293 §3.3.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No connection: before, after, or given up.
+    Closed,
+    /// Waiting for a SYN.
+    Listen,
+    /// SYN sent.
+    SynSent,
+    /// SYN received and answered.
+    SynReceived,
+    /// Open both ways.
+    Established,
+    /// Closed here; the FIN is not yet acknowledged.
+    FinWait1,
+    /// Closed here, and the peer knows.
+    FinWait2,
+    /// Closed by the peer only.
+    CloseWait,
+    /// Both have closed at once.
+    Closing,
+    /// Closed by the peer, then here.
+    LastAck,
+    /// All done; a FIN sent again by the peer is still acknowledged. It does not time out: the driver ends it.
+    TimeWait,
+}
+
+/// What a time series shows of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Congestion window in bytes, with recovery's inflation.
+    pub cwnd: u64,
+    /// Slow-start threshold in bytes; `u64::MAX` is none.
+    pub ssthresh: u64,
+    /// Bytes sent and not acknowledged; after a timeout, those sent since.
+    pub flight: u64,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Dur,
+    /// Its variation, as the estimator keeps it.
+    pub rttvar: Dur,
+    /// Retransmission timeout in force.
+    pub rto: Dur,
+    /// Whether a recovery is going on.
+    pub in_recovery: bool,
+}
+
+/// One end of a TCP connection, without I/O, clock or threads: segments and time in, segments and a deadline out.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    pub(crate) tx: Sender,
+    pub(crate) rx: Receiver,
+    pub(crate) state: State,
+    pub(crate) ecn: ecn::Scheme,
+    /// Timestamps, SACK and the peer's window shift, as agreed in the handshake.
+    pub(crate) timestamps: bool,
+    pub(crate) sack: bool,
+    pub(crate) peer_shift: u8,
+    /// The peer's options, kept between SYN and establishment.
+    pub(crate) peer_mss: u32,
+    pub(crate) config: Arc<Config>,
+    pub(crate) counters: Counters,
+}
+
+impl Endpoint {
+    /// Opens actively: emits the SYN. The connection starts at sequence number `iss`.
+    pub fn connect(config: &Arc<Config>, iss: Seq, now: Time, out: &mut Out) -> Endpoint {
+        let mut end = Endpoint::new(config, iss, State::SynSent);
+        end.send_syn(now, out);
+        end
+    }
+
+    /// Opens passively: waits for a SYN.
+    pub fn listen(config: &Arc<Config>, iss: Seq) -> Endpoint {
+        Endpoint::new(config, iss, State::Listen)
+    }
+
+    fn new(config: &Arc<Config>, iss: Seq, state: State) -> Endpoint {
+        Endpoint {
+            tx: Sender::new(config, iss),
+            rx: Receiver::new(config),
+            state,
+            ecn: ecn::Scheme::new(config.ecn),
+            timestamps: config.timestamps,
+            sack: config.sack,
+            peer_shift: 0,
+            peer_mss: 0,
+            config: Arc::clone(config),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The application has `bytes` more to send; `u64::MAX` is an endless supply. Allowed before the
+    /// connection is established; ignored after [`Endpoint::close`].
+    pub fn write(&mut self, bytes: u64, now: Time, out: &mut Out) {
+        if !self.tx.closing && self.state != State::Closed {
+            self.tx.write(bytes);
+            self.output(now, out);
+        }
+    }
+
+    /// Closes: a FIN follows all data written.
+    pub fn close(&mut self, now: Time, out: &mut Out) {
+        if self.tx.closing {
+            return;
+        }
+        self.tx.closing = true;
+        match self.state {
+            State::Established => self.state = State::FinWait1,
+            State::CloseWait => self.state = State::LastAck,
+            // Before establishment the wish is kept, as written data is.
+            _ => {}
+        }
+        self.output(now, out);
+    }
+
+    /// Gives the connection up with an RST.
+    pub fn abort(&mut self, out: &mut Out) {
+        if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
+            self.send_reset(self.tx.seq(self.tx.nxt), out);
+        }
+        self.die();
+    }
+
+    /// A segment has arrived; its codepoint is the one it arrived with.
+    pub fn on_segment(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        self.counters.segments_received += 1;
+        match self.state {
+            State::Closed => {}
+            State::Listen => self.on_listen(segment, now, out),
+            State::SynSent => self.on_syn_sent(segment, now, out),
+            _ => self.on_synchronised(segment, now, out),
+        }
+    }
+
+    /// The deadline may have come; harmless if it has not.
+    pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
+        if now >= self.rx.deadline {
+            self.send_ack(now, out);
+        }
+        if now < self.tx.deadline {
+            return;
+        }
+        match self.state {
+            State::Closed | State::Listen => self.tx.deadline = Time::NEVER,
+            State::SynSent | State::SynReceived => self.on_syn_timeout(now, out),
+            _ => self.on_retransmission_timer(now, out),
+        }
+    }
+
+    fn on_retransmission_timer(&mut self, now: Time, out: &mut Out) {
+        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
+        if self.tx.max == self.tx.una || self.tx.only_probing() {
+            if let Some(probe) = self.tx.on_idle_timer(&mut cx) {
+                self.emit(probe, now, out);
+                return;
+            }
+        } else if self.tx.timeouts >= self.config.max_timeouts {
+            // RFC 9293 §3.8.3, R2.
+            return self.abort(out);
+        } else {
+            self.tx.on_timeout(&mut cx);
+        }
+        self.output(now, out);
+    }
+
+    /// When [`Endpoint::on_deadline`] is next due; [`Time::NEVER`] if nothing is pending.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.tx.deadline.min(self.rx.deadline)
+    }
+
+    /// Bytes delivered in order to the application, in total. It reads at once.
+    pub fn received(&self) -> u64 {
+        self.rx.delivered()
+    }
+
+    /// Own bytes acknowledged, in total.
+    pub fn acked(&self) -> u64 {
+        self.tx.data_acked()
+    }
+
+    /// The state of RFC 9293.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether the handshake is over and the connection not closed or reset.
+    pub fn is_established(&self) -> bool {
+        !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
+    }
+
+    /// Whether all the peer had to say has been delivered, its FIN included.
+    pub fn peer_closed(&self) -> bool {
+        self.rx.has_fin()
+    }
+
+    /// Whether nothing is left to do: both directions closed and acknowledged, or the connection reset or given up.
+    pub fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed | State::TimeWait)
+    }
+
+    /// Whether both ends agreed on ECN.
+    pub fn ecn_negotiated(&self) -> bool {
+        self.is_established() && !self.ecn.is_off()
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// One row of a time series.
+    pub fn sample(&self) -> Sample {
+        let cc = self.tx.law.state();
+        let (srtt, rttvar) = self.tx.rto.smoothed(&self.config);
+        Sample {
+            cwnd: cc.cwnd + self.tx.recovery.inflation,
+            ssthresh: cc.ssthresh,
+            flight: self.tx.flight(),
+            srtt,
+            rttvar,
+            rto: self.tx.rto.current(&self.config),
+            in_recovery: self.tx.recovery.active,
+        }
+    }
+
+    /// The connection is over, whatever the reason.
+    pub(crate) fn die(&mut self) {
+        self.state = State::Closed;
+        self.tx.deadline = Time::NEVER;
+        self.rx.deadline = Time::NEVER;
+    }
+
+    pub(crate) fn send_reset(&mut self, seq: Seq, out: &mut Out) {
+        let reset = Segment { seq, ack: self.rx.ack(), flags: Flags::RST | Flags::ACK, ..Segment::default() };
+        self.push(reset, out);
+    }
+}

@@ -1,0 +1,167 @@
+//! The handshake: options and ECN agreed on, SYNs sent again.
+
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::{Flags, Segment, Timestamps};
+
+use crate::ecn::{self, Feedback};
+use crate::endpoint::{Endpoint, Out, State};
+use crate::receiver::Receiver;
+use crate::registry::{EcnKind, RecoveryKind};
+use crate::sender::Cx;
+
+/// Segment size of a peer that announces none (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u32 = 536;
+/// Bytes that the timestamp option takes from each segment (RFC 7323 appendix A).
+const TIMESTAMPS_LEN: u32 = 12;
+
+impl Endpoint {
+    /// Sends the SYN, for the first time or again.
+    pub(crate) fn send_syn(&mut self, now: Time, out: &mut Out) {
+        let flags = Flags::SYN | self.ecn.syn();
+        let mut syn = self.syn_segment(flags);
+        // RFC 7323 §3.2: the echo of a SYN without ACK is zero.
+        syn.timestamps = self.timestamps.then(|| Timestamps { value: self.clock(now), echo: 0 });
+        self.finish_syn(syn, now, out);
+    }
+
+    fn send_syn_ack(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
+        let mut syn = self.syn_segment(Flags::SYN | Flags::ACK | self.ecn.syn_ack(peer_flags));
+        syn.ack = self.rx.ack();
+        syn.timestamps = self.timestamps.then(|| self.stamp(now));
+        self.finish_syn(syn, now, out);
+    }
+
+    /// A SYN with what this end offers, or, answering, with what both ends can do.
+    fn syn_segment(&self, flags: Flags) -> Segment {
+        let scale = self.config.window_scaling.then(|| Receiver::wanted_shift(self.config.receive_buffer.0));
+        let answering = flags.contains(Flags::ACK);
+        Segment {
+            seq: self.tx.seq(0),
+            window: self.rx.window(true),
+            flags,
+            mss: Some(self.config.mss.0.min(65_535) as u16),
+            // RFC 7323 §2.2: in a SYN-ACK only if the SYN had it.
+            window_scale: scale.filter(|_| !answering || self.rx.shift_agreed),
+            sack_permitted: self.sack,
+            ..Segment::default()
+        }
+    }
+
+    fn finish_syn(&mut self, syn: Segment, now: Time, out: &mut Out) {
+        self.tx.syn_sent(&self.config, now);
+        self.push(syn, out);
+    }
+
+    /// A segment for a listening endpoint.
+    pub(crate) fn on_listen(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        // RFC 9293 §3.10.7.2: RST is ignored, ACK refused, anything but SYN dropped.
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
+        } else if segment.flags.contains(Flags::SYN) {
+            self.learn(segment);
+            if self.ecn.syn_ack(segment.flags).is_empty() {
+                // RFC 3168 §6.1.1: no ECN-setup SYN, no ECN; nor in a later answer to another SYN.
+                self.ecn = ecn::Scheme::new(EcnKind::Off);
+            }
+            self.state = State::SynReceived;
+            self.send_syn_ack(segment.flags, now, out);
+        }
+    }
+
+    /// A segment for an endpoint whose SYN is not yet answered (RFC 9293 §3.10.7.3).
+    pub(crate) fn on_syn_sent(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        let has = |flag| segment.flags.contains(flag);
+        let acks_syn = has(Flags::ACK) && segment.ack == self.tx.seq(1);
+        if has(Flags::ACK) && !acks_syn {
+            if !has(Flags::RST) {
+                self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
+            }
+            return;
+        }
+        if has(Flags::RST) {
+            if acks_syn {
+                self.die();
+            }
+            return;
+        }
+        // Simultaneous open is not modelled: a SYN without ACK is dropped.
+        if !has(Flags::SYN) || !acks_syn {
+            return;
+        }
+        self.learn(segment);
+        if !self.ecn.accepted(segment.flags) {
+            // RFC 3168 §6.1.1: the peer does not speak ECN, or reflects bits it does not know.
+            self.ecn = ecn::Scheme::new(EcnKind::Off);
+        }
+        self.establish(segment, now);
+        let before = out.len();
+        self.output(now, out);
+        if out.len() == before {
+            self.send_ack(now, out);
+        }
+    }
+
+    /// Takes in the peer's SYN: its number and its options, as far as this end agrees to them.
+    fn learn(&mut self, syn: &Segment) {
+        self.rx.start(syn.seq);
+        self.peer_mss = syn.mss.map_or(DEFAULT_MSS, u32::from).max(1);
+        self.timestamps &= syn.timestamps.is_some();
+        self.rx.ts_recent = syn.timestamps.map_or(0, |ts| ts.value);
+        self.sack &= syn.sack_permitted;
+        if let Some(shift) = syn.window_scale.filter(|_| self.config.window_scaling) {
+            self.rx.shift_agreed = true;
+            self.rx.shift = Receiver::wanted_shift(self.config.receive_buffer.0);
+            // RFC 7323 §2.3: a shift past 14 is taken as 14.
+            self.peer_shift = shift.min(14);
+        }
+        // RFC 7323 §2.2: the window of a SYN is not scaled.
+        self.tx.set_peer_window(syn.window.into());
+    }
+
+    /// The own SYN is acknowledged: data may flow.
+    pub(crate) fn establish(&mut self, segment: &Segment, now: Time) {
+        if !segment.flags.contains(Flags::SYN) {
+            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
+        }
+        // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
+        let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
+        let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
+        if !self.sack && matches!(self.config.recovery, RecoveryKind::Sack | RecoveryKind::Fack) {
+            self.tx.scheme = RecoveryKind::NewReno;
+        }
+        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
+        self.tx.establish(mss, &mut cx);
+        self.state = if self.tx.closing { State::FinWait1 } else { State::Established };
+    }
+
+    /// No answer to the SYN or SYN-ACK.
+    pub(crate) fn on_syn_timeout(&mut self, now: Time, out: &mut Out) {
+        if self.tx.timeouts >= self.config.max_syn_timeouts {
+            return self.die();
+        }
+        self.tx.timeouts += 1;
+        self.counters.timeouts += 1;
+        self.counters.retransmits_timeout += 1;
+        self.tx.rto.back_off(&self.config);
+        if self.state == State::SynReceived {
+            let peer_flags = if self.ecn.is_off() { Flags::empty() } else { self.ecn.syn() };
+            return self.send_syn_ack(peer_flags, now, out);
+        }
+        if self.config.ecn_syn_fallback {
+            // RFC 3168 §6.1.1.1: a middlebox may drop SYNs that ask for ECN.
+            self.ecn = ecn::Scheme::new(EcnKind::Off);
+        }
+        self.send_syn(now, out);
+    }
+
+    /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
+    pub(crate) fn stamp_rtt(&self, segment: &Segment, now: Time) -> Option<Dur> {
+        let echo = segment.timestamps.filter(|_| self.timestamps)?.echo;
+        let ticks = self.clock(now).wrapping_sub(echo);
+        // An echo from the future is no echo of ours.
+        ((ticks as i32) >= 0).then(|| self.config.timestamp_clock.saturating_mul(ticks.into()))
+    }
+}

@@ -1,0 +1,136 @@
+//! Segments in, once both ends know each other's sequence numbers (RFC 9293 §3.10.7.4).
+
+use ecnlab_base::Time;
+use ecnlab_wire::{Ecn, Flags, Segment};
+
+use crate::ecn::Feedback;
+use crate::endpoint::{Endpoint, Out, State};
+use crate::receiver::AckDue;
+use crate::sender::{AckSeen, Cx};
+
+impl Endpoint {
+    pub(crate) fn on_synchronised(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        self.counters.ce_received += u64::from(segment.ecn == Ecn::Ce);
+        let acceptable = self.rx.acceptable(segment);
+        if segment.len > 0 {
+            self.ecn.on_data(segment, acceptable);
+            self.counters.cwr_received += u64::from(segment.flags.contains(Flags::CWR));
+        }
+        // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
+        let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
+        if !acceptable || old {
+            return self.refuse(segment, now, out);
+        }
+        // Second: RST; only the exact next number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
+        if segment.flags.contains(Flags::RST) {
+            if segment.seq == self.rx.ack() {
+                self.die();
+            } else {
+                self.send_ack(now, out);
+            }
+            return;
+        }
+        // Fourth: SYN; answered by an ACK (RFC 5961 §4.2). Fifth: nothing without ACK.
+        if segment.flags.contains(Flags::SYN) {
+            return self.send_ack(now, out);
+        }
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived && !self.on_handshake_ack(segment, now, out) {
+            return;
+        }
+        if self.timestamps {
+            self.rx.note_timestamp(segment);
+        }
+        let Some(ack) = self.tx.offset(segment.ack) else {
+            // RFC 9293 §3.10.7.4: an ACK of what was not sent is answered; an old one is ignored.
+            let old = self.tx.seq(self.tx.una).after(segment.ack);
+            if !old {
+                return self.send_ack(now, out);
+            }
+            return self.take_data(segment, now, out);
+        };
+        self.take_ack(segment, ack, now);
+        self.take_data(segment, now, out);
+    }
+
+    /// A segment outside the window.
+    fn refuse(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
+            // Our SYN-ACK was lost; it is sent again by its timer.
+            return;
+        }
+        self.counters.duplicate_bytes += u64::from(segment.len);
+        self.send_ack(now, out);
+    }
+
+    /// The ACK that ends the passive side's handshake; whether it did.
+    fn on_handshake_ack(&mut self, segment: &Segment, now: Time, out: &mut Out) -> bool {
+        if self.tx.offset(segment.ack) != Some(1) {
+            self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
+            return false;
+        }
+        self.establish(segment, now);
+        true
+    }
+
+    #[inline]
+    fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
+        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack);
+        let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
+        self.counters.ece_received += u64::from(segment.flags.contains(Flags::ECE));
+        let seen = AckSeen {
+            ack,
+            echo: self.ecn.congestion(segment.flags),
+            // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
+            bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
+            new_sack,
+            stamp_rtt: self.stamp_rtt(segment, now),
+        };
+        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
+        self.tx.on_ack(seen, &mut cx);
+        if self.tx.fin_acked() {
+            self.state = match self.state {
+                State::FinWait1 => State::FinWait2,
+                State::Closing => State::TimeWait,
+                State::LastAck => State::Closed,
+                state => state,
+            };
+        }
+    }
+
+    /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it.
+    #[inline]
+    fn take_data(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+        let arrival = if segment.seq_len() > 0 {
+            let rto = self.tx.rto.current(&self.config);
+            self.rx.take(segment, &self.config, rto, now)
+        } else {
+            crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
+        };
+        self.counters.duplicate_bytes += arrival.duplicate;
+        if self.rx.has_fin() {
+            self.state = match self.state {
+                State::Established => State::CloseWait,
+                State::FinWait1 => State::Closing,
+                State::FinWait2 => State::TimeWait,
+                state => state,
+            };
+        }
+        let before = out.len();
+        self.output(now, out);
+        let marked = segment.ecn == Ecn::Ce && self.config.ecn_immediate_ack && !self.ecn.is_off();
+        let due = match arrival.ack {
+            AckDue::No => false,
+            AckDue::Now => true,
+            AckDue::Delayed => marked,
+        };
+        if due && (out.len() == before || self.rx.has_gap()) {
+            self.send_ack(now, out);
+        }
+    }
+}

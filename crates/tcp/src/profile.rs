@@ -1,0 +1,120 @@
+//! Profiles: a value for every knob, each with its source.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use crate::config::Config;
+
+/// One knob's value in a profile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The key of [`Config`].
+    pub key: String,
+    /// Its value, as a scenario would write it.
+    pub value: toml::Value,
+    /// Where the value comes from: RFC and section, kernel source and function, or who remembers it.
+    pub source: String,
+}
+
+/// A named set of values for every knob.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Its name: `modern`, `linux-2.0`, `linux-2.2` or `ns-2.35`.
+    pub name: &'static str,
+    /// One line on what it stands for.
+    pub summary: String,
+    /// Every knob, in the order of their keys.
+    pub settings: Vec<Setting>,
+    /// The same as a configuration.
+    pub config: Config,
+}
+
+/// Why a profile's file could not be read. The files are part of the crate, so this is a bug of ours.
+#[derive(Debug, thiserror::Error)]
+#[error("profile `{name}`: {problem}")]
+pub struct ProfileError {
+    name: &'static str,
+    problem: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    value: toml::Value,
+    source: String,
+}
+
+impl Profile {
+    /// Reads a profile's file.
+    ///
+    /// # Errors
+    /// If it is not TOML, lacks a knob or a source, or holds an impossible value.
+    pub fn parse(name: &'static str, text: &str) -> Result<Profile, ProfileError> {
+        let fail = |problem: String| ProfileError { name, problem };
+        let mut table: toml::Table = toml::from_str(text).map_err(|e| fail(e.to_string()))?;
+        let summary = match table.remove("summary") {
+            Some(toml::Value::String(summary)) => summary,
+            _ => return Err(fail("lacks a summary".into())),
+        };
+        let mut settings = Vec::new();
+        let mut values = toml::Table::new();
+        for (key, entry) in table {
+            let Entry { value, source } = entry.try_into().map_err(|e| fail(format!("{key}: {e}")))?;
+            values.insert(key.clone(), value.clone());
+            settings.push(Setting { key, value, source });
+        }
+        let config: Config = values.try_into().map_err(|e: toml::de::Error| fail(e.to_string()))?;
+        config.check().map_err(|e| fail(e.to_string()))?;
+        Ok(Profile { name, summary, settings, config })
+    }
+
+    /// The values as a table, on which a scenario lays its departures before it becomes a [`Config`].
+    pub fn table(&self) -> toml::Table {
+        self.settings.iter().map(|s| (s.key.clone(), s.value.clone())).collect()
+    }
+}
+
+macro_rules! files {
+    ($($name:literal),+) => { [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),+] };
+}
+
+/// The profiles that come with the crate.
+pub fn profiles() -> &'static [Profile] {
+    static PROFILES: OnceLock<Vec<Profile>> = OnceLock::new();
+    PROFILES.get_or_init(|| {
+        let files = files!("modern", "linux-2.0", "linux-2.2", "ns-2.35");
+        // A test reads each; a file that fails there is left out here rather than ending a user's run.
+        files.into_iter().filter_map(|(name, text)| Profile::parse(name, text).ok()).collect()
+    })
+}
+
+/// The profile `name`, if there is one.
+pub fn profile(name: &str) -> Option<&'static Profile> {
+    profiles().iter().find(|p| p.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_a_profile_with_sources() {
+        for (name, text) in files!("modern", "linux-2.0", "linux-2.2", "ns-2.35") {
+            let profile = Profile::parse(name, text).unwrap();
+            assert!(profile.settings.iter().all(|s| s.source.len() > 3), "{name}");
+            let again: Config = profile.table().try_into().unwrap();
+            assert_eq!(again, profile.config);
+        }
+        assert_eq!(profiles().len(), 4);
+    }
+
+    #[test]
+    fn a_missing_or_unknown_knob_is_refused() {
+        let text = include_str!("../profiles/modern.toml");
+        let without = text.lines().filter(|l| !l.starts_with("exit_growth")).collect::<Vec<_>>().join("\n");
+        assert!(Profile::parse("x", &without).unwrap_err().to_string().contains("exit_growth"));
+        let extra = format!("{text}\nturbo = {{ value = true, source = \"none\" }}\n");
+        assert!(Profile::parse("x", &extra).unwrap_err().to_string().contains("turbo"));
+    }
+}

@@ -1,0 +1,168 @@
+//! Sorted disjoint ranges of stream offsets: what a receiver holds out of order, what a sender knows is held.
+
+/// One range, from `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub start: u64,
+    pub end: u64,
+    /// When it last grew: RFC 2018 §4 reports the most recently changed first.
+    changed: u32,
+}
+
+/// Sorted, disjoint, non-adjacent ranges. Empty, and without memory, where nothing was lost or reordered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranges {
+    ranges: Vec<Range>,
+    changes: u32,
+}
+
+impl Ranges {
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+    /// The ranges in order.
+    pub fn as_slice(&self) -> &[Range] {
+        &self.ranges
+    }
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Adds `start..end`, joining what it overlaps or touches; returns how many bytes are new.
+    pub fn insert(&mut self, start: u64, end: u64) -> u64 {
+        if start >= end {
+            return 0;
+        }
+        self.changes = self.changes.wrapping_add(1);
+        let first = self.ranges.partition_point(|r| r.end < start);
+        let last = first + self.ranges[first..].partition_point(|r| r.start <= end);
+        let joined = &self.ranges[first..last];
+        let held: u64 = joined.iter().map(|r| r.end - r.start).sum();
+        let range = Range {
+            start: joined.first().map_or(start, |r| r.start.min(start)),
+            end: joined.last().map_or(end, |r| r.end.max(end)),
+            changed: self.changes,
+        };
+        if first == last {
+            self.ranges.insert(first, range);
+        } else {
+            self.ranges[first] = range;
+            self.ranges.drain(first + 1..last);
+        }
+        range.end - range.start - held
+    }
+
+    /// Forgets everything below `offset`.
+    pub fn trim_below(&mut self, offset: u64) {
+        let gone = self.ranges.partition_point(|r| r.end <= offset);
+        self.ranges.drain(..gone);
+        if let Some(first) = self.ranges.first_mut().filter(|r| r.start < offset) {
+            first.start = offset;
+        }
+    }
+
+    /// Removes the first range if it starts at or below `offset`; returns its end.
+    pub fn take_at(&mut self, offset: u64) -> Option<u64> {
+        let first = *self.ranges.first().filter(|r| r.start <= offset)?;
+        self.ranges.remove(0);
+        Some(first.end)
+    }
+
+    /// Bytes held below `offset`.
+    pub fn bytes_below(&self, offset: u64) -> u64 {
+        let below = self.ranges.iter().take_while(|r| r.start < offset);
+        below.map(|r| r.end.min(offset) - r.start).sum()
+    }
+
+    /// The first offset at or after `offset` that no range holds.
+    pub fn next_gap(&self, offset: u64) -> u64 {
+        match self.ranges.get(self.ranges.partition_point(|r| r.end <= offset)) {
+            Some(r) if r.start <= offset => r.end,
+            _ => offset,
+        }
+    }
+
+    /// The start of the first range past `offset`.
+    pub fn next_start(&self, offset: u64) -> Option<u64> {
+        self.ranges.get(self.ranges.partition_point(|r| r.start <= offset)).map(|r| r.start)
+    }
+
+    /// One past the highest byte held.
+    pub fn highest(&self) -> Option<u64> {
+        self.ranges.last().map(|r| r.end)
+    }
+
+    /// Calls `f` with up to `n` ranges, the most recently changed first.
+    pub fn most_recent(&self, n: usize, mut f: impl FnMut(Range)) {
+        // Ages count back from now, so that the counter may wrap. Few ranges and n <= 3: select, do not sort.
+        let age = |r: &Range| self.changes.wrapping_sub(r.changed);
+        let mut younger_than = None;
+        for _ in 0..n {
+            let candidates = self.ranges.iter().filter(|r| younger_than.is_none_or(|a| age(r) > a));
+            let Some(range) = candidates.min_by_key(|r| age(r)) else { return };
+            younger_than = Some(age(range));
+            f(*range);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn pairs(r: &Ranges) -> Vec<(u64, u64)> {
+        r.as_slice().iter().map(|r| (r.start, r.end)).collect()
+    }
+
+    #[test]
+    fn the_most_recently_changed_block_comes_first() {
+        // RFC 2018 §5 case 2: every segment of 500 bytes but the first of a burst from 5000 arrives:
+        // one block that grows. Then a second hole.
+        let mut r = Ranges::default();
+        r.insert(5_500, 6_000);
+        r.insert(7_000, 7_500);
+        r.insert(6_000, 6_500);
+        let mut seen = Vec::new();
+        r.most_recent(3, |b| seen.push((b.start, b.end)));
+        assert_eq!(seen, [(5_500, 6_500), (7_000, 7_500)]);
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_the_set_of_their_bytes(
+            ops in prop::collection::vec((0u8..4, 0u64..60, 0u64..20), 1..60),
+        ) {
+            let mut ranges = Ranges::default();
+            let mut naive = std::collections::BTreeSet::new();
+            for (op, start, len) in ops {
+                match op {
+                    0 => {
+                        ranges.trim_below(start);
+                        naive.retain(|b| *b >= start);
+                    }
+                    1 => {
+                        let end = ranges.take_at(start);
+                        let first = naive.first().copied().filter(|b| *b <= start);
+                        prop_assert_eq!(end.is_some(), first.is_some());
+                        if let Some(end) = end {
+                            naive.retain(|b| *b >= end);
+                        }
+                    }
+                    _ => {
+                        let new = (start..start + len).filter(|b| naive.insert(*b)).count();
+                        prop_assert_eq!(ranges.insert(start, start + len), new as u64);
+                    }
+                }
+                prop_assert_eq!(ranges.bytes_below(u64::MAX), naive.len() as u64);
+                prop_assert_eq!(ranges.bytes_below(30), naive.range(..30).count() as u64);
+                prop_assert_eq!(ranges.highest(), naive.last().map(|b| b + 1));
+                let gap = (start..).find(|b| !naive.contains(b));
+                prop_assert_eq!(Some(ranges.next_gap(start)), gap);
+                let p = pairs(&ranges);
+                prop_assert!(p.windows(2).all(|w| w[0].1 < w[1].0), "{:?}", p);
+                prop_assert!(p.iter().all(|(s, e)| (*s..*e).all(|b| naive.contains(&b))), "{:?}", p);
+            }
+        }
+    }
+}

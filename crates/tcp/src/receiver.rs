@@ -1,0 +1,222 @@
+//! The receiving half: reassembly, when to acknowledge, what to report.
+
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
+
+use crate::config::{Config, DelayedAck};
+use crate::ranges::Ranges;
+
+/// When the ACK that a segment calls for is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AckDue {
+    /// Nothing to acknowledge.
+    No,
+    /// Now.
+    Now,
+    /// By the receiver's deadline.
+    Delayed,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// When to acknowledge it.
+    pub ack: AckDue,
+    /// Payload bytes that had come before.
+    pub duplicate: u64,
+}
+
+/// The receiving half. Offsets count the peer's stream: its SYN is 0, its data starts at 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// Next offset expected.
+    pub next: u64,
+    /// When a delayed ACK is due; [`Time::NEVER`] if none is.
+    pub deadline: Time,
+    irs: Seq,
+    /// Segments in order since the last ACK.
+    unacked: u32,
+    /// Offset that the last ACK sent acknowledged (Last.ACK.sent, RFC 7323 §4.3).
+    last_ack_sent: u64,
+    /// TS.Recent (RFC 7323 §4.3).
+    pub ts_recent: u32,
+    /// Shift of the windows announced.
+    pub shift: u8,
+    /// Both ends scale their windows.
+    pub shift_agreed: bool,
+    buffer: u64,
+    held: Ranges,
+    /// Offset of the peer's FIN, once one was seen.
+    fin: Option<u64>,
+    /// Linux 2.0's estimate of the spacing of data, and when data last came.
+    ato: Dur,
+    last_data: Option<Time>,
+}
+
+impl Receiver {
+    pub fn new(config: &Config) -> Receiver {
+        Receiver {
+            next: 0,
+            deadline: Time::NEVER,
+            irs: Seq(0),
+            unacked: 0,
+            last_ack_sent: 0,
+            ts_recent: 0,
+            shift: 0,
+            shift_agreed: false,
+            buffer: config.receive_buffer.0,
+            held: Ranges::default(),
+            fin: None,
+            ato: Dur::ZERO,
+            last_data: None,
+        }
+    }
+
+    /// The peer's SYN has come: its sequence numbers are known.
+    pub fn start(&mut self, irs: Seq) {
+        self.irs = irs;
+        self.next = 1;
+    }
+
+    /// The acknowledgement number to send.
+    pub fn ack(&self) -> Seq {
+        self.irs + self.next as u32
+    }
+
+    /// The window field to send. The application reads at once, so the buffer is always free.
+    pub fn window(&self, syn: bool) -> u16 {
+        // RFC 7323 §2.2: the window of a SYN is never scaled.
+        let shift = if syn { 0 } else { self.shift };
+        (self.buffer >> shift).min(65_535) as u16
+    }
+
+    /// The shift that lets the whole buffer be announced (RFC 7323 §2.3).
+    pub fn wanted_shift(buffer: u64) -> u8 {
+        (0..14).find(|shift| buffer >> shift <= 65_535).unwrap_or(14)
+    }
+
+    /// The peer's data delivered in order to the application.
+    pub fn delivered(&self) -> u64 {
+        let fin = u64::from(self.has_fin());
+        self.next.saturating_sub(1 + fin)
+    }
+
+    /// Whether everything the peer had to say has come, its FIN included.
+    pub fn has_fin(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    /// Whether data is held that cannot be delivered yet.
+    pub fn has_gap(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// The offset of `seq`, which may lie before the stream's start.
+    fn offset(&self, seq: Seq) -> i64 {
+        self.next as i64 + i64::from((seq - self.ack()) as i32)
+    }
+
+    /// RFC 7323 §5.3 R1: whether the segment is an old duplicate by its timestamp.
+    pub fn fails_paws(&self, segment: &Segment) -> bool {
+        segment.timestamps.is_some_and(|ts| (ts.value.wrapping_sub(self.ts_recent) as i32) < 0)
+    }
+
+    /// RFC 7323 §4.3 (2): a timestamp is kept if its segment covers the last ACK sent.
+    pub fn note_timestamp(&mut self, segment: &Segment) {
+        if let Some(ts) = segment.timestamps
+            && self.offset(segment.seq) <= self.last_ack_sent as i64
+        {
+            self.ts_recent = ts.value;
+        }
+    }
+
+    /// Whether the segment lies in the window (RFC 9293 §3.10.7.4, first check).
+    pub fn acceptable(&self, segment: &Segment) -> bool {
+        let start = self.offset(segment.seq);
+        let end = start + i64::from(segment.seq_len());
+        let next = self.next as i64;
+        let edge = next + self.buffer as i64;
+        if segment.seq_len() == 0 { (next..=edge).contains(&start) } else { start < edge && end > next }
+    }
+
+    /// Takes in the payload and FIN of an acceptable segment.
+    pub fn take(&mut self, segment: &Segment, config: &Config, rto: Dur, now: Time) -> Arrival {
+        let first = self.offset(segment.seq);
+        let edge = self.next + self.buffer;
+        let data_end = (first + i64::from(segment.len)).clamp(0, edge as i64) as u64;
+        // Trim to the window on both sides.
+        let start = first.max(self.next as i64) as u64;
+        let whole = data_end as i64 == first + i64::from(segment.len);
+        if segment.flags.contains(Flags::FIN) && whole && self.fin.is_none() {
+            self.fin = Some(data_end.max(start));
+        }
+        let before = self.next;
+        let had_gap = self.has_gap();
+        let wanted = data_end.saturating_sub(start);
+        let new = if start == self.next && !had_gap {
+            self.next = data_end.max(self.next);
+            wanted
+        } else {
+            let new = self.held.insert(start, data_end);
+            if let Some(end) = self.held.take_at(self.next) {
+                self.next = end;
+            }
+            new
+        };
+        if self.fin == Some(self.next) {
+            self.next += 1;
+        }
+        let arrival = |ack| Arrival { ack, duplicate: u64::from(segment.len).saturating_sub(new) };
+        if segment.seq_len() == 0 {
+            return Arrival { duplicate: 0, ..arrival(AckDue::No) };
+        }
+        // RFC 5681 §4.2: at once for a segment out of order, for one that fills a gap or part of one, and for a
+        // duplicate, so that the sender learns of losses and their repair.
+        if self.next == before || had_gap || new == 0 || segment.flags.contains(Flags::FIN) {
+            return arrival(AckDue::Now);
+        }
+        self.unacked += 1;
+        let delay = self.delay(segment, config, rto, now);
+        if self.unacked >= config.ack_every || delay.is_zero() {
+            return arrival(AckDue::Now);
+        }
+        // Only a shorter delay moves a deadline already set.
+        self.deadline = self.deadline.min(now.saturating_add(delay));
+        arrival(AckDue::Delayed)
+    }
+
+    fn delay(&mut self, segment: &Segment, config: &Config, rto: Dur, now: Time) -> Dur {
+        let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
+        match config.delayed_ack {
+            DelayedAck::Fixed => longest,
+            DelayedAck::Linux20 => {
+                // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
+                // retransmission timeout where the spacing is past it.
+                let spacing = self.last_data.map(|last| now.since(last));
+                self.ato = match spacing {
+                    None => Dur::from_ps(1_000_000_000_000 / 3),
+                    Some(m) if m > rto => rto,
+                    Some(m) => self.ato / 2 + m.max(config.rtt_tick),
+                };
+                self.last_data = Some(now);
+                self.ato.min(longest)
+            }
+        }
+    }
+
+    /// An ACK leaves, alone or on data.
+    pub fn acknowledged(&mut self) {
+        self.unacked = 0;
+        self.deadline = Time::NEVER;
+        self.last_ack_sent = self.next;
+    }
+
+    /// What is held out of order, most recently changed first (RFC 2018 §4).
+    pub fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::NONE;
+        self.held.most_recent(ecnlab_wire::MAX_SACK_BLOCKS, |r| {
+            blocks.push(SackBlock { start: self.irs + r.start as u32, end: self.irs + r.end as u32 });
+        });
+        blocks
+    }
+}

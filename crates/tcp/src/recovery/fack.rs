@@ -1,0 +1,50 @@
+//! FACK (Mathis and Mahdavi 1996): everything below the forward-most SACKed byte that is not SACKed has left
+//! the network, so the data in flight is known, and the window is kept to it.
+
+use super::{DUP_THRESH, Progress, Scheme, sack};
+use crate::cc::CongestionControl;
+use crate::config::Config;
+use crate::sender::{Chunk, Cx, Sender};
+
+pub(crate) struct Fack;
+
+impl Scheme for Fack {
+    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
+        // §2.3: snd.fack runs more than three segments ahead, or three duplicate ACKs.
+        let ahead = forward_most(tx) - tx.una > u64::from(DUP_THRESH) * u64::from(tx.mss);
+        if !tx.recovery.active && (ahead || tx.recovery.dupacks == DUP_THRESH) && tx.may_fast_retransmit(cx.config) {
+            tx.enter_recovery(cx);
+        }
+    }
+
+    fn on_ack(tx: &mut Sender, _: u64, _: &mut Cx) -> Progress {
+        // §2.4: recovery ends when all that was outstanding at its start is acknowledged.
+        if tx.una >= tx.recovery.recover {
+            tx.leave_recovery();
+        }
+        Progress { grow: false, rearm: true }
+    }
+
+    fn begin_burst(tx: &mut Sender, _: &Config) {
+        // §2.2: awnd = snd.nxt - snd.fack + retran_data.
+        let r = &tx.recovery;
+        let resent = r.high_rxt.clamp(tx.una, tx.max);
+        let retran_data = (resent - tx.una).saturating_sub(tx.sacked.bytes_below(resent));
+        tx.recovery.pipe = tx.max - forward_most(tx) + retran_data;
+    }
+
+    fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
+        // §2.2: sending is allowed while awnd < cwnd; by whole segments here.
+        if tx.recovery.pipe + u64::from(tx.mss) > tx.law.cwnd() {
+            return None;
+        }
+        let chunk = sack::hole(tx, u64::MAX).or_else(|| tx.new_data())?;
+        tx.recovery.pipe += u64::from(chunk.len);
+        Some(chunk)
+    }
+}
+
+/// snd.fack: one past the highest byte known to be held by the receiver.
+fn forward_most(tx: &Sender) -> u64 {
+    tx.sacked.highest().map_or(tx.una, |top| top.clamp(tx.una, tx.max))
+}

@@ -1,0 +1,64 @@
+//! NewReno (RFC 6582): an ACK that leaves some of the window at the loss unacknowledged tells of the next
+//! loss, which is sent again at once; recovery lasts until that whole window is acknowledged.
+
+use super::{Progress, Scheme, reno::Reno};
+use crate::cc::CongestionControl;
+use crate::config::{Config, ExitWindow};
+use crate::sender::{Cx, Sender};
+
+pub(crate) struct NewReno;
+
+impl Scheme for NewReno {
+    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
+        Reno::on_dupack(tx, cx);
+    }
+
+    fn on_ack(tx: &mut Sender, acked: u64, cx: &mut Cx) -> Progress {
+        if tx.una >= tx.recovery.recover {
+            return full_ack(tx, cx.config);
+        }
+        // §3.2 step 3, partial acknowledgments: the first unacknowledged segment is lost too.
+        tx.recovery.head_due = true;
+        if cx.config.partial_deflation {
+            deflate(tx, acked);
+        } else {
+            tx.recovery.inflation = 0;
+        }
+        // §3.2 step 3: "for the first partial ACK ... also reset the retransmit timer"; §4 discusses both ways.
+        let first = !std::mem::replace(&mut tx.recovery.partial_seen, true);
+        Progress { grow: false, rearm: first || !cx.config.impatient }
+    }
+
+    fn begin_burst(tx: &mut Sender, config: &Config) {
+        tx.recovery.burst_left = if config.recovery_burst == 0 { u32::MAX } else { config.recovery_burst };
+    }
+}
+
+fn full_ack(tx: &mut Sender, config: &Config) -> Progress {
+    tx.leave_recovery();
+    let mss = u64::from(tx.mss);
+    let ssthresh = tx.law.state().ssthresh;
+    // §3.2 step 3, full acknowledgments: (1) and (2).
+    match config.exit_window {
+        ExitWindow::Flight => tx.law.set_cwnd(ssthresh.min(tx.flight().max(mss) + mss)),
+        ExitWindow::Ssthresh => tx.law.set_cwnd(ssthresh),
+        ExitWindow::Keep => {}
+    }
+    Progress { grow: config.exit_growth, rearm: true }
+}
+
+/// §3.2 step 3: deflate by what is acknowledged, then add back one segment, the one now sent again. What
+/// the inflation does not hold comes off the window itself.
+fn deflate(tx: &mut Sender, acked: u64) {
+    let mss = u64::from(tx.mss);
+    let r = &mut tx.recovery;
+    if r.inflation > acked {
+        r.inflation = r.inflation + mss - acked;
+    } else {
+        let excess = acked - r.inflation;
+        r.inflation = mss;
+        if excess > 0 {
+            tx.law.set_cwnd(tx.law.cwnd().saturating_sub(excess));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! SACK-based recovery: RFC 6675's, and the counter of Fall and Floyd (1996) that ns-2's Sack1 keeps.
+
+use super::{DUP_THRESH, Progress, Scheme};
+use crate::cc::CongestionControl;
+use crate::config::{Config, SackRule};
+use crate::sender::{Chunk, Cx, How, Sender};
+
+pub(crate) struct Sack;
+
+impl Scheme for Sack {
+    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
+        let counter = cx.config.sack_rule == SackRule::Counter;
+        if tx.recovery.active {
+            if counter {
+                tx.recovery.pipe = tx.recovery.pipe.saturating_sub(tx.mss.into());
+            }
+            return;
+        }
+        // §5 steps 1 and 2: DupThresh duplicate ACKs, or enough SACKed above the first hole.
+        let lost = tx.recovery.dupacks == DUP_THRESH || (!counter && lost_below(tx) > tx.una);
+        if lost && tx.may_fast_retransmit(cx.config) {
+            // §5 steps (4.1) to (4.3).
+            tx.enter_recovery(cx);
+            let gone = u64::from(DUP_THRESH) * u64::from(tx.mss);
+            tx.recovery.pipe = tx.flight().saturating_sub(gone);
+        }
+    }
+
+    fn on_ack(tx: &mut Sender, _: u64, cx: &mut Cx) -> Progress {
+        if tx.una >= tx.recovery.recover {
+            // §5 step A.
+            tx.leave_recovery();
+        } else if cx.config.sack_rule == SackRule::Counter {
+            // The ACK says that two segments left: the retransmission and the one that was lost.
+            tx.recovery.pipe = tx.recovery.pipe.saturating_sub(2 * u64::from(tx.mss));
+        }
+        Progress { grow: false, rearm: true }
+    }
+
+    fn begin_burst(tx: &mut Sender, config: &Config) {
+        if config.sack_rule == SackRule::Rfc6675 {
+            // §5 step B: SetPipe on each ACK.
+            tx.recovery.pipe = pipe(tx);
+        }
+    }
+
+    fn next(tx: &mut Sender, config: &Config) -> Option<Chunk> {
+        // §5 step C: while cwnd - pipe >= 1 SMSS.
+        if tx.law.cwnd().saturating_sub(tx.recovery.pipe) < u64::from(tx.mss) {
+            return None;
+        }
+        let chunk = match config.sack_rule {
+            SackRule::Rfc6675 => next_seg(tx),
+            SackRule::Counter => hole(tx, u64::MAX).or_else(|| tx.new_data()),
+        }?;
+        // Step C.4. Fall and Floyd count segments, short ones as whole.
+        tx.recovery.pipe += match config.sack_rule {
+            SackRule::Rfc6675 => u64::from(chunk.len),
+            SackRule::Counter => u64::from(tx.mss),
+        };
+        Some(chunk)
+    }
+}
+
+/// NextSeg() of RFC 6675 §4.
+fn next_seg(tx: &mut Sender) -> Option<Chunk> {
+    // Rules 1 to 3: a lost hole, else new data, else any hole.
+    hole(tx, lost_below(tx)).or_else(|| tx.new_data()).or_else(|| hole(tx, u64::MAX)).or_else(|| rescue(tx))
+}
+
+/// Rule 4: once in a recovery, the last segment outstanding, so that its loss need not wait for the timer.
+fn rescue(tx: &mut Sender) -> Option<Chunk> {
+    let top = tx.sacked.highest()?;
+    let end = tx.max.min(tx.end);
+    if tx.recovery.rescued || end <= top {
+        return None;
+    }
+    tx.recovery.rescued = true;
+    let start = top.max(end.saturating_sub(tx.mss.into()));
+    // HighRxt stays: the holes below are not thereby sent.
+    Some(Chunk { start, len: (end - start) as u32, fin: tx.fin_ends(end), how: How::Rescue })
+}
+
+/// The lowest hole not yet sent again in this recovery, below a SACKed byte and below `limit`.
+pub(super) fn hole(tx: &Sender, limit: u64) -> Option<Chunk> {
+    let top = tx.sacked.highest()?;
+    let start = tx.sacked.next_gap(tx.recovery.high_rxt.max(tx.una));
+    if start >= top.min(limit) {
+        return None;
+    }
+    let end = tx.sacked.next_start(start).unwrap_or(top).min(tx.end).min(start + u64::from(tx.mss));
+    (end > start).then_some(Chunk { start, len: (end - start) as u32, fin: tx.fin_ends(end), how: How::Hole })
+}
+
+/// IsLost() of RFC 6675 §4 as a boundary: the unSACKed bytes below it are lost, for they have DupThresh
+/// SACKed ranges, or more than (DupThresh - 1)·SMSS SACKed bytes, above them.
+fn lost_below(tx: &Sender) -> u64 {
+    let enough = u64::from(DUP_THRESH - 1) * u64::from(tx.mss);
+    let mut bytes = 0;
+    for (i, range) in tx.sacked.as_slice().iter().rev().enumerate() {
+        bytes += range.end - range.start;
+        if i + 1 >= DUP_THRESH as usize || bytes > enough {
+            return range.start;
+        }
+    }
+    0
+}
+
+/// SetPipe() of RFC 6675 §4: bytes neither SACKed nor lost, and bytes sent again.
+fn pipe(tx: &Sender) -> u64 {
+    let unsacked = |from: u64, to: u64| {
+        let sacked = tx.sacked.bytes_below(to) - tx.sacked.bytes_below(from);
+        to.saturating_sub(from).saturating_sub(sacked)
+    };
+    let lost = lost_below(tx).clamp(tx.una, tx.max);
+    let resent = tx.recovery.high_rxt.clamp(tx.una, tx.max);
+    unsacked(lost, tx.max) + unsacked(tx.una, resent)
+}

@@ -1,0 +1,103 @@
+//! The retransmission timeout: from RTT samples to a deadline. One estimator per file.
+
+mod linux;
+mod ns2;
+mod rfc6298;
+
+use ecnlab_base::{Dur, Time};
+
+use crate::config::{Config, Estimator};
+
+/// Backing off further than 2^16 has no meaning below any sane `max_rto`.
+const MAX_SHIFT: u8 = 16;
+
+/// What all estimators keep, each in its own unit and scaling.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Smoothed {
+    /// Smoothed RTT; zero before the first sample.
+    srtt: i64,
+    /// Its variation.
+    var: i64,
+}
+
+/// One endpoint's retransmission timeout.
+#[derive(Clone, Debug)]
+pub(crate) struct Rto {
+    smoothed: Smoothed,
+    /// The timeout without backoff, not yet bounded.
+    base: Dur,
+    /// Timeouts since the last valid sample (RFC 6298 §5.5): the timeout is doubled so often.
+    backoff: u8,
+    /// Phase of the RTT clock: no two hosts tick together.
+    phase: Dur,
+}
+
+impl Rto {
+    /// `phase` in [0, 1) of a tick, as 32 bits.
+    pub fn new(config: &Config, phase: u32) -> Rto {
+        // 32 bits of a tick's picoseconds: the product of two u64 needs 128.
+        let phase = (u128::from(config.rtt_tick.ps()) * u128::from(phase)) >> 32;
+        Rto { smoothed: Smoothed::default(), base: config.initial_rto, backoff: 0, phase: Dur::from_ps(phase as u64) }
+    }
+
+    /// The RTT from `sent` to `now` on the endpoint's clock.
+    pub fn measure(&self, config: &Config, sent: Time, now: Time) -> Dur {
+        let tick = config.rtt_tick;
+        if tick.is_zero() {
+            return now.since(sent);
+        }
+        let ticks = |t: Time| t.saturating_add(self.phase).since(Time::ZERO).whole(tick);
+        tick.saturating_mul(ticks(now).saturating_sub(ticks(sent)))
+    }
+
+    /// Takes in a valid sample, which also ends the backoff. `window` is cwnd in segments.
+    pub fn sample(&mut self, config: &Config, rtt: Dur, window: u64) {
+        let tick = config.rtt_tick;
+        self.base = match config.rto_estimator {
+            Estimator::Rfc6298 => rfc6298::update(&mut self.smoothed, rtt, tick),
+            Estimator::Linux20 => linux::update(&mut self.smoothed, rtt, tick, window, 1),
+            Estimator::Linux22 => linux::update(&mut self.smoothed, rtt, tick, window, 2),
+            Estimator::Ns2 => ns2::update(&mut self.smoothed, rtt, tick),
+        };
+        // Karn: the backed-off timeout is kept until a segment sent once is acknowledged (RFC 6298 §5.7 note).
+        self.backoff = 0;
+    }
+
+    /// Doubles the timeout (RFC 6298 §5.5).
+    pub fn back_off(&mut self, config: &Config) {
+        self.backoff = (self.backoff + 1).min(MAX_SHIFT);
+        if config.rto_estimator == Estimator::Ns2 {
+            ns2::back_off(&mut self.smoothed, self.backoff);
+        }
+    }
+
+    /// RFC 6298 §5.7: the SYN was retransmitted; the handshake's timeouts say nothing about the data's.
+    pub fn restart_after_syn_loss(&mut self, config: &Config) {
+        self.base = config.initial_rto_after_syn_loss;
+        self.backoff = 0;
+    }
+
+    /// The timeout in force.
+    pub fn current(&self, config: &Config) -> Dur {
+        let least = match config.rto_estimator {
+            // ns-2 never fires sooner than two ticks.
+            Estimator::Ns2 => config.min_rto.max(config.rtt_tick.saturating_mul(2)),
+            _ => config.min_rto,
+        };
+        // RFC 6298 §2.4, §2.5: the floor is under the estimate, the ceiling over its backed-off value.
+        self.base.max(least).saturating_mul(1 << self.backoff).min(config.max_rto)
+    }
+
+    /// Smoothed RTT and its variation, for traces.
+    pub fn smoothed(&self, config: &Config) -> (Dur, Dur) {
+        let Smoothed { srtt, var } = self.smoothed;
+        match config.rto_estimator {
+            Estimator::Rfc6298 => (Dur::from_ps(srtt as u64), Dur::from_ps(var as u64)),
+            _ => {
+                let scaled =
+                    |v: i64, by: u64| Dur::from_ps((v.max(0) as u64).saturating_mul(config.rtt_tick.ps()) / by);
+                (scaled(srtt, 8), scaled(var, 4))
+            }
+        }
+    }
+}

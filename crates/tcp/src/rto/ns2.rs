@@ -1,0 +1,54 @@
+//! ns-2 (tcp.cc, rtt_update and rtt_backoff): 4.4BSD's integers in ticks, srtt times 8, rttvar times 4.
+
+use super::Smoothed;
+use ecnlab_base::Dur;
+
+/// Takes in one sample; returns srtt + 4·rttvar in whole ticks.
+pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur) -> Dur {
+    let m = (rtt.whole(tick) as i64).clamp(1, 1 << 40);
+    if s.srtt != 0 {
+        let error = m - (s.srtt >> 3);
+        s.srtt = (s.srtt + error).max(1);
+        s.var = (s.var + error.abs() - (s.var >> 2)).max(1);
+    } else {
+        s.srtt = m << 3;
+        s.var = m << 1;
+    }
+    // rttvar is kept times 4, so that it is 4·rttvar as it stands; both are brought to srtt's scale.
+    tick.saturating_mul((((s.var << 3) + s.srtt) >> 3) as u64)
+}
+
+/// Past three doublings the estimate is thought worthless: the next sample starts a new one.
+pub(super) fn back_off(s: &mut Smoothed, backoff: u8) {
+    if backoff > 3 {
+        s.var += s.srtt >> 3;
+        s.srtt = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TICK: Dur = Dur::from_ms(10);
+
+    #[test]
+    fn first_sample_gives_three_round_trips() {
+        let mut s = Smoothed::default();
+        // m = 10 ticks: srtt 80, rttvar 20: (160 + 80) / 8 = 30 ticks.
+        assert_eq!(update(&mut s, Dur::from_ms(100), TICK), TICK * 30);
+        // m = 18: error 8, srtt 88, rttvar 20 + 8 - 5 = 23: (184 + 88) / 8 = 34.
+        assert_eq!(update(&mut s, Dur::from_ms(180), TICK), TICK * 34);
+    }
+
+    #[test]
+    fn four_doublings_clear_the_estimate() {
+        let mut s = Smoothed::default();
+        update(&mut s, Dur::from_ms(100), TICK);
+        back_off(&mut s, 3);
+        assert_eq!(s.srtt, 80);
+        back_off(&mut s, 4);
+        assert_eq!((s.srtt, s.var), (0, 30));
+        assert_eq!(update(&mut s, Dur::from_ms(200), TICK), TICK * 60);
+    }
+}

@@ -1,0 +1,54 @@
+//! FTP as the simulation literature means it: one connection with data always to send, or one file.
+
+use ecnlab_base::{Bytes, Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{ENDLESS, Exchange, Side, Source};
+
+/// A bulk transfer from `from` to `to`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Size of the file; left out, the transfer never ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+}
+
+/// One bulk transfer, begun at the first poll.
+#[derive(Clone, Debug)]
+pub struct Ftp {
+    size: u64,
+    begun: bool,
+}
+
+impl Ftp {
+    /// The source that `params` describe.
+    pub fn new(params: &Params) -> Ftp {
+        Ftp { size: params.size.map_or(ENDLESS, |b| b.0), begun: false }
+    }
+}
+
+impl Source for Ftp {
+    fn poll(&mut self, _now: Time, _rng: &mut Rng, out: &mut Vec<Exchange>) -> Option<Time> {
+        if !self.begun {
+            self.begun = true;
+            out.push(Exchange { key: 0, opener: Side::From, request: self.size, response: 0 });
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_sent_once() {
+        let mut ftp = Ftp::new(&Params { size: Some(Bytes(20_000_000)) });
+        let (mut out, mut rng) = (Vec::new(), Rng::named(1, "ftp"));
+        assert_eq!(ftp.poll(Time::ZERO, &mut rng, &mut out), None);
+        ftp.poll(Time::ZERO, &mut rng, &mut out);
+        assert_eq!(out, [Exchange { key: 0, opener: Side::From, request: 20_000_000, response: 0 }]);
+    }
+}
