@@ -96,7 +96,7 @@ def gain(key: dict[str, Any]) -> float:
     """The planted gain: grows with congestion and max_p, shrinks with size."""
     load = {"low": 0.1, "moderate": 0.2, "high": 0.3}[key.get("congestion", "high")]
     size = {"5 KB": 0.2, "8 KB": 0.1, "10 KB": 0.05, "20 KB": 0.0}[key.get("size", "20 KB")]
-    return load + float(key.get("max_p", 0.1)) + size
+    return load + float(key.get("maxp", 0.1)) + size
 
 
 def _labels(grid: dict[str, Any]) -> list[str]:

@@ -101,20 +101,20 @@ def test_the_planted_gain_is_found_at_every_place(averaged) -> None:
         rows = at(averaged, metric, {})
         assert rows.height >= 24
         for row in rows.iter_rows(named=True):
-            key = {k: v for k, v in row.items() if v and k in ("congestion", "max_p", "size")}
+            key = {k: v for k, v in row.items() if v and k in ("congestion", "maxp", "size")}
             assert row["mean"] == pytest.approx(gain(key), abs=0.09), f"{metric} {key}"
 
 
 def test_equal_treatment_is_found_where_counts_differ(averaged) -> None:
     # 600 marks of 12000 and 500 drops of 10000: 1.2 by count, 1.0 per arriving packet
-    where = {"congestion": "high", "max_p": "0.1"}
+    where = {"congestion": "high", "maxp": "0.1"}
     assert at(averaged, "marks_to_drops", where)["mean"][0] == pytest.approx(1.2, abs=0.02)
     assert at(averaged, "mark_rate_to_drop_rate", where)["mean"][0] == pytest.approx(1.0, abs=0.02)
 
 
 def test_bytes_while_both_run_are_read_before_the_first_finishes(averaged) -> None:
-    row = at(averaged, "bulk_gain_together", {"congestion": "high", "max_p": "0.1", "recovery": "reno"})
-    assert row["mean"][0] == pytest.approx(gain({"congestion": "high", "max_p": "0.1"}), abs=0.01)
+    row = at(averaged, "bulk_gain_together", {"congestion": "high", "maxp": "0.1", "recovery": "reno"})
+    assert row["mean"][0] == pytest.approx(gain({"congestion": "high", "maxp": "0.1"}), abs=0.01)
 
 
 def test_jain_by_hand() -> None:
@@ -146,7 +146,7 @@ def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) 
 
 
 def test_the_rule_takes_the_largest_share_where_none_is_enough() -> None:
-    frame = pl.DataFrame({"congestion": "high", "max_p": "0.1", "min_th": ["5 kB", "10 kB", "20 kB"],
+    frame = pl.DataFrame({"congestion": "high", "maxp": "0.1", "min_th": ["5 kB", "10 kB", "20 kB"],
                           "replicate": 0, "value": [0.2, 0.7, 0.4]})  # fmt: skip
     share = points(samples("search_share", frame), {"search_share": Metric("s", "d", "mean")})
     assert choose(share)["min_th"].to_list() == ["10 kB"]
@@ -191,13 +191,13 @@ def write_reasons(folder: Path, text: str, facts: str = "") -> Path:
 
 
 FACT = (
-    '[reason.facts]\nbest = { metric = "search_gain", where = { congestion = "high", max_p = "0.1" }, pick = "max" }\n'
+    '[reason.facts]\nbest = { metric = "search_gain", where = { congestion = "high", maxp = "0.1" }, pick = "max" }\n'
 )
 
 
 def test_a_reason_quotes_what_was_measured(tmp_path, published, averaged) -> None:
     found = reasons.read_reasons(write_reasons(tmp_path, "Up to {best} at {best.min_th}.", FACT), published, averaged)
-    row = at(averaged, "search_gain", {"congestion": "high", "max_p": "0.1"}).sort("mean").row(-1, named=True)
+    row = at(averaged, "search_gain", {"congestion": "high", "maxp": "0.1"}).sort("mean").row(-1, named=True)
     assert re.fullmatch(rf"Up to {row['mean']:.0%} \(\d+% to \d+%\) at {row['min_th']}\.", found["R27.1"])
 
 

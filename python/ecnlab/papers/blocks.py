@@ -38,7 +38,7 @@ def place(row: Mapping[str, Any]) -> str:
     for key in KEYS:
         if label := row[key]:
             words.append(
-                {"congestion": f"{label} load", "max_p": f"max_p {label}", "min_th": f"min_th {label}"}.get(
+                {"congestion": f"{label} load", "maxp": f"max_p {label}", "min_th": f"min_th {label}"}.get(
                     key, named(label)
                 )
             )

@@ -18,7 +18,7 @@ from ecnlab import stats
 from ecnlab.papers.published import Metric, Where
 from ecnlab.stats import Interval
 
-KEYS: Final = ("variant", "recovery", "congestion", "max_p", "size", "background", "min_th")
+KEYS: Final = ("variant", "recovery", "congestion", "maxp", "size", "background", "min_th")
 LOADS: Final = {"low": 2.0, "moderate": 5.0, "high": 10.0}
 """Background flows of the congestion levels (RFC 2884 section 4.3)."""
 

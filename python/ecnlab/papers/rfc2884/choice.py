@@ -21,7 +21,7 @@ def choose(points: pl.DataFrame) -> pl.DataFrame:
     The smallest min_th whose mean share of time in [min_th, max_th) reaches `SHARE`, else the one with the largest
     share. No gain enters.
     """
-    found = at(points, "search_share", {"max_p": MAX_P})
+    found = at(points, "search_share", {"maxp": MAX_P})
     sized = found.with_columns(pl.col("min_th").str.strip_suffix(" kB").cast(pl.Float64).alias("size"))
     chosen = []
     for _, load in sized.group_by(["congestion"], maintain_order=True):

@@ -25,11 +25,11 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
     """Section 5.2."""
     main = points.filter(pl.col("recovery").is_in(["reno", "fack"]))
     retransmitted = [
-        _by(at(points, f"retransmits_{side}", {"recovery": "reno", "congestion": "high"}), "max_p", name, style)
+        _by(at(points, f"retransmits_{side}", {"recovery": "reno", "congestion": "high"}), "maxp", name, style)
         for style, (side, name) in enumerate((("ecn", "ECN"), ("plain", "non-ECN")))
     ]
     timers = [
-        _by(at(points, metric, {"recovery": "reno", "congestion": "high"}), "max_p", name, style)
+        _by(at(points, metric, {"recovery": "reno", "congestion": "high"}), "maxp", name, style)
         for style, (metric, name) in enumerate(
             (("timeouts_plain", "timer expiries counted"), ("timeouts_inferred", "the RFC's inference"))
         )
@@ -43,7 +43,7 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
             numbers,
             published,
             "congestion",
-            {"max_p": "0.1"},
+            {"maxp": "0.1"},
         ),
         _gain(
             "Bulk gain against max_p",
@@ -52,7 +52,7 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
             main,
             numbers,
             published,
-            "max_p",
+            "maxp",
             {"congestion": "high"},
         ),
         blocks.figure(
@@ -81,7 +81,7 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
         [
             Group(figures),
             blocks.table_of(
-                everything, published, "All loads, max_p and recoveries", ["recovery", "congestion", "max_p"]
+                everything, published, "All loads, max_p and recoveries", ["recovery", "congestion", "maxp"]
             ),
         ],
     )
@@ -92,14 +92,14 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
     main = points.filter(pl.col("recovery").is_in(["reno", "fack"]))
     where = {"recovery": "reno", "congestion": "high"}
     rates = [
-        _by(at(points, "transaction_ecn", where), "max_p", "ECN client", 0),
-        _by(at(points, "transaction_plain", where), "max_p", "non-ECN client", 1),
+        _by(at(points, "transaction_ecn", where), "maxp", "ECN client", 0),
+        _by(at(points, "transaction_plain", where), "maxp", "non-ECN client", 1),
     ]
     sizes = [
-        _by(at(points, "size_gain", {"congestion": "high", "max_p": p}), "size", f"max_p {p}", style, SIZE)
+        _by(at(points, "size_gain", {"congestion": "high", "maxp": p}), "size", f"max_p {p}", style, SIZE)
         for style, p in enumerate(("0.02", "0.1", "0.5"))
     ]
-    printed = blocks.printed(at(numbers, "transaction_ecn", {}), "max_p", MAX_P, "printed, ECN client", 0)
+    printed = blocks.printed(at(numbers, "transaction_ecn", {}), "maxp", MAX_P, "printed, ECN client", 0)
     figures = [
         _gain(
             "Transaction gain against congestion",
@@ -109,7 +109,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
             numbers,
             published,
             "congestion",
-            {"max_p": "0.1"},
+            {"maxp": "0.1"},
         ),
         _gain(
             "Transaction gain against max_p",
@@ -118,7 +118,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
             main,
             numbers,
             published,
-            "max_p",
+            "maxp",
             {"congestion": "high"},
         ),
         blocks.figure(
@@ -145,7 +145,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
                 everything,
                 published,
                 "All loads, max_p, recoveries and sizes",
-                ["recovery", "congestion", "max_p", "size"],
+                ["recovery", "congestion", "maxp", "size"],
             ),
         ],
     )
@@ -154,7 +154,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
 def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Section:
     """Section 5.1."""
     low = [
-        _by(at(points, "jain", {"congestion": "low", "background": side}), "max_p", blocks.named(side), style)
+        _by(at(points, "jain", {"congestion": "low", "background": side}), "maxp", blocks.named(side), style)
         for style, side in enumerate(("ecn", "plain"))
     ]
     scale = {label: MAX_P[label] for label in ("0.02", "0.05", "0.1", "0.2")}
@@ -163,11 +163,11 @@ def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         marks
         for style, side in enumerate(("ecn", "plain"))
         for marks in blocks.printed(
-            at(numbers, "jain", {"background": side}), "max_p", scale, f"printed, {blocks.named(side)}", style
+            at(numbers, "jain", {"background": side}), "maxp", scale, f"printed, {blocks.named(side)}", style
         )
     ]
     signals = [
-        _by(at(points, metric, {"congestion": "high"}), "max_p", name, style)
+        _by(at(points, metric, {"congestion": "high"}), "maxp", name, style)
         for style, (metric, name) in enumerate(
             (("marks_to_drops", "by count"), ("mark_rate_to_drop_rate", "per arriving packet"))
         )
@@ -199,7 +199,7 @@ def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         "Jain's index is 1 when all flows have equal goodput and 1/n when one has everything.",
         [
             Group(figures),
-            blocks.table_of(everything, published, "All loads and max_p", ["congestion", "max_p", "background"]),
+            blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp", "background"]),
         ],
     )
 

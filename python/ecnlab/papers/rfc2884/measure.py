@@ -168,7 +168,7 @@ def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str)
 
 def mice_over_bulk(short: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
     """Section 6: the gain of short transfers over that of long ones, paired by seed."""
-    on = ["recovery", "congestion", "max_p", "replicate"]
+    on = ["recovery", "congestion", "maxp", "replicate"]
     ratio = (pl.col("value") / pl.col("other")).alias("value")
     mice = short.filter(pl.col("metric") == "transaction_gain").select(*on, ratio)
     elephants = long.filter(pl.col("metric") == "bulk_gain").select(*on, ratio.alias("other"))

@@ -25,7 +25,7 @@ VARIANTS: Final = ("primary", "20 ms round trip", "modern TCP", "marks spaced as
 
 def left_over(points: pl.DataFrame, published: Published) -> Finding:
     """How much of the gain is left when everybody uses ECN?"""
-    where = {"congestion": "high", "max_p": "0.1"}
+    where = {"congestion": "high", "maxp": "0.1"}
     mixed = at(points, "variant_transaction_gain", {**where, "variant": "primary"}).row(0, named=True)
     alike = at(points, "homogeneous_transaction_gain", where).row(0, named=True)
     bulk_mixed = at(points, "window_gain", {**where, "variant": "primary"}).row(0, named=True)
@@ -56,12 +56,12 @@ def redistribution(points: pl.DataFrame, published: Published) -> Section:
         where: dict[str, str | list[str]] = {"congestion": "high"}
         curves = [
             blocks.series(
-                at(points, mixed, {**where, "variant": "primary"}), "max_p", MAX_P, "ECN over non-ECN, mixed", 0
+                at(points, mixed, {**where, "variant": "primary"}), "maxp", MAX_P, "ECN over non-ECN, mixed", 0
             ),
-            blocks.series(at(points, alike, where), "max_p", MAX_P, "all ECN over none", 2),
+            blocks.series(at(points, alike, where), "maxp", MAX_P, "all ECN over none", 2),
         ]
         against = [
-            blocks.series(at(points, f"{kind}_{side}_against_nobody", where), "max_p", MAX_P, f"{name} client", style)
+            blocks.series(at(points, f"{kind}_{side}_against_nobody", where), "maxp", MAX_P, f"{name} client", style)
             for style, (side, name) in enumerate((("ecn", "ECN"), ("plain", "non-ECN")))
         ]
         figures.append(
@@ -87,7 +87,7 @@ def redistribution(points: pl.DataFrame, published: Published) -> Section:
         "How much is redistribution?",
         "The RFC lets ECN and non-ECN flows share one queue, and most flows are non-ECN. An ECN flow may then gain what the others "
         "lose. Here every flow uses ECN in one arm and none in the other, under the same seeds.",
-        [Group(figures), blocks.table_of(everything, published, "All loads and max_p", ["congestion", "max_p"])],
+        [Group(figures), blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp"])],
     )
 
 
@@ -100,7 +100,7 @@ def envelope(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
     ):
         where: dict[str, str | list[str]] = {"congestion": "high"}
         curves = [
-            blocks.series(at(points, metric, {**where, "max_p": p}), "min_th", THRESHOLDS, f"max_p {p}", style)
+            blocks.series(at(points, metric, {**where, "maxp": p}), "min_th", THRESHOLDS, f"max_p {p}", style)
             for style, p in enumerate(("0.02", "0.1", "0.5"))
         ]
         figures.append(
@@ -111,7 +111,7 @@ def envelope(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
                 at(
                     points,
                     f"{metric.removesuffix('gain')}ecn" if metric == "envelope_gain" else "search_share",
-                    {**where, "max_p": p},
+                    {**where, "maxp": p},
                 ),
                 "min_th",
                 THRESHOLDS,
@@ -146,7 +146,7 @@ def _nearest(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         metric = {"bulk_gain": "search_gain", "transaction_gain": "envelope_gain", "transaction_ecn": "envelope_ecn"}[
             row["metric"]
         ]
-        over = at(points, metric, {"congestion": row["congestion"], "max_p": row["max_p"]})
+        over = at(points, metric, {"congestion": row["congestion"], "maxp": row["maxp"]})
         if over.is_empty():
             continue
         best = over.sort((pl.col("mean") - row["printed"]).abs()).row(0, named=True)
@@ -184,14 +184,14 @@ def variants(points: pl.DataFrame, published: Published) -> Section:
     for title, metric in (("Bulk", "window_gain"), ("Transactions of 5 KB", "variant_transaction_gain")):
         where: dict[str, str | list[str]] = {"congestion": "high"}
         curves = [
-            blocks.series(at(points, metric, {**where, "variant": v}), "max_p", MAX_P, v, style)
+            blocks.series(at(points, metric, {**where, "variant": v}), "maxp", MAX_P, v, style)
             for style, v in enumerate(VARIANTS)
         ]
         figures.append(blocks.figure(title, "High congestion.", MAX_P_AXIS, published.metrics[metric], curves))
     both = [
         blocks.series(
             at(points, metric, {"congestion": "high", "recovery": ["", "reno"], "variant": ["", "primary"]}),
-            "max_p",
+            "maxp",
             MAX_P,
             name,
             style,
@@ -226,7 +226,7 @@ def variants(points: pl.DataFrame, published: Published) -> Section:
         "Other readings, other clocks",
         "\"20 ms\" may be one way or there and back. The hosts' timers are those of 1999: the same with today's. RED spaces its signals "
         "evenly as in the 1993 paper: the same as ns-2 spaces them, and with a chance in proportion to bytes.",
-        [Group(figures), blocks.table_of(everything, published, "All variants", ["variant", "congestion", "max_p"])],
+        [Group(figures), blocks.table_of(everything, published, "All variants", ["variant", "congestion", "maxp"])],
     )
 
 
@@ -234,7 +234,7 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
     """Section 4.4: where RED's average was."""
     curves = [
         blocks.series(
-            at(points, "search_share", {"congestion": load, "max_p": "0.1"}),
+            at(points, "search_share", {"congestion": load, "maxp": "0.1"}),
             "min_th",
             THRESHOLDS,
             f"{load} load",
@@ -244,7 +244,7 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
     ]
     shares = [
         blocks.series(
-            at(points, "region_share", {"recovery": "reno", "max_p": p}), "congestion", LOAD, f"max_p {p}", style
+            at(points, "region_share", {"recovery": "reno", "maxp": p}), "congestion", LOAD, f"max_p {p}", style
         )
         for style, p in enumerate(("0.02", "0.1", "0.5"))
     ]
@@ -284,7 +284,7 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
                 kept,
                 published,
                 "Share of time in the region, everywhere",
-                ["congestion", "max_p", "recovery", "min_th"],
+                ["congestion", "maxp", "recovery", "min_th"],
             ),
         ],
     )
