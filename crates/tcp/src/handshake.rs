@@ -1,6 +1,6 @@
 //! The handshake: options and ECN agreed on, SYNs sent again.
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Segment, Timestamps};
 
 use crate::ecn::{self, Feedback};
@@ -20,7 +20,7 @@ impl Endpoint {
         let flags = Flags::SYN | self.ecn.syn();
         let mut syn = self.syn_segment(flags);
         // RFC 7323 §3.2: the echo of a SYN without ACK is zero.
-        syn.timestamps = self.timestamps.then(|| Timestamps { value: self.clock(now), echo: 0 });
+        syn.timestamps = self.timestamps.then(|| Timestamps { value: self.tx.clock(&self.config, now), echo: 0 });
         self.finish_syn(syn, now, out);
     }
 
@@ -162,13 +162,5 @@ impl Endpoint {
             self.ecn = ecn::Scheme::new(EcnKind::Off);
         }
         self.send_syn(now, out);
-    }
-
-    /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
-    pub(crate) fn stamp_rtt(&self, segment: &Segment, now: Time) -> Option<Dur> {
-        let echo = segment.timestamps.filter(|_| self.timestamps)?.echo;
-        let ticks = self.clock(now).wrapping_sub(echo);
-        // An echo from the future is no echo of ours.
-        ((ticks as i32) >= 0).then(|| self.config.timestamp_clock.saturating_mul(ticks.into()))
     }
 }

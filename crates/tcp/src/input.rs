@@ -103,7 +103,7 @@ impl Endpoint {
             // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
             bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
             new_sack,
-            stamp_rtt: self.stamp_rtt(segment, now),
+            echoed: segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo),
         };
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.on_ack(seen, &mut cx);
