@@ -116,7 +116,7 @@ pub struct Config {
     pub min_rto: Dur,
     /// Greatest retransmission timeout, backed off or not (RFC 6298 §2.5).
     pub max_rto: Dur,
-    /// Timeouts in a row after which the connection is given up (R2 of RFC 9293 §3.8.3).
+    /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK.
     pub max_syn_timeouts: u32,

@@ -24,10 +24,12 @@ impl Endpoint {
         self.finish_syn(syn, now, out);
     }
 
+    /// Answers a SYN that had `peer_flags`, for the first time or again.
     fn send_syn_ack(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
         let mut syn = self.syn_segment(Flags::SYN | Flags::ACK | self.ecn.syn_ack(peer_flags));
         syn.ack = self.rx.ack();
         syn.timestamps = self.timestamps.then(|| self.stamp(now));
+        self.rx.acknowledged();
         self.finish_syn(syn, now, out);
     }
 
@@ -62,13 +64,18 @@ impl Endpoint {
             self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
         } else if segment.flags.contains(Flags::SYN) {
             self.learn(segment);
-            if self.ecn.syn_ack(segment.flags).is_empty() {
-                // RFC 3168 §6.1.1: no ECN-setup SYN, no ECN; nor in a later answer to another SYN.
-                self.ecn = ecn::Scheme::new(EcnKind::Off);
-            }
             self.state = State::SynReceived;
-            self.send_syn_ack(segment.flags, now, out);
+            self.answer_syn(segment.flags, now, out);
         }
+    }
+
+    /// Answers the SYN, or the same SYN again.
+    pub(crate) fn answer_syn(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
+        if self.ecn.syn_ack(peer_flags).is_empty() {
+            // RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none, whatever another asked.
+            self.ecn = ecn::Scheme::new(EcnKind::Off);
+        }
+        self.send_syn_ack(peer_flags, now, out);
     }
 
     /// A segment for an endpoint whose SYN is not yet answered (RFC 9293 §3.10.7.3).

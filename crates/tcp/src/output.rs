@@ -70,7 +70,7 @@ impl Endpoint {
 
     /// A segment with ACK, window, timestamps and ECN-Echo, as all have after the handshake.
     #[inline]
-    fn blank(&self, now: Time) -> Segment {
+    fn blank(&mut self, now: Time) -> Segment {
         Segment {
             ack: self.rx.ack(),
             window: self.rx.window(false),

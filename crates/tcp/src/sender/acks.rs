@@ -72,8 +72,7 @@ impl Sender {
             let progress = recovery::on_ack(self, acked, cx);
             (progress.grow, progress.rearm)
         } else {
-            self.recovery.dupacks = 0;
-            self.recovery.limited_sent = 0;
+            self.new_data_acked();
             // RFC 7661 §4.2: a window of which half is used is validated.
             (!cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), true)
         };
