@@ -11,8 +11,8 @@ use crate::{
     Verdict, View, Watch,
 };
 
-/// Room for this many packets is made at the start; longer queues grow once.
-const FIRST_ROOM: usize = 1024;
+/// Room for this many packets is made at the start. A short ring stays in the cache, and a long queue doubles it soon.
+const FIRST_ROOM: usize = 32;
 
 /// A link's queue.
 ///
@@ -33,8 +33,8 @@ pub struct Queue<P> {
 struct State<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
-    /// When the link will have sent, or has sent, what left the queue so far.
-    busy_until: Time,
+    /// When the last packet left, and its length: it is in transmission for so long.
+    left: (Time, u32),
     tick: Dur,
     next_tick: Time,
 }
@@ -57,7 +57,7 @@ impl<P: Item> Queue<P> {
             state: State {
                 ring: VecDeque::with_capacity(FIRST_ROOM),
                 bytes: 0,
-                busy_until: Time::ZERO,
+                left: (Time::ZERO, 0),
                 tick: tick.unwrap_or(Dur::MAX),
                 next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
             },
@@ -115,7 +115,7 @@ impl<P: Item> Queue<P> {
             }
             self.gauge.departed(sojourn);
             self.counters.kind(packet.group(), packet.ecn()).departed(packet.wire_len());
-            self.state.busy_until = now + self.rate.time_for(u64::from(packet.wire_len()));
+            self.state.left = (now, packet.wire_len());
             watch.dequeued(&packet);
             return Some(packet);
         }
@@ -175,12 +175,16 @@ impl<P: Item> Queue<P> {
     }
 
     fn view(&self, now: Time) -> View {
-        let idle = self.state.ring.is_empty() && now >= self.state.busy_until;
-        View {
-            packets: self.state.ring.len() as u64,
-            bytes: self.state.bytes,
-            idle: idle.then(|| now.since(self.state.busy_until)),
+        View { packets: self.state.ring.len() as u64, bytes: self.state.bytes, idle: self.idle(now) }
+    }
+
+    fn idle(&self, now: Time) -> Option<Dur> {
+        if !self.state.ring.is_empty() {
+            return None;
         }
+        let (left, len) = self.state.left;
+        let done = left.saturating_add(self.rate.time_for(u64::from(len)));
+        (now >= done).then(|| now.since(done))
     }
 
     fn gather(&mut self, now: Time) {

@@ -3,25 +3,29 @@
 //!
 //! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values that make it
 //! ns-2's. Here is the order of the decision; its parts are in the modules:
-//! [`average`] the moving average, [`curve`] the probability, [`spacing`] the distance between
-//! signals, [`adaptive`] the laws that move `max_p`, [`auto`] what is found from the link.
+//! `average` the moving average, `curve` the probability, `spacing` the distance between
+//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link.
 
-pub mod adaptive;
-pub mod auto;
-pub mod average;
-pub mod curve;
-pub mod spacing;
+mod adaptive;
+mod auto;
+mod average;
+mod curve;
+mod spacing;
 
 use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Aqm, Average, Impossible, LinkContext, Region, Verdict, View};
-use adaptive::{Adaptation, Feng, Floyd};
-use auto::{Threshold, Unit, Weight};
-use average::{Ewma, Idle};
+use adaptive::Adaptation;
+use average::Ewma;
 use curve::Curve;
-use spacing::{CountReset, Probability, Spacer, Spacing};
+use spacing::Spacer;
+
+pub use adaptive::{Bottom, Clock, Feng, Floyd};
+pub use auto::{Threshold, Unit, Weight};
+pub use average::Idle;
+pub use spacing::{CountReset, Probability, Spacing};
 
 /// RED's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -246,7 +250,7 @@ impl Aqm for Red {
                 spare_short: params.spare_short,
             },
             curve: Curve::new(th.min, th.max, params.max_p, params.gentle, params.frozen_gentle),
-            ewma: Ewma::new(weight, params.idle, link.rate, params.mean_packet),
+            ewma: Ewma::new(weight, params.idle, auto::capacity(link, params.mean_packet)),
             spacer: Spacer::new(params),
             adaptation: Adaptation::new(params, link),
             crossed: false,

@@ -1,7 +1,6 @@
 //! What a queue does with a verdict, with a full buffer, and with time.
 
-use ecnlab_aqm::red::auto::{Threshold, Weight};
-use ecnlab_aqm::red::{self, Above};
+use ecnlab_aqm::red::{self, Above, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
     Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Queue, Region, Watch, droptail,
@@ -335,7 +334,7 @@ fn idle_time_begins_when_the_transmission_ends() {
         let threshold = |n| Threshold::At(Length::Packets(n));
         let params = red::Params {
             weight: Weight::Of(0.5),
-            idle: red::average::Idle::Ns2,
+            idle: Idle::Ns2,
             mean_packet: ecnlab_base::Bytes(125),
             ..red::Params::new(threshold(5.0), threshold(15.0))
         };
@@ -360,7 +359,7 @@ fn adaptive_red_ticks_without_a_timer() {
     let threshold = |n| Threshold::At(Length::Packets(n));
     let params = red::Params {
         max_p: 0.1,
-        adaptive: Some(red::adaptive::Floyd::default()),
+        adaptive: Some(red::Floyd::default()),
         ..red::Params::new(threshold(5.0), threshold(15.0))
     };
     let mut bench = Bench::new(Params::Red(params), Length::Packets(60.0), |_| {});

@@ -39,10 +39,14 @@ impl Rate {
         self.0
     }
     /// The time that `bytes` bytes take at this rate, rounded up to a picosecond.
-    pub const fn time_for(self, bytes: u64) -> Dur {
-        // 128 bits: 64 kB in picoseconds is past 2^64 before the division.
-        let ps = (bytes as u128 * 8 * 1_000_000_000_000).div_ceil(self.0 as u128);
-        Dur::from_ps(if ps > u64::MAX as u128 { u64::MAX } else { ps as u64 })
+    pub fn time_for(self, bytes: u64) -> Dur {
+        const PS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
+        // Two megabytes fit 64 bits, whose division is several times as fast as that of 128.
+        if let Some(ps) = bytes.checked_mul(PS_PER_BYTE_AT_1_BPS) {
+            return Dur::from_ps(ps.div_ceil(self.0));
+        }
+        let ps = (u128::from(bytes) * u128::from(PS_PER_BYTE_AT_1_BPS)).div_ceil(u128::from(self.0));
+        Dur::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 }
 
@@ -165,10 +169,17 @@ macro_rules! as_text {
     ($($type:ident: $what:literal, $pattern:literal, $example:literal;)*) => {$(
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(d).map_err(|_| {
-                    de::Error::custom(concat!("expected ", $what, " with its unit in quotes, such as ", $example))
-                })?;
-                text.parse().map_err(de::Error::custom)
+                struct AsText;
+                impl de::Visitor<'_> for AsText {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str(concat!($what, " with its unit in quotes, such as ", $example))
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                d.deserialize_str(AsText)
             }
         }
         impl Serialize for $type {

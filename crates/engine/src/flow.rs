@@ -101,8 +101,8 @@ impl Totals {
         for (sum, counters) in self.tcp.iter_mut().zip(hosts.counters(connection)) {
             *sum = sum.plus(counters);
         }
-        let receiver = &hosts.host(host_of(connection, Side::To)).endpoint;
-        self.delivered += receiver.received();
-        self.ecn |= receiver.ecn_negotiated();
+        let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
+        self.delivered += to.received();
+        self.ecn |= from.ecn_negotiated() || to.ecn_negotiated();
     }
 }

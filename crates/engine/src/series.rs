@@ -77,7 +77,7 @@ impl Series {
         t.u64("cwnd_bytes", rows.iter().map(|r| r.sample.cwnd));
         t.u64("ssthresh_bytes", rows.iter().map(|r| r.sample.ssthresh));
         t.u64("flight_bytes", rows.iter().map(|r| r.sample.flight));
-        t.f64("srtt_s", rows.iter().map(|r| r.sample.srtt.map_or(f64::NAN, |d| d.as_secs())));
+        t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
         t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
         t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
         t

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_tcp::Out;
+use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Exchange, Side, Source};
 use ecnlab_wire::Flags;
 
@@ -177,8 +177,8 @@ impl<P: Probe> Sim<P> {
         if host.endpoint.received() >= host.expects {
             self.on_arrived(index, now);
         }
-        let established = self.hosts.host(index).endpoint.state().is_established();
-        if !established || flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST)) {
+        let open = self.hosts.host(index).endpoint.state() == State::Established;
+        if !open || flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST)) {
             self.on_change(index, now);
         }
         self.arm_timer(index);
@@ -254,7 +254,7 @@ impl<P: Probe> Sim<P> {
         let opened_here = side_of(index) == c.exchange.opener;
         let first_time = c.established == Time::NEVER;
         let endpoint = &mut self.hosts.host_mut(index).endpoint;
-        if opened_here && first_time && endpoint.state().is_established() {
+        if opened_here && first_time && endpoint.is_established() {
             self.hosts.connection_mut(connection).established = now;
         } else if endpoint.peer_closed() && !endpoint.is_closed() {
             endpoint.close(now, &mut self.out);

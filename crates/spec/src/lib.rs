@@ -1,1 +1,32 @@
-//! placeholder
+//! Scenario and experiment files: parse, fill, check, hash, expand.
+//!
+//! A file becomes a tree that knows the line of every value ([`parse_scenario`]); the tree becomes
+//! typed tables with every default filled in; these are laid out into nodes, links and flows and
+//! checked; a checked [`Scenario`] becomes an engine's plan for a seed ([`Scenario::plan`]).
+//! Whatever is wrong on the way is a [`Diagnostic`] with its line and a remedy. An [`Experiment`]
+//! grafts other values into the tree and goes the same way for each of its cells.
+
+mod check;
+mod de;
+mod diagnostic;
+mod experiment;
+mod file;
+mod grid;
+mod layout;
+mod metric;
+mod path;
+mod plan;
+mod profile;
+mod quantity;
+pub mod registry;
+mod scenario;
+mod schema;
+mod source;
+mod spec;
+mod tree;
+
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use experiment::{Experiment, Run, parse_experiment};
+pub use file::FORMAT;
+pub use scenario::{Departure, Scenario, parse_scenario};
+pub use schema::{experiment_schema, scenario_schema};

@@ -56,6 +56,76 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// These and `other`'s together.
+    pub fn plus(&self, other: &Counters) -> Counters {
+        let either = |a: Dur, b: Dur| {
+            if a.is_zero() {
+                b
+            } else if b.is_zero() {
+                a
+            } else {
+                a.min(b)
+            }
+        };
+        Counters {
+            segments_sent: self.segments_sent + other.segments_sent,
+            data_segments_sent: self.data_segments_sent + other.data_segments_sent,
+            bytes_sent: self.bytes_sent + other.bytes_sent,
+            bytes_retransmitted: self.bytes_retransmitted + other.bytes_retransmitted,
+            retransmits_fast: self.retransmits_fast + other.retransmits_fast,
+            retransmits_timeout: self.retransmits_timeout + other.retransmits_timeout,
+            retransmits_recovery: self.retransmits_recovery + other.retransmits_recovery,
+            timeouts: self.timeouts + other.timeouts,
+            fast_recoveries: self.fast_recoveries + other.fast_recoveries,
+            ecn_reductions: self.ecn_reductions + other.ecn_reductions,
+            ecn_holds: self.ecn_holds + other.ecn_holds,
+            window_probes: self.window_probes + other.window_probes,
+            segments_received: self.segments_received + other.segments_received,
+            duplicate_bytes: self.duplicate_bytes + other.duplicate_bytes,
+            ce_received: self.ce_received + other.ce_received,
+            ece_received: self.ece_received + other.ece_received,
+            ece_sent: self.ece_sent + other.ece_sent,
+            cwr_received: self.cwr_received + other.cwr_received,
+            cwr_sent: self.cwr_sent + other.cwr_sent,
+            dupacks_received: self.dupacks_received + other.dupacks_received,
+            rtt_samples: self.rtt_samples + other.rtt_samples,
+            rtt_sum: self.rtt_sum + other.rtt_sum,
+            rtt_min: either(self.rtt_min, other.rtt_min),
+            rtt_max: self.rtt_max.max(other.rtt_max),
+        }
+    }
+
+    /// What was counted after `earlier`, an earlier reading of the same counters. Extremes cannot be
+    /// taken apart: those of the whole time are kept.
+    pub fn since(&self, earlier: &Counters) -> Counters {
+        Counters {
+            segments_sent: self.segments_sent - earlier.segments_sent,
+            data_segments_sent: self.data_segments_sent - earlier.data_segments_sent,
+            bytes_sent: self.bytes_sent - earlier.bytes_sent,
+            bytes_retransmitted: self.bytes_retransmitted - earlier.bytes_retransmitted,
+            retransmits_fast: self.retransmits_fast - earlier.retransmits_fast,
+            retransmits_timeout: self.retransmits_timeout - earlier.retransmits_timeout,
+            retransmits_recovery: self.retransmits_recovery - earlier.retransmits_recovery,
+            timeouts: self.timeouts - earlier.timeouts,
+            fast_recoveries: self.fast_recoveries - earlier.fast_recoveries,
+            ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
+            ecn_holds: self.ecn_holds - earlier.ecn_holds,
+            window_probes: self.window_probes - earlier.window_probes,
+            segments_received: self.segments_received - earlier.segments_received,
+            duplicate_bytes: self.duplicate_bytes - earlier.duplicate_bytes,
+            ce_received: self.ce_received - earlier.ce_received,
+            ece_received: self.ece_received - earlier.ece_received,
+            ece_sent: self.ece_sent - earlier.ece_sent,
+            cwr_received: self.cwr_received - earlier.cwr_received,
+            cwr_sent: self.cwr_sent - earlier.cwr_sent,
+            dupacks_received: self.dupacks_received - earlier.dupacks_received,
+            rtt_samples: self.rtt_samples - earlier.rtt_samples,
+            rtt_sum: self.rtt_sum - earlier.rtt_sum,
+            rtt_min: self.rtt_min,
+            rtt_max: self.rtt_max,
+        }
+    }
+
     /// Segments sent again for any reason.
     pub fn retransmits(&self) -> u64 {
         self.retransmits_fast + self.retransmits_timeout + self.retransmits_recovery

@@ -1,6 +1,6 @@
 //! The average queue: an exponentially weighted moving average of what arrivals find.
 
-use ecnlab_base::{Bytes, Dur, Rate};
+use ecnlab_base::Dur;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,16 +25,17 @@ pub struct Ewma {
     /// In bytes.
     pub bytes: f64,
     weight: f64,
+    /// ln(1-w): the decay over one sample of zero.
+    log_decay: f64,
     idle: Idle,
-    /// Transmissions of a mean packet in a second.
+    /// Transmissions of a mean packet that a second holds.
     per_second: f64,
 }
 
 impl Ewma {
-    /// An average of zero.
-    pub fn new(weight: f64, idle: Idle, rate: Rate, mean_packet: Bytes) -> Ewma {
-        let per_second = rate.bps() as f64 / (8.0 * mean_packet.0 as f64);
-        Ewma { packets: 0.0, bytes: 0.0, weight, idle, per_second }
+    /// An average of zero, on a link that sends `per_second` mean packets a second.
+    pub fn new(weight: f64, idle: Idle, per_second: f64) -> Ewma {
+        Ewma { packets: 0.0, bytes: 0.0, weight, log_decay: libm::log1p(-weight), idle, per_second }
     }
 
     /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle.
@@ -55,9 +56,12 @@ impl Ewma {
             Idle::Fj93 => m,
             Idle::Ns2 => libm::floor(m) + 1.0,
         };
-        let left = libm::pow(1.0 - self.weight, samples);
-        self.packets *= left;
-        self.bytes *= left;
+        // No sample leaves it alone at any weight; at w = 1 the logarithm is infinite.
+        if samples > 0.0 {
+            let left = libm::exp(samples * self.log_decay);
+            self.packets *= left;
+            self.bytes *= left;
+        }
     }
 }
 
@@ -70,8 +74,8 @@ mod tests {
     }
 
     fn ewma(weight: f64, idle: Idle) -> Ewma {
-        // 4 Mbit/s and 500 B: a transmission lasts 1 ms.
-        Ewma::new(weight, idle, Rate::from_bps(4_000_000), Bytes(500))
+        // A transmission lasts 1 ms.
+        Ewma::new(weight, idle, 1000.0)
     }
 
     #[test]

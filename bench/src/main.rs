@@ -1,0 +1,65 @@
+//! Times one run of a scenario: `ecnlab-bench SCENARIO [SEED]` prints one JSON object.
+//!
+//! `wall_s` covers the engine's run and nothing of reading the scenario; `packets` are the segments of `mss` bytes that
+//! reached their application in order, over the whole run, as ns-2's `ack_` counts them.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use ecnlab_engine::{Column, Output};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [path] => report(time(path, 1)),
+        [path, seed] => match seed.parse() {
+            Ok(seed) => report(time(path, seed)),
+            Err(_) => usage(),
+        },
+        _ => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: ecnlab-bench SCENARIO [SEED]");
+    ExitCode::from(2)
+}
+
+fn report(result: Result<serde_json::Value, Box<dyn Error>>) -> ExitCode {
+    match result {
+        Ok(value) => {
+            println!("{value}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+// A benchmark is the one place that asks the machine for the time.
+#[allow(clippy::disallowed_methods)]
+fn time(path: &str, seed: u64) -> Result<serde_json::Value, Box<dyn Error>> {
+    let scenario = ecnlab_spec::parse_scenario(path, &std::fs::read_to_string(path)?)?;
+    let plan = scenario.plan(seed);
+    let begun = std::time::Instant::now();
+    let output = ecnlab_engine::run(&plan, seed)?;
+    let wall = begun.elapsed().as_secs_f64();
+    let mss = plan.flows.first().ok_or("the scenario has no flow")?.tcp_from.mss.0;
+    Ok(serde_json::json!({
+        "simulator": "ecnlab",
+        "seed": seed,
+        "wall_s": wall,
+        "packets": delivered(&output)? / mss,
+    }))
+}
+
+/// Bytes that all flows delivered in order.
+fn delivered(output: &Output) -> Result<u64, Box<dyn Error>> {
+    let flows = output.tables.iter().find(|t| t.name == "flows_run").ok_or("the run has no table flows_run")?;
+    match flows.columns.iter().find(|(name, _)| *name == "bytes_delivered") {
+        Some((_, Column::U64(bytes))) => Ok(bytes.iter().sum()),
+        _ => Err("flows_run has no column bytes_delivered".into()),
+    }
+}

@@ -1,0 +1,200 @@
+//! What cannot be, beyond what types can say: names without a bearer, values without sense.
+
+use ecnlab_base::{Bytes, Dur};
+
+use crate::diagnostic::{Diagnostic, suggest};
+use crate::file::{Flow, Link};
+use crate::layout::{self, Layout};
+use crate::path::Path;
+use crate::profile;
+use crate::spec::Spec;
+use crate::tree::Node;
+
+/// Gathers findings; knows where each key was written.
+pub(crate) struct Findings<'a> {
+    tree: &'a Node,
+    found: Vec<Diagnostic>,
+}
+
+impl Findings<'_> {
+    /// Something wrong with the value at `path`.
+    pub fn value(&mut self, path: &Path, message: impl Into<String>, help: impl Into<String>) {
+        self.found.push(Diagnostic::new(self.tree.place_of(path), path, message, help));
+    }
+
+    /// Something wrong with what `path` names as a whole.
+    pub fn key(&mut self, path: &Path, message: impl Into<String>, help: impl Into<String>) {
+        self.found.push(Diagnostic::new(self.tree.key_of(path), path, message, help));
+    }
+
+    fn unless(&mut self, holds: bool, path: &Path, message: impl Into<String>, help: impl Into<String>) {
+        if !holds {
+            self.value(path, message, help);
+        }
+    }
+
+    /// Something that `path` names is not there.
+    fn known<S: AsRef<str>>(&mut self, path: &Path, kind: &str, name: &str, all: &[S]) {
+        if !all.iter().any(|s| s.as_ref() == name) {
+            self.value(path, format!("`{path}`: there is no {kind} `{name}`"), suggest(name, all, &format!("{kind}s")));
+        }
+    }
+}
+
+/// The longest run: a picosecond clock in 64 bits lasts 213 days, and deadlines lie beyond the end.
+const LONGEST: Dur = Dur::from_s(100 * 86_400);
+/// The longest delay of a link; deadlines add several of them.
+const LONGEST_DELAY: Dur = Dur::from_s(86_400);
+/// Rows of a time series that are taken for a slip of the keyboard.
+const MOST_SAMPLES: u64 = 10_000_000;
+
+/// Lays out and checks a scenario.
+pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>> {
+    let mut found = Findings { tree, found: Vec::new() };
+    check_times(spec, &mut found);
+    check_laws(spec, &mut found);
+    let layout = Layout::of(spec, &mut found);
+    for (name, link) in &spec.links {
+        let path = Path::of(&["link", name]);
+        check_link(&link.forward, &path, spec, &layout, &mut found);
+        if let Some(reverse) = &link.reverse {
+            check_link(reverse, &path.key("reverse"), spec, &layout, &mut found);
+        }
+    }
+    for (name, flow) in &spec.flows {
+        check_flow(name, flow, spec, &mut found);
+    }
+    if found.found.is_empty() {
+        check_ways(spec, &layout, &mut found);
+    }
+    if found.found.is_empty() { Ok(layout) } else { Err(found.found) }
+}
+
+fn check_times(spec: &Spec, found: &mut Findings<'_>) {
+    let head = &spec.head;
+    let path = |key| Path::of(&[key]);
+    if head.duration.is_zero() || head.duration > LONGEST {
+        let message = format!("`duration` is {}", head.duration);
+        return found.value(&path("duration"), message, "write more than 0 s, and at most 2400 h");
+    }
+    let message = format!("`warmup`, {}, leaves nothing of `duration`, {}, to measure", head.warmup, head.duration);
+    found.unless(head.warmup < head.duration, &path("warmup"), message, "write a shorter warmup or a longer duration");
+    if let Some(sample) = head.sample {
+        let few = !sample.is_zero() && head.duration.whole(sample) <= MOST_SAMPLES;
+        let message = format!("`sample`, {sample}, asks for more than {MOST_SAMPLES} rows");
+        found.unless(few, &path("sample"), message, "write a longer interval, such as \"100 ms\"");
+    }
+    let empty = spec.flows.is_empty();
+    found.unless(
+        !empty,
+        &path("flow"),
+        "the scenario has no flow",
+        "add a table [flow.NAME] with from, to and traffic",
+    );
+}
+
+/// What the laws themselves refuse.
+fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
+    for (name, queue) in &spec.queues {
+        if let Err(e) = queue.check() {
+            let path = Path(
+                Path::of(&["queue", name])
+                    .0
+                    .into_iter()
+                    .chain(Path::of(&e.key.split('.').collect::<Vec<_>>()).0)
+                    .collect(),
+            );
+            let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
+            found.value(&path, format!("`{path}`: {message}"), help);
+        }
+    }
+    for (name, tcp) in &spec.tcps {
+        if let Err(e) = tcp.config.check() {
+            let path = Path::of(&["tcp", name, e.key]);
+            found.value(&path, format!("`{path}` {}", e.problem), "");
+        }
+    }
+}
+
+fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
+    found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
+    let delay = path.key("delay");
+    let max = link.delay.max();
+    found.unless(max <= LONGEST_DELAY, &delay, format!("`{delay}` is {max}"), "write at most 24 h");
+    let loss = path.key("loss");
+    let message = format!("`{loss}` is {}, no probability", link.loss);
+    found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");
+    if let Some(shaper) = &link.shaper {
+        let at = path.key("shaper").key("rate");
+        let slower = link.rate.0.is_none_or(|rate| shaper.rate < rate);
+        found.unless(slower, &at, format!("`{at}`, {}, is not below the link's own rate", shaper.rate), "");
+        let at = path.key("shaper").key("burst");
+        found.unless(
+            shaper.burst > Bytes(0),
+            &at,
+            format!("`{at}` is 0 B"),
+            "write at least a packet, such as \"1500 B\"",
+        );
+    }
+    for (key, list) in [("drop", &link.drop), ("mark", &link.mark)] {
+        check_ordinals(list, &path.key(key), found);
+    }
+    for (key, lists) in [("drop_segments", &link.drop_segments), ("mark_segments", &link.mark_segments)] {
+        for (flow, list) in lists {
+            let at = path.key(key).key(flow);
+            check_ordinals(list, &at, found);
+            if layout.flows_called(flow).is_empty() {
+                let names: Vec<&String> = spec.flows.keys().collect();
+                found.key(&at, format!("`{at}`: there is no flow `{flow}`"), suggest(flow, &names, "flows"));
+            }
+        }
+    }
+}
+
+fn check_ordinals(list: &[u64], path: &Path, found: &mut Findings<'_>) {
+    if let Some(i) = list.iter().position(|n| *n == 0) {
+        let at = path.index(i);
+        found.value(&at, format!("`{at}` is 0"), "the first is number 1");
+    }
+}
+
+fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
+    let path = Path::of(&["flow", name]);
+    let tcps: Vec<&String> = spec.tcps.keys().collect();
+    for (key, name) in [("tcp", &flow.tcp), ("tcp_from", &flow.tcp_from), ("tcp_to", &flow.tcp_to)] {
+        let Some(name) = name else { continue };
+        let at = path.key(key);
+        if !spec.tcps.contains_key(name) && profile::names().contains(&name.as_str()) {
+            let help =
+                format!("`{name}` is a profile: write a table [tcp.NAME] with profile = \"{name}\", and NAME here");
+            found.value(&at, format!("`{at}`: there is no tcp `{name}`"), help);
+        } else {
+            found.known(&at, "tcp", name, &tcps);
+        }
+    }
+    let start = path.key("start");
+    let (latest, end) = (flow.start.max(), spec.head.duration);
+    let message = format!("`{start}`, {latest}, is not before the end of the run, {end}");
+    found.unless(latest < end || end.is_zero(), &start, message, "write an earlier start or a longer duration");
+    let group = path.key("group");
+    // The tables of a run have a group `all`, which is every packet.
+    let message = format!("`{group}` cannot be `all`, which stands for every flow");
+    found.unless(flow.group.as_deref().unwrap_or(name) != "all", &group, message, "write another name");
+}
+
+/// Whether data and ACKs find their way, and only one.
+fn check_ways(spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
+    let ways = layout.ways(spec);
+    let island = layout::islands(layout.nodes.len(), ways.iter().map(|w| (w.from, w.to)));
+    if let Some(flow) = layout.flows.iter().find(|f| island[f.from] != island[f.to]) {
+        let (from, to) = (&layout.nodes[flow.from], &layout.nodes[flow.to]);
+        let message = format!("flow `{}`: there is no way from `{from}` to `{to}` and back", flow.name);
+        let help = "join them by links; data and ACKs need both directions";
+        found.key(&Path::of(&["flow", &flow.table]), message, help);
+    }
+    if let Some((one, other)) = layout::parallel(&ways) {
+        let message =
+            format!("links `{}` and `{}` join the same nodes; a route uses only one of them", one.name, other.name);
+        found.key(&Path::of(&["link", &other.link.table]), message, "put a node between, or make them one link");
+    }
+}

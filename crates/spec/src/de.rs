@@ -1,0 +1,324 @@
+//! From the tree into Rust types, by serde, with errors as data.
+//!
+//! serde hands an unknown key or variant to the error type together with the valid ones; the
+//! text formats' own error types flatten them into a sentence. Ours keeps them for suggestions.
+
+use std::fmt;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visitor};
+use serde::forward_to_deserialize_any;
+
+use crate::diagnostic::{Diagnostic, suggest};
+use crate::path::{Path, Step};
+use crate::tree::{Entry, Node, Value};
+
+/// What serde found wrong, and how deep below the value it was asked for.
+#[derive(Debug)]
+pub(crate) struct Error {
+    problem: Problem,
+    /// Innermost step first.
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Problem {
+    UnknownKey { key: String, valid: &'static [&'static str] },
+    UnknownVariant { variant: String, valid: &'static [&'static str] },
+    Missing { key: &'static str },
+    Type { found: String, wanted: String },
+    Other(String),
+}
+
+impl Error {
+    fn new(problem: Problem) -> Error {
+        Error { problem, steps: Vec::new() }
+    }
+
+    fn below(mut self, step: Step) -> Error {
+        self.steps.push(step);
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.problem)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl de::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Error {
+        Error::new(Problem::Other(message.to_string()))
+    }
+    fn unknown_field(key: &str, valid: &'static [&'static str]) -> Error {
+        Error::new(Problem::UnknownKey { key: key.to_owned(), valid })
+    }
+    fn unknown_variant(variant: &str, valid: &'static [&'static str]) -> Error {
+        Error::new(Problem::UnknownVariant { variant: variant.to_owned(), valid })
+    }
+    fn missing_field(key: &'static str) -> Error {
+        Error::new(Problem::Missing { key })
+    }
+    fn invalid_type(found: de::Unexpected<'_>, wanted: &dyn de::Expected) -> Error {
+        Error::new(Problem::Type { found: found.to_string(), wanted: wanted.to_string() })
+    }
+    fn invalid_value(found: de::Unexpected<'_>, wanted: &dyn de::Expected) -> Error {
+        Error::invalid_type(found, wanted)
+    }
+}
+
+/// Reads `T` from `node`, which stands at `base` of its document.
+pub(crate) fn read<T: DeserializeOwned>(node: &Node, base: &Path) -> Result<T, Vec<Diagnostic>> {
+    read_with(node, base, Keys::default(), |node| T::deserialize(node))
+}
+
+/// What serde does not know of the keys that a table may have.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Keys<'a> {
+    /// Read elsewhere.
+    pub more: &'a [&'a str],
+    /// Not for this place.
+    pub less: &'a [&'a str],
+}
+
+/// Reads by `parse`, or says everything that is wrong.
+///
+/// serde stops at its first error; the key at fault is then left out and the rest tried again, so
+/// that independent mistakes in one table are reported together.
+pub(crate) fn read_with<T>(
+    node: &Node,
+    base: &Path,
+    keys: Keys<'_>,
+    parse: impl Fn(&Node) -> Result<T, Error>,
+) -> Result<T, Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    let mut rest = node.clone();
+    loop {
+        let error = match parse(&rest) {
+            Ok(value) if found.is_empty() => return Ok(value),
+            Ok(_) => return Err(found),
+            Err(error) => error,
+        };
+        // A key that is missing because it was left out above is no news.
+        if matches!(error.problem, Problem::Missing { .. }) && !found.is_empty() {
+            return Err(found);
+        }
+        let fault = fault(&rest, &error, &parse);
+        found.push(report(node, base, &fault, keys, &error.problem));
+        if !remove(&mut rest, &fault) {
+            return Err(found);
+        }
+    }
+}
+
+/// Where the fault is, below the value read.
+///
+/// Enums told apart by a key of their table (`kind`) are buffered by serde, which loses the way
+/// inside them. It is found again by leaving out one key after the other: the one without which
+/// the error changes is at fault.
+fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Error>) -> Path {
+    let steps = Path(error.steps.iter().rev().cloned().collect());
+    match &error.problem {
+        Problem::Missing { .. } => return steps,
+        Problem::UnknownKey { key, .. } => {
+            let inside = steps.key(key);
+            return if node.get(&inside).is_some() { inside } else { steps };
+        }
+        _ => {}
+    }
+    let Some(table) = node.get(&steps).and_then(Node::table) else { return steps };
+    // Without `kind` every error changes: it is the last to be suspected.
+    let suspects = table.keys().filter(|k| *k != "kind").chain(table.keys().filter(|k| *k == "kind"));
+    let blamed = suspects.map(|k| steps.key(k)).find(|inside| {
+        let mut without = node.clone();
+        remove(&mut without, inside);
+        parse(&without).map_or_else(|e| e.problem != error.problem, |_| true)
+    });
+    blamed.unwrap_or(steps)
+}
+
+/// Takes a key out of its table; false if the path does not end in one.
+fn remove(node: &mut Node, path: &Path) -> bool {
+    let Some((last, way)) = path.0.split_last() else { return false };
+    let mut node = node;
+    for step in way {
+        node = match (&mut node.value, step) {
+            (Value::Table(table), Step::Key(key)) => match table.get_mut(key) {
+                Some(entry) => &mut entry.node,
+                None => return false,
+            },
+            (Value::Array(items), Step::Index(i)) => match items.get_mut(*i) {
+                Some(item) => item,
+                None => return false,
+            },
+            _ => return false,
+        };
+    }
+    match (&mut node.value, last) {
+        (Value::Table(table), Step::Key(key)) => table.remove(key).is_some(),
+        (Value::Array(items), Step::Index(i)) if *i < items.len() => {
+            items.remove(*i);
+            true
+        }
+        _ => false,
+    }
+}
+
+fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Problem) -> Diagnostic {
+    let path = Path(base.0.iter().chain(&fault.0).cloned().collect());
+    match problem {
+        Problem::UnknownKey { key, valid } => {
+            // What is said of the table's own keys does not hold for a table inside it.
+            let keys = if fault.0.len() > 1 { Keys::default() } else { keys };
+            let valid: Vec<&str> = valid.iter().chain(keys.more).copied().filter(|k| !keys.less.contains(k)).collect();
+            let message = format!("unknown key `{path}`");
+            Diagnostic::new(node.key_of(fault), &path, message, suggest(key, &valid, "keys"))
+        }
+        Problem::UnknownVariant { variant, valid } => {
+            let message = format!("`{path}` cannot be `{variant}`");
+            Diagnostic::new(node.place_of(fault), &path, message, suggest(variant, valid, "values"))
+        }
+        Problem::Missing { key } => {
+            let message =
+                if path.0.is_empty() { format!("`{key}` is missing") } else { format!("`{path}` lacks `{key}`") };
+            Diagnostic::new(node.key_of(fault), &path.key(key), message, example(key))
+        }
+        Problem::Type { found, wanted } => {
+            let found = node.get(fault).map_or(found.as_str(), |n| n.kind());
+            let message = format!("`{path}` is {found}, not {}", plain(wanted));
+            Diagnostic::new(node.place_of(fault), &path, message, "")
+        }
+        Problem::Other(text) => {
+            // Units say `what is wrong; what to write`.
+            let (message, help) = text.split_once("; ").unwrap_or((text, ""));
+            Diagnostic::new(node.place_of(fault), &path, format!("`{path}`: {message}"), help)
+        }
+    }
+}
+
+/// What serde wants, in words that do not speak of Rust.
+fn plain(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "i8" | "i16" | "i32" | "i64" => "an integer",
+        "f32" | "f64" => "a number",
+        "a sequence" => "an array",
+        w if w.starts_with("struct ") || w.contains("map") || w.contains("tagged enum") => "a table",
+        w if w.contains("enum") => "one of its values in quotes",
+        w => w,
+    }
+}
+
+/// How a missing key may be written.
+fn example(key: &str) -> String {
+    let value = match key {
+        "format" => "1",
+        "duration" => "\"60 s\"",
+        "rate" => "\"10 Mbps\"",
+        "delay" => "\"20 ms\"",
+        "from" | "to" => "\"r1\"",
+        "traffic" => "\"ftp\"",
+        "kind" => "\"crr\"",
+        "request" | "response" | "burst" => "\"1500 B\"",
+        "discipline" => "\"red\"",
+        "limit" => "\"100 packets\"",
+        "scenario" => "\"scenario.toml\"",
+        "table" => "\"flows\"",
+        "column" => "\"goodput_bps\"",
+        "aggregate" => "\"mean\"",
+        _ => return String::new(),
+    };
+    format!("add, for example, `{key} = {value}`")
+}
+
+impl<'de> de::Deserializer<'de> for &Node {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_str(text),
+            Value::Integer(i) => match u64::try_from(*i) {
+                Ok(positive) => visitor.visit_u64(positive),
+                Err(_) => visitor.visit_i64(*i),
+            },
+            Value::Float(x) => visitor.visit_f64(*x),
+            Value::Bool(b) => visitor.visit_bool(*b),
+            Value::Array(items) => {
+                let mut access = Items { items, next: 0 };
+                let value = visitor.visit_seq(&mut access)?;
+                // An array of two reads two and would pass over a third.
+                let (used, all) = (access.next, items.len());
+                if used < all { Err(de::Error::invalid_length(all, &&*format!("{used} items"))) } else { Ok(value) }
+            }
+            Value::Table(table) => visitor.visit_map(Entries { rest: table.iter(), value: None }),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match &self.value {
+            Value::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
+            Value::Table(table) => {
+                visitor.visit_enum(MapAccessDeserializer::new(Entries { rest: table.iter(), value: None }))
+            }
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// The entries of a table, one after the other.
+struct Entries<'a> {
+    rest: std::collections::btree_map::Iter<'a, String, Entry>,
+    value: Option<(&'a str, &'a Node)>,
+}
+
+impl<'de> de::MapAccess<'de> for Entries<'_> {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {
+        let Some((key, entry)) = self.rest.next() else { return Ok(None) };
+        self.value = Some((key, &entry.node));
+        seed.deserialize(key.as_str().into_deserializer()).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let Some((key, node)) = self.value.take() else { return Err(de::Error::custom("a value without its key")) };
+        seed.deserialize(node).map_err(|e| e.below(Step::Key(key.to_owned())))
+    }
+}
+
+/// The items of an array, one after the other.
+struct Items<'a> {
+    items: &'a [Node],
+    next: usize,
+}
+
+impl<'de> de::SeqAccess<'de> for &mut Items<'_> {
+    type Error = Error;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
+        let Some(node) = self.items.get(self.next) else { return Ok(None) };
+        self.next += 1;
+        seed.deserialize(node).map(Some).map_err(|e| e.below(Step::Index(self.next - 1)))
+    }
+}

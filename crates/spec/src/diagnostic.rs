@@ -1,0 +1,139 @@
+//! Errors that say where, what, and what to do about it.
+
+use std::fmt;
+
+use crate::path::Path;
+use crate::source::Place;
+
+/// One thing wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// The file as the caller named it.
+    pub path: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// The dotted key concerned; empty where the text is not TOML.
+    pub key: String,
+    /// What is wrong, without a full stop.
+    pub message: String,
+    /// What to do about it; empty where nothing better than the message can be said.
+    pub help: String,
+    /// The line of the file.
+    pub excerpt: String,
+    /// How many characters of it are meant, from `column` on.
+    pub width: usize,
+}
+
+/// Everything found wrong with a file, in the order of its lines. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostic {
+    pub(crate) fn new(place: &Place, key: &Path, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        let at = place.position();
+        Diagnostic {
+            path: place.file().to_owned(),
+            line: at.line,
+            column: at.column,
+            key: key.to_string(),
+            message: message.into(),
+            help: help.into(),
+            excerpt: at.excerpt.to_owned(),
+            width: at.width,
+        }
+    }
+}
+
+/// `file:line:column: message; help`, then the line with a caret under the place.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.path, self.line, self.column, self.message)?;
+        if !self.help.is_empty() {
+            write!(f, "; {}", self.help)?;
+        }
+        let number = self.line.to_string();
+        // Tabs stay tabs under themselves, so that the caret stands where a terminal shows the text.
+        let indent: String =
+            self.excerpt.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        write!(f, "\n  {number} | {}", self.excerpt)?;
+        write!(f, "\n  {:width$} | {indent}{}", "", "^".repeat(self.width), width = number.len())
+    }
+}
+
+impl Diagnostics {
+    /// The findings in the order of their lines, each once.
+    pub(crate) fn of(mut found: Vec<Diagnostic>) -> Diagnostics {
+        found.sort_by(|a, b| (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message)));
+        found.dedup();
+        Diagnostics(found)
+    }
+
+    /// The findings, in the order of their lines.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(one: Diagnostic) -> Diagnostics {
+        Diagnostics(vec![one])
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, diagnostic) in self.0.iter().enumerate() {
+            let gap = if i == 0 { "" } else { "\n" };
+            write!(f, "{gap}{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+/// A remedy for the unknown word `word`: the nearest of `valid`, or all of them where none is near.
+pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> String {
+    if let Some(near) = nearest(word, valid) {
+        return format!("did you mean `{near}`?");
+    }
+    if valid.is_empty() {
+        return format!("there are no {plural}");
+    }
+    let list: Vec<&str> = valid.iter().map(S::as_ref).collect();
+    format!("valid {plural}: {}", list.join(", "))
+}
+
+/// The word of `valid` that `word` was probably meant to be.
+fn nearest<'a, S: AsRef<str>>(word: &str, valid: &'a [S]) -> Option<&'a str> {
+    // `minth` for `min_th`, `Min-Th` too: what separates words is what people forget first.
+    let plain = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "");
+    let target = plain(word);
+    let distance = |s: &str| strsim::damerau_levenshtein(&target, &plain(s));
+    let best = valid.iter().map(AsRef::as_ref).min_by_key(|s| distance(s))?;
+    // A third of the letters may be wrong, though not all of them; more is another word.
+    let letters = target.chars().count();
+    (distance(best) <= (letters.max(3) / 3).min(letters.saturating_sub(1))).then_some(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_forgive_a_third_of_the_letters() {
+        let keys = ["min_th", "max_th", "weight"];
+        assert_eq!(suggest("minth", &keys, "keys"), "did you mean `min_th`?");
+        assert_eq!(suggest("wieght", &keys, "keys"), "did you mean `weight`?");
+        assert_eq!(suggest("c", &["a", "b"], "nodes"), "valid nodes: a, b");
+        assert_eq!(suggest("colour", &keys, "keys"), "valid keys: min_th, max_th, weight");
+        assert_eq!(suggest("x", &[""; 0], "queues"), "there are no queues");
+    }
+
+    #[test]
+    fn a_very_long_word_is_no_trouble() {
+        assert!(suggest(&"x".repeat(2_000), &["min_th"], "keys").starts_with("valid keys"));
+    }
+}

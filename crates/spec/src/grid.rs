@@ -1,0 +1,250 @@
+//! The cells of an experiment: which values are set at which point and in which arm.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
+
+use crate::de::read;
+use crate::diagnostic::Diagnostic;
+use crate::file::Table as AnyTable;
+use crate::path::Path;
+use crate::tree::{Entry, Node, Value};
+
+/// One axis of the grid: either `path` (or `paths`) and `values`, or `points`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AxisFile {
+    /// The dotted key of the scenario that the values are for.
+    path: Option<String>,
+    /// Several dotted keys that all get the value.
+    paths: Option<Vec<String>>,
+    /// One value for each point.
+    #[schemars(with = "Option<Vec<Json>>")]
+    values: Option<Vec<IgnoredAny>>,
+    /// A name for each value; left out, the value itself.
+    labels: Option<Vec<String>>,
+    /// Points that set several keys at once.
+    points: Option<Vec<PointFile>>,
+}
+
+/// One point of an axis.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PointFile {
+    /// Its name in results.
+    label: String,
+    /// Dotted keys of the scenario and their values here.
+    #[serde(rename = "set")]
+    #[schemars(with = "BTreeMap<String, Json>")]
+    _set: AnyTable,
+}
+
+/// One arm.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ArmFile {
+    /// Dotted keys of the scenario and their values in this arm.
+    #[serde(rename = "set")]
+    #[schemars(with = "BTreeMap<String, Json>")]
+    _set: AnyTable,
+}
+
+/// Dotted keys and the values set there, in the order in which they are set.
+pub(crate) type Values = Vec<(String, Entry)>;
+
+/// Columns that tables of results have beside one for each axis.
+const COLUMNS: [&str; 11] =
+    ["arm", "replicate", "seed", "id", "spec_hash", "metric", "value", "mean", "low", "high", "n"];
+
+/// One axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Axis {
+    pub name: String,
+    pub points: Vec<(String, Values)>,
+}
+
+/// One combination of points and an arm.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub arm: Option<String>,
+    /// Axis and label.
+    pub point: Vec<(String, String)>,
+    pub values: Values,
+}
+
+/// The entries of a `set` table.
+pub(crate) fn read_set(tree: &Node, path: &Path) -> Values {
+    let table = tree.get(path).and_then(Node::table).into_iter().flatten();
+    table.map(|(key, entry)| (key.clone(), entry.clone())).collect()
+}
+
+/// Every cell, arms within points. Later layers win: `[set]`, then the grid, then the arm.
+pub(crate) fn cells(set: &Cell, axes: &[Axis], arms: &[Cell]) -> Vec<Cell> {
+    let mut cells = vec![set.clone()];
+    for axis in axes {
+        let at_point = |cell: &Cell, (label, values): &(String, Values)| {
+            let mut cell = cell.clone();
+            cell.point.push((axis.name.clone(), label.clone()));
+            cell.values.extend(values.iter().cloned());
+            cell
+        };
+        cells = cells.iter().flat_map(|cell| axis.points.iter().map(move |point| at_point(cell, point))).collect();
+    }
+    if arms.is_empty() {
+        return cells;
+    }
+    let in_arm = |cell: &Cell, arm: &Cell| {
+        let mut cell = cell.clone();
+        cell.arm = arm.arm.clone();
+        cell.values.extend(arm.values.iter().cloned());
+        cell
+    };
+    cells.iter().flat_map(|cell| arms.iter().map(move |arm| in_arm(cell, arm))).collect()
+}
+
+impl Cell {
+    /// The arms, each with its values only.
+    pub fn read_arms(tree: &Node) -> Result<Vec<Cell>, Vec<Diagnostic>> {
+        let mut found = Vec::new();
+        let mut arms = Vec::new();
+        for (name, entry) in tables(tree, "arm") {
+            let path = Path::of(&["arm", name]);
+            match read::<ArmFile>(&entry.node, &path) {
+                Err(wrong) => found.extend(wrong),
+                Ok(_) => arms.push(Cell {
+                    arm: Some(name.clone()),
+                    values: read_set(tree, &path.key("set")),
+                    ..Cell::default()
+                }),
+            }
+        }
+        if found.is_empty() { Ok(arms) } else { Err(found) }
+    }
+}
+
+impl Axis {
+    /// Every key that a point of it sets.
+    fn keys(&self) -> BTreeSet<&str> {
+        self.points.iter().flat_map(|(_, values)| values.iter().map(|(key, _)| key.as_str())).collect()
+    }
+
+    /// The axes, in alphabetical order.
+    pub fn read_all(tree: &Node) -> Result<Vec<Axis>, Vec<Diagnostic>> {
+        let mut found = Vec::new();
+        let mut axes = Vec::new();
+        for (name, entry) in tables(tree, "grid") {
+            let path = Path::of(&["grid", name]);
+            if COLUMNS.contains(&name.as_str()) {
+                let message = format!("`{path}`: an axis cannot be called `{name}`, as a column of the results is");
+                found.push(Diagnostic::new(&entry.key, &path, message, "write another name"));
+            }
+            let file = read::<AxisFile>(&entry.node, &path);
+            match file.and_then(|file| read_points(tree, &path, file).map_err(|wrong| vec![wrong])) {
+                Err(wrong) => found.extend(wrong),
+                Ok(points) => axes.push(Axis { name: name.clone(), points }),
+            }
+        }
+        if found.is_empty() { Ok(axes) } else { Err(found) }
+    }
+}
+
+fn tables<'a>(tree: &'a Node, section: &str) -> impl Iterator<Item = (&'a String, &'a Entry)> {
+    let table = tree.at(&[section]).and_then(Node::table).into_iter().flatten();
+    table.filter(|(_, entry)| entry.node.table().is_some())
+}
+
+fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Vec<(String, Values)>, Diagnostic> {
+    let wrong =
+        |message: &str, help: &str| Err(Diagnostic::new(tree.key_of(path), path, format!("`{path}` {message}"), help));
+    let points = match (file.points, file.values) {
+        (Some(points), None) if file.path.is_none() && file.paths.is_none() && file.labels.is_none() => {
+            let set = |i| read_set(tree, &path.key("points").index(i).key("set"));
+            points.into_iter().enumerate().map(|(i, point)| (point.label, set(i))).collect()
+        }
+        (None, Some(values)) if file.path.is_some() != file.paths.is_some() => {
+            let keys = match &file.path {
+                Some(key) => vec![(key.clone(), path.key("path"))],
+                None => {
+                    file.paths.into_iter().flatten().enumerate().map(|(i, k)| (k, path.key("paths").index(i))).collect()
+                }
+            };
+            let labels = file.labels;
+            if labels.as_ref().is_some_and(|labels| labels.len() != values.len()) {
+                return wrong("has not as many labels as values", "write one for each, or none");
+            }
+            let value = |i| tree.get(&path.key("values").index(i));
+            (0..values.len())
+                .filter_map(|i| value(i).map(|v| point(tree, &keys, v, labels.as_ref().map(|l| &l[i]))))
+                .collect()
+        }
+        _ => return wrong("must have `path` and `values`, or `points`", "see docs/scenario.md, Experiments"),
+    };
+    check_labels(tree, path, points)
+}
+
+/// A point at which every one of `keys` has `value`.
+fn point(tree: &Node, keys: &[(String, Path)], value: &Node, label: Option<&String>) -> (String, Values) {
+    let entry = |at: &Path| Entry { key: tree.place_of(at).clone(), node: value.clone() };
+    let values = keys.iter().map(|(key, at)| (key.clone(), entry(at))).collect();
+    (label.cloned().unwrap_or_else(|| label_of(value)), values)
+}
+
+/// A value as it is written, without quotes.
+fn label_of(node: &Node) -> String {
+    match &node.value {
+        Value::Text(text) => text.clone(),
+        Value::Integer(i) => i.to_string(),
+        Value::Float(x) => x.to_string(),
+        Value::Bool(b) => b.to_string(),
+        Value::Array(items) => items.iter().map(label_of).collect::<Vec<_>>().join(" "),
+        Value::Table(table) => {
+            table.iter().map(|(k, e)| format!("{k}={}", label_of(&e.node))).collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+fn check_labels(tree: &Node, path: &Path, points: Vec<(String, Values)>) -> Result<Vec<(String, Values)>, Diagnostic> {
+    let wrong = |message: String, help: &str| Err(Diagnostic::new(tree.key_of(path), path, message, help));
+    if points.is_empty() {
+        return wrong(format!("`{path}` has no point"), "write at least one value, or leave the axis out");
+    }
+    let mut seen = BTreeSet::new();
+    match points.iter().find(|(label, _)| !seen.insert(label)) {
+        Some((label, _)) => wrong(format!("`{path}` has two points `{label}`"), "give each its own label"),
+        None => Ok(points),
+    }
+}
+
+/// Keys that two axes, or an axis and an arm, set: one of the two would be lost.
+pub(crate) fn set_twice(tree: &Node, axes: &[Axis], arms: &[Cell]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let mut clash = |place: &Path, key: &str, owner: &Path| {
+        let message = format!("`{place}` sets `{key}`, and so does `{owner}`");
+        found.push(Diagnostic::new(tree.key_of(place), place, message, "let one of them set it"));
+    };
+    for (i, axis) in axes.iter().enumerate() {
+        let path = Path::of(&["grid", &axis.name]);
+        for other in &axes[..i] {
+            let common = axis.keys().into_iter().find(|a| other.keys().iter().any(|b| covers(a, b) || covers(b, a)));
+            if let Some(key) = common {
+                clash(&path, key, &Path::of(&["grid", &other.name]));
+            }
+        }
+        for arm in arms {
+            let name = arm.arm.as_deref().unwrap_or_default();
+            // An arm comes after the grid and may refine what an axis sets, but not replace it.
+            for (key, _) in arm.values.iter().filter(|(key, _)| axis.keys().iter().any(|a| covers(key, a))) {
+                clash(&Path::of(&["arm", name, "set", key]), key, &path);
+            }
+        }
+    }
+    found
+}
+
+/// Whether setting the key `outer` sets `inner` too.
+fn covers(outer: &str, inner: &str) -> bool {
+    inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

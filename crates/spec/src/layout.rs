@@ -1,0 +1,287 @@
+//! Instances: arrays spelled out, ends paired, names turned into indices.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::check::Findings;
+use crate::diagnostic::suggest;
+use crate::path::Path;
+use crate::spec::Spec;
+
+/// Every node, link and flow there is. Sections are laid out in alphabetical order and arrays by
+/// index, so that the order of a file's lines does not matter.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layout {
+    pub nodes: Vec<String>,
+    pub links: Vec<Instance>,
+    pub flows: Vec<Instance>,
+    pub groups: Vec<String>,
+}
+
+/// One link or flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Instance {
+    /// `access[3]`, or `pipe` where there is no array.
+    pub name: String,
+    /// The table that describes it.
+    pub table: String,
+    /// Index of a node.
+    pub from: usize,
+    /// Index of a node.
+    pub to: usize,
+}
+
+/// More instances of a kind than this are taken for a slip of the keyboard.
+const MOST: u32 = 100_000;
+
+/// A name as links and flows use it: `source`, or `source[3]` for one of an array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Reference<'a> {
+    pub name: &'a str,
+    pub index: Option<usize>,
+}
+
+impl Reference<'_> {
+    /// Reads `name` or `name[index]`; anything else is a name that does not exist.
+    pub fn parse(text: &str) -> Reference<'_> {
+        let indexed = text.strip_suffix(']').and_then(|t| t.split_once('['));
+        match indexed.and_then(|(name, index)| Some((name, index.parse().ok()?))) {
+            Some((name, index)) => Reference { name, index: Some(index) },
+            None => Reference { name: text, index: None },
+        }
+    }
+
+    /// Which of the nodes of that name are meant.
+    fn choose(self, all: Group) -> Option<Group> {
+        match self.index {
+            None => Some(all),
+            Some(i) if all.array && i < all.len => Some(Group { first: all.first + i, len: 1, array: false }),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Nodes that a name stands for: `len` of them, from index `first`.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    first: usize,
+    len: usize,
+    array: bool,
+}
+
+impl Layout {
+    /// Lays out `spec`, saying what cannot be.
+    pub fn of(spec: &Spec, found: &mut Findings<'_>) -> Layout {
+        let mut layout = Layout::default();
+        let nodes = layout.lay_nodes(spec, found);
+        for (name, link) in &spec.links {
+            let path = Path::of(&["link", name]);
+            let ends = [("from", link.forward.from.as_str()), ("to", link.forward.to.as_str())];
+            let instances = instances(&path, name, link.forward.count, ends, &nodes, layout.links.len(), found);
+            layout.links.extend(instances);
+        }
+        for (name, flow) in &spec.flows {
+            let path = Path::of(&["flow", name]);
+            let ends = [("from", flow.from.as_str()), ("to", flow.to.as_str())];
+            let instances = instances(&path, name, flow.count, ends, &nodes, layout.flows.len(), found);
+            layout.flows.extend(instances);
+        }
+        let groups: BTreeSet<&String> = spec.flows.iter().map(|(name, f)| f.group.as_ref().unwrap_or(name)).collect();
+        layout.groups = groups.into_iter().cloned().collect();
+        layout
+    }
+
+    /// Every direction of every link, in the order in which a run has them.
+    pub fn ways(&self, spec: &Spec) -> Vec<Way<'_>> {
+        let mut ways = Vec::new();
+        for link in &self.links {
+            ways.push(Way { from: link.from, to: link.to, name: link.name.clone(), link, reverse: false });
+            if spec.links.get(&link.table).is_some_and(|l| l.reverse.is_some()) {
+                ways.push(Way {
+                    from: link.to,
+                    to: link.from,
+                    name: format!("{}~reverse", link.name),
+                    link,
+                    reverse: true,
+                });
+            }
+        }
+        ways
+    }
+
+    /// Indices of the flows that `text`, `bulk` or `bulk[2]`, names.
+    pub fn flows_called(&self, text: &str) -> Vec<usize> {
+        let whole = Reference::parse(text).index.is_none();
+        let wanted = |f: &Instance| if whole { f.table == text } else { f.name == text };
+        (0..self.flows.len()).filter(|i| wanted(&self.flows[*i])).collect()
+    }
+
+    /// The nodes listed, and those that links mention.
+    fn lay_nodes(&mut self, spec: &Spec, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
+        let ends = spec.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);
+        let mentioned = ends.map(|text| Reference::parse(text)).filter(|r| r.index.is_none()).map(|r| (r.name, None));
+        let mut counts: BTreeMap<&str, Option<u32>> = mentioned.collect();
+        counts.extend(spec.nodes.iter().map(|(name, node)| (name.as_str(), node.count)));
+        let mut groups = BTreeMap::new();
+        for (name, count) in counts {
+            let len = checked(count, &Path::of(&["node", name]), self.nodes.len(), found).unwrap_or(1);
+            groups.insert(name.to_owned(), Group { first: self.nodes.len(), len, array: count.is_some() });
+            self.nodes.extend((0..len).map(|i| instance_name(name, i, count.is_some())));
+        }
+        groups
+    }
+}
+
+fn instance_name(name: &str, index: usize, array: bool) -> String {
+    if array { format!("{name}[{index}]") } else { name.to_owned() }
+}
+
+/// A `count` that can be: at least one, and not so many that memory runs out.
+fn checked(count: Option<u32>, path: &Path, before: usize, found: &mut Findings<'_>) -> Option<usize> {
+    let Some(count) = count else { return Some(1) };
+    let path = path.key("count");
+    if count == 0 {
+        found.value(&path, format!("`{path}` is 0"), "write at least 1, or leave the table out");
+        return None;
+    }
+    if before + count as usize > MOST as usize {
+        found.value(&path, format!("`{path}` is {count}"), format!("at most {MOST} of a kind fit in a scenario"));
+        return None;
+    }
+    Some(count as usize)
+}
+
+/// The instances of one link or flow table.
+fn instances(
+    path: &Path,
+    name: &str,
+    count: Option<u32>,
+    ends: [(&str, &str); 2],
+    nodes: &BTreeMap<String, Group>,
+    before: usize,
+    found: &mut Findings<'_>,
+) -> Vec<Instance> {
+    let [from, to] = ends.map(|(key, text)| find(&path.key(key), text, nodes, found));
+    let count_ok = checked(count, path, before, found);
+    let (Some(from), Some(to), Some(given)) = (from, to, count_ok) else { return Vec::new() };
+    let array = count.is_some() || from.array || to.array;
+    let len = if count.is_some() { given } else { from.len.max(to.len) };
+    let instance = |i| Instance {
+        name: instance_name(name, i, array),
+        table: name.to_owned(),
+        from: from.first + i % from.len,
+        to: to.first + i % to.len,
+    };
+    let all: Vec<Instance> = (0..len).map(instance).collect();
+    if let Some(loop_) = all.iter().find(|i| i.from == i.to) {
+        found.key(path, format!("`{path}`: `{}` has both ends at one node", loop_.name), "its ends must differ");
+    }
+    all
+}
+
+/// The nodes that an end names.
+fn find(path: &Path, text: &str, nodes: &BTreeMap<String, Group>, found: &mut Findings<'_>) -> Option<Group> {
+    let reference = Reference::parse(text);
+    let Some(&group) = nodes.get(reference.name) else {
+        let names: Vec<&String> = nodes.keys().collect();
+        found.value(path, format!("`{path}`: there is no node `{text}`"), suggest(reference.name, &names, "nodes"));
+        return None;
+    };
+    let ends = reference.choose(group);
+    if ends.is_none() {
+        let there = if group.array {
+            format!("{}[0] to {0}[{}]", reference.name, group.len - 1)
+        } else {
+            reference.name.to_owned()
+        };
+        found.value(path, format!("`{path}`: there is no node `{text}`"), format!("there is {there}"));
+    }
+    ends
+}
+
+/// For each node, a number that two nodes share if and only if there is a way from each to the
+/// other: the strongly connected components, by Kosaraju's two passes.
+pub(crate) fn islands(nodes: usize, links: impl IntoIterator<Item = (usize, usize)>) -> Vec<usize> {
+    let (mut forward, mut backward) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
+    for (from, to) in links {
+        forward[from].push(to);
+        backward[to].push(from);
+    }
+    let mut seen = vec![false; nodes];
+    let mut finished = Vec::with_capacity(nodes);
+    for root in 0..nodes {
+        finish(root, &forward, &mut seen, &mut finished);
+    }
+    let mut island = vec![usize::MAX; nodes];
+    for &root in finished.iter().rev() {
+        let mut open = vec![root];
+        while let Some(node) = open.pop() {
+            if island[node] == usize::MAX {
+                island[node] = root;
+                open.extend(&backward[node]);
+            }
+        }
+    }
+    island
+}
+
+/// Depth-first search from `root`; nodes are listed when all behind them are done.
+fn finish(root: usize, out_of: &[Vec<usize>], seen: &mut [bool], finished: &mut Vec<usize>) {
+    if std::mem::replace(&mut seen[root], true) {
+        return;
+    }
+    let mut open = vec![(root, 0)];
+    while let Some((node, next)) = open.pop() {
+        let Some(&to) = out_of[node].get(next) else {
+            finished.push(node);
+            continue;
+        };
+        open.push((node, next + 1));
+        if !std::mem::replace(&mut seen[to], true) {
+            open.push((to, 0));
+        }
+    }
+}
+
+/// A second way between the nodes of a first, as (first, second); routes would use one only.
+pub(crate) fn parallel<'a>(ways: &'a [Way<'_>]) -> Option<(&'a Way<'a>, &'a Way<'a>)> {
+    let mut seen = HashMap::new();
+    ways.iter().find_map(|way| seen.insert((way.from, way.to), way).map(|first| (first, way)))
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Way<'a> {
+    pub from: usize,
+    pub to: usize,
+    /// `pipe`, or `pipe~reverse`.
+    pub name: String,
+    pub link: &'a Instance,
+    /// Whether this is the direction from the link's `to` to its `from`.
+    pub reverse: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_names_or_members_of_arrays() {
+        assert_eq!(Reference::parse("source[3]"), Reference { name: "source", index: Some(3) });
+        assert_eq!(Reference::parse("source"), Reference { name: "source", index: None });
+        for odd in ["source[x]", "source[", "]", "source[-1]"] {
+            assert_eq!(Reference::parse(odd), Reference { name: odd, index: None });
+        }
+    }
+
+    #[test]
+    fn islands_are_where_each_reaches_each() {
+        // 0 <-> 1 -> 2 <-> 3: there is no way back over 1 -> 2.
+        let island = islands(4, [(0, 1), (1, 0), (1, 2), (2, 3), (3, 2)]);
+        assert_eq!(island[0], island[1]);
+        assert_eq!(island[2], island[3]);
+        assert_ne!(island[1], island[2]);
+        // A ring of one-way links is one island.
+        let ring = islands(5, (0..5).map(|i| (i, (i + 1) % 5)));
+        assert!(ring.iter().all(|island| *island == ring[0]));
+    }
+}

@@ -1,0 +1,71 @@
+//! Where in a document: `link.pipe.drop[2]`.
+
+use std::fmt;
+
+/// One step from a value to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Into a table.
+    Key(String),
+    /// Into an array.
+    Index(usize),
+}
+
+/// The way from the root of a document to a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path(pub Vec<Step>);
+
+impl Path {
+    /// The path through these keys.
+    pub fn of(keys: &[&str]) -> Path {
+        Path(keys.iter().map(|k| Step::Key((*k).to_owned())).collect())
+    }
+
+    /// The path that a dotted text such as `link.pipe.delay` names; `None` if a part is empty.
+    pub fn parse(text: &str) -> Option<Path> {
+        let keys: Vec<&str> = text.split('.').map(str::trim).collect();
+        keys.iter().all(|k| !k.is_empty()).then(|| Path::of(&keys))
+    }
+
+    /// One step further, by key.
+    pub fn key(&self, key: &str) -> Path {
+        self.then(Step::Key(key.to_owned()))
+    }
+
+    /// One step further, by index.
+    pub fn index(&self, index: usize) -> Path {
+        self.then(Step::Index(index))
+    }
+
+    fn then(&self, step: Step) -> Path {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Path(steps)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if i == 0 => write!(f, "{key}")?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_read_as_they_print() {
+        let path = Path::parse("link.pipe.drop").map(|p| p.index(2).to_string());
+        assert_eq!(path.as_deref(), Some("link.pipe.drop[2]"));
+        assert_eq!(Path::parse("link..drop"), None);
+        assert_eq!(Path::parse(""), None);
+    }
+}

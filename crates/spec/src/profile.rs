@@ -1,0 +1,16 @@
+//! TCP profiles as trees, onto which a scenario lays its departures.
+
+use ecnlab_tcp as tcp;
+
+use crate::tree::Node;
+
+/// Names of the profiles.
+pub(crate) fn names() -> Vec<&'static str> {
+    tcp::profiles().iter().map(|p| p.name).collect()
+}
+
+/// The profile's keys and values; `None` if there is no such profile.
+pub(crate) fn tree(name: &str) -> Option<Node> {
+    let table = tcp::profile(name)?.table();
+    Node::parse(&format!("profile {name}"), &table.to_string()).ok()
+}

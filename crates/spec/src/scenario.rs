@@ -1,0 +1,250 @@
+//! A scenario: one file, filled in, checked, and ready to be planned.
+
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::check::check;
+use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
+use crate::file::{DEFAULT, Link};
+use crate::grid::Values;
+use crate::layout::{Layout, Reference};
+use crate::path::{Path, Step};
+use crate::spec::{self, SECTIONS, Spec};
+use crate::tree::{Entry, Node};
+
+/// A scenario in which everything that a name stands for exists and every value can be.
+/// Copies share their content.
+#[derive(Clone, Debug)]
+pub struct Scenario(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    tree: Node,
+    spec: Spec,
+    layout: Layout,
+    hash: OnceLock<String>,
+}
+
+/// A TCP value that is not its profile's.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Departure {
+    /// The dotted key, `tcp.plain.ecn`.
+    pub key: String,
+    /// The profile departed from.
+    pub profile: String,
+    /// The profile's value.
+    pub profile_value: Json,
+    /// The value that holds.
+    pub value: Json,
+    /// Where the profile's value comes from.
+    pub source: String,
+}
+
+/// Reads the scenario file `path`, whose text is `text`. Nothing is read from disk.
+///
+/// # Errors
+/// Everything found wrong, each with its line and a remedy.
+pub fn parse_scenario(path: &str, text: &str) -> Result<Scenario, Diagnostics> {
+    Node::parse(path, text).and_then(Scenario::from_tree).map_err(Diagnostics::of)
+}
+
+impl Scenario {
+    fn from_tree(mut tree: Node) -> Result<Scenario, Vec<Diagnostic>> {
+        spec::check_format(&tree)?;
+        spec::complete(&mut tree);
+        let spec = Spec::read(&tree)?;
+        let layout = check(&spec, &tree)?;
+        Ok(Scenario(Arc::new(Inner { tree, spec, layout, hash: OnceLock::new() })))
+    }
+
+    /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table
+    /// given as a value replaces what was there.
+    ///
+    /// # Errors
+    /// As [`parse_scenario`]; an error in an override is reported in a file called `override`, one
+    /// line for each.
+    pub fn with(&self, overrides: &[(String, toml::Value)]) -> Result<Scenario, Diagnostics> {
+        let line = |(key, value): &(String, toml::Value)| format!("{} = {value}\n", toml::Value::from(key.as_str()));
+        let text: String = overrides.iter().map(line).collect();
+        let tree = Node::parse("override", &text).map_err(Diagnostics::of)?;
+        let entries = tree.table().into_iter().flatten().map(|(key, entry)| (key.clone(), entry.clone()));
+        self.with_entries(&entries.collect()).map_err(Diagnostics::of)
+    }
+
+    /// [`Scenario::with`] for values that stand in a file, set one after the other.
+    pub(crate) fn with_entries(&self, overrides: &Values) -> Result<Scenario, Vec<Diagnostic>> {
+        if overrides.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut tree = self.0.tree.clone();
+        let grafted = overrides.iter().filter_map(|(key, entry)| graft(&mut tree, key, entry).err());
+        let found: Vec<Diagnostic> = grafted.collect();
+        if found.is_empty() { Scenario::from_tree(tree) } else { Err(found) }
+    }
+
+    /// What the file says it is about; its path if it says nothing.
+    pub fn title(&self) -> &str {
+        self.spec().head.title.as_deref().unwrap_or(self.0.tree.place.file())
+    }
+
+    /// The whole scenario with every default filled in, itself a scenario in JSON. Keys are in
+    /// alphabetical order; arrays of nodes, links and flows stay folded.
+    pub fn resolved(&self) -> Json {
+        let spec = self.spec();
+        let mut all = object(json!(spec.head));
+        let nodes = self.0.layout.nodes.iter().map(|n| Reference::parse(n).name.to_owned());
+        let node = |name: String| (name.clone(), json!(spec.nodes.get(&name).cloned().unwrap_or_default()));
+        all.insert("node".into(), nodes.map(node).collect());
+        all.insert("link".into(), spec.links.iter().map(|(name, link)| (name.clone(), resolved_link(link))).collect());
+        all.insert("queue".into(), json!(spec.queues));
+        let tcp = |(name, tcp): (&String, &spec::Tcp)| {
+            let mut keys = object(json!(*tcp.config));
+            keys.insert("profile".into(), json!(tcp.profile));
+            (name.clone(), Json::Object(keys))
+        };
+        all.insert("tcp".into(), spec.tcps.iter().map(tcp).collect());
+        let flow = |name: &String| (name.clone(), self.resolved_flow(name));
+        all.insert("flow".into(), spec.flows.keys().map(flow).collect());
+        Json::Object(all)
+    }
+
+    fn resolved_flow(&self, name: &str) -> Json {
+        let mut flow = self.spec().flows[name].clone();
+        flow.tcp_from = Some(flow.tcp_from().to_owned());
+        flow.tcp_to = Some(flow.tcp_to().to_owned());
+        flow.tcp = None;
+        flow.group.get_or_insert_with(|| name.to_owned());
+        json!(flow)
+    }
+
+    /// SHA-256, in hexadecimal, of the resolved scenario less its title: of all that results
+    /// depend on but the seed.
+    pub fn hash(&self) -> &str {
+        self.0.hash.get_or_init(|| {
+            let mut all = object(self.resolved());
+            all.remove("title");
+            hex(&Sha256::digest(Json::Object(all).to_string()))
+        })
+    }
+
+    /// Every TCP value that is not its profile's, by key.
+    pub fn departures(&self) -> Vec<Departure> {
+        self.spec().tcps.iter().flat_map(|(name, tcp)| departures(name, tcp)).collect()
+    }
+
+    pub(crate) fn spec(&self) -> &Spec {
+        &self.0.spec
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.0.layout
+    }
+}
+
+/// Two scenarios are equal if they give the same results under the same seeds.
+impl PartialEq for Scenario {
+    fn eq(&self, other: &Scenario) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.hash() == other.hash()
+    }
+}
+
+impl crate::file::Flow {
+    /// Name of the TCP of the sending end.
+    pub fn tcp_from(&self) -> &str {
+        self.tcp_from.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+
+    /// Name of the TCP of the receiving end.
+    pub fn tcp_to(&self) -> &str {
+        self.tcp_to.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+}
+
+fn resolved_link(link: &spec::Duplex) -> Json {
+    let mut all = object(json!(link.forward));
+    if let Some(reverse) = &link.reverse {
+        all.insert("reverse".into(), resolved_reverse(reverse, link.own_delay));
+    }
+    Json::Object(all)
+}
+
+fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
+    let mut keys = object(json!(reverse));
+    for key in spec::SHARED_BY_DIRECTIONS {
+        keys.remove(key);
+    }
+    if !own_delay {
+        keys.remove("delay");
+    }
+    Json::Object(keys)
+}
+
+/// Sets one dotted key to a value that stands elsewhere.
+fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Diagnostic> {
+    let wrong = |message: String, help: String| Diagnostic::new(&entry.key, &Path::of(&[key]), message, help);
+    let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
+    let path = Path::parse(key).ok_or_else(|| wrong(format!("`{key}` is not a dotted key"), example.into()))?;
+    let names: Vec<&str> =
+        path.0.iter().filter_map(|s| if let Step::Key(k) = s { Some(k.as_str()) } else { None }).collect();
+    match names.as_slice() {
+        [section] if SECTIONS.contains(section) => {
+            return Err(wrong(format!("`{key}` is a whole section"), example.into()));
+        }
+        [section, name, _, ..] if SECTIONS.contains(section) => {
+            let known = known_names(tree, section);
+            if !known.iter().any(|n| n == name) {
+                let message = format!("`{key}`: there is no {section} `{name}`");
+                return Err(wrong(message, suggest(name, &known, &format!("{section}s"))));
+            }
+        }
+        _ => {}
+    }
+    tree.set(&path, entry.clone()).map_err(|inside| {
+        let kind = tree_kind(tree, &inside);
+        wrong(format!("`{key}`: `{inside}` is {kind}, not a table"), format!("set `{inside}` as a whole"))
+    })
+}
+
+fn tree_kind(tree: &Node, path: &Path) -> &'static str {
+    tree.get(path).map_or("nothing", Node::kind)
+}
+
+/// Names that exist in a section; nodes also by being the end of a link.
+fn known_names(tree: &Node, section: &str) -> Vec<String> {
+    let mut known = spec::names(tree, section);
+    if section == "node" {
+        let links = spec::names(tree, "link");
+        let ends = links.iter().flat_map(|l| ["from", "to"].map(|end| tree.at(&["link", l, end]).and_then(Node::text)));
+        known.extend(ends.flatten().map(|text| Reference::parse(text).name.to_owned()));
+    }
+    known
+}
+
+fn departures(name: &str, tcp: &spec::Tcp) -> Vec<Departure> {
+    let Some(profile) = ecnlab_tcp::profile(&tcp.profile) else { return Vec::new() };
+    let (own, theirs) = (object(json!(*tcp.config)), object(json!(profile.config)));
+    let source = |key: &str| profile.settings.iter().find(|s| s.key == key).map(|s| s.source.clone());
+    let departed = own.into_iter().filter(|(key, value)| theirs.get(key) != Some(value));
+    let departure = |(key, value): (String, Json)| Departure {
+        profile: tcp.profile.clone(),
+        profile_value: theirs.get(&key).cloned().unwrap_or_default(),
+        value,
+        source: source(&key).unwrap_or_default(),
+        key: format!("tcp.{name}.{key}"),
+    };
+    departed.map(departure).collect()
+}
+
+fn object(value: Json) -> Map<String, Json> {
+    match value {
+        Json::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,0 +1,93 @@
+//! Texts and places in them: where a value was written, so that an error can point at it.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A text with the name it is known by, usually the path of its file.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub name: String,
+    pub text: String,
+}
+
+/// A stretch of a source.
+#[derive(Clone)]
+pub(crate) struct Place {
+    source: Arc<Source>,
+    start: usize,
+    end: usize,
+}
+
+/// A place as people count it: lines and columns from one, columns in characters.
+pub(crate) struct Position<'a> {
+    pub line: usize,
+    pub column: usize,
+    /// The whole line, without its end.
+    pub excerpt: &'a str,
+    /// Characters of the line that the place covers, at least one.
+    pub width: usize,
+}
+
+impl Place {
+    /// The stretch `span` of `source`, cut to what the source has.
+    pub fn new(source: &Arc<Source>, span: Range<usize>) -> Place {
+        let end = span.end.min(source.text.len());
+        Place { source: source.clone(), start: span.start.min(end), end }
+    }
+
+    /// The name of the source.
+    pub fn file(&self) -> &str {
+        &self.source.name
+    }
+
+    /// Line, column and excerpt.
+    pub fn position(&self) -> Position<'_> {
+        let text = self.source.text.as_str();
+        // Byte offsets come from the parser and lie on characters; a stray one moves left to the nearest.
+        let start = (0..=self.start).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+        let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
+        let excerpt = text[line_start..line_end].trim_end_matches('\r');
+        // An error at a line's end may lie between `\r` and `\n`, behind what is shown.
+        let column = text[line_start..start].chars().count().min(excerpt.chars().count()) + 1;
+        let covered = excerpt.char_indices().filter(|(i, _)| (start..self.end).contains(&(line_start + i))).count();
+        let line = text[..line_start].matches('\n').count() + 1;
+        Position { line, column, excerpt, width: covered.max(1) }
+    }
+}
+
+/// File, line and column: the text itself would drown a debug print.
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.position();
+        write!(f, "{}:{}:{}", self.file(), at.line, at.column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(text: &str) -> Arc<Source> {
+        Arc::new(Source { name: "x.toml".into(), text: text.into() })
+    }
+
+    #[test]
+    fn columns_count_characters_and_lines_count_from_one() {
+        // "µ" is two bytes: the byte offset of `b` is 6, its column 4 of line 2.
+        let s = source("a\nxµ b = 1\r\n");
+        let place = Place::new(&s, 6..7);
+        let at = place.position();
+        assert_eq!((at.line, at.column, at.excerpt, at.width), (2, 4, "xµ b = 1", 1));
+    }
+
+    #[test]
+    fn places_past_the_end_and_inside_a_character_are_harmless() {
+        let s = source("µ");
+        assert_eq!(Place::new(&s, 1..9).position().column, 1);
+        assert_eq!(Place::new(&s, 40..90).position().line, 1);
+        assert_eq!(Place::new(&source(""), 0..0).position().width, 1);
+        assert_eq!(Place::new(&source("ab\r\n"), 3..3).position().column, 3);
+    }
+}

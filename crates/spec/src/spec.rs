@@ -1,0 +1,256 @@
+//! From the tree to typed tables: every instance read on its own, profiles and reverses merged in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecnlab_aqm::registry::Params;
+use serde::Deserialize;
+use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
+
+use crate::de::{self, Keys, read, read_with};
+use crate::diagnostic::{Diagnostic, suggest};
+use crate::file::{DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
+use crate::path::Path;
+use crate::profile;
+use crate::tree::{Entry, Node, Table, Value};
+
+/// A scenario, typed and filled in; what it names may still not exist.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec {
+    pub head: Head,
+    pub nodes: BTreeMap<String, NodeTable>,
+    pub links: BTreeMap<String, Duplex>,
+    pub queues: BTreeMap<String, aqm::Config>,
+    pub tcps: BTreeMap<String, Tcp>,
+    pub flows: BTreeMap<String, Flow>,
+}
+
+/// Both directions of a link.
+#[derive(Clone, Debug)]
+pub(crate) struct Duplex {
+    pub forward: Link,
+    /// From `forward.to` to `forward.from`; `None` for a simplex link.
+    pub reverse: Option<Link>,
+    /// Whether the reverse direction says its own delay, and so draws a random one for itself.
+    pub own_delay: bool,
+}
+
+/// A TCP: its profile and the values that hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Tcp {
+    pub profile: String,
+    pub config: Arc<tcp::Config>,
+}
+
+/// Names of the sections whose tables are named by the user.
+pub(crate) const SECTIONS: [&str; 5] = ["node", "link", "queue", "tcp", "flow"];
+
+/// What every scenario has without saying so: a queue and a TCP for those that name none.
+const BUILT_IN: &str = r#"
+[queue.default]
+discipline = "droptail"
+limit = "1000 packets" # Linux's txqueuelen of an Ethernet device
+[tcp.default]
+"#;
+
+/// Keys of a link that its reverse direction has from the forward one.
+pub(crate) const SHARED_BY_DIRECTIONS: [&str; 5] = ["from", "to", "count", "duplex", "reverse"];
+
+/// Refuses a file of another format version before anything else is said of it.
+pub(crate) fn check_format(tree: &Node) -> Result<(), Vec<Diagnostic>> {
+    let path = Path::of(&["format"]);
+    let refuse = |message: String| {
+        let help = format!("this build reads format {FORMAT}: write `format = {FORMAT}`");
+        Err(vec![Diagnostic::new(tree.place_of(&path), &path, message, help)])
+    };
+    match tree.get(&path).map(|n| &n.value) {
+        Some(Value::Integer(version)) if u64::try_from(*version) == Ok(FORMAT) => Ok(()),
+        Some(Value::Integer(version)) => refuse(format!("unknown format version {version}")),
+        Some(_) => refuse("`format` is not a version".to_owned()),
+        None => refuse("`format` is missing".to_owned()),
+    }
+}
+
+/// Adds what is built in, and writes out what has a short form: `traffic = "ftp"`.
+pub(crate) fn complete(tree: &mut Node) {
+    let built_in = Node::parse("built-in", BUILT_IN).ok();
+    for section in ["queue", "tcp"] {
+        let path = Path::of(&[section, DEFAULT]);
+        let Some(table) = built_in.as_ref().and_then(|b| b.get(&path)) else { continue };
+        let outer = tree.at(&[section]);
+        if tree.get(&path).is_none() && outer.is_none_or(|n| n.table().is_some()) {
+            let entry = Entry { key: table.place.clone(), node: table.clone() };
+            // The section is a table or is not there: both can be set.
+            let _ = tree.set(&path, entry);
+        }
+    }
+    for flow in names(tree, "flow") {
+        let path = Path::of(&["flow", &flow, "traffic"]);
+        let Some(node) = tree.get(&path).filter(|n| n.text().is_some()) else { continue };
+        let (kind, place) = (Entry { key: node.place.clone(), node: node.clone() }, node.place.clone());
+        let value = Value::Table(Table::from([("kind".to_owned(), kind)]));
+        let entry = Entry { key: tree.key_of(&path).clone(), node: Node { value, place } };
+        let _ = tree.set(&path, entry);
+    }
+}
+
+/// Names of the tables of a section.
+pub(crate) fn names(tree: &Node, section: &str) -> Vec<String> {
+    tree.at(&[section]).and_then(Node::table).map(|t| t.keys().cloned().collect()).unwrap_or_default()
+}
+
+impl Spec {
+    /// Reads a completed tree, or says everything that is wrong with its tables one by one.
+    pub fn read(tree: &Node) -> Result<Spec, Vec<Diagnostic>> {
+        let mut reader = Reader { tree, found: Vec::new() };
+        let head = reader.keep(read::<Head>(tree, &Path::default()));
+        let default_profile = tree.at(&["profile"]).and_then(Node::text).unwrap_or(DEFAULT_PROFILE).to_owned();
+        let nodes = reader.section("node", |_, node, path| read::<NodeTable>(node, path));
+        let links = reader.section("link", |_, node, path| read_link(node, path));
+        let queues = reader.section("queue", |_, node, path| read_queue(node, path));
+        let tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
+        let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
+        match head {
+            Some(head) if reader.found.is_empty() => Ok(Spec { head, nodes, links, queues, tcps, flows }),
+            _ => Err(reader.found),
+        }
+    }
+}
+
+/// Gathers what is wrong while it reads on.
+struct Reader<'a> {
+    tree: &'a Node,
+    found: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn keep<T>(&mut self, result: Result<T, Vec<Diagnostic>>) -> Option<T> {
+        result.map_err(|found| self.found.extend(found)).ok()
+    }
+
+    /// Every table of a section, by name.
+    fn section<T>(
+        &mut self,
+        section: &str,
+        read: impl Fn(&Node, &Node, &Path) -> Result<T, Vec<Diagnostic>>,
+    ) -> BTreeMap<String, T> {
+        let mut all = BTreeMap::new();
+        for name in names(self.tree, section) {
+            let path = Path::of(&[section, &name]);
+            if !is_name(&name) {
+                let message = format!("`{name}` cannot be a name");
+                let help = "names are letters, digits, `-` and `_`";
+                self.found.push(Diagnostic::new(self.tree.key_of(&path), &path, message, help));
+            }
+            // That an instance is no table has been said of the head.
+            let Some(node) = self.tree.get(&path).filter(|n| n.table().is_some()) else { continue };
+            if let Some(value) = self.keep(read(self.tree, node, &path)) {
+                all.insert(name, value);
+            }
+        }
+        all
+    }
+}
+
+/// Names have no brackets, dots or tildes, so that `source[3]` and `pipe~reverse` are never theirs.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+fn read_link(node: &Node, path: &Path) -> Result<Duplex, Vec<Diagnostic>> {
+    let forward = read::<Link>(node, path)?;
+    let inside = path.key("reverse");
+    let reverse = node.at(&["reverse"]);
+    if let (false, Some(_)) = (forward.duplex, reverse) {
+        let message = format!("`{path}` is simplex and has no reverse direction");
+        let help = "leave out this table or `duplex = false`";
+        return Err(vec![Diagnostic::new(node.key_of(&Path::of(&["reverse"])), &inside, message, help)]);
+    }
+    if !forward.duplex {
+        return Ok(Duplex { forward, reverse: None, own_delay: false });
+    }
+    let own = reverse.and_then(Node::table).cloned().unwrap_or_default();
+    if let Some((key, entry)) = own.iter().find(|(k, _)| SHARED_BY_DIRECTIONS.contains(&k.as_str())) {
+        let message = format!("`{inside}.{key}` is not for the reverse direction to say");
+        return Err(vec![Diagnostic::new(&entry.key, &inside.key(key), message, format!("set `{path}.{key}`"))]);
+    }
+    let own_delay = own.contains_key("delay");
+    let keys = Keys { more: &[], less: &SHARED_BY_DIRECTIONS };
+    let reverse = read_with(&reversed(node, own), &inside, keys, |node| Link::deserialize(node))?;
+    Ok(Duplex { forward, reverse: Some(reverse), own_delay })
+}
+
+/// The table of the reverse direction: its own keys over the rate and delay of the forward one.
+fn reversed(forward: &Node, own: Table) -> Node {
+    let mut table = Table::new();
+    let pairs = [("from", "to"), ("to", "from"), ("rate", "rate"), ("delay", "delay")];
+    for (key, source) in pairs {
+        if let Some(entry) = forward.table().and_then(|t| t.get(source)) {
+            table.insert(key.to_owned(), entry.clone());
+        }
+    }
+    table.extend(own);
+    Node { value: Value::Table(table), place: forward.place.clone() }
+}
+
+/// A queue's keys are partly every queue's, partly its law's.
+fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
+    let law = read_with(node, path, Keys::default(), |node| {
+        #[derive(Deserialize)]
+        struct Discipline {
+            discipline: String,
+        }
+        Discipline::deserialize(node).map(|d| d.discipline)
+    })?;
+    let common_key = |key: &str| aqm::Common::KEYS.contains(&key);
+    let common = read::<aqm::Common>(&part(node, common_key), path);
+    let more: Vec<&str> = aqm::Common::KEYS.iter().chain(&["discipline"]).copied().collect();
+    let own = part(node, |key| key != "discipline" && !common_key(key));
+    let params = if aqm::registry::ROWS.iter().any(|row| row.name == law) {
+        read_with(&own, path, Keys { more: &more, less: &[] }, |node| Params::deserialize(&law, node))
+    } else {
+        let names: Vec<&str> = aqm::registry::ROWS.iter().map(|row| row.name).collect();
+        let inside = path.key("discipline");
+        let message = format!("`{inside}` cannot be `{law}`");
+        let place = node.place_of(&Path::of(&["discipline"]));
+        Err(vec![Diagnostic::new(place, &inside, message, suggest(&law, &names, "values"))])
+    };
+    match (common, params) {
+        (Ok(common), Ok(params)) => Ok(aqm::Config { params, common }),
+        (common, params) => Err([common.err(), params.err()].into_iter().flatten().flatten().collect()),
+    }
+}
+
+/// The entries of a table whose keys are wanted.
+fn part(node: &Node, wanted: impl Fn(&str) -> bool) -> Node {
+    let entries = node.table().into_iter().flatten().filter(|(key, _)| wanted(key));
+    let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+    Node { value: Value::Table(table), place: node.place.clone() }
+}
+
+fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp, Vec<Diagnostic>> {
+    let own = node.at(&["profile"]);
+    let name = match own {
+        Some(n) => n.text().map(str::to_owned).ok_or_else(|| {
+            let inside = path.key("profile");
+            vec![Diagnostic::new(&n.place, &inside, format!("`{inside}` is {}, not a string", n.kind()), "")]
+        })?,
+        None => default.to_owned(),
+    };
+    let Some(base) = profile::tree(&name) else {
+        let (place, key) = match own {
+            Some(n) => (&n.place, path.key("profile")),
+            None => (tree.place_of(&Path::of(&["profile"])), Path::of(&["profile"])),
+        };
+        let message = format!("`{key}` cannot be `{name}`");
+        return Err(vec![Diagnostic::new(place, &key, message, suggest(&name, &profile::names(), "values"))]);
+    };
+    let departures = part(node, |key| key != "profile");
+    let mut table = base.table().cloned().unwrap_or_default();
+    table.extend(departures.table().cloned().unwrap_or_default());
+    let merged = Node { value: Value::Table(table), place: node.place.clone() };
+    let keys = Keys { more: &["profile"], less: &[] };
+    let config =
+        read_with(&merged, path, keys, |node| -> Result<tcp::Config, de::Error> { Deserialize::deserialize(node) })?;
+    Ok(Tcp { profile: name, config: Arc::new(config) })
+}

@@ -1,0 +1,233 @@
+//! A TOML document in which every key and value remembers where it was written.
+//!
+//! Overrides graft values of another file into the tree; they keep the places they came from, so an
+//! error in one is reported at the line of the experiment that set it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::Diagnostic;
+use crate::path::{Path, Step};
+use crate::source::{Place, Source};
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub place: Place,
+}
+
+/// What TOML can say, but for dates, infinities and NaN, which no key of ours takes.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// Keys in alphabetical order: the order of a file's lines carries no meaning (DESIGN, law 5).
+pub(crate) type Table = BTreeMap<String, Entry>;
+
+/// A key's place and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: Place,
+    pub node: Node,
+}
+
+impl Node {
+    /// Reads a TOML text; what it cannot hold is reported.
+    pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Diagnostic>> {
+        let source = Arc::new(Source { name: name.to_owned(), text: text.to_owned() });
+        let document = DeTable::parse(text).map_err(|e| {
+            let place = Place::new(&source, e.span().unwrap_or(0..0));
+            vec![Diagnostic::new(&place, &Path::default(), format!("not TOML: {}", one_line(e.message())), "")]
+        })?;
+        let mut reader = Reader { source: &source, found: Vec::new() };
+        let place = Place::new(&source, 0..0);
+        let value = Value::Table(reader.table(document.get_ref(), &Path::default()));
+        if reader.found.is_empty() { Ok(Node { value, place }) } else { Err(reader.found) }
+    }
+
+    /// The table this is, if it is one.
+    pub fn table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The text this is, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The child at one step.
+    fn step(&self, step: &Step) -> Option<(&Place, &Node)> {
+        match (&self.value, step) {
+            (Value::Table(table), Step::Key(key)) => table.get(key).map(|e| (&e.key, &e.node)),
+            (Value::Array(items), Step::Index(i)) => items.get(*i).map(|n| (&n.place, n)),
+            _ => None,
+        }
+    }
+
+    /// The value at `path`.
+    pub fn get(&self, path: &Path) -> Option<&Node> {
+        path.0.iter().try_fold(self, |node, step| node.step(step).map(|(_, child)| child))
+    }
+
+    /// The value at a path of keys.
+    pub fn at(&self, keys: &[&str]) -> Option<&Node> {
+        self.get(&Path::of(keys))
+    }
+
+    /// Where the value at `path` stands, or the nearest thing around it that was written at all.
+    pub fn place_of(&self, path: &Path) -> &Place {
+        self.nearest(path, |_, node| &node.place)
+    }
+
+    /// Where the key at `path` stands, or the nearest key around it.
+    pub fn key_of(&self, path: &Path) -> &Place {
+        self.nearest(path, |key, _| key)
+    }
+
+    fn nearest<'a>(&'a self, path: &Path, pick: fn(&'a Place, &'a Node) -> &'a Place) -> &'a Place {
+        let (mut node, mut place) = (self, &self.place);
+        for step in &path.0 {
+            let Some((key, child)) = node.step(step) else { break };
+            (place, node) = (pick(key, child), child);
+        }
+        place
+    }
+
+    /// Sets the value at `path`, making the tables on the way. `Err` names the path so far that is
+    /// there but is no table.
+    pub fn set(&mut self, path: &Path, entry: Entry) -> Result<(), Path> {
+        let mut node = self;
+        for (i, step) in path.0.iter().enumerate() {
+            let so_far = || Path(path.0[..i].to_vec());
+            let (Value::Table(table), Step::Key(key)) = (&mut node.value, step) else { return Err(so_far()) };
+            if i + 1 == path.0.len() {
+                table.insert(key.clone(), entry);
+                return Ok(());
+            }
+            let place = entry.key.clone();
+            let empty = || Entry { key: place.clone(), node: Node { value: Value::Table(Table::new()), place } };
+            node = &mut table.entry(key.clone()).or_insert_with(empty).node;
+        }
+        Err(path.clone())
+    }
+
+    /// What kind of value this is, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a string",
+            Value::Integer(_) => "an integer",
+            Value::Float(_) => "a number",
+            Value::Bool(_) => "a boolean",
+            Value::Array(_) => "an array",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+/// Walks the parser's document into ours.
+struct Reader<'a> {
+    source: &'a Arc<Source>,
+    found: Vec<Diagnostic>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, table: &DeTable<'_>, path: &Path) -> Table {
+        let entry = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+            let name: &std::borrow::Cow<'_, str> = key.get_ref();
+            let place = Place::new(self.source, key.span());
+            (name.to_string(), Entry { key: place, node: self.node(value, &path.key(name)) })
+        };
+        table.iter().map(entry).collect()
+    }
+
+    fn node(&mut self, value: &Spanned<DeValue<'_>>, path: &Path) -> Node {
+        let place = Place::new(self.source, value.span());
+        let value = match value.get_ref() {
+            DeValue::String(text) => Value::Text(text.to_string()),
+            DeValue::Boolean(b) => Value::Bool(*b),
+            DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
+                Ok(i) => Value::Integer(i),
+                Err(_) => self.refuse(&place, path, "the integer is too large"),
+            },
+            DeValue::Float(x) => match x.as_str().parse::<f64>() {
+                Ok(x) if x.is_finite() => Value::Float(x),
+                _ => self.refuse(&place, path, "the number is not finite"),
+            },
+            DeValue::Datetime(_) => self.refuse(&place, path, "no key takes a date; a time is written as \"20 ms\""),
+            DeValue::Array(items) => {
+                let item = |(i, item)| self.node(item, &path.index(i));
+                Value::Array(items.iter().enumerate().map(item).collect())
+            }
+            DeValue::Table(table) => Value::Table(self.table(table, path)),
+        };
+        Node { value, place }
+    }
+
+    fn refuse(&mut self, place: &Place, path: &Path, message: &str) -> Value {
+        self.found.push(Diagnostic::new(place, path, format!("`{path}`: {message}"), ""));
+        Value::Bool(false)
+    }
+}
+
+fn one_line(message: &str) -> String {
+    message.lines().map(str::trim).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a = 1\n[b]\nc = \"x\"\nd = [1, 2]\n";
+
+    fn shown(place: &Place) -> String {
+        format!("{place:?}")
+    }
+
+    #[test]
+    fn every_value_knows_its_place() {
+        let tree = Node::parse("t", TEXT).unwrap();
+        assert_eq!(shown(tree.place_of(&Path::of(&["b", "c"]))), "t:3:5");
+        assert_eq!(shown(tree.key_of(&Path::of(&["b", "c"]))), "t:3:1");
+        assert_eq!(shown(tree.place_of(&Path::of(&["b", "d"]).index(1))), "t:4:9");
+        // What is not there is looked for around it.
+        assert_eq!(shown(tree.key_of(&Path::of(&["b", "nothing", "more"]))), "t:2:2");
+    }
+
+    #[test]
+    fn grafts_keep_their_own_places() {
+        let mut tree = Node::parse("t", TEXT).unwrap();
+        let graft = Node::parse("other", "\nz = 9\n").unwrap().table().unwrap()["z"].clone();
+        tree.set(&Path::of(&["b", "new", "key"]), graft.clone()).unwrap();
+        assert_eq!(shown(tree.place_of(&Path::of(&["b", "new", "key"]))), "other:2:5");
+        assert_eq!(tree.set(&Path::of(&["a", "x"]), graft), Err(Path::of(&["a"])));
+    }
+
+    #[test]
+    fn what_no_key_takes_is_refused_with_its_place() {
+        let found = Node::parse("t", "a = nan\nb = [2020-01-01]\nc = 99999999999999999999\n").unwrap_err();
+        let lines: Vec<_> = found.iter().map(|d| (d.line, d.key.as_str())).collect();
+        assert_eq!(lines, [(1, "a"), (2, "b[0]"), (3, "c")]);
+    }
+
+    #[test]
+    fn broken_toml_is_reported_where_it_breaks() {
+        let found = Node::parse("t", "a = 1\nb = = 2\n").unwrap_err();
+        assert_eq!((found[0].line, found[0].column), (2, 5));
+    }
+}

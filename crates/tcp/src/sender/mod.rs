@@ -1,0 +1,397 @@
+//! The sending half: its state, what to send next, its timer.
+
+mod acks;
+mod reduction;
+
+use std::collections::VecDeque;
+
+use ecnlab_base::Time;
+use ecnlab_wire::Seq;
+
+pub(crate) use acks::AckSeen;
+
+use crate::cc::{CongestionControl, Law};
+use crate::config::{Config, InitialSsthresh, RttSampling};
+use crate::counters::Counters;
+use crate::ecn;
+use crate::ranges::Ranges;
+use crate::recovery::{self, Cause, Recovery};
+use crate::registry::RecoveryKind;
+use crate::rto::Rto;
+
+/// "Endless": no run writes 2^62 bytes.
+const ENDLESS: u64 = 1 << 62;
+
+/// What surrounds the sender while it works.
+pub(crate) struct Cx<'a> {
+    pub config: &'a Config,
+    pub now: Time,
+    pub counters: &'a mut Counters,
+    pub ecn: &'a mut ecn::Scheme,
+}
+
+/// How a chunk comes to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum How {
+    /// In the order of the stream: new data, or what follows a step back.
+    InOrder,
+    /// The first unacknowledged segment again, at a fast retransmit.
+    FastHead,
+    /// The same, at a partial ACK.
+    PartialHead,
+    /// A hole of the scoreboard.
+    Hole,
+    /// The last segment outstanding (RFC 6675 NextSeg rule 4).
+    Rescue,
+    /// One byte past a closed window.
+    Probe,
+}
+
+/// A stretch of the stream to send as one segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub start: u64,
+    pub len: u32,
+    pub fin: bool,
+    pub how: How,
+}
+
+/// The sending half. Offsets count the own stream: SYN is 0, data starts at 1, FIN follows the data.
+#[derive(Clone, Debug)]
+pub(crate) struct Sender {
+    /// First offset not acknowledged.
+    pub una: u64,
+    /// Next offset to send in order; stepped back by a timeout.
+    pub nxt: u64,
+    /// One past the highest offset sent.
+    pub max: u64,
+    /// One past the last byte the application has written.
+    pub end: u64,
+    /// When the retransmission or persist timer fires.
+    pub deadline: Time,
+    /// Window the peer announced, in bytes.
+    peer_window: u64,
+    /// Greatest window the peer announced.
+    max_peer_window: u64,
+    pub law: Law,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    pub scheme: RecoveryKind,
+    /// The application has closed: FIN follows the data.
+    pub closing: bool,
+    /// ECN-Echo met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2).
+    hold: bool,
+    /// Bytes outstanding after the last burst that sent anything.
+    used: u64,
+    /// Timeouts in a row.
+    pub timeouts: u32,
+    pub recovery: Recovery,
+    pub rto: Rto,
+    pub iss: Seq,
+    /// The segment being timed: its end and when it was sent.
+    timed: Option<(u64, Time)>,
+    /// One past the highest byte ever sent twice.
+    resent_below: u64,
+    last_sent: Time,
+    /// Bytes the peer reported by SACK.
+    pub sacked: Ranges,
+    /// End and time of each segment sent for the first time, where each is timed.
+    sent_times: VecDeque<(u64, Time)>,
+}
+
+impl Sender {
+    pub fn new(config: &Config, iss: Seq) -> Sender {
+        let mss = config.mss.0 as u32;
+        Sender {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            end: 1,
+            deadline: Time::NEVER,
+            peer_window: 0,
+            max_peer_window: 0,
+            law: Law::new(config, mss),
+            mss,
+            scheme: config.recovery,
+            closing: false,
+            hold: false,
+            used: 0,
+            timeouts: 0,
+            recovery: Recovery::default(),
+            rto: Rto::new(config, iss.0),
+            iss,
+            timed: None,
+            resent_below: 0,
+            last_sent: Time::ZERO,
+            sacked: Ranges::default(),
+            sent_times: VecDeque::new(),
+        }
+    }
+
+    /// The application has `bytes` more.
+    pub fn write(&mut self, bytes: u64) {
+        self.end = self.end.saturating_add(bytes).min(ENDLESS);
+    }
+
+    /// The sequence number of `offset`.
+    pub fn seq(&self, offset: u64) -> Seq {
+        self.iss + offset as u32
+    }
+
+    /// The offset of `seq`, if it lies in what was sent and not yet acknowledged, both ends included.
+    pub fn offset(&self, seq: Seq) -> Option<u64> {
+        let offset = self.una + u64::from(seq - self.seq(self.una));
+        (offset <= self.max).then_some(offset)
+    }
+
+    /// Sent and not acknowledged; after a step back, only what was sent since.
+    pub fn flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Own data acknowledged.
+    pub fn data_acked(&self) -> u64 {
+        self.una.min(self.end).saturating_sub(1)
+    }
+
+    /// Whether the FIN was sent and acknowledged.
+    pub fn fin_acked(&self) -> bool {
+        self.closing && self.una > self.end
+    }
+
+    /// Whether a FIN follows the data that ends at `end`.
+    pub fn fin_ends(&self, end: u64) -> bool {
+        self.closing && end == self.end
+    }
+
+    /// The window update of an acceptable segment.
+    pub fn set_peer_window(&mut self, window: u64) -> bool {
+        let changed = window != self.peer_window;
+        self.peer_window = window;
+        self.max_peer_window = self.max_peer_window.max(window);
+        changed
+    }
+
+    /// The timestamp clock, which starts where the sequence numbers do: anywhere.
+    pub fn clock(&self, config: &Config, now: Time) -> u32 {
+        let ticks = now.since(Time::ZERO).whole(config.timestamp_clock);
+        (ticks as u32).wrapping_add(self.iss.0)
+    }
+
+    // ---- what to send ----
+
+    /// Before a burst: the restart after idleness, and the scheme's estimates.
+    pub fn begin_burst(&mut self, config: &Config, now: Time) {
+        let idle = self.max == self.una && self.una > 1;
+        // RFC 5681 §4.1: after more than one RTO, at most the restart window.
+        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current(config) {
+            let restart = u64::from(config.initial_window) * u64::from(self.mss);
+            if self.law.cwnd() > restart {
+                self.law.set_cwnd(restart);
+            }
+        }
+        self.recovery.burst_left = u32::MAX;
+        if self.recovery.active {
+            recovery::begin_burst(self, config);
+        }
+    }
+
+    /// What may be sent now.
+    #[inline]
+    pub fn next(&mut self, config: &Config) -> Option<Chunk> {
+        if self.recovery.head_due {
+            self.recovery.head_due = false;
+            return Some(self.head());
+        }
+        if self.hold || self.recovery.burst_left == 0 {
+            return None;
+        }
+        let chunk = if self.recovery.active { recovery::next(self, config) } else { self.next_in_window(config) }?;
+        self.recovery.burst_left -= 1;
+        Some(chunk)
+    }
+
+    fn head(&self) -> Chunk {
+        let end = self.sacked.next_start(self.una).unwrap_or(u64::MAX).min(self.end).min(self.max);
+        let len = end.saturating_sub(self.una).min(self.mss.into());
+        let how = if self.recovery.partial_seen { How::PartialHead } else { How::FastHead };
+        Chunk { start: self.una, len: len as u32, fin: self.fin_ends(self.una + len), how }
+    }
+
+    /// The next stretch in order that congestion window and peer's window admit.
+    #[inline]
+    pub fn next_in_window(&mut self, config: &Config) -> Option<Chunk> {
+        let start =
+            if self.nxt < self.max && config.sack_after_timeout { self.sacked.next_gap(self.nxt) } else { self.nxt };
+        let chunk = self.stretch(start)?;
+        let mut flight = start - self.una;
+        if start < self.max && !self.sacked.is_empty() {
+            // After a step back, what the receiver holds is not sent again and not in flight.
+            flight -= self.sacked.bytes_below(start);
+        }
+        // One segment may always be in flight: no law closes its window further.
+        if flight > 0 && flight + u64::from(chunk.len) > self.window(config) {
+            return None;
+        }
+        Some(chunk)
+    }
+
+    /// New data, if the peer's window admits any.
+    pub fn new_data(&self) -> Option<Chunk> {
+        self.stretch(self.max.max(self.nxt))
+    }
+
+    /// The congestion window with what recovery and limited transmit add.
+    fn window(&self, config: &Config) -> u64 {
+        let r = &self.recovery;
+        let mut window = self.law.cwnd() + r.inflation;
+        if r.dupacks > 0 && r.dupacks < recovery::DUP_THRESH && config.limited_transmit && !r.active {
+            // RFC 3042 §2: the first two duplicate ACKs each let one new segment out.
+            window += u64::from(r.dupacks) * u64::from(self.mss);
+        }
+        window
+    }
+
+    /// Up to a full segment from `start`, as far as data and peer's window go.
+    #[inline]
+    fn stretch(&self, start: u64) -> Option<Chunk> {
+        let mut stop = self.end.min(start + u64::from(self.mss));
+        if start < self.max {
+            // What is sent again is not mixed with what is not, so that each byte is counted rightly.
+            stop = stop.min(self.max);
+            if let Some(held) = self.sacked.next_start(start) {
+                stop = stop.min(held);
+            }
+        }
+        let fin = self.fin_ends(stop.max(start));
+        if start >= stop {
+            // FIN alone takes no room in the congestion window.
+            return (fin && start == self.end).then_some(Chunk { start, len: 0, fin, how: How::InOrder });
+        }
+        let len = stop - start;
+        let room = (self.una + self.peer_window).saturating_sub(start);
+        if room >= len {
+            return Some(Chunk { start, len: len as u32, fin, how: How::InOrder });
+        }
+        // Silly windows are left alone; half of the greatest window is not silly (RFC 9293 §3.8.6.2.1).
+        let worth = room > 0 && room >= self.max_peer_window / 2;
+        worth.then_some(Chunk { start, len: room as u32, fin: false, how: How::InOrder })
+    }
+
+    /// A burst has ended: the timer may be needed although nothing is in flight.
+    pub fn end_burst(&mut self, config: &Config, now: Time) {
+        let waits = self.max == self.una && (self.hold || self.end > self.nxt);
+        if waits && self.deadline == Time::NEVER {
+            self.arm(config, now);
+        }
+    }
+
+    /// Books a chunk that leaves now.
+    #[inline]
+    pub fn sent(&mut self, chunk: Chunk, cx: &mut Cx) {
+        let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
+        match chunk.how {
+            How::InOrder => self.nxt = self.nxt.max(stop),
+            How::Hole => self.recovery.high_rxt = stop,
+            How::FastHead | How::PartialHead => {
+                self.recovery.high_rxt = self.recovery.high_rxt.max(stop);
+                self.nxt = self.nxt.max(stop);
+            }
+            How::Rescue | How::Probe => {}
+        }
+        if chunk.start < self.max {
+            self.count_resent(chunk, stop, cx.counters);
+        }
+        if stop > self.max {
+            self.max = stop;
+            self.time(stop, cx);
+            let r = &mut self.recovery;
+            if r.dupacks > 0 && !r.active {
+                r.limited_sent += u64::from(chunk.len);
+            }
+        }
+        self.last_sent = cx.now;
+        self.used = self.max - self.una;
+        // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout.
+        if self.deadline == Time::NEVER || chunk.how == How::FastHead {
+            self.arm(cx.config, cx.now);
+        }
+    }
+
+    fn count_resent(&mut self, chunk: Chunk, stop: u64, counters: &mut Counters) {
+        self.resent_below = self.resent_below.max(stop.min(self.max));
+        counters.bytes_retransmitted += u64::from(chunk.len);
+        match (chunk.how, self.recovery.cause) {
+            (How::FastHead, _) => counters.retransmits_fast += 1,
+            (How::Probe, _) => {}
+            (How::InOrder, Cause::Timeout) => counters.retransmits_timeout += 1,
+            _ => counters.retransmits_recovery += 1,
+        }
+    }
+
+    fn time(&mut self, stop: u64, cx: &Cx) {
+        match cx.config.rtt_sampling {
+            RttSampling::TimedSegment => {
+                self.timed.get_or_insert((stop, cx.now));
+            }
+            RttSampling::EachAck | RttSampling::Timestamps => self.sent_times.push_back((stop, cx.now)),
+        }
+    }
+
+    // ---- the timer ----
+
+    /// Restarts the timer.
+    pub fn arm(&mut self, config: &Config, now: Time) {
+        self.deadline = now.saturating_add(self.rto.current(config));
+    }
+
+    /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
+    pub(crate) fn rearm(&mut self, cx: &Cx) {
+        if self.hold {
+            return;
+        }
+        if self.una == self.max {
+            self.deadline = Time::NEVER;
+        } else {
+            self.arm(cx.config, cx.now);
+        }
+    }
+
+    // ---- the handshake's part ----
+
+    /// Books the SYN, sent for the first time or again.
+    pub fn syn_sent(&mut self, config: &Config, now: Time) {
+        if self.max == 0 {
+            self.nxt = 1;
+            self.max = 1;
+            self.timed = Some((1, now));
+        } else {
+            self.timed = None;
+        }
+        self.arm(config, now);
+    }
+
+    /// The SYN is acknowledged: the connection's values are known and data may flow.
+    pub fn establish(&mut self, mss: u32, cx: &mut Cx) {
+        self.mss = mss;
+        self.law = Law::new(cx.config, mss);
+        if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
+            self.law.set_ssthresh(self.peer_window);
+        }
+        if let Some((_, sent)) = self.timed.take()
+            && cx.config.rtt_from_syn
+        {
+            let rtt = self.rto.measure(cx.config, sent, cx.now);
+            cx.counters.rtt(rtt);
+            self.rto.sample(cx.config, rtt, self.law.cwnd(), mss);
+        }
+        if self.timeouts > 0 {
+            // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
+            self.law_to_one_segment();
+            self.rto.restart_after_syn_loss(cx.config);
+        }
+        self.una = 1;
+        self.timeouts = 0;
+        self.deadline = Time::NEVER;
+    }
+}

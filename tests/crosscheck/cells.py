@@ -1,0 +1,73 @@
+"""The cells of the crosscheck: one dumbbell each, said once for ns-2 and once for ecnlab."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One set-up that both simulators run."""
+
+    name: str
+    scenario: Path
+    groups: tuple[str, ...]
+    """Flow groups, by the same names on both sides."""
+    red: bool
+    overrides: dict[str, object] = field(default_factory=dict)
+    """What this cell changes in the ecnlab scenario."""
+    ns2: dict[str, object] = field(default_factory=dict)
+    """Options of dumbbell.tcl."""
+
+
+RECOVERIES = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
+"""Loss recovery: ecnlab's name and ns-2's agent."""
+
+TEN_FLOWS = {"access_spread": 0.008, "spread": 1, "start": 0, "end": 100, "warmup": 20, "window": 64, "segment": 1000}
+RED = {"queue": "RED", "limit": 50, "min_th": 5, "max_th": 15, "weight": 0.002, "max_p": 0.1}
+MIXED = {
+    **RED,
+    "tcp": "Reno", "rate": 1.5e6, "delay": 0.016, "access_rate": 10e6, "access_delay": 0.002,
+    "exit_rate": 10e6, "exit_delay": 0.002, "shared_source": 1, "background": 4, "background_spread": 5,
+    "plain": 1, "ecn": 1, "start": 20, "spread": 1, "end": 320, "warmup": 30,
+    "segment": 1460, "window": 100, "limit": 60,
+}  # fmt: skip
+AUTOMATIC = {
+    **MIXED,
+    "min_th": 0, "max_th": 0, "weight": -1, "bytes": 1, "queue_in_bytes": 1, "mean_packet": 500, "mark_p": 0.1,
+    "limit": 200, "background": 16,
+}  # fmt: skip
+
+
+def _dumbbell(recovery: str, kind: str) -> Cell:
+    """Ten flows of one kind through a 10 Mbit/s bottleneck."""
+    ecn = kind == "red-ecn"
+    group = "ecn" if ecn else "plain"
+    ns2 = TEN_FLOWS | ({"queue": "DropTail", "limit": 50} if kind == "drop-tail" else RED)
+    return Cell(
+        name=f"{recovery}/{kind}",
+        scenario=HERE / "dumbbell.toml",
+        groups=(group,),
+        red=kind != "drop-tail",
+        overrides={
+            "tcp.sender.recovery": recovery,
+            "tcp.sender.ecn": "rfc2481" if ecn else "off",
+            "flow.bulk.group": group,
+            "link.bottleneck.queue": "tail" if kind == "drop-tail" else "red",
+        },
+        ns2=ns2 | {"tcp": RECOVERIES[recovery], group: 10},
+    )
+
+
+def cells() -> list[Cell]:
+    """Every cell, in the order of the report."""
+    ten = [_dumbbell(recovery, kind) for recovery in RECOVERIES for kind in ("drop-tail", "red", "red-ecn")]
+    mixed = Cell("mixed/red", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True, ns2=MIXED)
+    automatic = Cell(
+        "mixed/red-automatic", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True,
+        overrides={"link.bottleneck.queue": "automatic", "flow.background.count": 16}, ns2=AUTOMATIC,
+    )  # fmt: skip
+    return [*ten, mixed, automatic]
