@@ -229,8 +229,9 @@ def test_schemas_accept_what_the_parser_accepts(cli, scenario, experiment):
     import tomllib
 
     for kind, text in (("scenario", SCENARIO), ("experiment", EXPERIMENT)):
-        validator = jsonschema.Draft202012Validator(json.loads(cli("schema", kind).stdout))
-        validator.check_schema(validator.schema)
+        schema = json.loads(cli("schema", kind).stdout)
+        validator = jsonschema.validators.validator_for(schema)(schema)
+        validator.check_schema(schema)
         document = tomllib.loads(text)
         validator.validate(document)
         with pytest.raises(jsonschema.ValidationError):
