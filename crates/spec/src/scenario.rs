@@ -81,7 +81,7 @@ impl Scenario {
         }
         let mut tree = self.0.tree.clone();
         let grafted = overrides.iter().filter_map(|(key, entry)| graft(&mut tree, key, entry).err());
-        let found: Vec<Diagnostic> = grafted.collect();
+        let found: Vec<Diagnostic> = grafted.flatten().collect();
         if found.is_empty() { Scenario::from_tree(tree) } else { Err(found) }
     }
 
@@ -183,8 +183,8 @@ fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
 }
 
 /// Sets one dotted key to a value that stands elsewhere.
-fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Diagnostic> {
-    let wrong = |message: String, help: String| Diagnostic::new(&entry.key, &Path::of(&[key]), message, help);
+fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic>> {
+    let wrong = |message: String, help: String| vec![Diagnostic::new(&entry.key, &Path::of(&[key]), message, help)];
     let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
     let path = Path::parse(key).ok_or_else(|| wrong(format!("`{key}` is not a dotted key"), example.into()))?;
     let names: Vec<&str> =

@@ -50,7 +50,7 @@ const SPLINTERS: &[&str] = &[
 ];
 
 fn texts() -> Vec<String> {
-    common::toml_files("examples").iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    common::files("examples", &["toml"]).iter().map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
 /// Cuts a stretch out and puts a splinter in, on characters' boundaries.
