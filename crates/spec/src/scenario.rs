@@ -144,13 +144,6 @@ impl Scenario {
     }
 }
 
-/// Two scenarios are equal if they give the same results under the same seeds.
-impl PartialEq for Scenario {
-    fn eq(&self, other: &Scenario) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.hash() == other.hash()
-    }
-}
-
 impl crate::file::Flow {
     /// Name of the TCP of the sending end.
     pub fn tcp_from(&self) -> &str {
@@ -203,13 +196,9 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
         _ => {}
     }
     tree.set(&path, entry.clone()).map_err(|inside| {
-        let kind = tree_kind(tree, &inside);
+        let kind = tree.get(&inside).map_or("nothing", |node| node.kind());
         wrong(format!("`{key}`: `{inside}` is {kind}, not a table"), format!("set `{inside}` as a whole"))
     })
-}
-
-fn tree_kind(tree: &Node, path: &Path) -> &'static str {
-    tree.get(path).map_or("nothing", Node::kind)
 }
 
 /// Names that exist in a section; nodes also by being the end of a link.

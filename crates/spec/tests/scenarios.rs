@@ -234,7 +234,7 @@ fn overrides_are_as_if_written_in_the_file() {
         + "[node.r1]\ncount = 1\n[queue.default]\ndiscipline = \"droptail\"\nlimit = \"10 packets\"\n\
            [queue.new]\ndiscipline = \"droptail\"\nlimit = \"1 packet\"\n[tcp.default]\necn = \"rfc3168\"\n";
     assert_eq!(by_override.resolved(), scenario(&text).resolved());
-    assert_eq!(scenario(PAIRS).with(&[]).unwrap(), scenario(PAIRS));
+    assert_eq!(scenario(PAIRS).with(&[]).unwrap().hash(), scenario(PAIRS).hash());
 }
 
 #[test]
