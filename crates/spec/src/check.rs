@@ -97,13 +97,9 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
 fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
     for (name, queue) in &spec.queues {
         if let Err(e) = queue.check() {
-            let path = Path(
-                Path::of(&["queue", name])
-                    .0
-                    .into_iter()
-                    .chain(Path::of(&e.key.split('.').collect::<Vec<_>>()).0)
-                    .collect(),
-            );
+            let keys: Vec<&str> = ["queue", name].into_iter().chain(e.key.split('.')).collect();
+            let path = Path::of(&keys);
+            // Laws say `what is wrong: what would do`.
             let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
             found.value(&path, format!("`{path}`: {message}"), help);
         }

@@ -10,8 +10,8 @@ use crate::schema::scenario_schema;
 const HEAD: &str = "\
 # TCP settings
 
-Every key of `[tcp.NAME]` in a [scenario](scenario.md): what it means, what it may be, and its value in each profile with
-the source of that value. This page is generated: `cargo run -p ecnlab-spec --example generate`.
+Every key of `[tcp.NAME]` in a [scenario](scenario.md): what it means, what it may be, and its value in each profile
+with the source of that value. This page is generated: `cargo run -p ecnlab-spec --example generate`.
 ";
 
 /// `docs/tcp.md`: every TCP key with its meaning and its value and source in every profile.
