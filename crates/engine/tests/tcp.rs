@@ -35,8 +35,11 @@ fn one_flow_fills_the_bottleneck_whatever_its_recovery() {
         // 2 Mbit/s, 22 ms and more: a buffer of 20 packets is more than the pipe holds, so AIMD keeps it full.
         let out = run(&path(&droptail(20.0), "2 Mbps", "10 ms", vec![flow("f", 2, &tcp, ftp())]), 1).expect("a run");
         let utilisation = number(&out, "links", "utilisation", 2);
-        // Tahoe starts over after each loss.
-        let floor = if recovery == RecoveryKind::Tahoe { 0.9 } else { 0.98 };
+        // Tahoe starts over after each loss. Reno needs a timeout where the probe that overflows the buffer is
+        // followed by a second loss one window later. NewReno repairs one loss a round trip, and where its timer
+        // runs out on the way, half of the inflated flight is more than the path holds: it overshoots again.
+        let weak = !matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack);
+        let floor = if weak { 0.9 } else { 0.99 };
         assert!(utilisation > floor && utilisation < 1.0001, "{recovery:?}: {utilisation}");
         assert!(number(&out, "flows", "retransmits", 0) > 0.0, "{recovery:?}");
     }

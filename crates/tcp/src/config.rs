@@ -116,7 +116,7 @@ pub struct Config {
     pub min_rto: Dur,
     /// Greatest retransmission timeout, backed off or not (RFC 6298 §2.5).
     pub max_rto: Dur,
-    /// Timeouts in a row after which the connection is given up (R2 of RFC 9293 §3.8.3).
+    /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK.
     pub max_syn_timeouts: u32,
@@ -361,5 +361,44 @@ impl JsonSchema for Headers {
             "description": "\"real\", or a number of bytes with its unit, such as \"40 B\"",
             "pattern": r"^(real|[0-9._]+\s*(B|bytes?))$",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+
+    #[test]
+    fn impossible_values_name_their_key() {
+        let refused = |change: fn(&mut Config)| {
+            let mut config = profile("linux-2.0").unwrap().config.clone();
+            change(&mut config);
+            config.check().unwrap_err().key
+        };
+        assert_eq!(refused(|c| c.mss = Bytes(10)), "mss");
+        assert_eq!(refused(|c| c.receive_buffer = Bytes(65_536)), "receive_buffer");
+        assert_eq!(refused(|c| c.rtt_tick = Dur::ZERO), "rtt_tick");
+        assert_eq!(refused(|c| c.recovery = RecoveryKind::Sack), "sack");
+        assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
+        assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
+    }
+
+    #[test]
+    fn the_schema_describes_every_knob_and_admits_no_other() {
+        let schema = serde_json::to_value(schemars::schema_for!(Config)).unwrap();
+        assert_eq!(schema["additionalProperties"], false);
+        let knobs = schema["properties"].as_object().unwrap();
+        assert_eq!(knobs.len(), profile("modern").unwrap().settings.len());
+        assert!(knobs.values().all(|k| k["description"].as_str().is_some_and(|d| d.len() > 10)));
+    }
+
+    #[test]
+    fn header_bytes_read_and_print() {
+        assert_eq!("real".parse(), Ok(Headers::Real));
+        assert_eq!("40 B".parse(), Ok(Headers::Fixed(Bytes(40))));
+        assert_eq!(Headers::Fixed(Bytes(40)).to_string(), "40 B");
+        assert!("2 kB".parse::<Headers>().is_err());
+        assert!("true".parse::<Headers>().is_err());
     }
 }

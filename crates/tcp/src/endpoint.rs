@@ -133,7 +133,8 @@ impl Endpoint {
     /// Gives the connection up with an RST.
     pub fn abort(&mut self, out: &mut Out) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
-            self.send_reset(self.tx.seq(self.tx.nxt), out);
+            // RFC 9293 §3.10.5: SEQ = SND.NXT and no ACK.
+            self.push(Segment { seq: self.tx.seq(self.tx.nxt), flags: Flags::RST, ..Segment::default() }, out);
         }
         self.die();
     }
@@ -142,7 +143,7 @@ impl Endpoint {
     pub fn on_segment(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         self.counters.segments_received += 1;
         match self.state {
-            State::Closed => {}
+            State::Closed => self.on_closed(segment, out),
             State::Listen => self.on_listen(segment, now, out),
             State::SynSent => self.on_syn_sent(segment, now, out),
             _ => self.on_synchronised(segment, now, out),
@@ -246,10 +247,5 @@ impl Endpoint {
         self.state = State::Closed;
         self.tx.deadline = Time::NEVER;
         self.rx.deadline = Time::NEVER;
-    }
-
-    pub(crate) fn send_reset(&mut self, seq: Seq, out: &mut Out) {
-        let reset = Segment { seq, ack: self.rx.ack(), flags: Flags::RST | Flags::ACK, ..Segment::default() };
-        self.push(reset, out);
     }
 }

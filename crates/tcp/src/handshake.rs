@@ -1,6 +1,6 @@
 //! The handshake: options and ECN agreed on, SYNs sent again.
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Segment, Timestamps};
 
 use crate::ecn::{self, Feedback};
@@ -20,14 +20,16 @@ impl Endpoint {
         let flags = Flags::SYN | self.ecn.syn();
         let mut syn = self.syn_segment(flags);
         // RFC 7323 §3.2: the echo of a SYN without ACK is zero.
-        syn.timestamps = self.timestamps.then(|| Timestamps { value: self.clock(now), echo: 0 });
+        syn.timestamps = self.timestamps.then(|| Timestamps { value: self.tx.clock(&self.config, now), echo: 0 });
         self.finish_syn(syn, now, out);
     }
 
+    /// Answers a SYN that had `peer_flags`, for the first time or again.
     fn send_syn_ack(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
         let mut syn = self.syn_segment(Flags::SYN | Flags::ACK | self.ecn.syn_ack(peer_flags));
         syn.ack = self.rx.ack();
         syn.timestamps = self.timestamps.then(|| self.stamp(now));
+        self.rx.acknowledged();
         self.finish_syn(syn, now, out);
     }
 
@@ -62,13 +64,18 @@ impl Endpoint {
             self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
         } else if segment.flags.contains(Flags::SYN) {
             self.learn(segment);
-            if self.ecn.syn_ack(segment.flags).is_empty() {
-                // RFC 3168 §6.1.1: no ECN-setup SYN, no ECN; nor in a later answer to another SYN.
-                self.ecn = ecn::Scheme::new(EcnKind::Off);
-            }
             self.state = State::SynReceived;
-            self.send_syn_ack(segment.flags, now, out);
+            self.answer_syn(segment.flags, now, out);
         }
+    }
+
+    /// Answers the SYN, or the same SYN again.
+    pub(crate) fn answer_syn(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
+        if self.ecn.syn_ack(peer_flags).is_empty() {
+            // RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none, whatever another asked.
+            self.ecn = ecn::Scheme::new(EcnKind::Off);
+        }
+        self.send_syn_ack(peer_flags, now, out);
     }
 
     /// A segment for an endpoint whose SYN is not yet answered (RFC 9293 §3.10.7.3).
@@ -155,13 +162,5 @@ impl Endpoint {
             self.ecn = ecn::Scheme::new(EcnKind::Off);
         }
         self.send_syn(now, out);
-    }
-
-    /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
-    pub(crate) fn stamp_rtt(&self, segment: &Segment, now: Time) -> Option<Dur> {
-        let echo = segment.timestamps.filter(|_| self.timestamps)?.echo;
-        let ticks = self.clock(now).wrapping_sub(echo);
-        // An echo from the future is no echo of ours.
-        ((ticks as i32) >= 0).then(|| self.config.timestamp_clock.saturating_mul(ticks.into()))
     }
 }

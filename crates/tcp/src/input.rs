@@ -55,14 +55,28 @@ impl Endpoint {
         self.take_data(segment, now, out);
     }
 
+    /// A segment for no connection is answered by an RST that its sender will believe (RFC 9293 §3.10.7.1).
+    pub(crate) fn on_closed(&mut self, segment: &Segment, out: &mut Out) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let reset = if segment.flags.contains(Flags::ACK) {
+            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            Segment { ack: segment.end(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
+        };
+        self.push(reset, out);
+    }
+
     /// A segment outside the window.
     fn refuse(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
-        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            // Our SYN-ACK was lost; it is sent again by its timer.
-            return;
+        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) && self.rx.is_first(segment.seq) {
+            // The SYN again: our SYN-ACK was lost, or the peer no longer asks for ECN (RFC 3168 §6.1.1.1).
+            self.counters.retransmits_recovery += 1;
+            return self.answer_syn(segment.flags, now, out);
         }
         self.counters.duplicate_bytes += u64::from(segment.len);
         self.send_ack(now, out);
@@ -89,7 +103,7 @@ impl Endpoint {
             // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
             bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
             new_sack,
-            stamp_rtt: self.stamp_rtt(segment, now),
+            echoed: segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo),
         };
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.on_ack(seen, &mut cx);

@@ -70,7 +70,7 @@ impl Endpoint {
 
     /// A segment with ACK, window, timestamps and ECN-Echo, as all have after the handshake.
     #[inline]
-    fn blank(&self, now: Time) -> Segment {
+    fn blank(&mut self, now: Time) -> Segment {
         Segment {
             ack: self.rx.ack(),
             window: self.rx.window(false),
@@ -83,13 +83,7 @@ impl Endpoint {
 
     /// The timestamp option now (RFC 7323 §3.2).
     pub(crate) fn stamp(&self, now: Time) -> Timestamps {
-        Timestamps { value: self.clock(now), echo: self.rx.ts_recent }
-    }
-
-    /// The timestamp clock, which starts where the sequence numbers do: anywhere.
-    pub(crate) fn clock(&self, now: Time) -> u32 {
-        let ticks = now.since(Time::ZERO).whole(self.config.timestamp_clock);
-        (ticks as u32).wrapping_add(self.tx.iss.0)
+        Timestamps { value: self.tx.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
     /// Fills in the length and counts the segment.

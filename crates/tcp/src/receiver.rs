@@ -78,6 +78,11 @@ impl Receiver {
         self.next = 1;
     }
 
+    /// Whether `seq` is that of the peer's SYN.
+    pub fn is_first(&self, seq: Seq) -> bool {
+        seq == self.irs
+    }
+
     /// The acknowledgement number to send.
     pub fn ack(&self) -> Seq {
         self.irs + self.next as u32

@@ -84,7 +84,7 @@ impl Reno {
             }
             // Linux 2.0 and 2.2 compare before they count: cwnd + 1 ACKs a segment.
             Growth::AckCount => {
-                if self.count >= self.cwnd() / mss {
+                if (self.count + 1) * mss > self.cwnd() {
                     self.count = 0;
                     self.grow(mss);
                 } else {

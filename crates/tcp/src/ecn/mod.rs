@@ -32,8 +32,8 @@ pub trait Feedback {
     fn codepoint(&self, sending: Sending) -> Ecn;
     /// Flags to add to a segment with data, which is then sent.
     fn data_flags(&mut self, sending: Sending) -> Flags;
-    /// Flags to add to any segment with ACK.
-    fn ack_flags(&self) -> Flags;
+    /// Flags to add to a segment with ACK, which is then sent.
+    fn ack_flags(&mut self) -> Flags;
     /// A segment with data has arrived; `in_window` says whether it holds data the receiver may take.
     fn on_data(&mut self, segment: &Segment, in_window: bool);
     /// Whether an arriving ACK with `flags` reports congestion.
@@ -77,7 +77,7 @@ macro_rules! schemes {
                 match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.data_flags(sending)),+ }
             }
             #[inline]
-            fn ack_flags(&self) -> Flags {
+            fn ack_flags(&mut self) -> Flags {
                 match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.ack_flags()),+ }
             }
             #[inline]

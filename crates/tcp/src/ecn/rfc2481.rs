@@ -9,6 +9,8 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 pub struct Rfc2481 {
     /// Receiver: a mark has come that the sender has not yet answered.
     echo: bool,
+    /// Receiver: a mark has come since the last ACK was sent.
+    marked: bool,
     /// Sender: the window was reduced and the receiver has not been told.
     cwr_due: bool,
 }
@@ -42,17 +44,18 @@ impl Feedback for Rfc2481 {
         if std::mem::take(&mut self.cwr_due) { Flags::CWR } else { Flags::empty() }
     }
 
-    fn ack_flags(&self) -> Flags {
+    fn ack_flags(&mut self) -> Flags {
         // §6.1.3: every ACK echoes until a data packet with CWR arrives.
-        if self.echo { Flags::ECE } else { Flags::empty() }
+        // §6.1.3: and a delayed ACK if any packet that it acknowledges was marked, should CWR have come since.
+        if std::mem::take(&mut self.marked) || self.echo { Flags::ECE } else { Flags::empty() }
     }
 
     fn on_data(&mut self, segment: &Segment, _: bool) {
         // §6.1.3: CWR ends the echo, unless that very packet is marked.
         self.echo &= !segment.flags.contains(Flags::CWR);
-        // §6.1.3: with delayed ACKs, the ACK carries the OR of the CE bits of what it acknowledges; the
-        // latch does that and more.
-        self.echo |= segment.ecn == Ecn::Ce;
+        let marked = segment.ecn == Ecn::Ce;
+        self.echo |= marked;
+        self.marked |= marked;
     }
 
     fn congestion(&self, flags: Flags) -> bool {

@@ -8,6 +8,8 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 pub struct Rfc3168 {
     /// Receiver: a mark has come that the sender has not yet answered.
     echo: bool,
+    /// Receiver: a mark has come since the last ACK was sent.
+    marked: bool,
     /// Sender: the window was reduced and the receiver has not been told.
     cwr_due: bool,
 }
@@ -44,9 +46,10 @@ impl Feedback for Rfc3168 {
         if sending == Sending::New && std::mem::take(&mut self.cwr_due) { Flags::CWR } else { Flags::empty() }
     }
 
-    fn ack_flags(&self) -> Flags {
+    fn ack_flags(&mut self) -> Flags {
         // §6.1.3: ECE in every ACK, until CWR tells that the sender has answered.
-        if self.echo { Flags::ECE } else { Flags::empty() }
+        // §6.1.3: and a delayed ACK if any packet that it acknowledges was marked, should CWR have come since.
+        if std::mem::take(&mut self.marked) || self.echo { Flags::ECE } else { Flags::empty() }
     }
 
     fn on_data(&mut self, segment: &Segment, in_window: bool) {
@@ -56,8 +59,9 @@ impl Feedback for Rfc3168 {
         }
         // §6.1.3: CWR ends the echo of earlier marks; a mark on that very packet begins another.
         self.echo &= !segment.flags.contains(Flags::CWR);
-        // §6.1.3: a delayed ACK reports CE if any packet that it acknowledges had it: the latch is their OR.
-        self.echo |= segment.ecn == Ecn::Ce;
+        let marked = segment.ecn == Ecn::Ce;
+        self.echo |= marked;
+        self.marked |= marked;
     }
 
     fn congestion(&self, flags: Flags) -> bool {

@@ -20,8 +20,8 @@ pub(crate) struct AckSeen {
     pub bare: bool,
     /// Its SACK blocks told of bytes not known before.
     pub new_sack: bool,
-    /// RTT by its timestamp.
-    pub stamp_rtt: Option<Dur>,
+    /// The timestamp it echoes, where timestamps are in use.
+    pub echoed: Option<u32>,
 }
 
 impl Sender {
@@ -72,8 +72,7 @@ impl Sender {
             let progress = recovery::on_ack(self, acked, cx);
             (progress.grow, progress.rearm)
         } else {
-            self.recovery.dupacks = 0;
-            self.recovery.limited_sent = 0;
+            self.new_data_acked();
             // RFC 7661 §4.2: a window of which half is used is validated.
             (!cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), true)
         };
@@ -104,13 +103,21 @@ impl Sender {
                     self.sent_times.pop_front();
                 }
                 let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
-                if sampling == RttSampling::Timestamps { seen.stamp_rtt.or(own) } else { own.or(seen.stamp_rtt) }
+                let stamped = || self.stamp_rtt(seen.echoed?, cx);
+                if sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
             }
         };
         if let Some(rtt) = rtt {
             cx.counters.rtt(rtt);
-            self.rto.sample(cx.config, rtt, self.law.cwnd() / u64::from(self.mss));
+            self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
         }
+    }
+
+    /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
+    fn stamp_rtt(&self, echoed: u32, cx: &Cx) -> Option<Dur> {
+        let ticks = self.clock(cx.config, cx.now).wrapping_sub(echoed);
+        // An echo from the future is no echo of ours.
+        ((ticks as i32) >= 0).then(|| cx.config.timestamp_clock.saturating_mul(ticks.into()))
     }
 
     /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss told of it first.

@@ -172,6 +172,12 @@ impl Sender {
         changed
     }
 
+    /// The timestamp clock, which starts where the sequence numbers do: anywhere.
+    pub fn clock(&self, config: &Config, now: Time) -> u32 {
+        let ticks = now.since(Time::ZERO).whole(config.timestamp_clock);
+        (ticks as u32).wrapping_add(self.iss.0)
+    }
+
     // ---- what to send ----
 
     /// Before a burst: the restart after idleness, and the scheme's estimates.
@@ -377,7 +383,7 @@ impl Sender {
         {
             let rtt = self.rto.measure(cx.config, sent, cx.now);
             cx.counters.rtt(rtt);
-            self.rto.sample(cx.config, rtt, cx.config.initial_window.into());
+            self.rto.sample(cx.config, rtt, self.law.cwnd(), mss);
         }
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.

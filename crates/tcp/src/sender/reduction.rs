@@ -37,7 +37,8 @@ impl Sender {
     /// The reduction of a fast retransmit, unless ECN has made it for this window (RFC 3168 §6.1.2).
     pub fn reduce_for_loss(&mut self, cx: &mut Cx) {
         cx.counters.fast_recoveries += 1;
-        let already = self.recovery.cause == Cause::Ecn && self.una <= self.recovery.recover;
+        // What was sent after that reduction, its CWR first of all, is the next window's.
+        let already = self.recovery.cause == Cause::Ecn && self.una < self.recovery.recover;
         if already {
             self.recovery.cause = Cause::Loss;
         } else {
@@ -63,9 +64,14 @@ impl Sender {
         let r = &mut self.recovery;
         r.active = false;
         r.inflation = 0;
-        r.dupacks = 0;
-        r.limited_sent = 0;
         r.head_due = false;
+        self.new_data_acked();
+    }
+
+    /// Duplicate ACKs count from here.
+    pub(super) fn new_data_acked(&mut self) {
+        self.recovery.dupacks = 0;
+        self.recovery.limited_sent = 0;
     }
 
     /// The window falls to one segment; ssthresh stays.
@@ -75,7 +81,6 @@ impl Sender {
 
     /// Steps back: everything not acknowledged is to be sent again, in order.
     pub fn go_back(&mut self) {
-        self.leave_recovery();
         // RFC 2018 §8: the receiver may have dropped what it reported.
         self.sacked.clear();
         self.nxt = self.una;
@@ -85,8 +90,8 @@ impl Sender {
 
     /// The timer has fired with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
-        self.recovery.inflation = 0;
-        self.recovery.limited_sent = 0;
+        // ns-2 and 4.4BSD: what inflated the window is gone before it is halved.
+        self.leave_recovery();
         let r = &self.recovery;
         // RFC 3168 §6.1.2: not twice for one window. RFC 5681 §3.1: not twice for one segment.
         let cut = r.cause == Cause::Ecn && self.una < r.recover;
