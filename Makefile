@@ -1,0 +1,85 @@
+# The verbs of the house. Everything they make stays in the checkout: .venv, target, build, results.
+# Needed beforehand: Rust, Python 3.11 or newer with venv, make. All else comes from the lock files.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+RUST := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' \)) Cargo.toml Cargo.lock clippy.toml
+VENV := .venv/.installed
+CORE := .venv/.core
+SCHEMAS := scenario experiment
+
+export PYTHONDONTWRITEBYTECODE := 1
+
+.PHONY: build test lint format schema reproduce crosscheck bench docs lock clean help
+
+help: ## list the verbs
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+build: $(CORE) ## the virtual environment and the simulator, optimised
+
+$(VENV): requirements.txt
+	@test -n "$(PYTHON)" || { echo "ecnlab needs Python 3.11 or newer: none found in PATH" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "ecnlab needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version). Set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "ecnlab needs Rust: no cargo in PATH (see https://rustup.rs)" >&2; exit 1; }
+	rm -rf .venv
+	"$(PYTHON)" -m venv .venv || { rm -rf .venv; echo "On Debian the venv module is in python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+	touch $@
+
+# Python sources are read from the checkout: only Rust and the package's metadata ask for a new build.
+$(CORE): $(VENV) $(RUST) pyproject.toml
+	VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --release --quiet
+	touch $@
+
+test: build ## all tests, Rust and Python
+	cargo test --workspace --quiet
+	$(BIN)/pytest
+
+lint: build ## formatting, lints, types, the stub against the binary, the schemas against the types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/stubtest ecnlab._core
+	@for kind in $(SCHEMAS); do \
+	  $(BIN)/ecnlab schema $$kind | diff -u docs/schema/$$kind.schema.json - \
+	    || { echo "docs/schema/$$kind.schema.json is out of date: run 'make schema'" >&2; exit 1; }; done
+
+format: $(VENV) ## rewrite all sources in the house style
+	cargo fmt --all
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+schema: build ## write the JSON schemas that editors use
+	mkdir -p docs/schema
+	for kind in $(SCHEMAS); do $(BIN)/ecnlab schema $$kind > docs/schema/$$kind.schema.json; done
+
+reproduce: build ## RFC 2884, at a size for a few minutes; the report is results/rfc2884/report.html
+	$(BIN)/ecnlab reproduce rfc2884 $(ARGS)
+
+crosscheck: build ## the same dumbbells in ns-2, side by side
+	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)
+
+bench: $(VENV) ## packets per second, against ns-2 in the same run
+	cargo build --release --quiet --package ecnlab-bench
+	$(BIN)/python bench/bench.py $(ARGS)
+
+docs: ## the Rust API as HTML, in target/doc
+	cargo doc --workspace --no-deps
+
+lock: ## choose new versions of the Python packages and write requirements.txt
+	rm -rf build/lock && "$(PYTHON)" -m venv build/lock && build/lock/bin/python -m pip install --quiet uv
+	build/lock/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' \
+	  --group dev pyproject.toml --output-file requirements.txt
+
+clean: ## remove everything the verbs have made, except results
+	rm -rf .venv target build
+	find python -name '*.so' -delete -o -name __pycache__ -prune -exec rm -rf {} +

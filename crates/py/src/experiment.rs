@@ -1,0 +1,129 @@
+//! Experiments, spelled out run by run.
+
+use std::fs;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::spec_error;
+use crate::json;
+use crate::scenario::Scenario;
+
+/// An experiment that can be run: every run of it is a scenario that can be.
+#[pyclass(frozen, module = "ecnlab._core")]
+pub struct Experiment(Arc<ecnlab_spec::Experiment>);
+
+#[pymethods]
+impl Experiment {
+    /// Parse `text`, and the scenario it names from the folder of `path`. Raises SpecError.
+    #[new]
+    fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
+        let parsed = ecnlab_spec::parse_experiment(path, text, &|file| fs::read_to_string(file))
+            .map_err(|found| spec_error(py, &found))?;
+        Ok(Experiment(Arc::new(parsed)))
+    }
+
+    /// The same with another number of replicates; those that both have are the same runs.
+    fn with_replicates(&self, replicates: u32) -> Experiment {
+        Experiment(Arc::new(self.0.as_ref().clone().with_replicates(replicates)))
+    }
+
+    /// What the file says it is about.
+    #[getter]
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+
+    /// From which the seeds of the replicates come.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
+    /// Runs of every point and arm.
+    #[getter]
+    fn replicates(&self) -> u32 {
+        self.0.replicates()
+    }
+
+    /// Names of the axes.
+    #[getter]
+    fn axes(&self) -> Vec<String> {
+        self.0.axes().to_vec()
+    }
+
+    /// Definitions of the metrics, by name.
+    #[getter]
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, self.0.metrics())
+    }
+
+    /// Every run: points, then arms, then replicates.
+    #[getter]
+    fn runs(&self) -> Vec<ExperimentRun> {
+        (0..self.0.runs().len()).map(|index| ExperimentRun { experiment: self.0.clone(), index }).collect()
+    }
+}
+
+/// One run of an experiment.
+#[pyclass(frozen, module = "ecnlab._core")]
+pub struct ExperimentRun {
+    experiment: Arc<ecnlab_spec::Experiment>,
+    index: usize,
+}
+
+impl ExperimentRun {
+    fn run(&self) -> &ecnlab_spec::Run {
+        &self.experiment.runs()[self.index]
+    }
+}
+
+#[pymethods]
+impl ExperimentRun {
+    /// Stable name, from the specification and the seed. Runs that ask the same share it.
+    #[getter]
+    fn id(&self) -> &str {
+        &self.run().id
+    }
+
+    /// The arm; None where the experiment has none.
+    #[getter]
+    fn arm(&self) -> Option<&str> {
+        self.run().arm.as_deref()
+    }
+
+    /// The label on each axis.
+    #[getter]
+    fn point<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let point = PyDict::new(py);
+        for (axis, label) in &self.run().point {
+            point.set_item(axis, label)?;
+        }
+        Ok(point)
+    }
+
+    /// Which replicate, from 0.
+    #[getter]
+    fn replicate(&self) -> u32 {
+        self.run().replicate
+    }
+
+    /// The seed: the replicate's, the same at every point and in every arm.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.run().seed
+    }
+
+    /// The hash of the scenario.
+    #[getter]
+    fn hash(&self) -> &str {
+        self.run().scenario.hash()
+    }
+
+    /// The scenario of this point and arm.
+    #[getter]
+    fn scenario(&self) -> Scenario {
+        Scenario(self.run().scenario.clone())
+    }
+}

@@ -1,0 +1,31 @@
+//! The Python module `ecnlab._core`: the only place where Rust meets Python.
+//!
+//! Its Python face, with the types of every value, is `python/ecnlab/_core.pyi`.
+
+mod errors;
+mod experiment;
+mod json;
+mod registry;
+mod scenario;
+mod tables;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _core {
+    use super::*;
+
+    #[pymodule_export]
+    use super::errors::{Cancelled, RunError, SpecError};
+    #[pymodule_export]
+    use super::experiment::{Experiment, ExperimentRun};
+    #[pymodule_export]
+    use super::registry::{laws, profiles, schema};
+    #[pymodule_export]
+    use super::scenario::{Cancel, Scenario};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,94 @@
+//! Scenarios, and the runs they describe.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::{run_error, spec_error};
+use crate::{json, tables};
+
+/// Asks runs in other threads to stop.
+#[pyclass(frozen, module = "ecnlab._core")]
+#[derive(Default)]
+pub struct Cancel(AtomicBool);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Cancel {
+        Cancel::default()
+    }
+
+    /// Stop every run that was given this, within some milliseconds: they raise Cancelled.
+    fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A scenario that can be run: parsed, filled with every default, and checked.
+#[pyclass(frozen, module = "ecnlab._core")]
+pub struct Scenario(pub(crate) ecnlab_spec::Scenario);
+
+#[pymethods]
+impl Scenario {
+    /// Parse `text`; `path` is what errors call the file. Raises SpecError.
+    #[new]
+    fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Scenario> {
+        let parsed = ecnlab_spec::parse_scenario(path, text).map_err(|found| spec_error(py, &found))?;
+        Ok(Scenario(parsed))
+    }
+
+    /// The same scenario with some dotted keys set, as {"queue.red.max_p": 0.1}. Raises SpecError.
+    fn with_overrides(&self, py: Python<'_>, overrides: &Bound<'_, PyDict>) -> PyResult<Scenario> {
+        let overrides: BTreeMap<String, toml::Value> = json::from_python(overrides)?;
+        let overrides: Vec<_> = overrides.into_iter().collect();
+        let changed = self.0.with(&overrides).map_err(|found| spec_error(py, &found))?;
+        Ok(Scenario(changed))
+    }
+
+    /// The title the file gives it.
+    #[getter]
+    fn title(&self) -> &str {
+        self.0.title()
+    }
+
+    /// The full specification: every key, every default filled.
+    #[getter]
+    fn resolved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.0.resolved())
+    }
+
+    /// SHA-256 of the full specification, in hexadecimal.
+    #[getter]
+    fn hash(&self) -> &str {
+        self.0.hash()
+    }
+
+    /// Every TCP setting that departs from its profile: key, profile, profile_value, value, source.
+    #[getter]
+    fn departures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.0.departures())
+    }
+
+    /// Simulate under `seed` and return the tables; other threads run meanwhile. Raises RunError, Cancelled.
+    #[pyo3(signature = (seed, *, events = false, cancel = None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        seed: u64,
+        events: bool,
+        cancel: Option<&Bound<'py, Cancel>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let never = AtomicBool::new(false);
+        let cancel = cancel.map_or(&never, |cancel| &cancel.get().0);
+        let scenario = &self.0;
+        let output = py.detach(|| {
+            let mut plan = scenario.plan(seed);
+            plan.packet_events |= events;
+            ecnlab_engine::run_until(&plan, seed, cancel)
+        });
+        tables::to_python(py, output.map_err(|error| run_error(&error))?.tables)
+    }
+}

@@ -1,0 +1,5 @@
+"""``python -m ecnlab``: the command line."""
+
+from ecnlab.cli import main
+
+main()

@@ -1,0 +1,352 @@
+"""The command line: ``ecnlab run | check | sweep | reproduce | show | compare | laws | profiles | schema``.
+
+Described in ``docs/cli.md``. Results go to standard output, everything else to standard error.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from ecnlab import _core, console
+from ecnlab.columns import SUMMARY, TABLES
+from ecnlab.errors import EcnlabError, RunError, SpecError
+from ecnlab.results import compare as compare_folders
+from ecnlab.results import load
+from ecnlab.run import Run
+from ecnlab.run import run as run_scenario
+from ecnlab.scenario import check as check_file
+from ecnlab.scenario import read_experiment, read_scenario
+from ecnlab.sweep import Sweep
+from ecnlab.sweep import sweep as sweep_experiment
+from ecnlab.types import FileKind
+
+OK: Final = 0
+NO: Final = 1
+BAD_INPUT: Final = 2
+IO_FAILED: Final = 3
+INTERRUPTED: Final = 130
+
+BRIEF: Final = {
+    "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
+    "queues": ["link", "group", "arrived", "departed", "marks", "early_drops", "forced_drops", "tail_drops"],
+    "links": ["link", "utilisation", "delivered", "lost", "queue_mean_packets", "sojourn_mean_s"],
+}
+"""What to show of a run at a glance; ``show --table`` shows all."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def examples(text: str) -> Callable[[F], F]:
+    """Show ``text`` under the help of a command, as it stands."""
+
+    def add(function: F) -> F:
+        lines = text.strip("\n")
+        function.__doc__ = f"{function.__doc__}\n\n    \b\n    Examples:\n{lines}\n    "
+        return function
+
+    return add
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
+File = click.Path(path_type=Path)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(_core.__version__, prog_name="ecnlab")
+def cli() -> None:
+    """A laboratory for congestion notification.
+
+    \b
+    Exit codes:
+      0    done
+      1    the answer is no: two results differ, a file is not valid
+      2    the question cannot be answered as asked: usage, a scenario that is not possible, a folder of another run
+      3    a file cannot be read or written
+      130  interrupted
+    """
+
+
+@cli.command()
+@click.argument("file", type=File)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
+@click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
+@click.option("--events", is_flag=True, help="Record every packet event.")
+@as_json
+@examples("""
+      ecnlab run dumbbell.toml
+      ecnlab run dumbbell.toml --seed 7 --events --out results/look
+      ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
+""")
+def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) -> None:
+    """Simulate the scenario FILE once and store the run."""
+    scenario = read_scenario(file)
+    suffix = "-events" if events else ""
+    folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}-seed{seed}{suffix}"
+    result = run_scenario(scenario, seed, events=events, out=folder)
+    if as_json:
+        tables = {name: result.table(name).to_dicts() for name in ("flows", "queues", "links")}
+        console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
+    else:
+        _show_run(result, rows=20)
+        console.say(f"stored in {folder}")
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, type=File)
+@as_json
+@examples("""
+      ecnlab check dumbbell.toml
+      ecnlab check papers/*/*.toml --json
+""")
+def check(files: tuple[Path, ...], as_json: bool) -> None:
+    """Say whether each of FILES, scenarios or experiments, can be run."""
+    found = []
+    for file in files:
+        try:
+            check_file(file)
+        except SpecError as error:
+            found += error.diagnostics
+            if not as_json:
+                console.complain(str(error))
+        else:
+            if not as_json:
+                console.say(f"{file}: ok")
+    if as_json:
+        console.write_json(found)
+    if found:
+        raise SystemExit(NO)
+
+
+@cli.command()
+@click.argument("experiment", type=File)
+@click.option("--out", type=File, help="Sweep folder. [default: results/NAME]")
+@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
+@click.option("--replicates", type=click.IntRange(1), help="Instead of what the experiment says.")
+@click.option(
+    "--keep",
+    multiple=True,
+    type=click.Choice([name for name in TABLES if name not in SUMMARY]),
+    help="Store this table, too. Can be repeated.",
+)
+@as_json
+@examples("""
+      ecnlab sweep gain.toml
+      ecnlab sweep gain.toml --replicates 50        adds what is missing to 50
+      ecnlab sweep gain.toml --keep transactions --out results/latency
+""")
+def sweep(
+    experiment: Path,
+    out: Path | None,
+    workers: int | None,
+    replicates: int | None,
+    keep: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Do all runs of EXPERIMENT on all cores and store them.
+
+    Runs that the folder already has are not done again: after an interruption, the same command continues.
+    """
+    question = read_experiment(experiment)
+    folder = out or Path("results") / experiment.stem
+    try:
+        with console.progress(experiment.stem) as report:
+            result = sweep_experiment(
+                question, folder, workers=workers, replicates=replicates, keep=keep, progress=report
+            )
+    except KeyboardInterrupt:
+        console.complain(f"finished runs are in {folder}: the same command continues")
+        raise
+    if as_json:
+        console.write_json(_sweep_summary(result))
+    else:
+        _show_sweep(result, rows=40)
+        console.say(f"stored in {folder}")
+
+
+@cli.command()
+@click.argument("paper")
+@click.option("--full", is_flag=True, help="The whole grid, not the size of a few minutes.")
+@click.option("--out", type=File, help="Folder of results and report. [default: results/PAPER]")
+@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
+@examples("""
+      ecnlab reproduce rfc2884
+      ecnlab reproduce rfc2884 --full --out results/rfc2884-full
+""")
+def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> None:
+    """Do the experiments of PAPER and write a report: what was printed, what was measured, do they agree."""
+    from ecnlab import papers  # the report's libraries take a second to load
+
+    folder = out or Path("results") / paper
+    with console.progress(paper) as report:
+        page = papers.reproduce(paper, folder, full=full, workers=workers, progress=report)
+    console.say(f"report: {page}")
+
+
+@cli.command()
+@click.argument("folder", type=File)
+@click.option("--table", "tables", multiple=True, help="Show this table. Can be repeated.")
+@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Rows to show of each.")
+@as_json
+@examples("""
+      ecnlab show results/dumbbell
+      ecnlab show results/dumbbell --table transactions --rows 100
+      ecnlab show results/gain --json
+""")
+def show(folder: Path, tables: tuple[str, ...], rows: int, as_json: bool) -> None:
+    """Show the run or sweep stored in FOLDER."""
+    result = load(folder)
+    if as_json:
+        wanted = {name: _frame(result, name).to_dicts() for name in tables}
+        summary = {"manifest": result.manifest} if isinstance(result, Run) else _sweep_summary(result)
+        console.write_json({**summary, **wanted})
+    elif tables:
+        for name in tables:
+            console.write_frame(_frame(result, name), name, rows)
+    elif isinstance(result, Run):
+        _show_run(result, rows)
+    else:
+        _show_sweep(result, rows)
+
+
+@cli.command()
+@click.argument("a", type=File)
+@click.argument("b", type=File)
+@as_json
+@examples("""
+      ecnlab compare results/monday results/tuesday
+""")
+def compare(a: Path, b: Path, as_json: bool) -> None:
+    """Say whether the results in folders A and B answer the same question, and how the answers differ.
+
+    Exit code 0 if both hold the same, 1 if they differ or cannot be compared. Wall time does not count.
+    """
+    result = compare_folders(a, b)
+    if as_json:
+        console.write_json(result.to_dict())
+    else:
+        _show_comparison(result.reasons, result.makers, result.tables, result.metrics)
+    if not result.equal:
+        raise SystemExit(NO)
+
+
+@cli.command()
+@as_json
+def laws(as_json: bool) -> None:
+    """List the laws there are: queue disciplines, window laws, recoveries, ECN feedback, traffic."""
+    known = _core.laws()
+    if as_json:
+        console.write_json(known)
+    else:
+        for family, members in known.items():
+            console.say(family)
+            for name, about in members.items():
+                console.say(f"  {name:10} {about}")
+
+
+@cli.command()
+@click.argument("name", required=False)
+@as_json
+@examples("""
+      ecnlab profiles
+      ecnlab profiles linux-2.0
+""")
+def profiles(name: str | None, as_json: bool) -> None:
+    """List the TCP profiles, or every value of the profile NAME with its source."""
+    known = _core.profiles()
+    if name is not None and name not in known:
+        raise EcnlabError(f"no profile is called {name!r}; there are {', '.join(known)}")
+    if as_json:
+        console.write_json(known if name is None else known[name])
+    elif name is None:
+        for each, profile in known.items():
+            console.say(f"{each:10} {profile['summary']}")
+    else:
+        for key, entry in known[name]["settings"].items():
+            console.say(f"{key} = {entry['value']!r}\n    {entry['source']}")
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(["scenario", "experiment"]), default="scenario")
+@examples("""
+      ecnlab schema > scenario.schema.json
+      ecnlab schema experiment
+""")
+def schema(kind: FileKind) -> None:
+    """Write the JSON schema of scenario or experiment files, for editors."""
+    console.write_json(_core.schema(kind))
+
+
+def _show_run(result: Run, rows: int) -> None:
+    manifest = result.manifest
+    made = manifest["ecnlab"]
+    console.say(f"{manifest['title']}: seed {manifest['seed']}, spec {manifest['spec_hash'][:12]}")
+    console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
+    for name, columns in BRIEF.items():
+        console.write_frame(result.table(name).select(columns), name, rows)
+
+
+def _show_sweep(result: Sweep, rows: int) -> None:
+    console.say(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}\n")
+    console.write_frame(result.summary(), "metrics", rows)
+
+
+def _sweep_summary(result: Sweep) -> dict[str, Any]:
+    return {
+        "folder": str(result.folder),
+        "manifest": result.manifest,
+        "runs": result.runs.height,
+        "metrics": result.summary().to_dicts(),
+    }
+
+
+def _frame(result: Run | Sweep, name: str) -> Any:
+    if isinstance(result, Run):
+        return result.table(name)
+    if name in ("runs", "metrics"):
+        return getattr(result, name)
+    return result.table(name).collect()
+
+
+def _show_comparison(
+    reasons: list[str], makers: list[str], tables: dict[str, str], metrics: list[dict[str, Any]]
+) -> None:
+    if reasons:
+        console.say("not comparable, the questions differ:")
+        for reason in reasons:
+            console.say(f"  {reason}")
+    for maker in makers:
+        console.say(f"made by another ecnlab: {maker}")
+    for name, how in tables.items():
+        console.say(f"{name}: {how}")
+    for row in metrics:
+        key = " ".join(str(value) for name, value in row.items() if name not in ("first", "second") and value)
+        console.say(f"mean of {key}: {row['first']} against {row['second']}")
+    if not reasons and not tables:
+        console.say("the same, bit for bit")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit; every failure is a message and a code, never a traceback."""
+    # When the reader of our output, such as `head`, has seen enough, end as other programs do.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        code = cli.main(arguments, prog_name="ecnlab", standalone_mode=False) or OK
+    except click.ClickException as error:
+        error.show()
+        code = BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        console.complain("interrupted")
+        code = INTERRUPTED
+    except (EcnlabError, SpecError, RunError) as error:
+        console.complain(str(error))
+        code = BAD_INPUT
+    except OSError as error:
+        console.complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        code = IO_FAILED
+    sys.exit(code)

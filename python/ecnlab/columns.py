@@ -1,0 +1,162 @@
+"""What every column of every table means, and its unit.
+
+One registry for the manifest (units), the metrics (which names exist), the documentation
+(``docs/run-folder.md`` is tested against it) and the reader.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Column(NamedTuple):
+    """A column's unit and meaning. ``unit`` is "" for names, identifiers and flags."""
+
+    unit: str
+    meaning: str
+
+
+FLOWS: Final = {
+    "flow": Column("", "number of the flow instance, from 0; the key of the other tables"),
+    "name": Column("", "name of the flow instance"),
+    "group": Column("", "group the flow is counted in"),
+    "from": Column("", "node the main data leave"),
+    "to": Column("", "node the main data reach"),
+    "start_s": Column("s", "when the flow started"),
+    "finish_s": Column("s", "when the flow had delivered all it had to; missing if it did not"),
+    "ecn": Column("", "whether ECN was negotiated"),
+    "bytes_delivered": Column("bytes", "payload delivered in order to the application"),
+    "goodput_bps": Column("bit/s", "bytes_delivered over the window"),
+    "segments_sent": Column("count", "segments with data sent, retransmissions included"),
+    "bytes_sent": Column("bytes", "payload sent, retransmissions included"),
+    "retransmits": Column("count", "segments sent again, for any reason"),
+    "retransmits_fast": Column("count", "of these, by fast retransmit"),
+    "retransmits_timeout": Column("count", "of these, after a timeout"),
+    "retransmits_recovery": Column("count", "of these, later in a recovery (partial ACK or SACK)"),
+    "timeouts": Column("count", "expiries of the retransmission timer"),
+    "fast_recoveries": Column("count", "entries into fast recovery"),
+    "ecn_reductions": Column("count", "window reductions on ECN-Echo"),
+    "ce_received": Column("count", "packets that arrived with CE"),
+    "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
+    "cwr_sent": Column("count", "segments sent with CWR"),
+    "rtt_mean_s": Column("s", "mean of the sender's round-trip samples"),
+    "rtt_min_s": Column("s", "smallest round-trip sample"),
+    "rtt_max_s": Column("s", "largest round-trip sample"),
+    "transactions": Column("count", "transactions completed"),
+}
+
+TRANSACTIONS: Final = {
+    "flow": Column("", "number of the flow instance"),
+    "name": Column("", "name of the flow instance"),
+    "group": Column("", "group of the flow"),
+    "index": Column("", "number of the transaction in its flow, from 0"),
+    "start_s": Column("s", "when the client sent its SYN"),
+    "established_s": Column("s", "when the client's connection was established"),
+    "end_s": Column("s", "when the client had the whole response"),
+    "latency_s": Column("s", "end_s minus start_s"),
+    "request_bytes": Column("bytes", "size of the request"),
+    "response_bytes": Column("bytes", "size of the response"),
+    "retransmits": Column("count", "segments sent again by either side"),
+    "timeouts": Column("count", "expiries of either side's retransmission timer"),
+    "measured": Column("", "whether it ended inside the measurement window"),
+}
+
+QUEUES: Final = {
+    "link": Column("", "link whose queue it is"),
+    "group": Column("", 'flow group, or "all"'),
+    "arrived": Column("count", "packets that came to the queue"),
+    "arrived_ect": Column("count", "of these, ECN-capable (ECT or CE)"),
+    "arrived_bytes": Column("bytes", "their sizes on the wire"),
+    "departed": Column("count", "packets that left for the link"),
+    "departed_bytes": Column("bytes", "their sizes on the wire"),
+    "marks": Column("count", "packets set to CE"),
+    "early_drops": Column("count", "Not-ECT packets dropped by the discipline's probability"),
+    "early_drops_ect": Column("count", "ECN-capable packets dropped so: only where the queue has ECN off"),
+    "forced_drops": Column("count", "Not-ECT packets dropped because the average was above its limit"),
+    "forced_drops_ect": Column("count", "ECN-capable packets dropped so"),
+    "tail_drops": Column("count", "Not-ECT packets dropped because the buffer was full"),
+    "tail_drops_ect": Column("count", "ECN-capable packets dropped so"),
+}
+
+LINKS: Final = {
+    "link": Column("", "link (one direction)"),
+    "from": Column("", "node it leaves"),
+    "to": Column("", "node it reaches"),
+    "rate_bps": Column("bit/s", "rate, after any shaper"),
+    "delay_s": Column("s", "propagation delay"),
+    "entered": Column("count", "packets handed to the link"),
+    "delivered": Column("count", "packets that reached the far end"),
+    "delivered_bytes": Column("bytes", "their sizes on the wire"),
+    "lost": Column("count", "packets lost by the link's error model"),
+    "held": Column("count", "packets queued or in flight at the end"),
+    "utilisation": Column("ratio", "share of the window the link was sending"),
+    "queue_mean_packets": Column("packets", "time average of the queue"),
+    "queue_mean_bytes": Column("bytes", "time average of the queue"),
+    "queue_var_packets": Column("packets^2", "variance over time of the queue"),
+    "average_mean_packets": Column("packets", "time average of the discipline's own average queue"),
+    "average_mean_bytes": Column("bytes", "time average of the discipline's own average queue"),
+    "share_below": Column("ratio", "share of time RED's average was below min_th"),
+    "share_in_region": Column("ratio", "share of time RED's average was in [min_th, max_th)"),
+    "share_above": Column("ratio", "share of time RED's average was at or above max_th"),
+    "sojourn_mean_s": Column("s", "mean time of a packet in the queue"),
+    "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
+}
+
+QUEUE_SERIES: Final = {
+    "time_s": Column("s", "time of the sample"),
+    "link": Column("", "link whose queue it is"),
+    "packets": Column("packets", "queue"),
+    "bytes": Column("bytes", "queue"),
+    "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none"),
+    "average_bytes": Column("bytes", "the discipline's average queue; missing if it keeps none"),
+    "max_p": Column("ratio", "RED's max_p at that time; missing if it has none"),
+}
+
+FLOW_SERIES: Final = {
+    "time_s": Column("s", "time of the sample"),
+    "flow": Column("", "number of the flow instance"),
+    "cwnd_bytes": Column("bytes", "congestion window"),
+    "ssthresh_bytes": Column("bytes", "slow-start threshold; missing while unset"),
+    "flight_bytes": Column("bytes", "sent and not yet acknowledged"),
+    "srtt_s": Column("s", "smoothed round-trip time; missing before the first sample"),
+    "rto_s": Column("s", "retransmission timeout"),
+    "delivered_bytes": Column("bytes", "payload delivered in order since the start"),
+}
+
+PACKETS: Final = {
+    "time_s": Column("s", "time of the event, rounded"),
+    "time_ps": Column("ps", "time of the event, exact"),
+    "link": Column("", "link where it happened"),
+    "event": Column("", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss or deliver"),
+    "flow": Column("", "number of the flow instance"),
+    "connection": Column("", "number of the connection in its flow"),
+    "from_client": Column("", "whether the opener of the connection sent it"),
+    "seq": Column("", "sequence number"),
+    "ack": Column("", "acknowledgement number"),
+    "len": Column("bytes", "payload"),
+    "wire_len": Column("bytes", "size on the wire"),
+    "ecn": Column("", "ECN codepoint at the event"),
+    "flags": Column("", "TCP flags, as in the header"),
+}
+
+TABLES: Final[dict[str, dict[str, Column]]] = {
+    "flows": FLOWS,
+    "flows_run": FLOWS,
+    "transactions": TRANSACTIONS,
+    "queues": QUEUES,
+    "queues_run": QUEUES,
+    "links": LINKS,
+    "links_run": LINKS,
+    "queue_series": QUEUE_SERIES,
+    "flow_series": FLOW_SERIES,
+    "packets": PACKETS,
+}
+"""Every table of a run. ``X`` counts the measurement window, ``X_run`` the whole run."""
+
+SUMMARY: Final = tuple(name for name, columns in TABLES.items() if columns in (FLOWS, QUEUES, LINKS))
+"""The tables with one row a flow, queue or link: what a sweep always stores."""
+
+
+def units(table: str) -> dict[str, str]:
+    """The unit of each column of ``table`` that has one."""
+    return {name: column.unit for name, column in TABLES.get(table, {}).items() if column.unit}

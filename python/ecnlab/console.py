@@ -1,0 +1,95 @@
+"""What the command line writes: results and tables on standard output, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import polars as pl
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ecnlab.sweep import Progress as Report
+
+WIDE: Final = 400
+"""Columns of an output that is not a terminal: nothing is cut short there."""
+
+out: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
+err: Final = Console(stderr=True, highlight=False, soft_wrap=True)
+
+QUIET_SECONDS: Final = 15.0
+"""How often a sweep whose output is not a terminal says where it is."""
+
+
+def say(text: str) -> None:
+    """Write a line of the result."""
+    out.print(text, markup=False)
+
+
+def complain(text: str) -> None:
+    """Write a line about the work: a warning, an error, a hint."""
+    err.print(text, markup=False)
+
+
+def write_json(value: object) -> None:
+    """Write ``value`` for a program to read."""
+    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def write_frame(frame: pl.DataFrame, title: str, limit: int) -> None:
+    """Write the first ``limit`` rows of ``frame`` as a table; its columns become rows when there are few rows."""
+    upright = frame.height <= 4 and frame.width > 8
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
+    shown = frame.head(limit)
+    if upright:
+        table.add_column("column")
+        for row in range(shown.height):
+            table.add_column(str(row), justify="right")
+        for name in shown.columns:
+            table.add_row(name, *(_cell(value) for value in shown[name]))
+    else:
+        for name, dtype in shown.schema.items():
+            table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        for values in shown.iter_rows():
+            table.add_row(*map(_cell, values))
+    out.print(table)
+    if frame.height > limit:
+        say(f"... {frame.height - limit} more rows (--rows {frame.height} shows all)")
+    say("")
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Report]:
+    """A bar on standard error if that is a terminal, else a line now and then."""
+    if err.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    else:
+        yield _Lines(what)
+
+
+class _Lines:
+    """Progress as lines: the first, the last, and some between."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._last = float("-inf")
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == total or now - self._last >= QUIET_SECONDS:
+            self._last = now
+            complain(f"{self._what}: {done} of {total} runs")

@@ -1,0 +1,19 @@
+"""What can go wrong, and the exit code the command line gives it."""
+
+from __future__ import annotations
+
+from ecnlab._core import Cancelled, RunError, SpecError
+
+__all__ = ["Cancelled", "EcnlabError", "FolderError", "MetricError", "RunError", "SpecError"]
+
+
+class EcnlabError(Exception):
+    """A question that cannot be answered as asked. The message says why and what to do."""
+
+
+class FolderError(EcnlabError):
+    """A folder is not what it should be: another run's, another version's, incomplete or no result at all."""
+
+
+class MetricError(EcnlabError):
+    """An experiment's ``[metrics]`` name a table, column or metric that does not exist."""

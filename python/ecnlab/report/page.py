@@ -1,0 +1,167 @@
+"""The blocks a report is made of, and their rendering."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any, Literal
+
+import jinja2
+from markupsafe import Markup
+
+from ecnlab.report.figure import Figure, legend
+
+Tone = Literal["yes", "partly", "no", "open", "plain"]
+"""What a chip means. Each tone has its own sign as well as its own colour."""
+
+SIGNS: dict[Tone, str] = {"yes": "●", "partly": "◐", "no": "○", "open": "◌", "plain": "·"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence of the summary, with its answer and the numbers behind it."""
+
+    answer: str
+    tone: Tone
+    statement: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A table cell: text, how it is set, and a chip's tone where it is one."""
+
+    text: str
+    numeric: bool = False
+    tone: Tone | None = None
+
+    @property
+    def sign(self) -> str:
+        """The sign that goes with the chip's colour."""
+        return SIGNS[self.tone] if self.tone else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a caption. On a phone its rows become cards if ``cards``."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell | str]]
+    cards: bool = False
+    folded: bool = False
+    kind: Literal["table"] = "table"
+
+    def cells(self) -> list[list[Cell]]:
+        """All cells as `Cell`; text that reads as a number is set as one."""
+        return [[c if isinstance(c, Cell) else Cell(c, _reads_as_number(c)) for c in row] for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Figures that stand side by side where there is room."""
+
+    figures: Sequence[Figure]
+    kind: Literal["figures"] = "figures"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a zoomable chart. ``values`` share the chart's times."""
+
+    name: str
+    values: Sequence[float]
+    style: int = 0
+    thin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A time series that can be zoomed and dragged."""
+
+    title: str
+    caption: str
+    times: Sequence[float]
+    lines: Sequence[Line]
+    unit: str
+    levels: Sequence[tuple[float, str]] = ()
+    kind: Literal["chart"] = "chart"
+
+    def data(self) -> str:
+        """The chart as JSON for the page's script; missing values are null."""
+        lines = [
+            {"name": line.name, "style": line.style, "thin": line.thin, "values": [_json_number(v) for v in line.values]}
+            for line in self.lines
+        ]
+        document: dict[str, Any] = {
+            "times": [round(t, 4) for t in self.times],
+            "lines": lines,
+            "unit": self.unit,
+            "levels": [list(level) for level in self.levels],
+        }
+        return json.dumps(document, separators=(",", ":")).replace("<", "\\u003c")
+
+
+Block = Table | Group | Chart | str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A titled part of the page: an introduction and blocks. Text blocks are plain paragraphs."""
+
+    name: str
+    title: str
+    intro: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole report."""
+
+    title: str
+    kicker: str
+    lede: str
+    tally: Sequence[tuple[str, Tone, int]]
+    tally_caption: str
+    findings: Sequence[Finding]
+    sections: Sequence[Section]
+    footer: str
+    facts: Sequence[tuple[str, str]] = field(default_factory=tuple)
+
+
+def render(page: Page) -> str:
+    """The page as HTML text.
+
+    The same page gives the same bytes: no clock and no host enters here.
+    """
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["sign"] = lambda tone: SIGNS[tone]
+    template = environment.from_string(_asset("page.html.j2"))
+    total = sum(count for _, _, count in page.tally)
+    return template.render(
+        page=page,
+        total=total,
+        style=Markup(_asset("page.css")),
+        script=Markup(_asset("page.js")),
+        svg=lambda figure: Markup(figure.svg()),
+        legend=lambda figure: [(Markup(key), name) for key, name in legend(figure)],
+        raw=Markup,
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("ecnlab.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _reads_as_number(text: str) -> bool:
+    return bool(text) and (text[0].isdigit() or text[0] in "−+") and len(text) < 24
+
+
+def _json_number(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -1,0 +1,273 @@
+"""Intervals, paired comparisons and verdicts.
+
+Everything a report says about a difference goes through this module, so that
+a reader finds the arithmetic in one place. Values are one number per
+replicate; replicate ``r`` of one arm and replicate ``r`` of another ran under
+the same seed, so comparisons pair them. Intervals are two-sided. A single
+replicate excludes nothing: its interval is unbounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats as scipy_stats
+
+LEVEL = 0.95
+"""Confidence of every interval unless asked otherwise."""
+
+Direction = Literal["increasing", "decreasing", "undecided"]
+Verdict = Literal["agrees", "same direction", "differs"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with a two-sided confidence interval from ``n`` replicates."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    level: float = LEVEL
+
+    def contains(self, value: float) -> bool:
+        """Whether ``value`` lies inside the interval, ends included."""
+        return self.low <= value <= self.high
+
+    def excludes_zero(self) -> bool:
+        """Whether the sign of the quantity is decided at this level."""
+        return self.low > 0.0 or self.high < 0.0
+
+    def shifted(self, offset: float) -> Interval:
+        """The interval of the quantity plus a constant: a ratio minus one is a gain."""
+        return Interval(
+            self.mean + offset, self.low + offset, self.high + offset, self.n, self.level
+        )
+
+
+def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
+    """Mean with Student's t interval.
+
+    Source: Student (1908); Jain, "The Art of Computer Systems Performance
+    Analysis" (1991), section 13.2.
+    """
+    x = _finite(values)
+    mean = float(x.mean())
+    half = _t(x.size, level) * _standard_error(x)
+    return Interval(mean, mean - half, mean + half, int(x.size), level)
+
+
+def paired_difference(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
+    """Mean of ``a - b`` over replicates that share their seeds.
+
+    Source: Jain (1991), section 13.4.1, paired observations.
+    """
+    x, y = _paired(a, b)
+    return mean_interval(x - y, level)
+
+
+def log_ratio(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
+    """Geometric mean of ``a / b`` over pairs, with the t interval of its logarithm.
+
+    Suits quantities that vary by factors. All values must be positive; use
+    `ratio_of_means` when zero is possible.
+    Source: Jain (1991), section 12.4 (geometric mean) and 13.4.1.
+    """
+    x, y = _paired(a, b)
+    if np.any(x <= 0) or np.any(y <= 0):
+        raise ValueError("a ratio of logarithms needs positive values; use ratio_of_means")
+    logs = mean_interval(np.log(x) - np.log(y), level)
+    return Interval(
+        math.exp(logs.mean), math.exp(logs.low), math.exp(logs.high), logs.n, level
+    )
+
+
+def ratio_of_means(a: ArrayLike, b: ArrayLike, level: float = LEVEL) -> Interval:
+    """``mean(a) / mean(b)`` of paired values with Fieller's interval.
+
+    The interval holds every ``r`` for which a paired t test does not reject
+    ``mean(a - r b) = 0``. Zeros are allowed. When the mean of ``b`` is not
+    distinguishable from zero the set is unbounded, and so is the result.
+    Source: Fieller (1954), "Some problems in interval estimation", JRSS B 16.
+    """
+    x, y = _paired(a, b)
+    n = int(x.size)
+    if y.mean() == 0.0:
+        raise ValueError("the mean of the denominator is zero: the ratio has no value")
+    ratio = float(x.mean() / y.mean())
+    if n < 2:
+        return Interval(ratio, -math.inf, math.inf, n, level)
+    covariance = np.cov(x, y) / n
+    t2 = _t(n, level) ** 2
+    # (mean a - r mean b)^2 <= t^2 (Vaa - 2 r Vab + r^2 Vbb), a quadratic in r
+    square = float(y.mean() ** 2 - t2 * covariance[1, 1])
+    linear = float(x.mean() * y.mean() - t2 * covariance[0, 1])
+    constant = float(x.mean() ** 2 - t2 * covariance[0, 0])
+    if square <= 0.0:
+        return Interval(ratio, -math.inf, math.inf, n, level)
+    root = math.sqrt(max(linear * linear - square * constant, 0.0))
+    return Interval(ratio, (linear - root) / square, (linear + root) / square, n, level)
+
+
+def bootstrap_ratio(
+    a: ArrayLike, b: ArrayLike, level: float = LEVEL, resamples: int = 4000, seed: int = 1
+) -> Interval:
+    """``mean(a) / mean(b)`` of paired values with the BCa bootstrap interval.
+
+    A check on `ratio_of_means` that assumes no distribution. ``seed`` fixes
+    the resampling.
+    Source: Efron (1987), "Better bootstrap confidence intervals", JASA 82.
+    """
+    x, y = _paired(a, b)
+    found = scipy_stats.bootstrap(
+        (x, y),
+        lambda p, q, axis: p.mean(axis=axis) / q.mean(axis=axis),
+        paired=True,
+        vectorized=True,
+        confidence_level=level,
+        n_resamples=resamples,
+        method="BCa",
+        rng=np.random.default_rng(seed),
+    )
+    interval = found.confidence_interval
+    return Interval(
+        float(x.mean() / y.mean()), float(interval.low), float(interval.high), int(x.size), level
+    )
+
+
+def jain_index(throughputs: ArrayLike) -> float:
+    """Jain's fairness index, (sum x)^2 / (n sum x^2), between 1/n and 1.
+
+    Source: RFC 2884 section 5.1; Jain, Chiu and Hawe, DEC-TR-301 (1984).
+    """
+    x = _finite(throughputs)
+    squares = float(np.square(x).sum())
+    if squares == 0.0:
+        raise ValueError("the fairness of flows that carry nothing is not defined")
+    return float(x.sum() ** 2 / (x.size * squares))
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How a quantity moves along an axis, judged over paired replicates."""
+
+    slope: Interval
+    """Least-squares slope against the axis scores, per replicate, then averaged."""
+    steps: tuple[Interval, ...]
+    """Paired difference of each point to the point before it."""
+
+    @property
+    def direction(self) -> Direction:
+        """The sign of the slope where its interval decides it."""
+        if self.slope.low > 0.0:
+            return "increasing"
+        if self.slope.high < 0.0:
+            return "decreasing"
+        return "undecided"
+
+    @property
+    def monotone(self) -> bool:
+        """Whether no step goes against the slope beyond its own interval."""
+        sign = math.copysign(1.0, self.slope.mean)
+        against = [-s.high if sign > 0 else s.low for s in self.steps]
+        return all(bound <= 0.0 for bound in against)
+
+
+def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> Trend:
+    """Test whether ``values[replicate, point]`` moves along ``scores[point]``.
+
+    Every replicate ran at every point under one seed, so each gives its own
+    least-squares slope; the slopes are independent and get a t interval. This
+    is the linear contrast of a repeated-measures design.
+    Source: Maxwell and Delaney, "Designing Experiments and Analyzing Data",
+    chapter 13 (per-subject trend scores).
+    """
+    x = _finite(scores)
+    y = np.asarray(values, dtype=float)
+    if y.ndim != 2 or y.shape[1] != x.size:
+        raise ValueError(f"expected one column per score ({x.size}), got shape {y.shape}")
+    if x.size < 2 or np.ptp(x) == 0.0:
+        raise ValueError("a trend needs at least two different scores")
+    _finite(y.ravel())
+    centred = x - x.mean()
+    slopes = y @ centred / float(centred @ centred)
+    steps = tuple(
+        paired_difference(y[:, i + 1], y[:, i], level) for i in range(x.size - 1)
+    )
+    return Trend(mean_interval(slopes, level), steps)
+
+
+def equivalent(measured: Interval, target: float, margin: float) -> bool:
+    """Whether the whole interval lies within ``margin`` of ``target``.
+
+    With a 90% interval this is the two one-sided tests procedure at 5%; with
+    the 95% interval it is stricter.
+    Source: Schuirmann (1987), J. Pharmacokinetics and Biopharmaceutics 15.
+    """
+    return target - margin <= measured.low and measured.high <= target + margin
+
+
+def verdict(
+    measured: Interval, printed: float, margin: float, neutral: float | None = 0.0
+) -> Verdict:
+    """Compare a measurement with a printed number that came without an interval.
+
+    ``agrees``: the printed value lies inside the interval, or the mean lies
+    within ``margin`` of it. ``same direction``: it does not, but the whole
+    interval lies on the printed value's side of ``neutral`` (0 for a gain);
+    ``None`` says that the quantity has no direction. ``differs``: neither.
+    An unbounded interval agrees with nothing.
+    """
+    bounded = math.isfinite(measured.low) and math.isfinite(measured.high)
+    if bounded and (measured.contains(printed) or abs(measured.mean - printed) <= margin):
+        return "agrees"
+    if neutral is None or not bounded or printed == neutral:
+        return "differs"
+    if printed > neutral:
+        return "same direction" if measured.low > neutral else "differs"
+    return "same direction" if measured.high < neutral else "differs"
+
+
+def batch_means(series: ArrayLike, batches: int = 20, level: float = LEVEL) -> Interval:
+    """Mean of one long correlated series, from ``batches`` equal stretches of it.
+
+    For one long run instead of replicates. A remainder at the start is left
+    out: that is where a transient would be.
+    Source: Law, "Simulation Modeling and Analysis", section 9.5.3; Jain
+    (1991), section 25.5.2.
+    """
+    x = _finite(series)
+    if batches < 2 or x.size < batches:
+        raise ValueError(f"{x.size} values do not make {batches} batches")
+    size = x.size // batches
+    return mean_interval(x[x.size - size * batches :].reshape(batches, size).mean(axis=1), level)
+
+
+def _finite(values: ArrayLike) -> NDArray[np.float64]:
+    x = np.asarray(values, dtype=float).ravel()
+    if x.size == 0:
+        raise ValueError("no values")
+    if not np.all(np.isfinite(x)):
+        raise ValueError(f"{int((~np.isfinite(x)).sum())} of {x.size} values are missing")
+    return x
+
+
+def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    x, y = _finite(a), _finite(b)
+    if x.size != y.size:
+        raise ValueError(f"pairs need equal lengths, got {x.size} and {y.size}")
+    return x, y
+
+
+def _standard_error(x: NDArray[np.float64]) -> float:
+    return float(x.std(ddof=1) / math.sqrt(x.size)) if x.size > 1 else 1.0
+
+
+def _t(n: int, level: float) -> float:
+    """Two-sided quantile of Student's t; infinite for one value."""
+    return float(scipy_stats.t.ppf(0.5 + level / 2, n - 1)) if n > 1 else math.inf

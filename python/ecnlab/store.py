@@ -1,0 +1,191 @@
+"""Files of a result folder: written whole or not at all, read with a reason when they cannot be.
+
+The layout is described in ``docs/run-folder.md``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab.columns import TABLES, units
+from ecnlab.errors import FolderError
+
+FORMAT: Final = 1
+"""Version of the folder format. A reader refuses any other."""
+
+MANIFEST: Final = "manifest.json"
+
+KINDS: Final = frozenset({"run", "sweep"})
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write ``data`` so that ``path`` is either what it was or complete, whatever interrupts.
+
+    Raises OSError (folder not writable, disk full).
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write ``value`` as JSON, readable by a person."""
+    write_bytes(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def write_table(path: Path, frame: pl.DataFrame) -> None:
+    """Write ``frame`` as Parquet (zstd): equal frames give equal bytes.
+
+    Raises OSError as any write does; Polars, writing by itself, hides the reason in an error of its own.
+    """
+    data = io.BytesIO()
+    frame.write_parquet(data, compression="zstd", row_group_size=1 << 20)
+    write_bytes(path, data.getvalue())
+
+
+def read_json(path: Path) -> Any:
+    """The JSON in ``path``. Raises FolderError if it is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FolderError(f"{path} is damaged ({error}): remove the folder and run again") from error
+
+
+def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
+    """The manifest of a result folder of this format, of ``kind`` ("run" or "sweep") if given.
+
+    Raises FolderError when the folder is missing, holds no result, or one of another format or kind.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        what = "holds no result (no manifest.json)" if folder.is_dir() else "does not exist"
+        raise FolderError(f"{folder} {what}")
+    manifest = read_json(path)
+    if not isinstance(manifest, dict) or manifest.get("kind") not in KINDS:
+        raise FolderError(f"{folder} holds no result of ecnlab: {MANIFEST} is something else's")
+    if manifest.get("format") != FORMAT:
+        made_by = manifest.get("ecnlab", {}).get("version", "unknown")
+        raise FolderError(
+            f"{folder} has folder format {manifest.get('format')}, made by ecnlab {made_by}; this ecnlab reads format "
+            f"{FORMAT}: use that version, or run again into another folder"
+        )
+    if kind is not None and manifest["kind"] != kind:
+        raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
+    return manifest
+
+
+def describe(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """What a manifest says of ``tables``: rows, types and units."""
+    return {
+        name: {
+            "rows": frame.height,
+            "types": {column: str(dtype) for column, dtype in frame.schema.items()},
+            "units": units(name),
+        }
+        for name, frame in tables.items()
+    }
+
+
+class StoredTables(Mapping[str, pl.DataFrame]):
+    """Tables in a folder, each read when first asked for."""
+
+    def __init__(self, folder: Path, names: list[str]) -> None:
+        self._folder = folder
+        self._names = names
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = read_table(self._folder / f"{name}.parquet")
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """The table in ``path``. Raises FolderError if it is missing or damaged."""
+    try:
+        return pl.read_parquet(path)
+    except (FileNotFoundError, pl.exceptions.PolarsError) as error:
+        raise FolderError(f"{path} is missing or damaged: remove the folder and run again") from error
+
+
+def missing_table(name: str, present: Mapping[str, object]) -> FolderError:
+    """Why there is no table ``name``, said to somebody who asked for it."""
+    if name not in TABLES:
+        return FolderError(f"no table is called {name!r}; there are {', '.join(present)}")
+    remedies = {
+        "queue_series": 'set sample = "100 ms" in the scenario',
+        "flow_series": 'set sample = "100 ms" in the scenario',
+        "packets": "run with events=True (--events), or set packets = true in the scenario",
+    }
+    remedy = remedies.get(name, "keep it when sweeping (keep=, --keep)")
+    return FolderError(f"table {name!r} was not recorded: {remedy}")
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A scratch folder that becomes ``folder`` when the block ends well, and vanishes when it does not."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
+    scratch.mkdir()
+    try:
+        yield scratch
+        replace_folder(scratch, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def replace_folder(new: Path, folder: Path) -> None:
+    """Put ``new`` in the place of ``folder``; the old one is gone only once the new one stands."""
+    old = folder.with_name(f".{folder.name}.old")
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    try:
+        new.rename(folder)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def restore_folder(folder: Path) -> None:
+    """Undo a replacement that was interrupted between its two renames."""
+    old = folder.with_name(f".{folder.name}.old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold ``folder`` against a second process that would write into it. Raises FolderError if one does."""
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FolderError(f"another process is writing into {folder}") from error
+        yield

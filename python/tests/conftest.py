@@ -1,0 +1,136 @@
+"""A small scenario and experiment, and the command line as a user calls it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """\
+format = 1
+title = "two flows, one pipe"
+duration = "4 s"
+warmup = "1 s"
+sample = "100 ms"
+profile = "modern"
+
+[link.pipe]
+from = "r1"
+to = "r2"
+rate = "2 Mbps"
+delay = "10 ms"
+queue = "red"
+
+[link.left]
+from = "server"
+to = "r1"
+rate = "10 Mbps"
+delay = "1 ms"
+
+[link.right]
+from = "r2"
+to = "client"
+rate = "10 Mbps"
+delay = "1 ms"
+
+[queue.red]
+discipline = "red"
+limit = "60 packets"
+min_th = "5 packets"
+max_th = "15 packets"
+max_p = 0.1
+weight = 0.002
+ecn = true
+
+[tcp.ecn]
+ecn = "rfc3168"
+
+[tcp.plain]
+ecn = "off"
+
+[flow.marked]
+from = "server"
+to = "client"
+traffic = "ftp"
+tcp = "ecn"
+start = { uniform = ["0 s", "100 ms"] }
+
+[flow.dropped]
+from = "server"
+to = "client"
+traffic = "ftp"
+tcp = "plain"
+start = { uniform = ["0 s", "100 ms"] }
+"""
+
+EXPERIMENT = """\
+format = 1
+title = "marks against drops"
+scenario = "pipe.toml"
+replicates = 3
+seed = 1
+
+[grid.max_p]
+path = "queue.red.max_p"
+values = [0.02, 0.1]
+labels = ["low", "high"]
+
+[arm.red]
+set = {}
+
+[arm.blind]
+set = { "queue.red.ecn" = false }
+
+[metrics]
+marked = { table = "flows", column = "goodput_bps", where = { group = "marked" }, aggregate = "mean" }
+dropped = { table = "flows", column = "goodput_bps", where = { group = "dropped" }, aggregate = "mean" }
+advantage = { ratio = ["marked", "dropped"], minus_one = true }
+"""
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def ecnlab_command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "ecnlab", *map(str, arguments)]
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture
+def experiment(scenario: Path) -> Path:
+    path = scenario.with_name("gain.toml")
+    path.write_text(EXPERIMENT)
+    return path
+
+
+@pytest.fixture
+def slow_experiment(experiment: Path) -> Path:
+    """Twelve runs of which each takes long enough to be interrupted."""
+    scenario = experiment.with_name("pipe.toml")
+    scenario.write_text(SCENARIO.replace('"4 s"', '"2000 s"').replace('sample = "100 ms"\n', ""))
+    return experiment
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = ecnlab_command(*arguments)
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    return call
+
+
+def assert_same_bytes(a: Path, b: Path) -> None:
+    """Two folders hold the same Parquet files, byte for byte."""
+    names = sorted(path.name for path in a.glob("*.parquet"))
+    assert names
+    assert names == sorted(path.name for path in b.glob("*.parquet"))
+    assert [name for name in names if (a / name).read_bytes() != (b / name).read_bytes()] == []

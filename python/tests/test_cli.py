@@ -1,0 +1,253 @@
+"""The command line: what it prints, how it ends, and that it never shows a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import jsonschema
+import pytest
+from click.testing import CliRunner
+from conftest import EXPERIMENT, SCENARIO, ecnlab_command
+
+from ecnlab.cli import cli as commands
+
+OK, NO, BAD_INPUT, IO_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def assert_fails(done: subprocess.CompletedProcess[str], code: int, *said: str) -> None:
+    assert done.returncode == code, done.stderr
+    for text in said:
+        assert text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_run_prints_tables_and_where_they_are(cli, scenario, tmp_path):
+    done = cli("run", scenario)
+    assert done.returncode == OK
+    assert "marked" in done.stdout
+    folder = done.stdout.splitlines()[-1].removeprefix("stored in ")
+    assert folder.startswith("results/pipe-")
+    assert folder.endswith("-seed1")
+    assert (tmp_path / folder / "manifest.json").exists()
+
+
+def test_run_json(cli, scenario):
+    result = json.loads(cli("run", scenario, "--json").stdout)
+    assert [flow["group"] for flow in result["flows"]] == ["dropped", "marked"]
+    assert result["manifest"]["seed"] == 1
+
+
+def test_sweep_json_and_progress_on_the_other_stream(cli, experiment):
+    done = cli("sweep", experiment, "--json", "--replicates", 2)
+    result = json.loads(done.stdout)
+    assert result["runs"] == 8
+    assert {"arm", "max_p", "metric", "mean", "low", "high", "n"} == set(result["metrics"][0])
+    assert "8 of 8 runs" in done.stderr
+
+
+def test_show_both_kinds(cli, scenario, experiment):
+    cli("run", scenario, "--out", "one")
+    cli("sweep", experiment, "--replicates", 2, "--out", "many")
+    assert "utilisation" in cli("show", "one").stdout
+    assert "advantage" in cli("show", "many").stdout
+    assert len(json.loads(cli("show", "many", "--table", "flows", "--json").stdout)["flows"]) == 16
+    assert cli("show", "one", "--table", "flow_series", "--rows", 3).stdout.count("\n") > 5
+
+
+def test_compare(cli, scenario, tmp_path):
+    for seed, folder in ((1, "a"), (1, "again"), (2, "b")):
+        cli("run", scenario, "--seed", seed, "--out", folder)
+    assert cli("compare", "a", "again").stdout == "the same, bit for bit\n"
+    done = cli("compare", "a", "b")
+    assert done.returncode == NO
+    assert "seed: 1 against 2" in done.stdout
+    scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
+    cli("run", scenario, "--out", "c")
+    difference = json.loads(cli("compare", "a", "c", "--json").stdout)
+    assert difference["reasons"] == ["queue.red.max_p: 0.1 against 0.2"]
+
+
+def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
+    from ecnlab.store import read_table, write_table
+
+    for folder in ("a", "b"):
+        cli("run", scenario, "--out", folder)
+    links = read_table(tmp_path / "b" / "links.parquet")
+    write_table(tmp_path / "b" / "links.parquet", links.with_columns(lost=links["lost"] + 1))
+    done = cli("compare", "a", "b")
+    assert done.returncode == NO
+    assert done.stdout == f"links: lost in {links.height} of {links.height} rows\n"
+
+
+def test_compare_of_a_run_and_a_sweep(cli, scenario, experiment):
+    cli("run", scenario, "--out", "one")
+    cli("sweep", experiment, "--replicates", 1, "--out", "many")
+    done = cli("compare", "one", "many")
+    assert done.returncode == NO
+    assert "one is a run, the other a sweep" in done.stdout
+
+
+def test_check_names_file_line_key_and_the_nearest_valid_one(cli, scenario, experiment):
+    assert cli("check", scenario, experiment).returncode == OK
+    scenario.write_text(SCENARIO.replace("min_th", "minth"))
+    done = cli("check", scenario)
+    line = SCENARIO.splitlines().index('min_th = "5 packets"') + 1
+    assert_fails(done, NO, f"{scenario}:{line}:", "`minth`", "did you mean `min_th`?")
+    (found,) = [one for one in json.loads(cli("check", scenario, "--json").stdout) if "minth" in one["message"]]
+    assert found["line"] == line
+
+
+def test_check_of_an_experiment_follows_its_scenario(cli, experiment):
+    experiment.write_text(EXPERIMENT.replace("queue.red.max_p", "queue.rad.max_p"))
+    assert_fails(cli("check", experiment), NO, "gain.toml:", "did you mean `red`?")
+    experiment.write_text(EXPERIMENT.replace("pipe.toml", "gone.toml"))
+    assert_fails(cli("check", experiment), NO, "gone.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "`format` is missing"),
+        ("format = 2", "unknown format version 2"),
+        ("format = ", "pipe.toml:1:"),
+        (SCENARIO.replace('"2 Mbps"', '"2 Mb"'), "rate"),
+        (SCENARIO.replace('"4 s"', '"-4 s"'), "duration"),
+        (SCENARIO.replace('to = "client"\ntraffic', 'to = "clint"\ntraffic'), "clint"),
+    ],
+)
+def test_bad_scenarios(cli, scenario, text, said):
+    scenario.write_text(text)
+    for command in (("run", scenario), ("check", scenario)):
+        done = cli(*command)
+        assert_fails(done, NO if command[0] == "check" else BAD_INPUT, said)
+        assert done.stdout == ""
+
+
+def test_files_that_are_no_text(cli, scenario, tmp_path):
+    scenario.write_bytes(b"\xff\xfe\x00")
+    assert_fails(cli("run", scenario), BAD_INPUT, "not UTF-8")
+    assert_fails(cli("run", "gone.toml"), IO_FAILED, "gone.toml", "No such file")
+    assert_fails(cli("run", tmp_path), IO_FAILED, "Is a directory")
+
+
+def test_bad_metrics_are_found_before_the_first_run(cli, experiment, tmp_path):
+    experiment.write_text(EXPERIMENT.replace('"goodput_bps"', '"goodput"', 1))
+    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean 'goodput_bps'")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run",),
+        ("run", "pipe.toml", "--seed", "-1"),
+        ("run", "pipe.toml", "--seed", str(2**64)),
+        ("sweep", "gain.toml", "--workers", "0"),
+        ("sweep", "gain.toml", "--keep", "flwos"),
+        ("nothing",),
+        ("profiles", "windows-95"),
+        ("reproduce", "rfc9999"),
+        ("show", "gone"),
+        ("compare", "gone", "gone"),
+    ],
+)
+def test_bad_questions(cli, experiment, arguments):
+    assert_fails(cli(*arguments), BAD_INPUT)
+
+
+def test_a_folder_that_is_not_ours_is_left_alone(cli, scenario, experiment, tmp_path):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("text")
+    assert_fails(cli("run", scenario, "--out", precious), BAD_INPUT, "holds no result")
+    assert_fails(cli("sweep", experiment, "--out", precious), BAD_INPUT, "holds no result")
+    assert [path.name for path in precious.iterdir()] == ["thesis.tex"]
+
+
+def test_an_unwritable_folder(cli, scenario, experiment, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    for command in ("run", scenario), ("sweep", experiment):
+        assert_fails(cli(*command, "--out", blocked / "out"), IO_FAILED, "file")
+
+
+def test_a_full_disk_leaves_nothing_half_written(scenario, tmp_path):
+    def tiny_disk() -> None:
+        # A limit on the size of files fails a write in its middle, as a full disk does, without needing one.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+    command = ecnlab_command("run", scenario, "--events", "--out", tmp_path / "out")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, preexec_fn=tiny_disk)
+    assert_fails(done, IO_FAILED, ".parquet: File too large")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe.toml"]
+
+
+def test_a_result_that_cannot_be_printed(scenario, tmp_path):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        command = ecnlab_command("run", scenario, "--out", tmp_path / "out")
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert_fails(done, IO_FAILED, "No space left")
+    assert (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_reader_who_has_seen_enough(scenario, tmp_path):
+    command = ecnlab_command("schema")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.close()
+        assert process.stderr
+        said = process.stderr.read()
+    assert process.returncode == -signal.SIGPIPE
+    assert said == b""
+
+
+def test_an_interrupt_ends_a_run(scenario, tmp_path):
+    scenario.write_text(SCENARIO.replace('"4 s"', '"2000000 s"').replace('sample = "100 ms"\n', ""))  # hours
+    command = ecnlab_command("run", scenario, "--out", tmp_path / "out")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(2)  # by now it simulates; if not, the interrupt must end it as well
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert "Traceback" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe.toml"]
+
+
+def test_schemas_accept_what_the_parser_accepts(cli, scenario, experiment):
+    import tomllib
+
+    for kind, text in (("scenario", SCENARIO), ("experiment", EXPERIMENT)):
+        validator = jsonschema.Draft202012Validator(json.loads(cli("schema", kind).stdout))
+        validator.check_schema(validator.schema)
+        document = tomllib.loads(text)
+        validator.validate(document)
+        with pytest.raises(jsonschema.ValidationError):
+            validator.validate(document | {"titel": "a slip"})
+
+
+def test_profiles_and_laws(cli):
+    profiles = json.loads(cli("profiles", "--json").stdout)
+    assert {"modern", "linux-2.0", "linux-2.2", "ns-2.35"} <= profiles.keys()
+    assert all(entry["source"] for profile in profiles.values() for entry in profile["settings"].values())
+    shown = cli("profiles", "linux-2.0").stdout
+    assert all(key in shown for key in profiles["linux-2.0"]["settings"])
+    assert {"red", "droptail"} <= set(json.loads(cli("laws", "--json").stdout)["queue"])
+
+
+def test_every_command_has_help_with_what_it_takes():
+    for name, command in commands.commands.items():
+        shown = CliRunner().invoke(commands, [name, "--help"]).output
+        assert command.get_short_help_str(200)
+        if any(parameter.param_type_name == "argument" for parameter in command.params) and name != "schema":
+            assert "Examples:" in shown
+
+
+def test_no_pandas_needed():
+    code = "import sys; sys.modules['pandas'] = None; import ecnlab.cli; sys.exit('pyarrow' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == OK

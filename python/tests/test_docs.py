@@ -1,0 +1,31 @@
+"""The documentation names everything there is, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ecnlab.cli import cli
+from ecnlab.columns import TABLES
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("table", [name for name in TABLES if not name.endswith("_run")])
+def test_every_column_is_documented_with_its_unit(table):
+    text = (DOCS / "run-folder.md").read_text()
+    section = re.search(rf"^### {table}\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert section, table
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \|$", section[1], re.MULTILINE)
+    assert rows == [(name, column.unit, column.meaning) for name, column in TABLES[table].items()]
+
+
+@pytest.mark.parametrize("name", cli.commands)
+def test_every_command_and_option_is_documented(name):
+    text = (DOCS / "cli.md").read_text()
+    section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
+    assert section, name
+    options = {option for parameter in cli.commands[name].params for option in parameter.opts if option.startswith("-")}
+    assert set(re.findall(r"`(--[a-z]+)", section[1])) == options

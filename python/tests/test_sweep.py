@@ -1,0 +1,182 @@
+"""A sweep: the same bytes on any number of workers, and nothing done twice."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import EXPERIMENT, assert_same_bytes, ecnlab_command
+
+import ecnlab
+
+
+def counting(calls: list[tuple[int, int]]):
+    return lambda done, total: calls.append((done, total))
+
+
+def wait_for(condition, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def parts(folder: Path) -> list[Path]:
+    return sorted((folder / "parts").glob("[!.]*.parquet"))
+
+
+def test_runs_are_paired_and_keyed(experiment, tmp_path):
+    sweep = ecnlab.sweep(experiment, tmp_path / "out")
+    assert sweep.axes == ("max_p",)
+    assert sweep.runs.height == 2 * 2 * 3
+    assert sweep.runs["arm"].unique(maintain_order=True).to_list() == ["red", "blind"]
+    assert sweep.runs.group_by("replicate").agg(pl.col("seed").n_unique())["seed"].to_list() == [1, 1, 1]
+    assert sweep.runs["id"].n_unique() == 12
+    assert set(sweep.specs) == set(sweep.runs["spec_hash"])
+
+
+def test_metrics_are_those_of_the_tables(experiment, tmp_path):
+    sweep = ecnlab.sweep(experiment, tmp_path / "out")
+    key = {"arm": "red", "max_p": "high", "replicate": 1}
+    flows = sweep.table("flows").filter(**key).collect()
+    of = dict(sweep.metrics.filter(**key).select("metric", "value").iter_rows())
+    goodput = {group: flows.filter(group=group)["goodput_bps"].mean() for group in ("marked", "dropped")}
+    assert of["marked"] == goodput["marked"]
+    assert of["advantage"] == pytest.approx(goodput["marked"] / goodput["dropped"] - 1)
+
+
+def test_a_sweep_gives_what_single_runs_give(experiment, scenario, tmp_path):
+    sweep = ecnlab.sweep(experiment, tmp_path / "out")
+    seed = sweep.runs.filter(arm="blind", max_p="low", replicate=2)["seed"].item()
+    alone = ecnlab.run(scenario, seed, overrides={"queue.red.ecn": False, "queue.red.max_p": 0.02})
+    together = sweep.table("flows").filter(arm="blind", max_p="low", replicate=2).collect()
+    assert together.select(alone.flows.columns).equals(alone.flows)
+
+
+def test_workers_do_not_change_a_byte(experiment, cli, tmp_path):
+    for workers in (1, 2):
+        assert cli("sweep", experiment, "--workers", workers, "--out", f"out{workers}").returncode == 0
+    assert_same_bytes(tmp_path / "out1" / "tables", tmp_path / "out2" / "tables")
+    assert cli("compare", "out1", "out2").returncode == 0
+
+
+def test_more_replicates_add_only_what_is_missing(experiment, tmp_path):
+    few = ecnlab.sweep(experiment, tmp_path / "out", replicates=2).table("flows").collect()
+    calls: list[tuple[int, int]] = []
+    more = ecnlab.sweep(experiment, tmp_path / "out", replicates=3, progress=counting(calls))
+    assert calls == [(done, 12) for done in (8, 9, 10, 11, 12)]
+    assert more.table("flows").filter(pl.col("replicate") < 2).collect().equals(few)
+    whole = ecnlab.sweep(experiment, tmp_path / "whole")
+    assert_same_bytes(more.folder / "tables", whole.folder / "tables")
+
+
+def test_a_complete_sweep_is_not_done_again(experiment, tmp_path):
+    ecnlab.sweep(experiment, tmp_path / "out")
+    calls: list[tuple[int, int]] = []
+    ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
+    assert calls == [(12, 12)]
+
+
+def test_other_metrics_need_no_new_run(experiment, tmp_path):
+    ecnlab.sweep(experiment, tmp_path / "out")
+    experiment.write_text(EXPERIMENT + 'flows = { table = "flows", aggregate = "count" }\n')
+    calls: list[tuple[int, int]] = []
+    sweep = ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
+    assert calls == [(12, 12)]
+    assert sweep.metrics.filter(metric="flows")["value"].to_list() == [2.0] * 12
+
+
+def test_a_table_not_kept_is_made_by_running_again(experiment, tmp_path):
+    sweep = ecnlab.sweep(experiment, tmp_path / "out")
+    with pytest.raises(ecnlab.FolderError, match="keep"):
+        sweep.table("transactions")
+    calls: list[tuple[int, int]] = []
+    sweep = ecnlab.sweep(experiment, tmp_path / "out", keep=["queue_series"], progress=counting(calls))
+    assert calls[0] == (0, 12)
+    assert sweep.table("queue_series").select(pl.col("id").n_unique()).collect().item() == 12
+
+
+def test_runs_of_another_build_are_done_again(experiment, tmp_path, monkeypatch):
+    ecnlab.sweep(experiment, tmp_path / "out")
+    monkeypatch.setattr("ecnlab.parts.maker", lambda: {"build": "another"})
+    calls: list[tuple[int, int]] = []
+    ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
+    assert calls[0] == (0, 12)
+
+
+def test_a_killed_sweep_loses_only_what_was_running(slow_experiment, tmp_path):
+    folder = tmp_path / "out"
+    command = ecnlab_command("sweep", slow_experiment, "--out", folder, "--workers", 2)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for(lambda: len(parts(folder)) >= 2, process)
+        process.kill()
+    saved = parts(folder)
+    assert len(saved) < 12
+    with pytest.raises(ecnlab.FolderError, match="not complete"):
+        ecnlab.load(folder)
+    (folder / "parts" / ".torn.parquet.1.partial").write_bytes(b"half a run")
+    saved[0].write_bytes(b"torn")  # a file that the disk lost is done again
+    calls: list[tuple[int, int]] = []
+    sweep = ecnlab.sweep(slow_experiment, folder, progress=counting(calls))
+    assert calls[0] == (len(saved) - 1, 12)
+    assert sweep.runs.height == sweep.table("links").filter(link="pipe").collect().height == 12
+    assert not (folder / "parts").exists()
+
+
+def test_an_interrupt_stops_at_once_and_says_how_to_go_on(slow_experiment, tmp_path):
+    folder = tmp_path / "out"
+    scenario = slow_experiment.with_name("pipe.toml")
+    scenario.write_text(scenario.read_text().replace('"2000 s"', '"2000000 s"'))  # hours
+    command = ecnlab_command("sweep", slow_experiment, "--out", folder)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_for((folder / "specs.json").exists, process)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command continues" in said
+    assert "Traceback" not in said
+
+
+def test_a_sweep_interrupted_between_two_renames_is_put_right(experiment, tmp_path):
+    folder = tmp_path / "out"
+    before = ecnlab.sweep(experiment, folder).metrics
+    (folder / "tables").rename(folder / ".tables.old")
+    assert ecnlab.load(folder).metrics.equals(before)
+
+
+def test_one_folder_one_writer(experiment, tmp_path):
+    from ecnlab.store import only_writer
+
+    ecnlab.sweep(experiment, tmp_path / "out")
+    with only_writer(tmp_path / "out"), pytest.raises(ecnlab.FolderError, match="another process"):
+        ecnlab.sweep(experiment, tmp_path / "out")
+
+
+def test_a_folder_is_never_another_sweeps(experiment, tmp_path):
+    ecnlab.sweep(experiment, tmp_path / "out", replicates=2)
+    with pytest.raises(ecnlab.FolderError, match="ask for its 2 replicates"):
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
+    experiment.write_text(EXPERIMENT.replace("0.02", "0.05").replace("marks against", "others against"))
+    with pytest.raises(ecnlab.FolderError, match="holds another sweep"):
+        ecnlab.sweep(experiment, tmp_path / "out")
+
+
+def test_arms_that_ask_the_same_share_their_runs(experiment, tmp_path):
+    experiment.write_text(EXPERIMENT.replace('{ "queue.red.ecn" = false }', "{}"))
+    calls: list[tuple[int, int]] = []
+    sweep = ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
+    assert calls[-1] == (6, 6)
+    assert sweep.runs.height == 12
+    value = sweep.metrics.filter(metric="marked")
+    assert value.filter(arm="red")["value"].equals(value.filter(arm="blind")["value"])
+
+
+def test_an_axis_may_not_hide_a_column(experiment, tmp_path):
+    experiment.write_text(EXPERIMENT.replace("grid.max_p", "grid.goodput_bps"))
+    with pytest.raises(ecnlab.EcnlabError, match="axis 'goodput_bps'"):
+        ecnlab.sweep(experiment, tmp_path / "out")
