@@ -39,10 +39,14 @@ impl Rate {
         self.0
     }
     /// The time that `bytes` bytes take at this rate, rounded up to a picosecond.
-    pub const fn time_for(self, bytes: u64) -> Dur {
-        // 128 bits: 64 kB in picoseconds is past 2^64 before the division.
-        let ps = (bytes as u128 * 8 * 1_000_000_000_000).div_ceil(self.0 as u128);
-        Dur::from_ps(if ps > u64::MAX as u128 { u64::MAX } else { ps as u64 })
+    pub fn time_for(self, bytes: u64) -> Dur {
+        const PS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000_000;
+        // Two megabytes fit 64 bits, whose division is several times as fast as that of 128.
+        if let Some(ps) = bytes.checked_mul(PS_PER_BYTE_AT_1_BPS) {
+            return Dur::from_ps(ps.div_ceil(self.0));
+        }
+        let ps = (u128::from(bytes) * u128::from(PS_PER_BYTE_AT_1_BPS)).div_ceil(u128::from(self.0));
+        Dur::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 }
 

@@ -23,15 +23,14 @@ pub enum Class {
 }
 
 const CLASSES: [Class; 5] = [Class::Link, Class::Timer, Class::Wake, Class::Warmup, Class::Sample];
-const SEQUENCE_BITS: u32 = 60;
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    time: Time,
-    /// Class in the high bits, sequence in the low ones.
-    order: u64,
-    target: u32,
-}
+const TARGET_BITS: u32 = 28;
+const SEQUENCE_BITS: u32 = 33;
+const CLASS_SHIFT: u32 = TARGET_BITS + SEQUENCE_BITS;
+const TIME_SHIFT: u32 = 64;
+
+/// Time, class, sequence and target, from high bits to low: one comparison gives the order.
+type Entry = u128;
 
 /// An event that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +49,16 @@ pub struct EventQueue {
     heap: Vec<Entry>,
     /// The root has been handed out and its place not yet refilled.
     vacant: bool,
+    /// Counts pushes modulo 2^33; two events of one instant are never that far apart.
     sequence: u64,
 }
 
 impl EventQueue {
     /// Schedules an event. Of two at the same time and class, the one pushed first is due first.
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
-        let entry = Entry { time, order: (class as u64) << SEQUENCE_BITS | self.sequence, target };
-        self.sequence += 1;
+        let order = (class as u64) << CLASS_SHIFT | self.sequence << TARGET_BITS | u64::from(target);
+        let entry = u128::from(time.ps()) << TIME_SHIFT | u128::from(order);
+        self.sequence = (self.sequence + 1) & ((1 << SEQUENCE_BITS) - 1);
         if self.vacant {
             self.vacant = false;
             self.sift_down(entry);
@@ -78,7 +79,12 @@ impl EventQueue {
         }
         let top = *self.heap.first()?;
         self.vacant = true;
-        Some(Event { time: top.time, class: CLASSES[(top.order >> SEQUENCE_BITS) as usize], target: top.target })
+        let order = top as u64;
+        Some(Event {
+            time: Time::from_ps((top >> TIME_SHIFT) as u64),
+            class: CLASSES[(order >> CLASS_SHIFT) as usize],
+            target: order as u32 & ((1 << TARGET_BITS) - 1),
+        })
     }
 
     fn sift_up(&mut self, entry: Entry) {
@@ -96,18 +102,28 @@ impl EventQueue {
 
     /// Puts `entry` where the root stood.
     fn sift_down(&mut self, entry: Entry) {
+        let heap = self.heap.as_mut_slice();
         let mut at = 0;
-        loop {
-            let first = 4 * at + 1;
-            let last = (first + 4).min(self.heap.len());
-            let Some(least) = (first..last).min_by_key(|&child| self.heap[child]) else { break };
-            if self.heap[least] >= entry {
+        while let Some(least) = least_child(heap, at) {
+            if heap[least] >= entry {
                 break;
             }
-            self.heap[at] = self.heap[least];
+            heap[at] = heap[least];
             at = least;
         }
-        self.heap[at] = entry;
+        heap[at] = entry;
+    }
+}
+
+/// The least of the up to four children of `at`. Of four, as two rounds of a knock-out: without branches.
+#[inline]
+fn least_child(heap: &[Entry], at: usize) -> Option<usize> {
+    let first = 4 * at + 1;
+    let least = |i: usize, j: usize| if heap[j] < heap[i] { j } else { i };
+    if first + 3 < heap.len() {
+        Some(least(least(first, first + 1), least(first + 2, first + 3)))
+    } else {
+        (first..heap.len()).reduce(least)
     }
 }
 

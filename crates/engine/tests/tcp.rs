@@ -35,8 +35,11 @@ fn one_flow_fills_the_bottleneck_whatever_its_recovery() {
         // 2 Mbit/s, 22 ms and more: a buffer of 20 packets is more than the pipe holds, so AIMD keeps it full.
         let out = run(&path(&droptail(20.0), "2 Mbps", "10 ms", vec![flow("f", 2, &tcp, ftp())]), 1).expect("a run");
         let utilisation = number(&out, "links", "utilisation", 2);
-        // Tahoe starts over after each loss.
-        let floor = if recovery == RecoveryKind::Tahoe { 0.9 } else { 0.98 };
+        // Tahoe starts over after each loss. Reno needs a timeout where the probe that overflows the buffer is
+        // followed by a second loss one window later. NewReno repairs one loss a round trip, and where its timer
+        // runs out on the way, half of the inflated flight is more than the path holds: it overshoots again.
+        let weak = !matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack);
+        let floor = if weak { 0.9 } else { 0.99 };
         assert!(utilisation > floor && utilisation < 1.0001, "{recovery:?}: {utilisation}");
         assert!(number(&out, "flows", "retransmits", 0) > 0.0, "{recovery:?}");
     }
@@ -59,15 +62,15 @@ fn marks_take_the_place_of_drops() {
 
 #[test]
 fn a_transaction_takes_its_round_trips() {
-    // linux-2.0 (initial window 1, no timestamps), nothing lost: 8 Mbit/s and 50 ms make a round trip of just
-    // over 100 ms. SYN and SYN-ACK: one. Request and first segment: one. 4 segments from a window of 1: the
-    // second round carries two, the third the last.
+    // linux-2.0 (a window of 2 once the handshake's ACK has been counted, no timestamps), nothing lost:
+    // 8 Mbit/s and 50 ms make a round trip of just over 100 ms. SYN and SYN-ACK: one. The request and the
+    // first 2 of 4 segments: one. The other 2: one.
     let tcp = tcp("linux-2.0", |c| c.ack_every = 1);
     let plan =
         Plan { warmup: Dur::ZERO, ..path(&droptail(100.0), "8 Mbps", "50 ms", vec![flow("t", 2, &tcp, crr(5_000))]) };
     let out = run(&plan, 1).expect("a run");
     let latency = number(&out, "transactions", "latency_s", 3);
-    assert!((0.4..0.42).contains(&latency), "{latency}");
+    assert!((0.3..0.31).contains(&latency), "{latency}");
     let done = number(&out, "flows_run", "exchanges", 0);
     assert!((done - 60.0 / latency).abs() < 2.0, "{done} transactions of {latency} s");
 }

@@ -84,14 +84,25 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
         found.unless(few, &path("sample"), message, "write a longer interval, such as \"100 ms\"");
     }
     let empty = spec.flows.is_empty();
-    found.unless(!empty, &path("flow"), "the scenario has no flow", "add a table [flow.NAME] with from, to and traffic");
+    found.unless(
+        !empty,
+        &path("flow"),
+        "the scenario has no flow",
+        "add a table [flow.NAME] with from, to and traffic",
+    );
 }
 
 /// What the laws themselves refuse.
 fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
     for (name, queue) in &spec.queues {
         if let Err(e) = queue.check() {
-            let path = Path(Path::of(&["queue", name]).0.into_iter().chain(Path::of(&e.key.split('.').collect::<Vec<_>>()).0).collect());
+            let path = Path(
+                Path::of(&["queue", name])
+                    .0
+                    .into_iter()
+                    .chain(Path::of(&e.key.split('.').collect::<Vec<_>>()).0)
+                    .collect(),
+            );
             let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
             found.value(&path, format!("`{path}`: {message}"), help);
         }
@@ -117,7 +128,12 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
         let slower = link.rate.0.is_none_or(|rate| shaper.rate < rate);
         found.unless(slower, &at, format!("`{at}`, {}, is not below the link's own rate", shaper.rate), "");
         let at = path.key("shaper").key("burst");
-        found.unless(shaper.burst > Bytes(0), &at, format!("`{at}` is 0 B"), "write at least a packet, such as \"1500 B\"");
+        found.unless(
+            shaper.burst > Bytes(0),
+            &at,
+            format!("`{at}` is 0 B"),
+            "write at least a packet, such as \"1500 B\"",
+        );
     }
     for (key, list) in [("drop", &link.drop), ("mark", &link.mark)] {
         check_ordinals(list, &path.key(key), found);
@@ -148,7 +164,8 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
         let Some(name) = name else { continue };
         let at = path.key(key);
         if !spec.tcps.contains_key(name) && profile::names().contains(&name.as_str()) {
-            let help = format!("`{name}` is a profile: write a table [tcp.NAME] with profile = \"{name}\", and NAME here");
+            let help =
+                format!("`{name}` is a profile: write a table [tcp.NAME] with profile = \"{name}\", and NAME here");
             found.value(&at, format!("`{at}`: there is no tcp `{name}`"), help);
         } else {
             found.known(&at, "tcp", name, &tcps);
@@ -175,7 +192,8 @@ fn check_ways(spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
         found.key(&Path::of(&["flow", &flow.table]), message, help);
     }
     if let Some((one, other)) = layout::parallel(&ways) {
-        let message = format!("links `{}` and `{}` join the same nodes; a route uses only one of them", one.name, other.name);
+        let message =
+            format!("links `{}` and `{}` join the same nodes; a route uses only one of them", one.name, other.name);
         found.key(&Path::of(&["link", &other.link.table]), message, "put a node between, or make them one link");
     }
 }

@@ -182,7 +182,8 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
             Diagnostic::new(node.place_of(fault), &path, message, suggest(variant, valid, "values"))
         }
         Problem::Missing { key } => {
-            let message = if path.0.is_empty() { format!("`{key}` is missing") } else { format!("`{path}` lacks `{key}`") };
+            let message =
+                if path.0.is_empty() { format!("`{key}` is missing") } else { format!("`{path}` lacks `{key}`") };
             Diagnostic::new(node.key_of(fault), &path.key(key), message, example(key))
         }
         Problem::Type { found, wanted } => {

@@ -157,9 +157,8 @@ fn tables<'a>(tree: &'a Node, section: &str) -> impl Iterator<Item = (&'a String
 }
 
 fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Vec<(String, Values)>, Diagnostic> {
-    let wrong = |message: &str, help: &str| {
-        Err(Diagnostic::new(tree.key_of(path), path, format!("`{path}` {message}"), help))
-    };
+    let wrong =
+        |message: &str, help: &str| Err(Diagnostic::new(tree.key_of(path), path, format!("`{path}` {message}"), help));
     let points = match (file.points, file.values) {
         (Some(points), None) if file.path.is_none() && file.paths.is_none() && file.labels.is_none() => {
             let set = |i| read_set(tree, &path.key("points").index(i).key("set"));
@@ -168,14 +167,18 @@ fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Vec<(String, 
         (None, Some(values)) if file.path.is_some() != file.paths.is_some() => {
             let keys = match &file.path {
                 Some(key) => vec![(key.clone(), path.key("path"))],
-                None => file.paths.into_iter().flatten().enumerate().map(|(i, k)| (k, path.key("paths").index(i))).collect(),
+                None => {
+                    file.paths.into_iter().flatten().enumerate().map(|(i, k)| (k, path.key("paths").index(i))).collect()
+                }
             };
             let labels = file.labels;
             if labels.as_ref().is_some_and(|labels| labels.len() != values.len()) {
                 return wrong("has not as many labels as values", "write one for each, or none");
             }
             let value = |i| tree.get(&path.key("values").index(i));
-            (0..values.len()).filter_map(|i| value(i).map(|v| point(tree, &keys, v, labels.as_ref().map(|l| &l[i])))).collect()
+            (0..values.len())
+                .filter_map(|i| value(i).map(|v| point(tree, &keys, v, labels.as_ref().map(|l| &l[i]))))
+                .collect()
         }
         _ => return wrong("must have `path` and `values`, or `points`", "see docs/scenario.md, Experiments"),
     };

@@ -96,7 +96,13 @@ impl Layout {
         for link in &self.links {
             ways.push(Way { from: link.from, to: link.to, name: link.name.clone(), link, reverse: false });
             if spec.links.get(&link.table).is_some_and(|l| l.reverse.is_some()) {
-                ways.push(Way { from: link.to, to: link.from, name: format!("{}~reverse", link.name), link, reverse: true });
+                ways.push(Way {
+                    from: link.to,
+                    to: link.from,
+                    name: format!("{}~reverse", link.name),
+                    link,
+                    reverse: true,
+                });
             }
         }
         ways
@@ -182,7 +188,11 @@ fn find(path: &Path, text: &str, nodes: &BTreeMap<String, Group>, found: &mut Fi
     };
     let ends = reference.choose(group);
     if ends.is_none() {
-        let there = if group.array { format!("{}[0] to {0}[{}]", reference.name, group.len - 1) } else { reference.name.to_owned() };
+        let there = if group.array {
+            format!("{}[0] to {0}[{}]", reference.name, group.len - 1)
+        } else {
+            reference.name.to_owned()
+        };
         found.value(path, format!("`{path}`: there is no node `{text}`"), format!("there is {there}"));
     }
     ends

@@ -71,7 +71,9 @@ impl<'de> Visitor<'de> for SpreadVisitor {
         }
         match range {
             None => Err(de::Error::missing_field("uniform")),
-            Some([lo, hi]) if lo > hi => Err(de::Error::custom(format!("{lo} is more than {hi}; write the smaller first"))),
+            Some([lo, hi]) if lo > hi => {
+                Err(de::Error::custom(format!("{lo} is more than {hi}; write the smaller first")))
+            }
             Some([lo, hi]) => Ok(Spread::Uniform(lo, hi)),
         }
     }

@@ -187,7 +187,8 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Diagnostic> {
     let wrong = |message: String, help: String| Diagnostic::new(&entry.key, &Path::of(&[key]), message, help);
     let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
     let path = Path::parse(key).ok_or_else(|| wrong(format!("`{key}` is not a dotted key"), example.into()))?;
-    let names: Vec<&str> = path.0.iter().filter_map(|s| if let Step::Key(k) = s { Some(k.as_str()) } else { None }).collect();
+    let names: Vec<&str> =
+        path.0.iter().filter_map(|s| if let Step::Key(k) = s { Some(k.as_str()) } else { None }).collect();
     match names.as_slice() {
         [section] if SECTIONS.contains(section) => {
             return Err(wrong(format!("`{key}` is a whole section"), example.into()));

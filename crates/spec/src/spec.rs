@@ -250,6 +250,7 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
     table.extend(departures.table().cloned().unwrap_or_default());
     let merged = Node { value: Value::Table(table), place: node.place.clone() };
     let keys = Keys { more: &["profile"], less: &[] };
-    let config = read_with(&merged, path, keys, |node| -> Result<tcp::Config, de::Error> { Deserialize::deserialize(node) })?;
+    let config =
+        read_with(&merged, path, keys, |node| -> Result<tcp::Config, de::Error> { Deserialize::deserialize(node) })?;
     Ok(Tcp { profile: name, config: Arc::new(config) })
 }

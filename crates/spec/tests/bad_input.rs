@@ -30,11 +30,7 @@ tcp = \"mine\"
 /// (what stands in the good text, what stands there instead, the messages without excerpts)
 const CASES: &[(&str, &str, &[&str])] = &[
     // Keys and values that are not there.
-    (
-        "min_th = ",
-        "minth = ",
-        &["x.toml:12:1: unknown key `queue.red.minth`; did you mean `min_th`?"],
-    ),
+    ("min_th = ", "minth = ", &["x.toml:12:1: unknown key `queue.red.minth`; did you mean `min_th`?"]),
     (
         "to = \"b\"\nrate",
         "to = \"b\"\ncolour = \"red\"\nrate",
@@ -43,13 +39,13 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ),
     ("duration", "duratoin", &["x.toml:2:1: unknown key `duratoin`; did you mean `duration`?"]),
     ("[link.pipe]", "[links.pipe]", &["x.toml:3:2: unknown key `links`; did you mean `link`?"]),
-    ("\"red\"\nlimit", "\"rde\"\nlimit", &["x.toml:10:14: `queue.red.discipline` cannot be `rde`; did you mean `red`?"]),
-    ("\"off\"", "\"on\"", &["x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168"]),
     (
-        "ecn = \"off\"",
-        "profle = \"modern\"",
-        &["x.toml:15:1: unknown key `tcp.mine.profle`; did you mean `profile`?"],
+        "\"red\"\nlimit",
+        "\"rde\"\nlimit",
+        &["x.toml:10:14: `queue.red.discipline` cannot be `rde`; did you mean `red`?"],
     ),
+    ("\"off\"", "\"on\"", &["x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168"]),
+    ("ecn = \"off\"", "profle = \"modern\"", &["x.toml:15:1: unknown key `tcp.mine.profle`; did you mean `profile`?"]),
     (
         "ecn = \"off\"",
         "profile = \"linux-2.1\"",
@@ -69,14 +65,34 @@ const CASES: &[(&str, &str, &[&str])] = &[
     // Keys that are missing.
     ("rate = \"1 Mbps\"\n", "", &["x.toml:3:1: `link.pipe` lacks `rate`; add, for example, `rate = \"10 Mbps\"`"]),
     ("max_th = \"15 packets\"\n", "", &["x.toml:9:1: `queue.red` lacks `max_th`"]),
-    ("limit = \"60 packets\"\n", "", &["x.toml:9:1: `queue.red` lacks `limit`; add, for example, `limit = \"100 packets\"`"]),
-    ("discipline = \"red\"\n", "", &["x.toml:9:1: `queue.red` lacks `discipline`; add, for example, `discipline = \"red\"`"]),
-    ("\"ftp\"", "\"crr\"", &["x.toml:19:1: `flow.bulk.traffic` lacks `request`; add, for example, `request = \"1500 B\"`"]),
+    (
+        "limit = \"60 packets\"\n",
+        "",
+        &["x.toml:9:1: `queue.red` lacks `limit`; add, for example, `limit = \"100 packets\"`"],
+    ),
+    (
+        "discipline = \"red\"\n",
+        "",
+        &["x.toml:9:1: `queue.red` lacks `discipline`; add, for example, `discipline = \"red\"`"],
+    ),
+    (
+        "\"ftp\"",
+        "\"crr\"",
+        &["x.toml:19:1: `flow.bulk.traffic` lacks `request`; add, for example, `request = \"1500 B\"`"],
+    ),
     ("duration = \"10 s\"\n", "", &["x.toml:1:1: `duration` is missing; add, for example, `duration = \"60 s\"`"]),
     // The format.
     ("format = 1\n", "", &["x.toml:1:1: `format` is missing; this build reads format 1: write `format = 1`"]),
-    ("format = 1", "format = 7", &["x.toml:1:10: unknown format version 7; this build reads format 1: write `format = 1`"]),
-    ("format = 1", "format = \"1\"", &["x.toml:1:10: `format` is not a version; this build reads format 1: write `format = 1`"]),
+    (
+        "format = 1",
+        "format = 7",
+        &["x.toml:1:10: unknown format version 7; this build reads format 1: write `format = 1`"],
+    ),
+    (
+        "format = 1",
+        "format = \"1\"",
+        &["x.toml:1:10: `format` is not a version; this build reads format 1: write `format = 1`"],
+    ),
     ("format = 1", "format = = 1", &["x.toml:1:10: not TOML: extra `=`, expected nothing"]),
     ("rate = ", "from = ", &["x.toml:6:1: not TOML: duplicate key"]),
     // Units and types.
@@ -88,7 +104,9 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"5 ms\"",
         "5",
-        &["x.toml:7:9: `link.pipe.delay` is an integer, not a time such as \"20 ms\" or { uniform = [\"1 ms\", \"5 ms\"] }"],
+        &[
+            "x.toml:7:9: `link.pipe.delay` is an integer, not a time such as \"20 ms\" or { uniform = [\"1 ms\", \"5 ms\"] }",
+        ],
     ),
     (
         "\"5 ms\"",
@@ -106,22 +124,58 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:12:10: `queue.red.min_th`: `5` is not a queue length; \
            write a number and a unit, such as \"30 packets\" or \"15 kB\""],
     ),
-    ("to = \"b\"\nrate", "to = \"b\"\nduplex = 1\nrate", &["x.toml:6:10: `link.pipe.duplex` is an integer, not a boolean"]),
-    ("to = \"b\"\nrate", "to = \"b\"\ndrop = [1, -2]\nrate", &["x.toml:6:12: `link.pipe.drop[1]` is an integer, not a whole number"]),
-    ("[tcp.mine]\necn = \"off\"", "tcp.mine = 5", &[
-        "x.toml:14:1: unknown key `queue.red.tcp`; valid keys: min_th, max_th, max_p, weight, mean_packet, idle, \
+    (
+        "to = \"b\"\nrate",
+        "to = \"b\"\nduplex = 1\nrate",
+        &["x.toml:6:10: `link.pipe.duplex` is an integer, not a boolean"],
+    ),
+    (
+        "to = \"b\"\nrate",
+        "to = \"b\"\ndrop = [1, -2]\nrate",
+        &["x.toml:6:12: `link.pipe.drop[1]` is an integer, not a whole number"],
+    ),
+    (
+        "[tcp.mine]\necn = \"off\"",
+        "tcp.mine = 5",
+        &[
+            "x.toml:14:1: unknown key `queue.red.tcp`; valid keys: min_th, max_th, max_p, weight, mean_packet, idle, \
          probability, spacing, count_arrival, count_reset, first_passes, spare_short, gentle, above, mark_p, \
          target_delay, adaptive, feng, frozen_gentle, limit, full, admit, forced, mark_at, ecn, discipline",
-        "x.toml:19:7: `flow.bulk.tcp`: there is no tcp `mine`; valid tcps: default",
-    ]),
-    ("format = 1", "format = 1\nflow = 3", &["x.toml:17:7: not TOML: cannot extend value of type integer with a dotted key"]),
+            "x.toml:19:7: `flow.bulk.tcp`: there is no tcp `mine`; valid tcps: default",
+        ],
+    ),
+    (
+        "format = 1",
+        "format = 1\nflow = 3",
+        &["x.toml:17:7: not TOML: cannot extend value of type integer with a dotted key"],
+    ),
     ("delay = \"5 ms\"", "delay = nan", &["x.toml:7:9: `link.pipe.delay`: the number is not finite"]),
-    ("delay = \"5 ms\"", "delay = 1979-05-27", &["x.toml:7:9: `link.pipe.delay`: no key takes a date; a time is written as \"20 ms\""]),
+    (
+        "delay = \"5 ms\"",
+        "delay = 1979-05-27",
+        &["x.toml:7:9: `link.pipe.delay`: no key takes a date; a time is written as \"20 ms\""],
+    ),
     // Names without a bearer.
-    ("queue = \"red\"", "queue = \"rad\"", &["x.toml:8:9: `link.pipe.queue`: there is no queue `rad`; did you mean `red`?"]),
-    ("to = \"b\"\ntraffic", "to = \"c\"\ntraffic", &["x.toml:18:6: `flow.bulk.to`: there is no node `c`; valid nodes: a, b"]),
-    ("to = \"b\"\ntraffic", "to = \"b[2]\"\ntraffic", &["x.toml:18:6: `flow.bulk.to`: there is no node `b[2]`; there is b"]),
-    ("tcp = \"mine\"", "tcp = \"main\"", &["x.toml:20:7: `flow.bulk.tcp`: there is no tcp `main`; valid tcps: default, mine"]),
+    (
+        "queue = \"red\"",
+        "queue = \"rad\"",
+        &["x.toml:8:9: `link.pipe.queue`: there is no queue `rad`; did you mean `red`?"],
+    ),
+    (
+        "to = \"b\"\ntraffic",
+        "to = \"c\"\ntraffic",
+        &["x.toml:18:6: `flow.bulk.to`: there is no node `c`; valid nodes: a, b"],
+    ),
+    (
+        "to = \"b\"\ntraffic",
+        "to = \"b[2]\"\ntraffic",
+        &["x.toml:18:6: `flow.bulk.to`: there is no node `b[2]`; there is b"],
+    ),
+    (
+        "tcp = \"mine\"",
+        "tcp = \"main\"",
+        &["x.toml:20:7: `flow.bulk.tcp`: there is no tcp `main`; valid tcps: default, mine"],
+    ),
     (
         "tcp = \"mine\"",
         "tcp = \"modern\"",
@@ -133,29 +187,45 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "drop_segments = { bukl = [1] }",
         &["x.toml:8:19: `link.pipe.drop_segments.bukl`: there is no flow `bukl`; did you mean `bulk`?"],
     ),
-    ("[queue.red]", "[queue.\"re d\"]", &[
-        "x.toml:8:9: `link.pipe.queue`: there is no queue `red`; did you mean `re d`?",
-        "x.toml:9:8: `re d` cannot be a name; names are letters, digits, `-` and `_`",
-    ]),
+    (
+        "[queue.red]",
+        "[queue.\"re d\"]",
+        &[
+            "x.toml:8:9: `link.pipe.queue`: there is no queue `red`; did you mean `re d`?",
+            "x.toml:9:8: `re d` cannot be a name; names are letters, digits, `-` and `_`",
+        ],
+    ),
     // Values that cannot be.
-    ("duration = \"10 s\"", "duration = \"10 s\"\nwarmup = \"10 s\"", &[
-        "x.toml:3:10: `warmup`, 10 s, leaves nothing of `duration`, 10 s, to measure; \
+    (
+        "duration = \"10 s\"",
+        "duration = \"10 s\"\nwarmup = \"10 s\"",
+        &["x.toml:3:10: `warmup`, 10 s, leaves nothing of `duration`, 10 s, to measure; \
+         write a shorter warmup or a longer duration"],
+    ),
+    (
+        "\"10 s\"",
+        "\"0 s\"",
+        &[
+            "x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h",
+            "x.toml:2:12: `warmup`, 0 s, leaves nothing of `duration`, 0 s, to measure; \
          write a shorter warmup or a longer duration",
-    ]),
-    ("\"10 s\"", "\"0 s\"", &[
-        "x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h",
-        "x.toml:2:12: `warmup`, 0 s, leaves nothing of `duration`, 0 s, to measure; \
-         write a shorter warmup or a longer duration",
-    ]),
+        ],
+    ),
     (
         "duration = \"10 s\"",
         "duration = \"10 s\"\nsample = \"1 ns\"",
         &["x.toml:3:10: `sample`, 1 ns, asks for more than 10000000 rows; write a longer interval, such as \"100 ms\""],
     ),
-    ("[flow.bulk]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\ntcp = \"mine\"\n", "", &[
-        "x.toml:1:1: the scenario has no flow; add a table [flow.NAME] with from, to and traffic",
-    ]),
-    ("traffic = ", "count = 0\ntraffic = ", &["x.toml:19:9: `flow.bulk.count` is 0; write at least 1, or leave the table out"]),
+    (
+        "[flow.bulk]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\ntcp = \"mine\"\n",
+        "",
+        &["x.toml:1:1: the scenario has no flow; add a table [flow.NAME] with from, to and traffic"],
+    ),
+    (
+        "traffic = ",
+        "count = 0\ntraffic = ",
+        &["x.toml:19:9: `flow.bulk.count` is 0; write at least 1, or leave the table out"],
+    ),
     (
         "traffic = ",
         "count = 4000000000\ntraffic = ",
@@ -172,19 +242,27 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "group = \"all\"\ntraffic = ",
         &["x.toml:19:9: `flow.bulk.group` cannot be `all`, which stands for every flow; write another name"],
     ),
-    ("queue = \"red\"", "loss = 1.5", &["x.toml:8:8: `link.pipe.loss` is 1.5, no probability; write a number from 0 to 1"]),
+    (
+        "queue = \"red\"",
+        "loss = 1.5",
+        &["x.toml:8:8: `link.pipe.loss` is 1.5, no probability; write a number from 0 to 1"],
+    ),
     ("queue = \"red\"", "drop = [3, 0]", &["x.toml:8:12: `link.pipe.drop[1]` is 0; the first is number 1"]),
     (
         "queue = \"red\"",
         "shaper = { rate = \"2 Mbps\", burst = \"1500 B\" }",
         &["x.toml:8:19: `link.pipe.shaper.rate`, 2 Mbps, is not below the link's own rate"],
     ),
-    ("\"5 packets\"", "\"50 packets\"", &[
-        "x.toml:12:10: `queue.red.min_th`: 50 packets must be less than max_th, 15 packets",
-    ]),
-    ("\"60 packets\"", "\"0 packets\"", &[
-        "x.toml:11:9: `queue.red.limit`: 0 packets is no limit; write whole packets or bytes, at least one",
-    ]),
+    (
+        "\"5 packets\"",
+        "\"50 packets\"",
+        &["x.toml:12:10: `queue.red.min_th`: 50 packets must be less than max_th, 15 packets"],
+    ),
+    (
+        "\"60 packets\"",
+        "\"0 packets\"",
+        &["x.toml:11:9: `queue.red.limit`: 0 packets is no limit; write whole packets or bytes, at least one"],
+    ),
     ("ecn = \"off\"", "mss = \"1 B\"", &["x.toml:15:7: `tcp.mine.mss` must be from 64 B to 65495 B, not 1 B"]),
     // Ways.
     (
@@ -224,11 +302,15 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:9:1: `link.pipe` is simplex and has no reverse direction; leave out this table or `duplex = false`"],
     ),
     // Several at once, in the order of their lines.
-    ("rate = \"1 Mbps\"\ndelay = \"5 ms\"", "rate = \"1\"\ndealy = \"5 ms\"\nloss = \"x\"", &[
-        "x.toml:6:8: `link.pipe.rate`: `1` is not a rate; write a number and a unit, such as \"1.5 Mbps\"",
-        "x.toml:7:1: unknown key `link.pipe.dealy`; did you mean `delay`?",
-        "x.toml:8:8: `link.pipe.loss` is a string, not a number",
-    ]),
+    (
+        "rate = \"1 Mbps\"\ndelay = \"5 ms\"",
+        "rate = \"1\"\ndealy = \"5 ms\"\nloss = \"x\"",
+        &[
+            "x.toml:6:8: `link.pipe.rate`: `1` is not a rate; write a number and a unit, such as \"1.5 Mbps\"",
+            "x.toml:7:1: unknown key `link.pipe.dealy`; did you mean `delay`?",
+            "x.toml:8:8: `link.pipe.loss` is a string, not a number",
+        ],
+    ),
 ];
 
 /// The messages of a text, without the excerpts.
@@ -310,25 +392,64 @@ fn experiment(rest: &str) -> Result<usize, String> {
 fn mistakes_in_experiments_are_answered() {
     let cases = [
         ("[set]\n\"queue.red.maxp\" = 1", "e.toml:5:1: unknown key `queue.red.maxp`; did you mean `max_p`?"),
-        ("[set]\n\"queue.red.max_p\" = 7", "e.toml:5:19: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1"),
-        ("[grid.x]\npath = \"queue.red.maxp\"\nvalues = [0.1]", "e.toml:5:8: unknown key `queue.red.maxp`; did you mean `max_p`?"),
-        ("[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1, 7]", "e.toml:6:16: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1"),
-        ("[grid.x]\npath = \"queue.red.max_p\"", "e.toml:4:1: `grid.x` must have `path` and `values`, or `points`; see docs/scenario.md, Experiments"),
-        ("[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\nlabels = [\"a\", \"b\"]", "e.toml:4:1: `grid.x` has not as many labels as values; write one for each, or none"),
-        ("[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1, 0.1]", "e.toml:4:1: `grid.x` has two points `0.1`; give each its own label"),
-        ("[grid.x]\npath = \"queue.red.max_p\"\nvalues = []", "e.toml:4:1: `grid.x` has no point; write at least one value, or leave the axis out"),
-        ("[grid.seed]\npath = \"queue.red.max_p\"\nvalues = [0.1]", "e.toml:4:7: `grid.seed`: an axis cannot be called `seed`, as a column of the results is; write another name"),
-        ("[grid.x]\npoints = [{ label = \"a\", sett = {} }]", "e.toml:5:25: unknown key `grid.x.points[0].sett`; did you mean `set`?"),
+        (
+            "[set]\n\"queue.red.max_p\" = 7",
+            "e.toml:5:19: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1",
+        ),
+        (
+            "[grid.x]\npath = \"queue.red.maxp\"\nvalues = [0.1]",
+            "e.toml:5:8: unknown key `queue.red.maxp`; did you mean `max_p`?",
+        ),
+        (
+            "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1, 7]",
+            "e.toml:6:16: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1",
+        ),
+        (
+            "[grid.x]\npath = \"queue.red.max_p\"",
+            "e.toml:4:1: `grid.x` must have `path` and `values`, or `points`; see docs/scenario.md, Experiments",
+        ),
+        (
+            "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\nlabels = [\"a\", \"b\"]",
+            "e.toml:4:1: `grid.x` has not as many labels as values; write one for each, or none",
+        ),
+        (
+            "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1, 0.1]",
+            "e.toml:4:1: `grid.x` has two points `0.1`; give each its own label",
+        ),
+        (
+            "[grid.x]\npath = \"queue.red.max_p\"\nvalues = []",
+            "e.toml:4:1: `grid.x` has no point; write at least one value, or leave the axis out",
+        ),
+        (
+            "[grid.seed]\npath = \"queue.red.max_p\"\nvalues = [0.1]",
+            "e.toml:4:7: `grid.seed`: an axis cannot be called `seed`, as a column of the results is; write another name",
+        ),
+        (
+            "[grid.x]\npoints = [{ label = \"a\", sett = {} }]",
+            "e.toml:5:25: unknown key `grid.x.points[0].sett`; did you mean `set`?",
+        ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\n[arm.a]\nset = { \"queue.red.max_p\" = 0.2 }",
             "e.toml:8:9: `arm.a.set.queue.red.max_p` sets `queue.red.max_p`, and so does `grid.x`; let one of them set it",
         ),
         ("[arms.x]\nset = {}", "e.toml:4:2: unknown key `arms`; did you mean `arm`?"),
-        ("[metrics]\ng = { table = \"flows\" }", "e.toml:5:1: `metrics.g` lacks `column`; say which, or `aggregate = \"count\"` for the number of rows"),
-        ("[metrics]\ng = { table = \"flows\", column = \"x\", aggregate = \"meen\" }", "e.toml:5:50: `metrics.g.aggregate` cannot be `meen`; did you mean `mean`?"),
+        (
+            "[metrics]\ng = { table = \"flows\" }",
+            "e.toml:5:1: `metrics.g` lacks `column`; say which, or `aggregate = \"count\"` for the number of rows",
+        ),
+        (
+            "[metrics]\ng = { table = \"flows\", column = \"x\", aggregate = \"meen\" }",
+            "e.toml:5:50: `metrics.g.aggregate` cannot be `meen`; did you mean `mean`?",
+        ),
         ("[metrics]\ng = { ratio = [\"g\", \"h\"] }", "e.toml:5:16: `metrics.g.ratio[0]`: `g` would be made of itself"),
-        ("[metrics]\ng = { ratio = [\"h\", \"h\"] }", "e.toml:5:16: `metrics.g.ratio[0]`: there is no metric `h`; valid metrics: g"),
-        ("[metrics]\ng = { column = \"x\" }", "e.toml:5:1: `metrics.g` must have one of `table`, `ratio` and `difference`; see docs/scenario.md, Metrics"),
+        (
+            "[metrics]\ng = { ratio = [\"h\", \"h\"] }",
+            "e.toml:5:16: `metrics.g.ratio[0]`: there is no metric `h`; valid metrics: g",
+        ),
+        (
+            "[metrics]\ng = { column = \"x\" }",
+            "e.toml:5:1: `metrics.g` must have one of `table`, `ratio` and `difference`; see docs/scenario.md, Metrics",
+        ),
     ];
     for (text, expected) in cases {
         assert_eq!(experiment(text), Err(expected.to_owned()), "{text}");
@@ -341,7 +462,8 @@ fn too_many_runs_are_a_slip_of_the_keyboard() {
     let values: Vec<String> = (1..=1_001).map(|i| i.to_string()).collect();
     let axis = |name: &str, key: &str| format!("[grid.{name}]\npath = \"{key}\"\nvalues = [{}]\n", values.join(", "));
     let text = axis("a", "flow.bulk.count") + &axis("b", "node.a.count");
-    let expected = "e.toml:3:14: the experiment has 2004002 runs; at most 1000000 fit; write fewer replicates or points";
+    let expected =
+        "e.toml:3:14: the experiment has 2004002 runs; at most 1000000 fit; write fewer replicates or points";
     assert_eq!(experiment(&text), Err(expected.to_owned()));
 }
 

@@ -61,7 +61,7 @@ pub struct Config {
     pub growth_limit: u32,
     /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
     pub slow_start_through_ssthresh: bool,
-    /// Open the window only on ACKs that arrive while it, not the application or the peer, limits sending (RFC 7661 §4.1).
+    /// Open the window only while at least half of it is used (RFC 7661 §4.2).
     pub grow_only_when_limited: bool,
     /// What is halved on congestion.
     pub reduce_from: ReduceFrom,

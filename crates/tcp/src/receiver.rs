@@ -116,9 +116,10 @@ impl Receiver {
         self.next as i64 + i64::from((seq - self.ack()) as i32)
     }
 
-    /// RFC 7323 §5.3 R1: whether the segment is an old duplicate by its timestamp.
+    /// RFC 7323 §5.3 R1: whether the segment is an old duplicate by its timestamp. An ACK without data that another
+    /// overtook does no harm; to answer it would make ACKs of ACKs.
     pub fn fails_paws(&self, segment: &Segment) -> bool {
-        segment.timestamps.is_some_and(|ts| (ts.value.wrapping_sub(self.ts_recent) as i32) < 0)
+        segment.seq_len() > 0 && segment.timestamps.is_some_and(|ts| (ts.value.wrapping_sub(self.ts_recent) as i32) < 0)
     }
 
     /// RFC 7323 §4.3 (2): a timestamp is kept if its segment covers the last ACK sent.

@@ -140,3 +140,76 @@ impl CongestionControl for Reno {
         CcState { cwnd: self.cwnd(), ssthresh: self.ssthresh }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+
+    const MSS: u32 = 1000;
+
+    /// Reno of a profile, with a window and a threshold in bytes.
+    fn reno(name: &str, cwnd: u64, ssthresh: u64) -> Reno {
+        let mut reno = Reno::new(&profile(name).unwrap().config, MSS);
+        reno.set_cwnd(cwnd);
+        reno.set_ssthresh(ssthresh);
+        reno
+    }
+
+    fn acks(reno: &mut Reno, n: usize, acked: u64) -> u64 {
+        (0..n).for_each(|_| reno.on_ack(&Ack { acked }));
+        reno.cwnd()
+    }
+
+    #[test]
+    fn slow_start_follows_the_bytes_up_to_two_segments() {
+        let mut r = reno("modern", 10_000, u64::MAX);
+        assert_eq!(acks(&mut r, 1, 2_000), 12_000);
+        assert_eq!(acks(&mut r, 1, 500), 12_500);
+        assert_eq!(acks(&mut r, 1, 9_000), 14_500);
+    }
+
+    #[test]
+    fn congestion_avoidance_adds_a_segment_for_each_window_of_bytes() {
+        let mut r = reno("modern", 10_000, 5_000);
+        assert_eq!(acks(&mut r, 4, 2_000), 10_000);
+        assert_eq!(acks(&mut r, 1, 2_000), 11_000);
+        assert_eq!(acks(&mut r, 5, 2_000), 11_000);
+        assert_eq!(acks(&mut r, 1, 2_000), 12_000);
+    }
+
+    #[test]
+    fn ns_2_adds_one_over_cwnd_and_keeps_the_fraction() {
+        let mut r = reno("ns-2.35", 3_000, 2_000);
+        // 3, +1/3 = 3.3333, +1/3.3333 = 3.6333, +1/3.6333 = 3.90856.
+        assert_eq!(acks(&mut r, 1, 1_000), 3_333);
+        assert_eq!(acks(&mut r, 1, 1_000), 3_633);
+        assert_eq!(acks(&mut r, 1, 1_000), 3_908);
+    }
+
+    #[test]
+    fn linux_2_0_counts_to_cwnd_and_one() {
+        let mut r = reno("linux-2.0", 4_000, 4_000);
+        // cwnd <= ssthresh is slow start there.
+        assert_eq!(acks(&mut r, 1, 1_000), 5_000);
+        assert_eq!(acks(&mut r, 5, 1_000), 5_000);
+        assert_eq!(acks(&mut r, 1, 1_000), 6_000);
+    }
+
+    #[test]
+    fn halves_are_rounded_as_each_counts() {
+        let reduced = |name, why, in_flight| {
+            let mut r = reno(name, 11_500, 4_000);
+            r.on_congestion(why, in_flight);
+            (r.state().ssthresh, r.cwnd())
+        };
+        assert_eq!(reduced("modern", Congestion::Loss, 11_500), (5_750, 5_750));
+        assert_eq!(reduced("ns-2.35", Congestion::Loss, 11_500), (5_000, 5_750));
+        assert_eq!(reduced("linux-2.0", Congestion::Loss, 11_000), (5_000, 5_000));
+        // The floor is two segments for ssthresh, one for cwnd.
+        assert_eq!(reduced("modern", Congestion::Loss, 3_000), (2_000, 2_000));
+        assert_eq!(reduced("modern", Congestion::Ecn, 3_000), (2_000, 1_500));
+        assert_eq!(reduced("ns-2.35", Congestion::Loss, 1_500), (2_000, 1_000));
+        assert_eq!(reduced("modern", Congestion::Timeout, 11_500), (5_750, 1_000));
+    }
+}

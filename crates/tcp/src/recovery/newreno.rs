@@ -24,7 +24,7 @@ impl Scheme for NewReno {
         } else {
             tx.recovery.inflation = 0;
         }
-        // §3.2 step 3: "for the first partial ACK ... also reset the retransmit timer"; §4 discusses both ways.
+        // §3.2 step 3 restarts the timer for the first partial ACK; §4 discusses both ways.
         let first = !std::mem::replace(&mut tx.recovery.partial_seen, true);
         Progress { grow: false, rearm: first || !cx.config.impatient }
     }

@@ -116,3 +116,64 @@ fn pipe(tx: &Sender) -> u64 {
     let resent = tx.recovery.high_rxt.clamp(tx.una, tx.max);
     unsacked(lost, tx.max) + unsacked(tx.una, resent)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+    use ecnlab_wire::Seq;
+
+    /// Ten segments of 1000 bytes outstanding: offsets 1 to 10001; those named, from 1, are SACKed.
+    fn ten_outstanding(sacked: &[u64]) -> Sender {
+        let mut config = profile("modern").unwrap().config.clone();
+        config.mss = ecnlab_base::Bytes(1_000);
+        let mut tx = Sender::new(&config, Seq(0));
+        (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 10_001);
+        tx.set_peer_window(1 << 20);
+        for n in sacked {
+            tx.sacked.insert(1 + (n - 1) * 1_000, 1 + n * 1_000);
+        }
+        tx
+    }
+
+    #[test]
+    fn lost_means_more_than_two_segments_sacked_above_or_three_ranges() {
+        assert_eq!(lost_below(&ten_outstanding(&[3, 4])), 0, "2000 bytes are not more than 2000");
+        assert_eq!(lost_below(&ten_outstanding(&[3, 4, 5])), 2_001);
+        assert_eq!(lost_below(&ten_outstanding(&[2, 4, 6, 8])), 3_001, "three ranges above segment 3");
+    }
+
+    #[test]
+    fn pipe_leaves_out_the_lost_and_counts_the_resent() {
+        // Segments 1, 2 are lost, 3 to 5 held, 6 to 10 in flight.
+        let mut tx = ten_outstanding(&[3, 4, 5]);
+        tx.recovery.high_rxt = tx.una;
+        assert_eq!(pipe(&tx), 5_000);
+        tx.recovery.high_rxt = 1_001;
+        assert_eq!(pipe(&tx), 6_000);
+        // With too little SACKed, nothing is lost: 8 of 10 segments in flight.
+        let mut tx = ten_outstanding(&[3, 4]);
+        tx.recovery.high_rxt = tx.una;
+        assert_eq!(pipe(&tx), 8_000);
+    }
+
+    #[test]
+    fn next_seg_takes_lost_holes_then_new_data_then_holes_then_the_rescue() {
+        let mut tx = ten_outstanding(&[2, 5, 6, 7, 9]);
+        tx.recovery.high_rxt = 1_001;
+        tx.end = 11_001;
+        let mut order = Vec::new();
+        while let Some(chunk) = next_seg(&mut tx) {
+            order.push((chunk.start, chunk.how));
+            match chunk.how {
+                How::Hole => tx.recovery.high_rxt = chunk.start + u64::from(chunk.len),
+                How::InOrder => (tx.nxt, tx.max) = (11_001, 11_001),
+                _ => {}
+            }
+        }
+        // Above segments 3 and 4 more than two segments are SACKed; above 8 only one.
+        let expected =
+            [(2_001, How::Hole), (3_001, How::Hole), (10_001, How::InOrder), (7_001, How::Hole), (10_001, How::Rescue)];
+        assert_eq!(order, expected);
+    }
+}

@@ -1,10 +1,8 @@
 //! Whatever the path does, every byte arrives in order, once, both ways, and nothing stalls.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Pair, Path};
+use crate::pair::{Pair, Path};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 use ecnlab_tcp::{Config, State, profile, profiles};
@@ -23,8 +21,8 @@ fn config(name: &str, change: impl FnOnce(&mut Config)) -> Arc<Config> {
 /// Sends `bytes` both ways and closes; checks what every transfer must satisfy.
 fn transfer(config: &Arc<Config>, iss: [u32; 2], path: Path, bytes: [u64; 2], seed: u64) -> Pair {
     let mut pair = Pair::new(config, config, iss, path, seed);
-    for end in 0..2 {
-        pair.write(end, bytes[end]);
+    for (end, own) in bytes.into_iter().enumerate() {
+        pair.write(end, own);
         pair.close(end);
     }
     let mut steps = 0;
@@ -33,12 +31,12 @@ fn transfer(config: &Arc<Config>, iss: [u32; 2], path: Path, bytes: [u64; 2], se
         steps += 1;
         assert!(steps < 400_000, "no end at {}: {:?}", pair.now, pair.ends);
     }
-    for end in 0..2 {
+    for (end, written) in bytes.into_iter().enumerate() {
         let (own, peer) = (&pair.ends[end], &pair.ends[1 - end]);
-        assert_eq!(peer.received(), bytes[end]);
-        assert_eq!(own.acked(), bytes[end]);
+        assert_eq!(peer.received(), written);
+        assert_eq!(own.acked(), written);
         let c = own.counters();
-        assert_eq!(c.bytes_sent - c.bytes_retransmitted, bytes[end], "each byte is sent once but for retransmissions");
+        assert_eq!(c.bytes_sent - c.bytes_retransmitted, written, "each byte is sent once but for retransmissions");
         assert!(peer.counters().duplicate_bytes == 0 || c.bytes_retransmitted > 0 || path.duplicate > 0.0);
         let sent = pair.log.iter().filter(|(_, from, _)| *from == end).count() as u64;
         assert_eq!(c.segments_sent, sent);

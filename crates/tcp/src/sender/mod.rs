@@ -1,14 +1,19 @@
-//! The sending half: what to send next, and what ACKs and timeouts do to it.
+//! The sending half: its state, what to send next, its timer.
+
+mod acks;
+mod reduction;
 
 use std::collections::VecDeque;
 
-use ecnlab_base::{Dur, Time};
-use ecnlab_wire::{SackBlocks, Seq};
+use ecnlab_base::Time;
+use ecnlab_wire::Seq;
 
-use crate::cc::{Ack, Congestion, CongestionControl, Law};
-use crate::config::{Config, InitialSsthresh, ReduceFrom, RttSampling};
+pub(crate) use acks::AckSeen;
+
+use crate::cc::{CongestionControl, Law};
+use crate::config::{Config, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
-use crate::ecn::{self, Feedback};
+use crate::ecn;
 use crate::ranges::Ranges;
 use crate::recovery::{self, Cause, Recovery};
 use crate::registry::RecoveryKind;
@@ -51,21 +56,6 @@ pub(crate) struct Chunk {
     pub how: How,
 }
 
-/// What an acceptable ACK says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckSeen {
-    /// Offset it acknowledges, at most `max`.
-    pub ack: u64,
-    /// It reports congestion by ECN.
-    pub echo: bool,
-    /// It has what a duplicate ACK must have, but for its number (RFC 5681 §2).
-    pub bare: bool,
-    /// Its SACK blocks told of bytes not known before.
-    pub new_sack: bool,
-    /// RTT by its timestamp.
-    pub stamp_rtt: Option<Dur>,
-}
-
 /// The sending half. Offsets count the own stream: SYN is 0, data starts at 1, FIN follows the data.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
@@ -91,8 +81,8 @@ pub(crate) struct Sender {
     pub closing: bool,
     /// ECN-Echo met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2).
     hold: bool,
-    /// The congestion window stopped the last burst.
-    limited: bool,
+    /// Bytes outstanding after the last burst that sent anything.
+    used: u64,
     /// Timeouts in a row.
     pub timeouts: u32,
     pub recovery: Recovery,
@@ -125,7 +115,7 @@ impl Sender {
             scheme: config.recovery,
             closing: false,
             hold: false,
-            limited: false,
+            used: 0,
             timeouts: 0,
             recovery: Recovery::default(),
             rto: Rto::new(config, iss.0),
@@ -194,7 +184,6 @@ impl Sender {
                 self.law.set_cwnd(restart);
             }
         }
-        self.limited = false;
         self.recovery.burst_left = u32::MAX;
         if self.recovery.active {
             recovery::begin_burst(self, config);
@@ -229,11 +218,13 @@ impl Sender {
         let start =
             if self.nxt < self.max && config.sack_after_timeout { self.sacked.next_gap(self.nxt) } else { self.nxt };
         let chunk = self.stretch(start)?;
-        let sacked = if self.sacked.is_empty() { 0 } else { self.sacked.bytes_below(start) };
-        let flight = (start - self.una).saturating_sub(sacked);
+        let mut flight = start - self.una;
+        if start < self.max && !self.sacked.is_empty() {
+            // After a step back, what the receiver holds is not sent again and not in flight.
+            flight -= self.sacked.bytes_below(start);
+        }
         // One segment may always be in flight: no law closes its window further.
         if flight > 0 && flight + u64::from(chunk.len) > self.window(config) {
-            self.limited = true;
             return None;
         }
         Some(chunk)
@@ -314,6 +305,7 @@ impl Sender {
             }
         }
         self.last_sent = cx.now;
+        self.used = self.max - self.una;
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout.
         if self.deadline == Time::NEVER || chunk.how == How::FastHead {
             self.arm(cx.config, cx.now);
@@ -348,7 +340,7 @@ impl Sender {
     }
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
-    fn rearm(&mut self, cx: &Cx) {
+    pub(crate) fn rearm(&mut self, cx: &Cx) {
         if self.hold {
             return;
         }
@@ -357,234 +349,6 @@ impl Sender {
         } else {
             self.arm(cx.config, cx.now);
         }
-    }
-
-    // ---- what ACKs do ----
-
-    /// Takes in SACK blocks; whether they tell of bytes not known before.
-    pub fn note_sacks(&mut self, blocks: &SackBlocks) -> bool {
-        let mut new = 0;
-        for block in blocks.as_slice() {
-            // RFC 2018 §8: only what was sent and is not yet acknowledged can be held.
-            if let (Some(start), Some(end)) = (self.offset(block.start), self.offset(block.end))
-                && start > self.una
-            {
-                new += self.sacked.insert(start, end);
-            }
-        }
-        new > 0
-    }
-
-    /// An acceptable ACK.
-    #[inline]
-    pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
-        let acked = seen.ack - self.una;
-        if acked > 0 {
-            self.on_new_ack(seen, acked, cx);
-        } else if self.max > self.una && (seen.new_sack || (seen.bare && !self.counts_sacks())) {
-            cx.counters.dupacks_received += 1;
-            self.recovery.dupacks += 1;
-            recovery::on_dupack(self, cx);
-        }
-        if seen.echo {
-            self.on_echo(acked, cx);
-        }
-    }
-
-    /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
-    fn counts_sacks(&self) -> bool {
-        matches!(self.scheme, RecoveryKind::Sack | RecoveryKind::Fack)
-    }
-
-    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
-        self.sample_rtt(seen, cx);
-        self.una = seen.ack;
-        self.nxt = self.nxt.max(seen.ack);
-        self.timeouts = 0;
-        if !self.sacked.is_empty() {
-            self.sacked.trim_below(seen.ack);
-        }
-        let (grow, rearm) = if self.recovery.active {
-            let progress = recovery::on_ack(self, acked, cx);
-            (progress.grow, progress.rearm)
-        } else {
-            self.recovery.dupacks = 0;
-            self.recovery.limited_sent = 0;
-            (self.limited || !cx.config.grow_only_when_limited, true)
-        };
-        // RFC 3168 §6.1.2: "The sending TCP ... should not increase the congestion window" on ECN-Echo.
-        if grow && !seen.echo {
-            self.law.on_ack(&Ack { acked });
-        }
-        if rearm {
-            self.rearm(cx);
-        }
-    }
-
-    fn sample_rtt(&mut self, seen: AckSeen, cx: &mut Cx) {
-        // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
-        let sent_once = self.una >= self.resent_below;
-        let rtt = match cx.config.rtt_sampling {
-            RttSampling::TimedSegment => match self.timed {
-                Some((end, sent)) if seen.ack >= end => {
-                    self.timed = None;
-                    Some(self.rto.measure(cx.config, sent, cx.now))
-                }
-                _ => None,
-            },
-            sampling => {
-                let mut first = None;
-                while let Some((_, sent)) = self.sent_times.front().filter(|(end, _)| *end <= seen.ack) {
-                    first.get_or_insert(*sent);
-                    self.sent_times.pop_front();
-                }
-                let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
-                if sampling == RttSampling::Timestamps { seen.stamp_rtt.or(own) } else { own.or(seen.stamp_rtt) }
-            }
-        };
-        if let Some(rtt) = rtt {
-            cx.counters.rtt(rtt);
-            self.rto.sample(cx.config, rtt, self.law.cwnd() / u64::from(self.mss));
-        }
-    }
-
-    /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss told of it first.
-    fn on_echo(&mut self, acked: u64, cx: &mut Cx) {
-        if self.recovery.active || self.una <= self.recovery.recover {
-            return;
-        }
-        let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
-        let base = self.reduction_base(cx.config) + if self.from_flight(cx.config) { acked } else { 0 };
-        self.law.on_congestion(Congestion::Ecn, base);
-        self.reduced(Cause::Ecn, cx);
-        cx.counters.ecn_reductions += 1;
-        if one_segment {
-            // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
-            // new is sent before it expires.
-            self.hold = true;
-            cx.counters.ecn_holds += 1;
-            self.arm(cx.config, cx.now);
-        }
-    }
-
-    // ---- reductions ----
-
-    fn from_flight(&self, config: &Config) -> bool {
-        config.reduce_from == ReduceFrom::Flight
-    }
-
-    fn reduction_base(&self, config: &Config) -> u64 {
-        match config.reduce_from {
-            // RFC 5681 §3.2: limited transmit's data is not counted.
-            ReduceFrom::Flight => self.flight().saturating_sub(self.recovery.limited_sent),
-            ReduceFrom::Window => (self.law.cwnd() + self.recovery.inflation).min(self.peer_window),
-        }
-    }
-
-    fn reduced(&mut self, cause: Cause, cx: &mut Cx) {
-        self.recovery.recover = self.max;
-        self.recovery.cause = cause;
-        cx.ecn.on_reduction();
-    }
-
-    /// Whether duplicate ACKs may now start a fast retransmit.
-    pub fn may_fast_retransmit(&self, config: &Config) -> bool {
-        let r = &self.recovery;
-        let min_window = u64::from(config.fast_retransmit_min_window) * u64::from(self.mss);
-        let beyond = if self.counts_sacks() { self.una >= r.recover } else { self.una > r.recover };
-        let careful = beyond || !config.careful_retransmit || r.cause == Cause::Ecn;
-        self.law.cwnd() >= min_window && careful
-    }
-
-    /// The reduction of a fast retransmit, unless ECN has made it for this window (RFC 3168 §6.1.2).
-    pub fn reduce_for_loss(&mut self, cx: &mut Cx) {
-        cx.counters.fast_recoveries += 1;
-        let already = self.recovery.cause == Cause::Ecn && self.una <= self.recovery.recover;
-        if already {
-            self.recovery.cause = Cause::Loss;
-        } else {
-            self.law.on_congestion(Congestion::Loss, self.reduction_base(cx.config));
-            self.reduced(Cause::Loss, cx);
-        }
-        self.timed = None;
-    }
-
-    /// Starts a recovery: reduces, and has the first unacknowledged segment sent again.
-    pub fn enter_recovery(&mut self, cx: &mut Cx) {
-        self.reduce_for_loss(cx);
-        let r = &mut self.recovery;
-        r.active = true;
-        r.head_due = true;
-        r.partial_seen = false;
-        r.rescued = false;
-        r.high_rxt = self.una;
-    }
-
-    /// Ends a recovery.
-    pub fn leave_recovery(&mut self) {
-        let r = &mut self.recovery;
-        r.active = false;
-        r.inflation = 0;
-        r.dupacks = 0;
-        r.limited_sent = 0;
-        r.head_due = false;
-    }
-
-    /// The window falls to one segment; ssthresh stays.
-    pub fn law_to_one_segment(&mut self) {
-        self.law.set_cwnd(self.mss.into());
-    }
-
-    /// Steps back: everything not acknowledged is to be sent again, in order.
-    pub fn go_back(&mut self) {
-        self.leave_recovery();
-        // RFC 2018 §8: the receiver may have dropped what it reported.
-        self.sacked.clear();
-        self.nxt = self.una;
-        self.timed = None;
-        self.deadline = Time::NEVER;
-    }
-
-    /// The timer has fired with data outstanding.
-    pub fn on_timeout(&mut self, cx: &mut Cx) {
-        self.recovery.inflation = 0;
-        self.recovery.limited_sent = 0;
-        let r = &self.recovery;
-        // RFC 3168 §6.1.2: not twice for one window. RFC 5681 §3.1: not twice for one segment.
-        let cut = r.cause == Cause::Ecn && self.una < r.recover;
-        let again = self.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
-        if cut || again {
-            self.law_to_one_segment();
-        } else {
-            self.law.on_congestion(Congestion::Timeout, self.reduction_base(cx.config));
-        }
-        self.reduced(Cause::Timeout, cx);
-        self.go_back();
-        self.hold = false;
-        self.timeouts += 1;
-        cx.counters.timeouts += 1;
-        self.rto.back_off(cx.config);
-        self.arm(cx.config, cx.now);
-    }
-
-    /// The timer has fired with nothing outstanding: the hold is over, or the closed window is probed.
-    pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<Chunk> {
-        self.deadline = Time::NEVER;
-        if std::mem::take(&mut self.hold) || self.end <= self.nxt {
-            return None;
-        }
-        if self.stretch(self.nxt).is_some() {
-            return None;
-        }
-        self.rto.back_off(cx.config);
-        self.arm(cx.config, cx.now);
-        cx.counters.window_probes += 1;
-        Some(Chunk { start: self.nxt, len: 1, fin: false, how: How::Probe })
-    }
-
-    /// Whether all that is outstanding is a probe of the peer's closed window.
-    pub fn only_probing(&self) -> bool {
-        self.max - self.una <= 1 && self.nxt == self.una && self.end > self.nxt
     }
 
     // ---- the handshake's part ----

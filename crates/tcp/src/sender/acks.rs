@@ -1,0 +1,136 @@
+//! What ACKs do to a sender: SACK blocks, RTT samples, growth, ECN-Echo.
+
+use ecnlab_base::Dur;
+use ecnlab_wire::SackBlocks;
+
+use super::{Cx, Sender};
+use crate::cc::{Ack, Congestion, CongestionControl};
+use crate::config::{ReduceFrom, RttSampling};
+use crate::recovery::{self, Cause};
+use crate::registry::RecoveryKind;
+
+/// What an acceptable ACK says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AckSeen {
+    /// Offset it acknowledges, at most `max`.
+    pub ack: u64,
+    /// It reports congestion by ECN.
+    pub echo: bool,
+    /// It has what a duplicate ACK must have, but for its number (RFC 5681 §2).
+    pub bare: bool,
+    /// Its SACK blocks told of bytes not known before.
+    pub new_sack: bool,
+    /// RTT by its timestamp.
+    pub stamp_rtt: Option<Dur>,
+}
+
+impl Sender {
+    /// Takes in SACK blocks; whether they tell of bytes not known before.
+    pub fn note_sacks(&mut self, blocks: &SackBlocks) -> bool {
+        let mut new = 0;
+        for block in blocks.as_slice() {
+            // RFC 2018 §8: only what was sent and is not yet acknowledged can be held.
+            if let (Some(start), Some(end)) = (self.offset(block.start), self.offset(block.end))
+                && start > self.una
+            {
+                new += self.sacked.insert(start, end);
+            }
+        }
+        new > 0
+    }
+
+    /// An acceptable ACK.
+    #[inline]
+    pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
+        let acked = seen.ack - self.una;
+        if acked > 0 {
+            self.on_new_ack(seen, acked, cx);
+        } else if self.max > self.una && (seen.new_sack || (seen.bare && !self.counts_sacks())) {
+            cx.counters.dupacks_received += 1;
+            self.recovery.dupacks += 1;
+            recovery::on_dupack(self, cx);
+        }
+        if seen.echo {
+            self.on_echo(acked, cx);
+        }
+    }
+
+    /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
+    pub(super) fn counts_sacks(&self) -> bool {
+        matches!(self.scheme, RecoveryKind::Sack | RecoveryKind::Fack)
+    }
+
+    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
+        self.sample_rtt(seen, cx);
+        self.una = seen.ack;
+        self.nxt = self.nxt.max(seen.ack);
+        self.timeouts = 0;
+        if !self.sacked.is_empty() {
+            self.sacked.trim_below(seen.ack);
+        }
+        let (grow, rearm) = if self.recovery.active {
+            let progress = recovery::on_ack(self, acked, cx);
+            (progress.grow, progress.rearm)
+        } else {
+            self.recovery.dupacks = 0;
+            self.recovery.limited_sent = 0;
+            // RFC 7661 §4.2: a window of which half is used is validated.
+            (!cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), true)
+        };
+        // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
+        if grow && !seen.echo {
+            self.law.on_ack(&Ack { acked });
+        }
+        if rearm {
+            self.rearm(cx);
+        }
+    }
+
+    fn sample_rtt(&mut self, seen: AckSeen, cx: &mut Cx) {
+        // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
+        let sent_once = self.una >= self.resent_below;
+        let rtt = match cx.config.rtt_sampling {
+            RttSampling::TimedSegment => match self.timed {
+                Some((end, sent)) if seen.ack >= end => {
+                    self.timed = None;
+                    Some(self.rto.measure(cx.config, sent, cx.now))
+                }
+                _ => None,
+            },
+            sampling => {
+                let mut first = None;
+                while let Some((_, sent)) = self.sent_times.front().filter(|(end, _)| *end <= seen.ack) {
+                    first.get_or_insert(*sent);
+                    self.sent_times.pop_front();
+                }
+                let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
+                if sampling == RttSampling::Timestamps { seen.stamp_rtt.or(own) } else { own.or(seen.stamp_rtt) }
+            }
+        };
+        if let Some(rtt) = rtt {
+            cx.counters.rtt(rtt);
+            self.rto.sample(cx.config, rtt, self.law.cwnd() / u64::from(self.mss));
+        }
+    }
+
+    /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss told of it first.
+    fn on_echo(&mut self, acked: u64, cx: &mut Cx) {
+        if self.recovery.active || self.una <= self.recovery.recover {
+            return;
+        }
+        let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
+        // FlightSize is that before the ACK: its data left the network with the mark.
+        let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
+        let base = self.reduction_base(cx.config) + acked;
+        self.law.on_congestion(Congestion::Ecn, base);
+        self.reduced(Cause::Ecn, cx);
+        cx.counters.ecn_reductions += 1;
+        if one_segment {
+            // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
+            // new is sent before it expires.
+            self.hold = true;
+            cx.counters.ecn_holds += 1;
+            self.arm(cx.config, cx.now);
+        }
+    }
+}

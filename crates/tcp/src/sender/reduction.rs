@@ -1,0 +1,127 @@
+//! Losses: when a fast retransmit may begin, what it and a timeout do to the window, once for each window of data.
+
+use ecnlab_base::Time;
+
+use super::{Chunk, Cx, How, Sender};
+use crate::cc::{Congestion, CongestionControl};
+use crate::config::{Config, ReduceFrom};
+use crate::ecn::Feedback;
+use crate::recovery::Cause;
+
+impl Sender {
+    /// What is halved.
+    pub(super) fn reduction_base(&self, config: &Config) -> u64 {
+        match config.reduce_from {
+            // RFC 5681 §3.2: limited transmit's data is not counted.
+            ReduceFrom::Flight => self.flight().saturating_sub(self.recovery.limited_sent),
+            ReduceFrom::Window => (self.law.cwnd() + self.recovery.inflation).min(self.peer_window),
+        }
+    }
+
+    /// Books a reduction: the next for the data now outstanding is not taken.
+    pub(super) fn reduced(&mut self, cause: Cause, cx: &mut Cx) {
+        self.recovery.recover = self.max;
+        self.recovery.cause = cause;
+        cx.ecn.on_reduction();
+    }
+
+    /// Whether duplicate ACKs may now start a fast retransmit.
+    pub fn may_fast_retransmit(&self, config: &Config) -> bool {
+        let r = &self.recovery;
+        let min_window = u64::from(config.fast_retransmit_min_window) * u64::from(self.mss);
+        let beyond = if self.counts_sacks() { self.una >= r.recover } else { self.una > r.recover };
+        let careful = beyond || !config.careful_retransmit || r.cause == Cause::Ecn;
+        self.law.cwnd() >= min_window && careful
+    }
+
+    /// The reduction of a fast retransmit, unless ECN has made it for this window (RFC 3168 §6.1.2).
+    pub fn reduce_for_loss(&mut self, cx: &mut Cx) {
+        cx.counters.fast_recoveries += 1;
+        let already = self.recovery.cause == Cause::Ecn && self.una <= self.recovery.recover;
+        if already {
+            self.recovery.cause = Cause::Loss;
+        } else {
+            self.law.on_congestion(Congestion::Loss, self.reduction_base(cx.config));
+            self.reduced(Cause::Loss, cx);
+        }
+        self.timed = None;
+    }
+
+    /// Starts a recovery: reduces, and has the first unacknowledged segment sent again.
+    pub fn enter_recovery(&mut self, cx: &mut Cx) {
+        self.reduce_for_loss(cx);
+        let r = &mut self.recovery;
+        r.active = true;
+        r.head_due = true;
+        r.partial_seen = false;
+        r.rescued = false;
+        r.high_rxt = self.una;
+    }
+
+    /// Ends a recovery.
+    pub fn leave_recovery(&mut self) {
+        let r = &mut self.recovery;
+        r.active = false;
+        r.inflation = 0;
+        r.dupacks = 0;
+        r.limited_sent = 0;
+        r.head_due = false;
+    }
+
+    /// The window falls to one segment; ssthresh stays.
+    pub fn law_to_one_segment(&mut self) {
+        self.law.set_cwnd(self.mss.into());
+    }
+
+    /// Steps back: everything not acknowledged is to be sent again, in order.
+    pub fn go_back(&mut self) {
+        self.leave_recovery();
+        // RFC 2018 §8: the receiver may have dropped what it reported.
+        self.sacked.clear();
+        self.nxt = self.una;
+        self.timed = None;
+        self.deadline = Time::NEVER;
+    }
+
+    /// The timer has fired with data outstanding.
+    pub fn on_timeout(&mut self, cx: &mut Cx) {
+        self.recovery.inflation = 0;
+        self.recovery.limited_sent = 0;
+        let r = &self.recovery;
+        // RFC 3168 §6.1.2: not twice for one window. RFC 5681 §3.1: not twice for one segment.
+        let cut = r.cause == Cause::Ecn && self.una < r.recover;
+        let again = self.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
+        if cut || again {
+            self.law_to_one_segment();
+        } else {
+            self.law.on_congestion(Congestion::Timeout, self.reduction_base(cx.config));
+        }
+        self.reduced(Cause::Timeout, cx);
+        self.go_back();
+        self.hold = false;
+        self.timeouts += 1;
+        cx.counters.timeouts += 1;
+        self.rto.back_off(cx.config);
+        self.arm(cx.config, cx.now);
+    }
+
+    /// The timer has fired with nothing outstanding: the hold is over, or the closed window is probed.
+    pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<Chunk> {
+        self.deadline = Time::NEVER;
+        if std::mem::take(&mut self.hold) || self.end <= self.nxt {
+            return None;
+        }
+        if self.stretch(self.nxt).is_some() {
+            return None;
+        }
+        self.rto.back_off(cx.config);
+        self.arm(cx.config, cx.now);
+        cx.counters.window_probes += 1;
+        Some(Chunk { start: self.nxt, len: 1, fin: false, how: How::Probe })
+    }
+
+    /// Whether all that is outstanding is a probe of the peer's closed window.
+    pub fn only_probing(&self) -> bool {
+        self.max - self.una <= 1 && self.nxt == self.una && self.end > self.nxt
+    }
+}

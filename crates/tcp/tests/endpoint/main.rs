@@ -1,0 +1,6 @@
+//! Two endpoints against each other.
+
+mod ecn;
+mod pair;
+mod rules;
+mod transfer;

@@ -1,0 +1,131 @@
+//! Whatever segments come, an endpoint does not panic, and neither end of its streams runs backwards.
+
+use std::sync::Arc;
+
+use ecnlab_base::{Dur, Time};
+use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
+use ecnlab_tcp::{Endpoint, profiles};
+use ecnlab_wire::{Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
+use proptest::prelude::*;
+
+/// Numbers near those in use, and anywhere.
+fn near(base: u32) -> impl Strategy<Value = Seq> {
+    prop_oneof![
+        8 => (0u32..6_000).prop_map(move |d| Seq(base.wrapping_add(d))),
+        2 => (0u32..70_000).prop_map(move |d| Seq(base.wrapping_sub(d))),
+        1 => any::<u32>().prop_map(Seq),
+    ]
+}
+
+const ISS: u32 = u32::MAX - 2_000;
+const IRS: u32 = u32::MAX - 900;
+
+prop_compose! {
+    fn segment()(
+        seq in near(IRS),
+        ack in near(ISS),
+        len in prop_oneof![Just(0u32), Just(1_000), 0u32..70_000],
+        window in any::<u16>(),
+        flags in prop_oneof![6 => Just(0x10u16), 2 => 0u16..0x200, 1 => Just(0x12), 1 => Just(0x02)],
+        ecn in 0u8..4,
+        mss in prop::option::of(any::<u16>()),
+        window_scale in prop::option::of(any::<u8>()),
+        sack_permitted in any::<bool>(),
+        stamp in prop::option::of((any::<u32>(), any::<u32>())),
+        blocks in prop::collection::vec((near(ISS), near(ISS)), 0..4),
+    ) -> Segment {
+        let mut sack = SackBlocks::NONE;
+        blocks.into_iter().for_each(|(start, end)| sack.push(SackBlock { start, end }));
+        Segment {
+            seq,
+            ack,
+            len,
+            wire_len: len.saturating_add(40),
+            window,
+            flags: Flags::from_bits_truncate(flags),
+            ecn: Ecn::from_bits(ecn),
+            mss,
+            window_scale,
+            sack_permitted,
+            timestamps: stamp.map(|(value, echo)| Timestamps { value, echo }),
+            sack,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Segment(Segment),
+    /// A plausible reply: the SYN-ACK or ACK that a peer would send.
+    Handshake,
+    Deadline,
+    Write(u32),
+    Close,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        8 => segment().prop_map(Act::Segment),
+        1 => Just(Act::Handshake),
+        2 => Just(Act::Deadline),
+        2 => (0u32..20_000).prop_map(Act::Write),
+        1 => Just(Act::Close),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn no_segment_does_harm(
+        profile in 0usize..4,
+        recovery in 0usize..5,
+        ecn in 0usize..3,
+        active in any::<bool>(),
+        acts in prop::collection::vec(act(), 1..80),
+    ) {
+        let mut config = profiles()[profile].config.clone();
+        config.recovery =
+            [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Fack][recovery];
+        config.ecn = [EcnKind::Off, EcnKind::Rfc2481, EcnKind::Rfc3168][ecn];
+        let config = Arc::new(config);
+        let mut out = Vec::new();
+        let mut now = Time::ZERO;
+        let mut end = if active {
+            Endpoint::connect(&config, Seq(ISS), now, &mut out)
+        } else {
+            Endpoint::listen(&config, Seq(ISS))
+        };
+        let mut written = 0;
+        for act in acts {
+            now += Dur::from_ms(3);
+            let (received, acked) = (end.received(), end.acked());
+            match act {
+                Act::Segment(s) => end.on_segment(&s, now, &mut out),
+                Act::Handshake => {
+                    let flags = if active { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ECE | Flags::CWR };
+                    let syn = Segment { seq: Seq(IRS), ack: Seq(ISS) + 1, flags, window: 60_000, mss: Some(1_000), ..Segment::default() };
+                    end.on_segment(&syn, now, &mut out);
+                    let ack = Segment { seq: Seq(IRS) + 1, flags: Flags::ACK, ..syn };
+                    end.on_segment(&ack, now, &mut out);
+                }
+                Act::Deadline => {
+                    if end.deadline() != Time::NEVER {
+                        now = now.max(end.deadline());
+                    }
+                    end.on_deadline(now, &mut out);
+                }
+                Act::Write(n) => {
+                    written += u64::from(n);
+                    end.write(n.into(), now, &mut out);
+                }
+                Act::Close => end.close(now, &mut out),
+            }
+            prop_assert!(end.received() >= received && end.acked() >= acked);
+            prop_assert!(end.acked() <= written);
+            prop_assert!(out.len() < 5_000);
+            let sample = end.sample();
+            prop_assert!(sample.cwnd > 0 && sample.flight <= written + 2);
+            out.clear();
+        }
+    }
+}

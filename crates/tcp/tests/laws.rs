@@ -1,0 +1,33 @@
+//! A law is one file, one registry row, one docs page.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ecnlab_tcp::registry::laws;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+#[test]
+fn every_row_has_its_file_and_page() {
+    for law in laws() {
+        assert!(root().join(law.file).is_file(), "{} lacks {}", law.name, law.file);
+        let page = std::fs::read_to_string(root().join(law.page)).unwrap_or_default();
+        assert!(page.contains(law.file), "{} must name {}", law.page, law.file);
+    }
+}
+
+#[test]
+fn every_file_has_its_row() {
+    let rows: BTreeSet<String> = laws().map(|law| law.file.to_owned()).collect();
+    for folder in ["cc", "ecn", "recovery"] {
+        let path = format!("crates/tcp/src/{folder}");
+        for file in std::fs::read_dir(root().join(&path)).unwrap() {
+            let name = file.unwrap().file_name().into_string().unwrap();
+            if name != "mod.rs" {
+                assert!(rows.contains(&format!("{path}/{name}")), "{path}/{name} has no row in registry.rs");
+            }
+        }
+    }
+}
