@@ -56,6 +56,7 @@ def _dumbbell(recovery: str, kind: str) -> Cell:
         red=kind != "drop-tail",
         overrides={
             "tcp.sender.recovery": recovery,
+            "tcp.sender.sack": recovery == "sack",
             "tcp.sender.ecn": "rfc2481" if ecn else "off",
             "flow.bulk.group": group,
             "link.bottleneck.queue": "tail" if kind == "drop-tail" else "red",

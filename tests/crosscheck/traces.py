@@ -93,6 +93,7 @@ def _ns2(pattern: Pattern) -> list[Sent]:
 def _ecnlab(pattern: Pattern) -> list[Sent]:
     overrides: dict[str, object] = {
         "tcp.sender.recovery": pattern.recovery,
+        "tcp.sender.sack": pattern.recovery == "sack",
         "tcp.sender.ecn": "rfc2481" if pattern.marked else "off",
         "flow.bulk.count": 1,
         "flow.bulk.start": "0 s",
