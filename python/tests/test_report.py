@@ -25,7 +25,7 @@ def a_figure(**changes) -> Figure:
             Series("Reno", [Point(p, 0.1 + p, 0.05 + p, 0.2 + p, 10) for p in (0.02, 0.1, 0.5)]),
             Series("SACK", [Point(p, 0.05 + p / 2, -0.02 + p / 2, 0.1 + p / 2, 10) for p in (0.02, 0.1, 0.5)], style=1),
         ],
-        "printed": Series("printed, Reno", [Point(0.02, 0.1), Point(0.5, 0.6)]),
+        "printed": [Series("printed, Reno", [Point(0.02, 0.1), Point(0.5, 0.6)])],
         "percent": True,
     }
     return Figure(**{**given, **changes})
@@ -37,7 +37,14 @@ def a_page() -> Page:
     queue = [float(v) for v in np.abs(np.cumsum(rng.normal(0, 1, 600)))]
     rows = [
         ["R27, low", "23%", Cell("19%", True), Cell("15% to 24%", True), Cell("agrees", tone="yes"), ""],
-        ["R27, high", "50%", Cell("31%", True), Cell("27% to 36%", True), Cell("same direction", tone="partly"), "why <b>"],
+        [
+            "R27, high",
+            "50%",
+            Cell("31%", True),
+            Cell("27% to 36%", True),
+            Cell("same direction", tone="partly"),
+            "why <b>",
+        ],
         ["R28", "10%", Cell("−3%", True), Cell("−5% to −1%", True), Cell("differs", tone="no"), "a long reason " * 12],
     ]
     return Page(
@@ -46,14 +53,34 @@ def a_page() -> Page:
         lede="A paper's numbers, measured anew.",
         tally=[("agree", "yes", 9), ("same direction", "partly", 12), ("differ", "no", 5)],
         tally_caption="26 printed numbers:",
-        findings=[Finding("Yes", "yes", "ECN flows are faster.", "In 17 of 18 settings."),
-                  Finding("Undecided", "open", "The gain grows with load.", "Slope 0.01 (−0.02 to 0.04).")],
+        findings=[
+            Finding("Yes", "yes", "ECN flows are faster.", "In 17 of 18 settings."),
+            Finding("Undecided", "open", "The gain grows with load.", "Slope 0.01 (−0.02 to 0.04)."),
+        ],
         sections=[
-            Section("numbers", "Printed numbers", "Each with its interval.",
-                    [Table("All rows", ["row", "printed", "measured", "95% interval", "verdict", "why"], rows, cards=True)]),
-            Section("figures", "Figures", "", [Group([a_figure(), a_figure(title="Second")]),
-                    Chart("Queue", "One run.", times, [Line("queue", queue, 0, thin=True), Line("average", [math.nan, *queue[1:]], 1)],
-                          "packets", [(10.0, "min_th")]), "A paragraph."]),
+            Section(
+                "numbers",
+                "Printed numbers",
+                "Each with its interval.",
+                [Table("All rows", ["row", "printed", "measured", "95% interval", "verdict", "why"], rows, cards=True)],
+            ),
+            Section(
+                "figures",
+                "Figures",
+                "",
+                [
+                    Group([a_figure(), a_figure(title="Second")]),
+                    Chart(
+                        "Queue",
+                        "One run.",
+                        times,
+                        [Line("queue", queue, 0, thin=True), Line("average", [math.nan, *queue[1:]], 1)],
+                        "packets",
+                        [(10.0, "min_th")],
+                    ),
+                    "A paragraph.",
+                ],
+            ),
         ],
         footer="Made from tables.",
         facts=[("runs", "120"), ("seeds", "10")],
@@ -132,14 +159,14 @@ def test_missing_values_of_a_chart_are_null() -> None:
 def test_a_figure_draws_each_point_with_its_interval_and_the_printed_ones() -> None:
     svg = a_figure().svg()
     assert svg.count('class="whisker"') == 6
-    assert svg.count('class="mark printed hollow"') == 2
+    assert svg.count('class="mark s0 printed hollow"') == 2
     assert "Reno: 60% (55% to 70%, n = 10)" in svg
 
 
 def test_positions_follow_the_axis() -> None:
     # One series, no dodge, a log axis from 0.01 to 1: 0.1 lies half way.
     points = [Point(0.01, 0.0), Point(0.1, 1.0), Point(1.0, 2.0)]
-    figure = a_figure(x=Axis("p", [], log=True), series=[Series("a", points)], printed=None)
+    figure = a_figure(x=Axis("p", [], log=True), series=[Series("a", points)], printed=[])
     x = [float(v) for v in re.findall(r'<circle cx="([\d.]+)"', figure.svg())]
     assert x[1] == pytest.approx((x[0] + x[2]) / 2, abs=0.1)
 
@@ -153,7 +180,11 @@ def test_a_figure_table_has_the_numbers_of_the_picture() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]), (-0.1, 0.32, [-0.1, 0.0, 0.1, 0.2, 0.3, 0.4]), (2.0, 2.0, [1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6])],
+    [
+        (0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
+        (-0.1, 0.32, [-0.1, 0.0, 0.1, 0.2, 0.3, 0.4]),
+        (2.0, 2.0, [1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6]),
+    ],
 )
 def test_ticks_are_round_and_enclose_the_range(low, high, expected) -> None:
     assert _nice_ticks(low, high) == pytest.approx(expected)

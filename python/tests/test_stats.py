@@ -217,3 +217,10 @@ def test_batch_means_cover_a_correlated_series_where_the_plain_interval_does_not
     naive = _coverage(draw, stats.mean_interval, 0.0, rounds=400)
     assert batched > 0.90
     assert naive < 0.60
+
+
+def test_parts_of_a_ratio_average_to_the_ratio() -> None:
+    # mean(a) = 2, mean(b) = 4: ratio 0.5; parts 0.5 + (0 - 0.5 * 2) / 4 and 0.5 + (4 - 0.5 * 6) / 4
+    assert stats.ratio_parts([0.0, 4.0], [2.0, 6.0]) == pytest.approx([0.25, 0.75])
+    with pytest.raises(ValueError, match="denominator"):
+        stats.ratio_parts([1.0], [0.0])

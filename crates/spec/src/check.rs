@@ -73,9 +73,10 @@ pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>>
 fn check_times(spec: &Spec, found: &mut Findings<'_>) {
     let head = &spec.head;
     let path = |key| Path::of(&[key]);
-    let long = !head.duration.is_zero() && head.duration <= LONGEST;
-    let message = format!("`duration` is {}", head.duration);
-    found.unless(long, &path("duration"), message, "write more than 0 s, and at most 2400 h");
+    if head.duration.is_zero() || head.duration > LONGEST {
+        let message = format!("`duration` is {}", head.duration);
+        return found.value(&path("duration"), message, "write more than 0 s, and at most 2400 h");
+    }
     let message = format!("`warmup`, {}, leaves nothing of `duration`, {}, to measure", head.warmup, head.duration);
     found.unless(head.warmup < head.duration, &path("warmup"), message, "write a shorter warmup or a longer duration");
     if let Some(sample) = head.sample {
@@ -174,7 +175,7 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
     let start = path.key("start");
     let (latest, end) = (flow.start.max(), spec.head.duration);
     let message = format!("`{start}`, {latest}, is not before the end of the run, {end}");
-    found.unless(latest < end, &start, message, "write an earlier start or a longer duration");
+    found.unless(latest < end || end.is_zero(), &start, message, "write an earlier start or a longer duration");
     let group = path.key("group");
     // The tables of a run have a group `all`, which is every packet.
     let message = format!("`{group}` cannot be `all`, which stands for every flow");

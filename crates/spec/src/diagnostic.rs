@@ -113,8 +113,9 @@ fn nearest<'a, S: AsRef<str>>(word: &str, valid: &'a [S]) -> Option<&'a str> {
     let target = plain(word);
     let distance = |s: &str| strsim::damerau_levenshtein(&target, &plain(s));
     let best = valid.iter().map(AsRef::as_ref).min_by_key(|s| distance(s))?;
-    // A third of the letters may be wrong; more is another word.
-    (distance(best) <= target.chars().count().max(3) / 3).then_some(best)
+    // A third of the letters may be wrong, though not all of them; more is another word.
+    let letters = target.chars().count();
+    (distance(best) <= (letters.max(3) / 3).min(letters.saturating_sub(1))).then_some(best)
 }
 
 #[cfg(test)]
@@ -126,6 +127,7 @@ mod tests {
         let keys = ["min_th", "max_th", "weight"];
         assert_eq!(suggest("minth", &keys, "keys"), "did you mean `min_th`?");
         assert_eq!(suggest("wieght", &keys, "keys"), "did you mean `weight`?");
+        assert_eq!(suggest("c", &["a", "b"], "nodes"), "valid nodes: a, b");
         assert_eq!(suggest("colour", &keys, "keys"), "valid keys: min_th, max_th, weight");
         assert_eq!(suggest("x", &[""; 0], "queues"), "there are no queues");
     }

@@ -49,7 +49,8 @@ impl Place {
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
         let excerpt = text[line_start..line_end].trim_end_matches('\r');
-        let column = text[line_start..start].chars().count() + 1;
+        // An error at a line's end may lie between `\r` and `\n`, behind what is shown.
+        let column = text[line_start..start].chars().count().min(excerpt.chars().count()) + 1;
         let covered = excerpt.char_indices().filter(|(i, _)| (start..self.end).contains(&(line_start + i))).count();
         let line = text[..line_start].matches('\n').count() + 1;
         Position { line, column, excerpt, width: covered.max(1) }
@@ -87,5 +88,6 @@ mod tests {
         assert_eq!(Place::new(&s, 1..9).position().column, 1);
         assert_eq!(Place::new(&s, 40..90).position().line, 1);
         assert_eq!(Place::new(&source(""), 0..0).position().width, 1);
+        assert_eq!(Place::new(&source("ab\r\n"), 3..3).position().column, 3);
     }
 }

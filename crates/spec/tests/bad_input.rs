@@ -116,7 +116,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"5 ms\"",
         "{ uniform = [\"9 ms\", \"5 ms\"] }",
-        &["x.toml:7:9: `link.pipe.delay`: 9 ms is more than 5 ms; write the smaller first"],
+        &["x.toml:7:21: `link.pipe.delay.uniform`: 9 ms is more than 5 ms; write the smaller first"],
     ),
     (
         "\"5 packets\"",
@@ -137,17 +137,14 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "[tcp.mine]\necn = \"off\"",
         "tcp.mine = 5",
-        &[
-            "x.toml:14:1: unknown key `queue.red.tcp`; valid keys: min_th, max_th, max_p, weight, mean_packet, idle, \
+        &["x.toml:14:1: unknown key `queue.red.tcp`; valid keys: min_th, max_th, max_p, weight, mean_packet, idle, \
          probability, spacing, count_arrival, count_reset, first_passes, spare_short, gentle, above, mark_p, \
-         target_delay, adaptive, feng, frozen_gentle, limit, full, admit, forced, mark_at, ecn, discipline",
-            "x.toml:19:7: `flow.bulk.tcp`: there is no tcp `mine`; valid tcps: default",
-        ],
+         target_delay, adaptive, feng, frozen_gentle, limit, full, admit, forced, mark_at, ecn, discipline"],
     ),
     (
         "format = 1",
         "format = 1\nflow = 3",
-        &["x.toml:17:7: not TOML: cannot extend value of type integer with a dotted key"],
+        &["x.toml:17:2: not TOML: cannot extend value of type integer with a dotted key"],
     ),
     ("delay = \"5 ms\"", "delay = nan", &["x.toml:7:9: `link.pipe.delay`: the number is not finite"]),
     (
@@ -190,10 +187,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "[queue.red]",
         "[queue.\"re d\"]",
-        &[
-            "x.toml:8:9: `link.pipe.queue`: there is no queue `red`; did you mean `re d`?",
-            "x.toml:9:8: `re d` cannot be a name; names are letters, digits, `-` and `_`",
-        ],
+        &["x.toml:9:8: `re d` cannot be a name; names are letters, digits, `-` and `_`"],
     ),
     // Values that cannot be.
     (
@@ -202,15 +196,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:3:10: `warmup`, 10 s, leaves nothing of `duration`, 10 s, to measure; \
          write a shorter warmup or a longer duration"],
     ),
-    (
-        "\"10 s\"",
-        "\"0 s\"",
-        &[
-            "x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h",
-            "x.toml:2:12: `warmup`, 0 s, leaves nothing of `duration`, 0 s, to measure; \
-         write a shorter warmup or a longer duration",
-        ],
-    ),
+    ("\"10 s\"", "\"0 s\"", &["x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h"]),
     (
         "duration = \"10 s\"",
         "duration = \"10 s\"\nsample = \"1 ns\"",
@@ -268,20 +254,20 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "rate = ",
         "duplex = false\nrate = ",
-        &["x.toml:17:2: flow `bulk`: there is no way from `a` to `b` and back; \
+        &["x.toml:17:7: flow `bulk`: there is no way from `a` to `b` and back; \
            join them by links; data and ACKs need both directions"],
     ),
     (
         "[queue.red]",
         "[link.spare]\nfrom = \"b\"\nto = \"a\"\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\n[queue.red]",
-        &["x.toml:9:2: links `pipe~reverse` and `spare` join the same nodes; a route uses only one of them; \
+        &["x.toml:9:7: links `pipe~reverse` and `spare` join the same nodes; a route uses only one of them; \
            put a node between, or make them one link"],
     ),
     (
         "to = \"b\"\nrate",
         "to = \"a\"\nrate",
         &[
-            "x.toml:3:1: `link.pipe`: `pipe` has both ends at one node; its ends must differ",
+            "x.toml:3:7: `link.pipe`: `pipe` has both ends at one node; its ends must differ",
             "x.toml:18:6: `flow.bulk.to`: there is no node `b`; valid nodes: a",
         ],
     ),
@@ -326,10 +312,15 @@ fn the_text_that_the_cases_change_is_good() {
 
 #[test]
 fn every_mistake_is_answered() {
+    let mut wrong = Vec::new();
     for (old, new, expected) in CASES {
         assert!(GOOD.contains(old), "{old}");
-        assert_eq!(said(&GOOD.replacen(old, new, 1)), *expected, "{new}");
+        let said = said(&GOOD.replacen(old, new, 1));
+        if said != *expected {
+            wrong.push(format!("{new}\n  says     {said:#?}\n  must say {expected:#?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -394,7 +385,7 @@ fn mistakes_in_experiments_are_answered() {
         ("[set]\n\"queue.red.maxp\" = 1", "e.toml:5:1: unknown key `queue.red.maxp`; did you mean `max_p`?"),
         (
             "[set]\n\"queue.red.max_p\" = 7",
-            "e.toml:5:19: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1",
+            "e.toml:5:21: `queue.red.max_p`: 7 is no probability to aim at; it must be above 0 and at most 1",
         ),
         (
             "[grid.x]\npath = \"queue.red.maxp\"\nvalues = [0.1]",
@@ -406,19 +397,19 @@ fn mistakes_in_experiments_are_answered() {
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"",
-            "e.toml:4:1: `grid.x` must have `path` and `values`, or `points`; see docs/scenario.md, Experiments",
+            "e.toml:4:7: `grid.x` must have `path` and `values`, or `points`; see docs/scenario.md, Experiments",
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\nlabels = [\"a\", \"b\"]",
-            "e.toml:4:1: `grid.x` has not as many labels as values; write one for each, or none",
+            "e.toml:4:7: `grid.x` has not as many labels as values; write one for each, or none",
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1, 0.1]",
-            "e.toml:4:1: `grid.x` has two points `0.1`; give each its own label",
+            "e.toml:4:7: `grid.x` has two points `0.1`; give each its own label",
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = []",
-            "e.toml:4:1: `grid.x` has no point; write at least one value, or leave the axis out",
+            "e.toml:4:7: `grid.x` has no point; write at least one value, or leave the axis out",
         ),
         (
             "[grid.seed]\npath = \"queue.red.max_p\"\nvalues = [0.1]",
@@ -426,7 +417,7 @@ fn mistakes_in_experiments_are_answered() {
         ),
         (
             "[grid.x]\npoints = [{ label = \"a\", sett = {} }]",
-            "e.toml:5:25: unknown key `grid.x.points[0].sett`; did you mean `set`?",
+            "e.toml:5:26: unknown key `grid.x.points[0].sett`; did you mean `set`?",
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\n[arm.a]\nset = { \"queue.red.max_p\" = 0.2 }",
@@ -451,9 +442,14 @@ fn mistakes_in_experiments_are_answered() {
             "e.toml:5:1: `metrics.g` must have one of `table`, `ratio` and `difference`; see docs/scenario.md, Metrics",
         ),
     ];
+    let mut wrong = Vec::new();
     for (text, expected) in cases {
-        assert_eq!(experiment(text), Err(expected.to_owned()), "{text}");
+        let said = experiment(text);
+        if said != Err(expected.to_owned()) {
+            wrong.push(format!("{text}\n  says     {said:?}\n  must say {expected:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(experiment(""), Ok(2));
 }
 

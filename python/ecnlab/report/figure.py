@@ -51,14 +51,14 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with a caption; ``zero`` draws the line of no difference."""
+    """A figure with a caption; ``zero`` draws the line of no difference, ``printed`` holds a paper's own points."""
 
     title: str
     caption: str
     x: Axis
     y: Axis
     series: Sequence[Series]
-    printed: Series | None = None
+    printed: Sequence[Series] = ()
     zero: bool = True
     percent: bool = False
     bands: Sequence[tuple[float, float, str]] = field(default_factory=tuple)
@@ -76,7 +76,7 @@ class Figure:
         head = ["series", self.x.label, self.y.label, "95% interval", "n"]
         ticks = {value: text for value, text in self.x.ticks}
         rows = []
-        for series in [*self.series, *([self.printed] if self.printed else [])]:
+        for series in [*self.series, *self.printed]:
             for p in series.points:
                 span = f"{self.number(p.low)} to {self.number(p.high)}" if math.isfinite(p.low + p.high) else "–"
                 rows.append([series.name, ticks.get(p.x, _short(p.x)), self.number(p.mean), span, str(p.n or "–")])
@@ -86,7 +86,7 @@ class Figure:
 class _Drawing:
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
-        self.all = [*figure.series, *([figure.printed] if figure.printed else [])]
+        self.all = [*figure.series, *figure.printed]
         xs = [p.x for s in self.all for p in s.points] + [v for v, _ in figure.x.ticks]
         self.x = _scale(xs, LEFT, WIDTH - RIGHT, figure.x.log, pad=0.07)
         self.y_ticks = _nice_ticks(*self._y_range())
@@ -106,8 +106,10 @@ class _Drawing:
         offsets = _dodge(len(self.figure.series))
         for series, offset in zip(self.figure.series, offsets, strict=True):
             parts += self._series(series, offset)
-        if self.figure.printed:
-            parts += [self._marker(p, 0.0, "printed", "diamond", True, "printed") for p in self.figure.printed.points]
+        for series in self.figure.printed:
+            parts += [
+                self._marker(p, 0.0, f"s{series.style} printed", "diamond", True, series.name) for p in series.points
+            ]
         return "".join([*parts, "</svg>"])
 
     def _bands(self) -> list[str]:
@@ -122,13 +124,17 @@ class _Drawing:
         for tick in self.y_ticks:
             y, strong = self.y(tick), " zero" if self.figure.zero and tick == 0 else ""
             parts.append(f'<line class="grid{strong}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(f'<text class="tick" x="{LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">{self.figure.number(tick)}</text>')
+            parts.append(
+                f'<text class="tick" x="{LEFT - 7}" y="{y + 4:.1f}" text-anchor="end">{self.figure.number(tick)}</text>'
+            )
         for value, text in self.figure.x.ticks:
             parts.append(
                 f'<text class="tick" x="{self.x(value):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{escape(text)}</text>'
             )
         middle = (LEFT + WIDTH - RIGHT) / 2
-        parts.append(f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(self.figure.x.label)}</text>')
+        parts.append(
+            f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(self.figure.x.label)}</text>'
+        )
         return parts
 
     def _series(self, series: Series, offset: float) -> list[str]:
@@ -161,9 +167,7 @@ def swatch(style: str, shape: str, hollow: bool = False) -> str:
 def legend(figure: Figure) -> list[tuple[str, str]]:
     """Keys and names of a figure's series, the printed points last."""
     keys = [(swatch(f"s{s.style}", SHAPES[s.style % len(SHAPES)], s.hollow), s.name) for s in figure.series]
-    if figure.printed:
-        keys.append((swatch("printed", "diamond", True), figure.printed.name))
-    return keys
+    return keys + [(swatch(f"s{s.style} printed", "diamond", True), s.name) for s in figure.printed]
 
 
 def _shape(shape: str, x: float, y: float) -> str:

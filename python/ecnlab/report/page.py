@@ -32,11 +32,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell: text, how it is set, and a chip's tone where it is one."""
+    """A table cell: text, how it is set, a chip's tone where it is one, and a name set in front of the text."""
 
     text: str
     numeric: bool = False
     tone: Tone | None = None
+    lead: str = ""
 
     @property
     def sign(self) -> str:
@@ -93,7 +94,12 @@ class Chart:
     def data(self) -> str:
         """The chart as JSON for the page's script; missing values are null."""
         lines = [
-            {"name": line.name, "style": line.style, "thin": line.thin, "values": [_json_number(v) for v in line.values]}
+            {
+                "name": line.name,
+                "style": line.style,
+                "thin": line.thin,
+                "values": [_json_number(v) for v in line.values],
+            }
             for line in self.lines
         ]
         document: dict[str, Any] = {

@@ -9,6 +9,7 @@ pub fn root() -> PathBuf {
 }
 
 /// Every TOML file below a folder of the repository, in alphabetical order; none if it is not there.
+#[allow(dead_code)]
 pub fn toml_files(folder: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![root().join(folder)];

@@ -1,0 +1,116 @@
+//! No text, however broken, brings the reader down, and every refusal points into the text.
+
+mod common;
+
+use std::fs;
+
+use ecnlab_spec::{Diagnostics, parse_experiment, parse_scenario};
+use proptest::prelude::*;
+
+/// What is put into a good text to break it.
+const SPLINTERS: &[&str] = &[
+    "",
+    "[",
+    "]",
+    "\"",
+    "=",
+    "{",
+    "}",
+    "\n",
+    ".",
+    ",",
+    "#",
+    "0",
+    "-1",
+    "1e400",
+    "nan",
+    "inf",
+    "true",
+    "count = 0",
+    "\u{b5}",
+    "\u{0}",
+    "\"10 Mbps\"",
+    "\"-3 ms\"",
+    "\"9999999999999999999999 h\"",
+    "[link.x]\n",
+    "[link.bottleneck]\n",
+    "from = \"sink[99999999999999999999]\"\n",
+    "count = 99999999999\n",
+    "reverse = 5\n",
+    "traffic = []\n",
+    "profile = \"ns-2.35\"\n",
+    "'''",
+    "1979-05-27",
+    "[[flow]]\n",
+    "\r\n",
+    "delay = { uniform = [] }\n",
+    "to = \"]\"\n",
+    "set = { a = { b = 1 } }\n",
+    "values = [[], {}]\n",
+];
+
+fn texts() -> Vec<String> {
+    common::toml_files("examples").iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+}
+
+/// Cuts a stretch out and puts a splinter in, on characters' boundaries.
+fn mutate(text: &str, edits: &[(usize, usize, usize)]) -> String {
+    edits.iter().fold(text.to_owned(), |text, (at, cut, splinter)| {
+        let chars: Vec<char> = text.chars().collect();
+        let at = at % (chars.len() + 1);
+        let end = (at + cut % 12).min(chars.len());
+        let splinter = SPLINTERS[splinter % SPLINTERS.len()];
+        chars[..at].iter().collect::<String>() + splinter + &chars[end..].iter().collect::<String>()
+    })
+}
+
+fn points_into(file: &str, text: &str, wrong: &Diagnostics) {
+    for one in wrong.iter().filter(|one| one.path == file) {
+        assert!(!one.message.is_empty());
+        assert!(one.line >= 1 && one.line <= text.matches('\n').count() + 1, "{one}");
+        assert!(one.column >= 1 && one.column <= one.excerpt.chars().count() + 1, "{one}");
+    }
+    assert!(wrong.iter().count() >= 1 && !wrong.to_string().is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn broken_files_are_refused_or_read(which in 0..100_usize, edits in prop::collection::vec((0..10_000_usize, 0..100_usize, 0..100_usize), 1..4)) {
+        let texts = texts();
+        let text = mutate(&texts[which % texts.len()], &edits);
+        let dumbbell = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
+        if text.contains("\nscenario = ") {
+            if let Err(wrong) = parse_experiment("e.toml", &text, &|_: &std::path::Path| Ok(dumbbell.clone())) {
+                points_into("e.toml", &text, &wrong);
+            }
+        } else {
+            match parse_scenario("x.toml", &text) {
+                Err(wrong) => points_into("x.toml", &text, &wrong),
+                Ok(scenario) => prop_assert_eq!(scenario.plan(1).flows.len(), scenario.plan(2).flows.len()),
+            }
+        }
+    }
+
+    #[test]
+    fn noise_is_refused(text in "\\PC{0,200}") {
+        if let Err(wrong) = parse_scenario("x.toml", &text) {
+            points_into("x.toml", &text, &wrong);
+        }
+    }
+}
+
+#[test]
+fn deep_and_long_texts_are_refused() {
+    let deep = [
+        format!("a = {}", "[".repeat(50_000)),
+        format!("a = {}1", "{ b = ".repeat(20_000)),
+        format!("{}b = 1", "a.".repeat(50_000)),
+    ];
+    for text in deep {
+        assert!(parse_scenario("x.toml", &format!("format = 1\n{text}")).is_err());
+    }
+    let long = format!("format = 1\n{} = 1\n", "k".repeat(1_000_000));
+    assert!(parse_scenario("x.toml", &long).is_err());
+}

@@ -1,0 +1,271 @@
+//! Good scenarios: what is filled in, how arrays pair, what the hash depends on.
+
+mod common;
+
+use std::fs;
+
+use ecnlab_base::Dur;
+use ecnlab_engine::Plan;
+use ecnlab_spec::{Scenario, parse_scenario};
+
+/// Three sources and two sinks around a bottleneck; six flows.
+const PAIRS: &str = "\
+format = 1
+duration = \"10 s\"
+[node.source]
+count = 3
+[node.sink]
+count = 2
+[link.access]
+from = \"source\"
+to = \"r1\"
+rate = \"10 Mbps\"
+delay = { uniform = [\"1 ms\", \"5 ms\"] }
+[link.pipe]
+from = \"r1\"
+to = \"r2\"
+rate = \"1 Mbps\"
+delay = \"20 ms\"
+drop_segments = { bulk = [3], \"lone[0]\" = [1, 2] }
+[link.pipe.reverse]
+rate = \"500 kbps\"
+[link.exit]
+from = \"r2\"
+to = \"sink\"
+rate = \"unlimited\"
+delay = \"1 ms\"
+duplex = true
+[tcp.old]
+profile = \"linux-2.0\"
+min_rto = \"1 s\"
+[flow.bulk]
+count = 6
+from = \"source\"
+to = \"sink\"
+traffic = \"ftp\"
+[flow.lone]
+count = 1
+from = \"source[2]\"
+to = \"sink[1]\"
+traffic = { kind = \"crr\", request = \"1 KB\", response = \"5 KB\" }
+tcp_to = \"old\"
+group = \"bulk\"
+start = \"1 s\"
+";
+
+fn scenario(text: &str) -> Scenario {
+    parse_scenario("x.toml", text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn link<'a>(plan: &'a Plan, name: &str) -> &'a ecnlab_engine::LinkPlan {
+    plan.links.iter().find(|l| l.name == name).unwrap_or_else(|| panic!("{name}"))
+}
+
+#[test]
+fn every_example_parses_plans_and_reads_back() {
+    let mut seen = 0;
+    for path in common::toml_files("examples") {
+        let text = fs::read_to_string(&path).unwrap();
+        if text.contains("\nscenario = ") {
+            continue;
+        }
+        let scenario = parse_scenario(&path.to_string_lossy(), &text).unwrap_or_else(|e| panic!("{e}"));
+        assert!(!scenario.plan(1).flows.is_empty());
+        // What is resolved is itself a scenario, and the same one.
+        let resolved = toml::to_string(&scenario.resolved()).unwrap();
+        let again = parse_scenario("resolved", &resolved).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.resolved(), scenario.resolved());
+        assert_eq!(again.hash(), scenario.hash());
+        seen += 1;
+    }
+    assert!(seen >= 4, "{seen} examples");
+}
+
+#[test]
+fn the_mix_is_thirty_flows_twenty_of_them_with_ecn() {
+    let text = fs::read_to_string(common::root().join("examples/mixed.toml")).unwrap();
+    let plan = scenario(&text).plan(1);
+    assert_eq!(plan.flows.len(), 30);
+    assert_eq!(plan.groups, ["dropped", "marked"]);
+    let with = |f: &&ecnlab_engine::FlowPlan| f.tcp_from.ecn.name() == "rfc3168";
+    assert_eq!(plan.flows.iter().filter(with).count(), 20);
+    assert!(plan.flows.iter().all(|f| f.tcp_from.recovery.name() == "newreno"));
+}
+
+#[test]
+fn the_ith_flow_joins_the_ith_nodes_round_and_round() {
+    let plan = scenario(PAIRS).plan(1);
+    let flows: Vec<(&str, &str, &str)> =
+        plan.flows.iter().map(|f| (f.name.as_str(), plan.nodes[f.from].as_str(), plan.nodes[f.to].as_str())).collect();
+    assert_eq!(
+        flows,
+        [
+            ("bulk[0]", "source[0]", "sink[0]"),
+            ("bulk[1]", "source[1]", "sink[1]"),
+            ("bulk[2]", "source[2]", "sink[0]"),
+            ("bulk[3]", "source[0]", "sink[1]"),
+            ("bulk[4]", "source[1]", "sink[0]"),
+            ("bulk[5]", "source[2]", "sink[1]"),
+            ("lone[0]", "source[2]", "sink[1]"),
+        ]
+    );
+}
+
+#[test]
+fn a_link_from_an_array_is_an_array_of_links() {
+    let plan = scenario(PAIRS).plan(1);
+    let names: Vec<&str> = plan.links.iter().map(|l| l.name.as_str()).collect();
+    let expected = [
+        "access[0]",
+        "access[0]~reverse",
+        "access[1]",
+        "access[1]~reverse",
+        "access[2]",
+        "access[2]~reverse",
+        "exit[0]",
+        "exit[0]~reverse",
+        "exit[1]",
+        "exit[1]~reverse",
+        "pipe",
+        "pipe~reverse",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(plan.nodes[link(&plan, "access[2]").from], "source[2]");
+    assert_eq!(plan.nodes[link(&plan, "exit[1]~reverse").from], "sink[1]");
+    assert_eq!(link(&plan, "exit[0]").rate, None);
+}
+
+#[test]
+fn the_reverse_direction_has_the_delay_but_not_the_faults() {
+    let plan = scenario(PAIRS).plan(1);
+    let (pipe, back) = (link(&plan, "pipe"), link(&plan, "pipe~reverse"));
+    assert_eq!((pipe.delay, back.delay), (Dur::from_ms(20), Dur::from_ms(20)));
+    assert_eq!(back.rate.map(|r| r.bps()), Some(500_000));
+    assert!(back.errors.drop_segments.is_empty());
+    // The flow `bulk` is instances 0 to 5, `lone[0]` is number 6.
+    let bulk = (0..6).map(|flow| (flow, 3));
+    assert_eq!(pipe.errors.drop_segments, bulk.chain([(6, 1), (6, 2)]).collect::<Vec<_>>());
+}
+
+#[test]
+fn random_delays_are_drawn_from_streams_of_their_own() {
+    let plan = scenario(PAIRS).plan(7);
+    let delays: Vec<Dur> = (0..3).map(|i| link(&plan, &format!("access[{i}]")).delay).collect();
+    assert!(delays.iter().all(|d| (Dur::from_ms(1)..Dur::from_ms(5)).contains(d)));
+    assert_ne!(delays[0], delays[1]);
+    assert_eq!(link(&plan, "access[1]~reverse").delay, delays[1]);
+    assert_eq!(link(&scenario(PAIRS).plan(7), "access[1]").delay, delays[1]);
+    assert_ne!(link(&scenario(PAIRS).plan(8), "access[1]").delay, delays[1]);
+    // One more source, and another link before all of them in the alphabet, leave the draws alone.
+    let more = PAIRS.replace("count = 3", "count = 4").replace("[link.access]", "[link.aaa]\nfrom = \"z\"\nto = \"r1\"\nrate = \"1 Mbps\"\ndelay = { uniform = [\"1 ms\", \"5 ms\"] }\n[link.access]");
+    let more = scenario(&more).plan(7);
+    for (i, delay) in delays.iter().enumerate() {
+        assert_eq!(link(&more, &format!("access[{i}]")).delay, *delay);
+    }
+    // A reverse direction that asks for its own random delay gets its own draw.
+    let own =
+        PAIRS.replace("[link.pipe]", "[link.access.reverse]\ndelay = { uniform = [\"1 ms\", \"5 ms\"] }\n[link.pipe]");
+    assert_ne!(
+        link(&scenario(&own).plan(7), "access[1]~reverse").delay,
+        link(&scenario(&own).plan(7), "access[1]").delay
+    );
+}
+
+#[test]
+fn departures_name_the_profile_its_value_and_its_source() {
+    let departures = scenario(PAIRS).departures();
+    assert_eq!(departures.len(), 1);
+    let one = &departures[0];
+    assert_eq!((one.key.as_str(), one.profile.as_str()), ("tcp.old.min_rto", "linux-2.0"));
+    assert_eq!((&one.profile_value, &one.value), (&"200 ms".into(), &"1 s".into()));
+    assert!(one.source.len() > 3);
+    // A value that is written as the profile has it departs from nothing, however it is written.
+    assert!(scenario(&PAIRS.replace("\"1 s\"\n[flow.bulk]", "\"0.2 s\"\n[flow.bulk]")).departures().is_empty());
+}
+
+#[test]
+fn settings_go_to_the_ends_that_name_them() {
+    let plan = scenario(PAIRS).plan(1);
+    let lone = &plan.flows[6];
+    assert_eq!(lone.tcp_to.min_rto, Dur::from_s(1));
+    assert_eq!(*lone.tcp_from, ecnlab_tcp::profile("modern").unwrap().config);
+    assert_eq!(plan.groups[lone.group], "bulk");
+}
+
+#[test]
+fn overrides_are_as_if_written_in_the_file() {
+    let overrides = [
+        ("duration".to_owned(), "20 s".into()),
+        ("flow.bulk.count".to_owned(), 2.into()),
+        ("flow.bulk.traffic.size".to_owned(), "1 MB".into()),
+        ("node.r1.count".to_owned(), 1.into()),
+        ("queue.default.limit".to_owned(), "10 packets".into()),
+        (
+            "queue.new".to_owned(),
+            toml::Table::from_iter([
+                ("discipline".to_owned(), "droptail".into()),
+                ("limit".to_owned(), "1 packet".into()),
+            ])
+            .into(),
+        ),
+        ("tcp.default.ecn".to_owned(), "rfc3168".into()),
+    ];
+    let by_override = scenario(PAIRS).with(&overrides).unwrap_or_else(|e| panic!("{e}"));
+    let text = PAIRS
+        .replace("\"10 s\"", "\"20 s\"")
+        .replace("count = 6", "count = 2")
+        .replace("\"ftp\"", "{ kind = \"ftp\", size = \"1 MB\" }")
+        + "[node.r1]\ncount = 1\n[queue.default]\ndiscipline = \"droptail\"\nlimit = \"10 packets\"\n\
+           [queue.new]\ndiscipline = \"droptail\"\nlimit = \"1 packet\"\n[tcp.default]\necn = \"rfc3168\"\n";
+    assert_eq!(by_override.resolved(), scenario(&text).resolved());
+    assert_eq!(scenario(PAIRS).with(&[]).unwrap(), scenario(PAIRS));
+}
+
+#[test]
+fn the_hash_is_of_what_results_depend_on() {
+    let base = scenario(PAIRS);
+    let same = [
+        PAIRS.replace("duration", "# a comment\ntitle = \"a title\"\nduration"),
+        PAIRS.replace("\"20 ms\"", "\"0.02 s\""),
+        PAIRS.replace("from = \"r1\"\nto = \"r2\"\n", "to = \"r2\"\nfrom = \"r1\"\n"),
+        PAIRS.replace(
+            "[node.source]\ncount = 3\n[node.sink]\ncount = 2\n",
+            "[node.sink]\ncount = 2\n[node.source]\ncount = 3\n",
+        ),
+        PAIRS.replace("\"ftp\"", "{ kind = \"ftp\" }"),
+        PAIRS.replace("duration = \"10 s\"", "duration = \"10 s\"\nwarmup = \"0 s\"\nprofile = \"modern\""),
+    ];
+    for text in same {
+        assert_eq!(scenario(&text).hash(), base.hash(), "{text}");
+    }
+    assert_eq!(base.hash().len(), 64);
+    // Every value that stands in the file, changed one at a time.
+    let changes = [
+        ("\"10 s\"", "\"11 s\""),
+        ("count = 3", "count = 4"),
+        ("count = 2", "count = 3"),
+        ("\"10 Mbps\"", "\"11 Mbps\""),
+        ("\"1 ms\", \"5 ms\"", "\"1 ms\", \"6 ms\""),
+        ("\"1 Mbps\"", "\"2 Mbps\""),
+        ("\"20 ms\"", "\"21 ms\""),
+        ("bulk = [3]", "bulk = [4]"),
+        ("\"500 kbps\"", "\"501 kbps\""),
+        ("\"unlimited\"", "\"1 Gbps\""),
+        ("\"linux-2.0\"", "\"linux-2.2\""),
+        ("\"1 s\"\n[flow.bulk]", "\"2 s\"\n[flow.bulk]"),
+        ("count = 6", "count = 7"),
+        ("\"ftp\"", "{ kind = \"ftp\", size = \"1 MB\" }"),
+        ("source[2]", "source[1]"),
+        ("\"5 KB\"", "\"6 KB\""),
+        ("tcp_to", "tcp_from"),
+        ("group = \"bulk\"", "group = \"other\""),
+        ("start = \"1 s\"", "start = \"2 s\""),
+        ("duration", "sample = \"1 s\"\nduration"),
+        ("duration", "packets = true\nduration"),
+        ("duration", "warmup = \"1 s\"\nduration"),
+    ];
+    for (old, new) in changes {
+        assert!(PAIRS.contains(old), "{old}");
+        assert_ne!(scenario(&PAIRS.replacen(old, new, 1)).hash(), base.hash(), "{new}");
+    }
+}

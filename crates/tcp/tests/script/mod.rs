@@ -1,0 +1,130 @@
+//! The test language of `tests/scripts`: read a script, play it to an endpoint, compare. See `docs/scripts.md`.
+
+pub mod mutate;
+pub mod observe;
+pub mod parse;
+pub mod rules;
+pub mod run;
+pub mod segment;
+pub mod settings;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ecnlab_base::Time;
+use segment::Described;
+
+/// One test: a script, with the variant of its `each` lines filled in.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Path below the folder of scripts, without extension, and the variant in brackets.
+    pub name: String,
+    pub rule: String,
+    pub source: String,
+    pub profile: String,
+    pub settings: Vec<Setting>,
+    pub steps: Vec<Step>,
+}
+
+/// A departure from the profile: dotted key and value.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub key: String,
+    pub value: String,
+    pub place: Place,
+}
+
+/// One line of the body, at its instant.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub at: Time,
+    pub action: Action,
+    pub place: Place,
+}
+
+/// What a line does or claims.
+#[derive(Clone, Debug)]
+pub enum Action {
+    Connect,
+    Listen,
+    Write(u64),
+    Close,
+    Abort,
+    Arrive(Described),
+    Expect(Described),
+    Nothing,
+    Check { name: String, value: String },
+}
+
+/// A line of a file, kept for messages.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    pub path: PathBuf,
+    pub number: usize,
+    pub text: String,
+}
+
+/// Why a script could not be read, or did not hold.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub place: Place,
+    pub message: String,
+    pub notes: Vec<String>,
+}
+
+impl Failure {
+    pub fn new(place: &Place, message: impl Into<String>) -> Failure {
+        Failure { place: place.clone(), message: message.into(), notes: Vec::new() }
+    }
+    pub fn note(mut self, note: impl Into<String>) -> Failure {
+        self.notes.push(note.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { path, number, text } = &self.place;
+        let margin = " ".repeat(number.to_string().len());
+        writeln!(f, "error: {}", self.message)?;
+        writeln!(f, "{margin}--> {}:{number}", path.display())?;
+        writeln!(f, "{margin} |\n{number} | {text}\n{margin} |")?;
+        for note in &self.notes {
+            writeln!(f, "{margin} = {}", note.replace('\n', &format!("\n{margin}   ")))?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds with up to twelve decimals, exactly.
+pub fn parse_time(text: &str) -> Option<Time> {
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || decimals.len() > 12 || !all_digits(whole) || !all_digits(decimals) {
+        return None;
+    }
+    let ps: u64 = format!("{decimals:0<12}").parse().ok()?;
+    Some(Time::from_ps(whole.parse::<u64>().ok()?.checked_mul(1_000_000_000_000)?.checked_add(ps)?))
+}
+
+/// Seconds with milliseconds, and finer digits only where they are not zero.
+pub fn show_time(time: Time) -> String {
+    let text = format!("{}.{:012}", time.ps() / 1_000_000_000_000, time.ps() % 1_000_000_000_000);
+    let finer = text.len() - 9;
+    format!("{}{}", &text[..finer], text[finer..].trim_end_matches('0'))
+}
+
+/// Every script below `root`, in the order of their paths.
+pub fn find(root: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(find(&path)?);
+        } else if path.extension().is_some_and(|e| e == "script") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}

@@ -1,0 +1,46 @@
+//! What `check` can ask an endpoint, by name.
+
+use ecnlab_base::Dur;
+use ecnlab_tcp::Endpoint;
+
+/// The value of `name` as a script writes it.
+pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
+    let (sample, counters) = (endpoint.sample(), endpoint.counters());
+    let value = match name {
+        "state" => return Ok(state(&format!("{:?}", endpoint.state()))),
+        "ecn" => return Ok(if endpoint.ecn_negotiated() { "yes" } else { "no" }.into()),
+        "srtt" => return Ok(seconds(sample.srtt)),
+        "rttvar" => return Ok(seconds(sample.rttvar)),
+        "rto" => return Ok(seconds(sample.rto)),
+        "cwnd" => sample.cwnd,
+        "ssthresh" => sample.ssthresh,
+        "received" => endpoint.received(),
+        "acked" => endpoint.acked(),
+        "timeouts" => counters.timeouts,
+        "fast_recoveries" => counters.fast_recoveries,
+        "ecn_reductions" => counters.ecn_reductions,
+        "retransmits_fast" => counters.retransmits_fast,
+        "retransmits_timeout" => counters.retransmits_timeout,
+        "dupacks" => counters.dupacks_received,
+        _ => return Err(format!("`{name}` is nothing that can be checked")),
+    };
+    Ok(value.to_string())
+}
+
+/// The RFC's spelling of a state: `FinWait1` is FIN-WAIT-1.
+fn state(variant: &str) -> String {
+    let mut name = String::new();
+    for c in variant.chars() {
+        if !name.is_empty() && (c.is_uppercase() || c.is_ascii_digit()) {
+            name.push('-');
+        }
+        name.extend(c.to_uppercase());
+    }
+    name
+}
+
+/// Seconds without trailing zeros.
+fn seconds(d: Dur) -> String {
+    let text = format!("{}.{:012}", d.ps() / 1_000_000_000_000, d.ps() % 1_000_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

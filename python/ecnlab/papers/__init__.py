@@ -1,0 +1,9 @@
+"""Reproductions: a paper's experiments, run, judged against what it printed, and reported.
+
+>>> from ecnlab import papers
+>>> page = papers.reproduce("rfc2884", "results/rfc2884")  # doctest: +SKIP
+"""
+
+from ecnlab.papers.reproduction import reproduce
+
+__all__ = ["reproduce"]

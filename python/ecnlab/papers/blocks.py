@@ -1,0 +1,173 @@
+"""Blocks of a report that any paper needs: rows of numbers and claims, figures from points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab.papers.published import Metric, Published
+from ecnlab.papers.reasons import quantity
+from ecnlab.papers.samples import KEYS
+from ecnlab.report import Axis, Figure, Finding, Point, Series, Table
+from ecnlab.report.page import Cell, Tone
+
+VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
+ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
+
+NAMES: Final = {
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "sack": "SACK",
+    "fack": "SACK/FACK",
+    "plain": "non-ECN background",
+    "ecn": "ECN background",
+}
+"""How labels of a grid are written for a reader."""
+
+
+def named(label: str) -> str:
+    """A label of the grid as a reader writes it."""
+    return NAMES.get(label, label)
+
+
+def place(row: Mapping[str, Any]) -> str:
+    """Where a point lies, in words: its keys that apply."""
+    words = []
+    for key in KEYS:
+        if label := row[key]:
+            words.append(
+                {"congestion": f"{label} load", "maxp": f"max_p {label}", "min_th": f"min_th {label}"}.get(
+                    key, named(label)
+                )
+            )
+    return ", ".join(words)
+
+
+def number_table(
+    numbers: pl.DataFrame, published: Published, reasons: Mapping[str, str], context: Mapping[str, str]
+) -> Table:
+    """Every printed number with its measurement. ``context`` adds to a metric's name what all its points share."""
+    rows: list[list[Cell | str]] = []
+    for row in numbers.iter_rows(named=True):
+        metric = published.metrics[row["metric"]]
+        unit = row["unit"]
+        about = "about " if row["about"] else ""
+        why = "" if row["verdict"] == "agrees" else reasons.get(row["id"], "")
+        settings = "; ".join(part for part in (place(row), context.get(row["metric"], "")) if part)
+        rows.append(
+            [
+                Cell(metric.name, lead=row["id"]),
+                Cell(f"§{row['section']}, p.\u00a0{row['page']}"),
+                Cell(settings),
+                Cell(about + quantity(row["printed"], metric), True),
+                Cell(quantity(row["mean"], metric, unit), True),
+                Cell(f"{quantity(row['low'], metric)} to {quantity(row['high'], metric)}", True),
+                Cell(str(row["n"]), True),
+                Cell(row["verdict"], tone=VERDICTS[row["verdict"]]),
+                Cell(why),
+            ]
+        )
+    columns = ["row", "printed in", "settings", "printed", "measured", "95% interval", "n", "verdict", "why"]
+    return Table("Every printed number, and what the runs measure at the same place.", columns, rows, cards=True)
+
+
+def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str, str]) -> Table:
+    """Every claim with its test, interval and answer."""
+    rows: list[list[Cell | str]] = []
+    by_id = {claim.id: claim for claim in published.claims}
+    for (name,), tests in claims.group_by(["id"], maintain_order=True):
+        claim = by_id[str(name)]
+        answer = tests["answer"][0]
+        why = "" if answer == "yes" else reasons.get(claim.id, "")
+        rows.append(
+            [
+                Cell(claim.statement, lead=claim.id),
+                Cell(f"§{claim.section}, p.\u00a0{claim.page}"),
+                Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
+                Cell(str(tests["n"].min()), True),
+                Cell(answer, tone=ANSWERS[answer]),
+                Cell(why),
+            ]
+        )
+    return Table(
+        "Every claim without a number, decided by intervals.",
+        ["claim", "printed in", "evidence, with 95% intervals", "n", "holds", "why"],
+        rows,
+        cards=True,
+    )
+
+
+def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
+    """The tested values of a claim in one line."""
+    parts = []
+    for row in tests.iter_rows(named=True):
+        mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+        if test == "trend":
+            values = " → ".join(quantity(value, metric) for value in row["values"])
+            parts.append(f"{values} over {row['place']}; slope {mean} per doubling ({low} to {high})")
+        else:
+            parts.append(f"{row['place']}: {mean} ({low} to {high})" if row["place"] else f"{mean} ({low} to {high})")
+    return "; ".join(parts)
+
+
+def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
+    """A claim as one sentence of the summary."""
+    tests = claims.filter(pl.col("id") == name)
+    claim = next(c for c in published.claims if c.id == name)
+    answer = tests["answer"][0]
+    return Finding(
+        answer.capitalize(), ANSWERS[answer], statement, evidence(tests, published.metrics[claim.metric], claim.test)
+    )
+
+
+def series(
+    points: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int, hollow: bool = False
+) -> Series:
+    """The points of one curve along ``axis``, whose labels ``scale`` places."""
+    drawn = [
+        Point(scale[row[axis]], row["mean"], row["low"], row["high"], row["n"])
+        for row in points.iter_rows(named=True)
+        if row[axis] in scale
+    ]
+    return Series(name, sorted(drawn, key=lambda p: p.x), style, hollow=hollow)
+
+
+def printed(numbers: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int) -> list[Series]:
+    """The printed points that belong to the curve of ``style``: a series, or none where nothing is printed."""
+    drawn = [Point(scale[row[axis]], row["printed"]) for row in numbers.iter_rows(named=True) if row[axis] in scale]
+    return [Series(name, drawn, style)] if drawn else []
+
+
+def figure(
+    title: str,
+    caption: str,
+    axis: Axis,
+    metric: Metric,
+    curves: Sequence[Series],
+    marks: Sequence[Series] = (),
+    zero: bool = True,
+) -> Figure:
+    """A figure of a metric, in percent where the metric is."""
+    return Figure(title, caption, axis, Axis(metric.name), [c for c in curves if c.points], marks, zero, metric.percent)
+
+
+def table_of(
+    points: pl.DataFrame, published: Published, caption: str, keys: Sequence[str], folded: bool = True
+) -> Table:
+    """Points as a plain table: the named keys, then mean, interval and n."""
+    rows: list[list[Cell | str]] = []
+    for row in points.iter_rows(named=True):
+        metric = published.metrics[row["metric"]]
+        mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+        rows.append(
+            [
+                *(Cell(named(row[key])) for key in keys),
+                Cell(metric.name),
+                Cell(mean, True),
+                Cell(f"{low} to {high}", True),
+                Cell(str(row["n"]), True),
+            ]
+        )
+    return Table(caption, [*keys, "quantity", "mean", "95% interval", "n"], rows, folded=folded)

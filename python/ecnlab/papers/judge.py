@@ -1,0 +1,124 @@
+"""Printed numbers and claims against measured samples: the rows of a report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from ecnlab import stats
+from ecnlab.errors import EcnlabError
+from ecnlab.papers.published import Claim, Metric, Number, Published
+from ecnlab.papers.samples import KEYS, at, per_seed, score
+from ecnlab.stats import Interval
+
+Answer = Literal["yes", "partly", "no", "undecided"]
+
+
+def judge_numbers(published: Published, points: pl.DataFrame) -> pl.DataFrame:
+    """One row a printed number: what was measured there and the verdict. See `ecnlab.stats.verdict`."""
+    return pl.DataFrame([_number(number, published.metrics[number.metric], points) for number in published.numbers])
+
+
+def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+    """One row a claim and tested place: the interval, whether it holds, and the answer to the whole claim."""
+    rows = []
+    for claim in published.claims:
+        metric = published.metrics[claim.metric]
+        tests = [_trend(claim, metric, samples)] if claim.test == "trend" else _places(claim, points)
+        answer = _together([test["outcome"] for test in tests])
+        about = {
+            "id": claim.id,
+            "row": claim.row,
+            "statement": claim.statement,
+            "metric": claim.metric,
+            "test": claim.test,
+        }
+        rows += [{**about, "answer": answer, **test} for test in tests]
+    return pl.DataFrame(rows)
+
+
+def _number(number: Number, metric: Metric, points: pl.DataFrame) -> dict[str, Any]:
+    place = at(points, number.metric, number.where)
+    if place.height != 1:
+        raise EcnlabError(
+            f"{number.id}: {place.height} measured points of {number.metric} at {dict(number.where)}, need 1"
+        )
+    row = place.row(0, named=True)
+    measured = Interval(row["mean"], row["low"], row["high"], row["n"])
+    return {
+        "id": number.id,
+        "row": number.row,
+        "metric": number.metric,
+        **{key: row[key] for key in KEYS},
+        "section": number.section,
+        "page": number.page,
+        "printed": number.value,
+        "about": number.about,
+        "unit": number.unit,
+        "mean": measured.mean,
+        "low": measured.low,
+        "high": measured.high,
+        "n": measured.n,
+        "margin": metric.margin,
+        "verdict": stats.verdict(measured, number.value, metric.margin, metric.neutral),
+    }
+
+
+def _places(claim: Claim, points: pl.DataFrame) -> list[dict[str, Any]]:
+    place = at(points, claim.metric, claim.where)
+    if place.is_empty():
+        raise EcnlabError(f"{claim.id}: nothing was measured of {claim.metric} at {dict(claim.where)}")
+    varying = [key for key in KEYS if place[key].n_unique() > 1]
+    tests = []
+    for row in place.iter_rows(named=True):
+        measured = Interval(row["mean"], row["low"], row["high"], row["n"])
+        label = ", ".join(row[key] for key in varying)
+        tests.append(
+            {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": _outcome(claim, measured)}
+        )
+    return tests
+
+
+def _outcome(claim: Claim, measured: Interval) -> Answer:
+    match claim.test:
+        case "below":
+            return "yes" if measured.high < claim.limit else "no" if measured.low >= claim.limit else "undecided"
+        case "above":
+            return "yes" if measured.low > claim.limit else "no" if measured.high <= claim.limit else "undecided"
+        case _:
+            if stats.equivalent(measured, claim.target, claim.tolerance):
+                return "yes"
+            outside = measured.low > claim.target + claim.tolerance or measured.high < claim.target - claim.tolerance
+            return "no" if outside else "undecided"
+
+
+def _trend(claim: Claim, metric: Metric, samples: pl.DataFrame) -> dict[str, Any]:
+    rows = at(samples, claim.metric, claim.where)
+    labels = sorted(rows[claim.axis].unique(), key=score)
+    if len(labels) < 2:
+        raise EcnlabError(
+            f"{claim.id}: a trend along {claim.axis} needs at least two measured points, not {len(labels)}"
+        )
+    columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
+    found = stats.trend([math.log2(score(label)) for label in labels], np.column_stack(columns))
+    outcome: Answer = (
+        "undecided" if found.direction == "undecided" else "yes" if found.direction == claim.expected else "no"
+    )
+    values = [float(column.mean()) for column in columns]
+    return {"place": ", ".join(labels), "values": values, **_interval(found.slope), "outcome": outcome}
+
+
+def _together(outcomes: Sequence[str]) -> Answer:
+    if all(o == "yes" for o in outcomes):
+        return "yes"
+    if all(o == "no" for o in outcomes):
+        return "no"
+    return "undecided" if "yes" not in outcomes else "partly"
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    return {"mean": interval.mean, "low": interval.low, "high": interval.high, "n": interval.n}

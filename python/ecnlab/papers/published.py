@@ -1,0 +1,134 @@
+"""What a paper printed (``published.toml``) and what is measured (``metrics.toml``), read and checked."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeVar
+
+from ecnlab.errors import EcnlabError
+
+FORMAT: Final = 1
+KINDS: Final = ("mean", "gain", "ratio", "difference")
+TESTS: Final = {
+    "trend": ("axis", "expected"),
+    "below": ("limit",),
+    "above": ("limit",),
+    "near": ("target", "tolerance"),
+}
+
+T = TypeVar("T")
+
+Where = Mapping[str, str | list[str]]
+"""A place in the grid: axis to label, or to several labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A measured quantity: how it is defined, and what counts as agreement with a printed value."""
+
+    name: str
+    definition: str
+    kind: str
+    margin: float = 0.0
+    neutral: float | None = None
+    percent: bool = False
+    digits: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A printed number, and the metric and place it is compared with."""
+
+    id: str
+    row: str
+    value: float
+    section: str
+    page: int
+    metric: str
+    where: Where
+    unit: str = ""
+    about: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A printed statement without a number, and the test that decides it."""
+
+    id: str
+    row: str
+    statement: str
+    section: str
+    page: int
+    metric: str
+    where: Where
+    test: Literal["trend", "below", "above", "near"]
+    axis: str = ""
+    expected: str = ""
+    limit: float = 0.0
+    target: float = 0.0
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """All that a paper printed and a run can answer."""
+
+    paper: str
+    title: str
+    authors: str
+    date: str
+    metrics: Mapping[str, Metric]
+    numbers: tuple[Number, ...]
+    claims: tuple[Claim, ...]
+
+
+def read_published(folder: Path) -> Published:
+    """Read and check ``published.toml`` and ``metrics.toml`` of a paper's folder.
+
+    Raises EcnlabError naming the entry that is wrong; OSError if the file cannot be read.
+    """
+    path = folder / "published.toml"
+    table = read_toml(path)
+    metrics = {
+        key: _make(Metric, entry, f"metric {key}")
+        for key, entry in read_toml(folder / "metrics.toml")["metric"].items()
+    }
+    numbers = tuple(_make(Number, entry, "number") for entry in table["number"])
+    claims = tuple(_make(Claim, entry, "claim") for entry in table["claim"])
+    for key, metric in metrics.items():
+        if metric.kind not in KINDS:
+            raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
+    for entry in (*numbers, *claims):
+        if entry.metric not in metrics:
+            raise EcnlabError(f"{path}: {entry.id}: no metric is called {entry.metric!r}")
+    for given, claim in zip(table["claim"], claims, strict=True):
+        if claim.test not in TESTS:
+            raise EcnlabError(f"{path}: {claim.id}: test {claim.test!r} is none of {', '.join(TESTS)}")
+        if missing := [key for key in TESTS[claim.test] if key not in given]:
+            raise EcnlabError(f"{path}: {claim.id}: a {claim.test} test needs {missing[0]!r}")
+    ids = [entry.id for entry in (*numbers, *claims)]
+    if twice := {i for i in ids if ids.count(i) > 1}:
+        raise EcnlabError(f"{path}: {min(twice)} is there twice")
+    about = {key: table[key] for key in ("paper", "title", "authors", "date")}
+    return Published(**about, metrics=metrics, numbers=numbers, claims=claims)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A data file of a paper. Raises EcnlabError naming the file if it is not TOML of this format."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise EcnlabError(f"{path}: {error}") from error
+    if table.get("format") != FORMAT:
+        raise EcnlabError(f"{path}: format {table.get('format')!r}; this ecnlab reads format {FORMAT}")
+    return table
+
+
+def _make(kind: type[T], entry: Mapping[str, Any], what: str) -> T:
+    try:
+        return kind(**entry)
+    except TypeError as error:
+        raise EcnlabError(f"{what} {entry.get('id', '')}: {error}") from error

@@ -1,0 +1,90 @@
+"""Why a number differs: texts that quote measured values by reference.
+
+``reasons.toml`` never states a measured number. Each reason names facts, each
+fact a metric and a place of the grid; the value is filled in from the points
+of the runs at hand, so that a reason cannot outlive its evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from ecnlab.errors import EcnlabError
+from ecnlab.papers.published import Metric, Published, read_toml
+from ecnlab.papers.samples import KEYS, at
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A measured value with its place; formats as the value, or as one of its keys: ``{best.min_th}``."""
+
+    text: str
+    keys: Mapping[str, str]
+
+    def __format__(self, _spec: str) -> str:
+        return self.text
+
+    def __getattr__(self, key: str) -> str:
+        try:
+            return self.keys[key]
+        except KeyError:
+            raise AttributeError(key) from None
+
+
+def read_reasons(path: Path, published: Published, points: pl.DataFrame) -> dict[str, str]:
+    """The reason of each printed number or claim that has one, with its facts filled in.
+
+    Raises EcnlabError naming a reason for nothing printed, or a fact that was not measured.
+    """
+    known = {entry.id for entry in (*published.numbers, *published.claims)}
+    reasons: dict[str, str] = {}
+    for entry in read_toml(path).get("reason", []):
+        if unknown := set(entry["for"]) - known:
+            raise EcnlabError(f"{path}: a reason for {min(unknown)!r}, which is not in published.toml")
+        facts = {
+            name: _fact(path, name, spec, published.metrics, points) for name, spec in entry.get("facts", {}).items()
+        }
+        try:
+            text = entry["text"].strip().format(**facts)
+        except (KeyError, AttributeError, IndexError) as error:
+            raise EcnlabError(
+                f"{path}: the reason for {entry['for'][0]} quotes {error}, which is no fact of it"
+            ) from error
+        for name in entry["for"]:
+            reasons[name] = f"{reasons[name]} {text}" if name in reasons else text
+    return reasons
+
+
+def _fact(path: Path, name: str, spec: Mapping[str, Any], metrics: Mapping[str, Metric], points: pl.DataFrame) -> Fact:
+    rows = at(points, spec["metric"], spec.get("where", {}))
+    match spec.get("pick"):
+        case "max":
+            rows = rows.sort("mean", descending=True).head(1)
+        case "min":
+            rows = rows.sort("mean").head(1)
+        case "nearest":
+            rows = rows.sort((pl.col("mean") - spec["to"]).abs()).head(1)
+    if rows.height != 1:
+        raise EcnlabError(f"{path}: fact {name!r}: {rows.height} measured points, need 1")
+    row = rows.row(0, named=True)
+    metric = metrics[spec["metric"]]
+    mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+    return Fact(f"{mean} ({low} to {high})", {key: row[key] for key in KEYS} | {"mean": mean})
+
+
+def quantity(value: float, metric: Metric, unit: str = "") -> str:
+    """A value as a reader writes it: percent, or three significant digits."""
+    if metric.percent:
+        digits = 1 if abs(value) < 0.1 and round(value * 100, 1) != round(value * 100) else 0
+        text = f"{value * 100:.{digits}f}%"
+    elif abs(value) >= 1000:
+        text = f"{value / 1000:.{metric.digits}g} k"
+    else:
+        text = f"{value:#.{metric.digits}g}".removesuffix(".") if value else "0"
+    text = text.replace("-", "−")
+    return f"{text} {unit}" if unit else text

@@ -1,0 +1,194 @@
+"""From a paper's folder to its report: sweeps, analysis tables, one page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab import store
+from ecnlab._core import Experiment
+from ecnlab.errors import EcnlabError
+from ecnlab.papers import rfc2884
+from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.rfc2884.page import Tables, page
+from ecnlab.papers.samples import points as points_of
+from ecnlab.provenance import maker
+from ecnlab.report import render
+from ecnlab.scenario import read_experiment
+from ecnlab.sweep import Progress, Sweep, sweep
+
+PAPERS: Final = ("rfc2884",)
+"""Papers with a reproduction."""
+
+
+def reproduce(
+    paper: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    full: bool = False,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Path:
+    """Reproduce ``paper`` (a name of `PAPERS`, or its folder) in the folder ``out``; return the report's path.
+
+    ``out`` gets ``sweeps/`` (one per experiment), ``analysis/`` (Parquet, and CSV of the same), ``results.json`` and
+    ``report.html``. Runs that ``out`` already has are not done again, so an interrupted reproduction continues and a
+    ``full`` one builds on a quick one. ``workers`` and ``progress`` are as for `ecnlab.sweep`.
+
+    Raises EcnlabError for a paper there is none of, and all that `ecnlab.sweep` raises.
+    """
+    folder, target = find(paper), Path(out)
+    published = read_published(folder)
+    experiments = {
+        step.name: read_experiment(folder / f"{step.name}.toml").with_replicates(step.full if full else step.quick)
+        for step in rfc2884.STEPS
+    }
+    sweeps = _run(experiments, target / "sweeps", workers, progress or (lambda _done, _all: None))
+    about = _about(sweeps, full=full)
+    tables = _analyse(published, sweeps)
+    _write(target, published, tables, about)
+    report = target / "report.html"
+    html = render(page(folder, Tables(target / "analysis", about)))
+    store.write_bytes(report, html.encode())
+    return report
+
+
+def find(paper: str | os.PathLike[str]) -> Path:
+    """The folder of a paper: as given, in ``papers/`` here, or in the checkout the package is read from."""
+    name = str(paper)
+    checkout = Path(__file__).parents[3]
+    for folder in (Path(paper), Path("papers") / name, checkout / "papers" / name):
+        if (folder / "published.toml").is_file():
+            return folder
+    raise EcnlabError(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
+
+
+def _run(
+    experiments: Mapping[str, Experiment], folder: Path, workers: int | None, progress: Progress
+) -> dict[str, Sweep]:
+    sizes = {name: len({run.id for run in experiment.runs}) for name, experiment in experiments.items()}
+    total, before = sum(sizes.values()), 0
+    keeps = {step.name: step.keep for step in rfc2884.STEPS}
+    sweeps = {}
+    for name, experiment in experiments.items():
+        shifted = _shifted(progress, before, total)
+        sweeps[name] = sweep(experiment, folder / name, workers=workers, keep=keeps[name], progress=shifted)
+        before += sizes[name]
+    return sweeps
+
+
+def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int], None]:
+    return lambda done, _of: progress(before + done, total)
+
+
+def _analyse(published: Published, sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
+    samples = rfc2884.analyse(sweeps)
+    points = points_of(samples, published.metrics)
+    queue, windows = rfc2884.evolution(sweeps["evolution"])
+    return {
+        "samples": samples,
+        "points": points,
+        "numbers": judge_numbers(published, points),
+        "claims": judge_claims(published, samples, points),
+        "evolution_queue": queue,
+        "evolution_windows": windows,
+        "departures": _departures(sweeps),
+        "experiments": _experiments(sweeps),
+    }
+
+
+def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame], about: Mapping[str, Any]) -> None:
+    folder = target / "analysis"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in tables.items():
+        store.write_table(folder / f"{name}.parquet", table)
+        store.write_bytes(folder / f"{name}.csv", table.write_csv(float_precision=None).encode())
+    results = {
+        "format": 1,
+        "paper": {
+            "name": published.paper,
+            "title": published.title,
+            "authors": published.authors,
+            "date": published.date,
+        },
+        **about,
+        "numbers": _plain(tables["numbers"]),
+        "claims": _plain(tables["claims"]),
+    }
+    store.write_bytes(
+        target / "results.json", (json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    )
+
+
+def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON values; an unbounded end of an interval is null."""
+    unbounded = lambda v: isinstance(v, float) and not math.isfinite(v)  # noqa: E731
+    return [
+        {key: None if unbounded(value) else value for key, value in row.items()} for row in table.iter_rows(named=True)
+    ]
+
+
+def _about(sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
+    """Who made the results, from what, and how much of it."""
+    replicates = sorted({s.manifest["replicates"] for name, s in sweeps.items() if name != "evolution"})
+    one = sweeps["evolution"]
+    red = next(iter(one.specs.values()))["spec"]["queue"]["red"]
+    seconds = sum(_simulated(s) for s in sweeps.values())
+    return {
+        "ecnlab": maker(),
+        "full": full,
+        "seed": one.manifest["seed"],
+        "runs": sum(s.runs["id"].n_unique() for s in sweeps.values()),
+        "simulated_s": seconds,
+        "replicates": f"{replicates[0]} to {replicates[-1]}",
+        "evolution": {"seed": one.runs["seed"][0], "min_th": size(red["min_th"]), "max_th": size(red["max_th"])},
+    }
+
+
+def _simulated(found: Sweep) -> float:
+    durations = {key: float(entry["spec"]["duration"].removesuffix(" s")) for key, entry in found.specs.items()}
+    return sum(durations[key] for key in found.runs["spec_hash"])
+
+
+def size(text: str) -> float:
+    """Bytes of a size as a resolved scenario writes it."""
+    number, unit = text.split()
+    return float(number) * {"B": 1, "kB": 1000, "KB": 1000, "MB": 1e6}[unit]
+
+
+def _departures(sweeps: Mapping[str, Sweep]) -> pl.DataFrame:
+    """Each TCP setting that departs from its profile, once, with the experiments that use it."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for name, result in sweeps.items():
+        for entry in result.specs.values():
+            for d in entry["departures"]:
+                row = (d["key"], d["profile"], str(d["profile_value"]), str(d["value"]), d["source"])
+                found.setdefault(row, set()).add(name)
+    columns = ["key", "profile", "profile_value", "value", "source"]
+    rows = [
+        {**dict(zip(columns, key, strict=True)), "used_in": ", ".join(sorted(names))}
+        for key, names in sorted(found.items())
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys([*columns, "used_in"], pl.String))
+
+
+def _experiments(sweeps: Mapping[str, Sweep]) -> pl.DataFrame:
+    rows = [
+        {
+            "experiment": name,
+            "title": result.manifest["title"],
+            "runs": result.runs.height,
+            "replicates": result.manifest["replicates"],
+            "spec": hashlib.sha256("".join(sorted(result.specs)).encode()).hexdigest()[:16],
+        }
+        for name, result in sweeps.items()
+    ]
+    return pl.DataFrame(rows)

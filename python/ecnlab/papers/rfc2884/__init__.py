@@ -1,0 +1,103 @@
+"""RFC 2884, "Performance Evaluation of Explicit Congestion Notification (ECN) in IP Networks", end to end.
+
+The experiments are the files of ``papers/rfc2884``; here is what is measured in each, and the analysis tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from ecnlab.papers.rfc2884 import measure
+from ecnlab.papers.rfc2884.measure import Tables
+from ecnlab.papers.samples import ordered
+
+SEGMENT_BYTES: Final = 1460
+"""Payload of a full segment on Ethernet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An experiment file and how often it is replicated, in the quick and in the full size."""
+
+    name: str
+    quick: int
+    full: int
+    measure: Callable[[Tables], pl.DataFrame] | None
+    keep: tuple[str, ...] = ()
+
+
+def _envelope(sweep: Tables) -> pl.DataFrame:
+    return measure.transactions(sweep, "envelope")
+
+
+def _search(sweep: Tables) -> pl.DataFrame:
+    return measure.window(sweep, "search_gain", "search_share")
+
+
+def _variant_transactions(sweep: Tables) -> pl.DataFrame:
+    return measure.transactions(sweep, "variant_transaction")
+
+
+def _with_losses(sweep: Tables) -> pl.DataFrame:
+    return pl.concat([measure.transactions(sweep), measure.losses(sweep)])
+
+
+def _sizes(sweep: Tables) -> pl.DataFrame:
+    return measure.transactions(sweep, "size")
+
+
+STEPS: Final = (
+    Step("red-search", 2, 10, _search),
+    Step("fairness", 10, 30, measure.fairness),
+    Step("equal", 5, 30, measure.signals),
+    Step("bulk", 6, 30, measure.bulk, ("flow_series",)),
+    Step("bulk-recovery", 3, 30, measure.bulk, ("flow_series",)),
+    Step("transactions", 20, 40, _with_losses, ("transactions",)),
+    Step("transactions-recovery", 10, 40, measure.transactions),
+    Step("transactions-size", 10, 40, _sizes),
+    Step("transactions-alone", 10, 40, measure.alone),
+    Step("envelope", 3, 20, _envelope),
+    Step("homogeneous-bulk", 6, 30, measure.homogeneous_bulk),
+    Step("homogeneous-transactions", 10, 40, measure.homogeneous_transactions),
+    Step("variants-bulk", 6, 30, measure.window),
+    Step("variants-transactions", 10, 40, _variant_transactions),
+    Step("disciplines", 3, 20, measure.disciplines, ("flow_series",)),
+    Step("evolution", 1, 1, None, ("queue_series", "flow_series")),
+)
+"""All experiments, in the order of the run. The quick size is a part of the full one: the same seeds, fewer of them."""
+
+
+def analyse(sweeps: Mapping[str, Tables]) -> pl.DataFrame:
+    """The samples of all experiments. ``sweeps`` is by the name of the step."""
+    parts = [step.measure(sweeps[step.name]) for step in STEPS if step.measure]
+    by_name = dict(zip([step.name for step in STEPS if step.measure], parts, strict=True))
+    bulk, short = sweeps["homogeneous-bulk"], sweeps["homogeneous-transactions"]
+    parts.append(measure.against_nobody(sweeps["variants-bulk"], bulk, "goodput_bps", "bulk"))
+    parts.append(measure.against_nobody(sweeps["variants-transactions"], short, "transactions", "transaction"))
+    parts.append(measure.mice_over_bulk(by_name["transactions"], by_name["bulk"]))
+    return ordered(pl.concat(parts))
+
+
+def evolution(sweep: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Queue and windows of the one run that the report draws: kilobytes and segments over time."""
+    queue = (
+        sweep.table("queue_series")
+        .filter(pl.col("link") == measure.PIPE)
+        .select(
+            "time_s",
+            (pl.col("bytes") / 1e3).alias("kilobytes"),
+            (pl.col("average_bytes") / 1e3).alias("average_kilobytes"),
+        )
+    )
+    names = sweep.table("flows_run").filter(pl.col("group").is_in(["ecn", "plain"])).select("flow", "group")
+    series = (
+        sweep.table("flow_series")
+        .join(names, on="flow")
+        .select("time_s", "group", pl.col("cwnd_bytes") / SEGMENT_BYTES)
+    )
+    windows = series.collect().pivot(on="group", index="time_s", values="cwnd_bytes").sort("time_s")
+    return queue.collect(), windows.select("time_s", "ecn", "plain")

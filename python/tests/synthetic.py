@@ -1,0 +1,109 @@
+"""Made-up runs of RFC 2884's experiments with planted effects, in the columns that real runs have."""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+PAPER = Path(__file__).parents[2] / "papers" / "rfc2884"
+REPLICATES = 4
+
+
+class MadeUp:
+    """An experiment's tables: the ECN client gets ``gain(point)`` more than the non-ECN client."""
+
+    def __init__(self, name: str, replicates: int = REPLICATES) -> None:
+        self.name = name
+        question = tomllib.loads((PAPER / f"{name}.toml").read_text())
+        axes = {axis: _labels(grid) for axis, grid in question.get("grid", {}).items()}
+        arms = list(question.get("arm", {"": None}))
+        self.keys = [
+            {"arm": arm, **dict(zip(axes, labels, strict=True)), "replicate": r}
+            for arm in arms
+            for labels in itertools.product(*axes.values())
+            for r in range(replicates)
+        ]
+
+    def table(self, name: str) -> pl.LazyFrame:
+        make = getattr(self, f"_{name.removesuffix('_run')}")
+        return pl.concat(
+            [pl.DataFrame([{**key, **row} for row in make(key, _rng(name, key))]) for key in self.keys]
+        ).lazy()
+
+    def _flows(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        rows = []
+        for flow, group in enumerate(("ecn", "plain", "background", "background")):
+            factor = 1.0 + gain(key) if group == "ecn" else 1.0
+            rate = 1e5 * factor * rng.normal(1.0, 0.02)
+            sent = int(rng.integers(13_000, 14_000))
+            lost = 0 if group == "ecn" else int(0.02 * sent)
+            rows.append(
+                {"flow": flow, "group": group, "start_s": 20.0, "finish_s": 20.0 + 160e6 / rate, "bytes_delivered": 20_000_000,
+                 "goodput_bps": rate, "segments_sent": sent, "retransmits": lost, "retransmits_fast": lost,
+                 "timeouts": int(0.02 * lost), "fast_recoveries": lost, "transactions": int(rate / 500)}
+            )  # fmt: skip
+        return rows
+
+    def _transactions(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        lost = rng.integers(0, 2, 20)
+        return [{"group": "plain", "measured": True, "retransmits": int(x), "timeouts": int(x)} for x in [1, *lost]]
+
+    def _links(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        # The region is reached from 15 kB on.
+        share = 0.95 if float(key.get("min_th", "20 kB").split()[0]) >= 15 else 0.5
+        return [
+            {
+                "link": "pipe",
+                "share_in_region": share + rng.normal(0, 0.002),
+                "utilisation": 0.99,
+                "queue_mean_packets": 20.0,
+            }
+        ]
+
+    def _queues(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        return [
+            {"link": "pipe", "group": "ecn", "arrived": 12_000, "marks": int(600 + rng.integers(-6, 6)), "early_drops": 0,
+             "forced_drops": 0, "tail_drops": 0},
+            {"link": "pipe", "group": "plain", "arrived": 10_000, "marks": 0, "early_drops": int(500 + rng.integers(-5, 5)),
+             "forced_drops": 0, "tail_drops": 0},
+        ]  # fmt: skip
+
+    def _flow_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        return [
+            {
+                "flow": flow,
+                "time_s": 25.0 + t,
+                "cwnd_bytes": int(1460 * rng.integers(1, 9)),
+                "delivered_bytes": int(1e4 * t * speed),
+            }
+            for flow, speed in ((0, 1.0 + gain(key)), (1, 1.0))
+            for t in range(40)
+        ]
+
+    def _queue_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        return [
+            {"link": "pipe", "time_s": t / 10, "bytes": float(rng.integers(0, 60_000)), "average_bytes": 30_000.0}
+            for t in range(200)
+        ]
+
+
+def gain(key: dict[str, Any]) -> float:
+    """The planted gain: grows with congestion and max_p, shrinks with size."""
+    load = {"low": 0.1, "moderate": 0.2, "high": 0.3}[key.get("congestion", "high")]
+    size = {"5 KB": 0.2, "8 KB": 0.1, "10 KB": 0.05, "20 KB": 0.0}[key.get("size", "20 KB")]
+    return load + float(key.get("maxp", 0.1)) + size
+
+
+def _labels(grid: dict[str, Any]) -> list[str]:
+    if "points" in grid:
+        return [point["label"] for point in grid["points"]]
+    return grid.get("labels", [str(value) for value in grid["values"]])
+
+
+def _rng(name: str, key: dict[str, Any]) -> np.random.Generator:
+    return np.random.default_rng([ord(c) for c in name + "".join(map(str, key.values()))])
