@@ -77,7 +77,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn broken_files_are_refused_or_read(which in 0..100_usize, edits in prop::collection::vec((0..10_000_usize, 0..100_usize, 0..100_usize), 1..4)) {
+    fn broken_files_are_refused_or_read(
+        which in 0..100_usize,
+        edits in prop::collection::vec((0..10_000_usize, 0..100_usize, 0..100_usize), 1..4),
+    ) {
         let texts = texts();
         let text = mutate(&texts[which % texts.len()], &edits);
         let dumbbell = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();

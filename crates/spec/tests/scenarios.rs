@@ -173,8 +173,9 @@ fn random_delays_are_drawn_from_streams_of_their_own() {
     assert_eq!(link(&scenario(PAIRS).plan(7), "access[1]").delay, delays[1]);
     assert_ne!(link(&scenario(PAIRS).plan(8), "access[1]").delay, delays[1]);
     // One more source, and another link before all of them in the alphabet, leave the draws alone.
-    let more = PAIRS.replace("count = 3", "count = 4").replace("[link.access]", "[link.aaa]\nfrom = \"z\"\nto = \"r1\"\nrate = \"1 Mbps\"\ndelay = { uniform = [\"1 ms\", \"5 ms\"] }\n[link.access]");
-    let more = scenario(&more).plan(7);
+    let another =
+        "[link.aaa]\nfrom = \"z\"\nto = \"r1\"\nrate = \"1 Mbps\"\ndelay = { uniform = [\"1 ms\", \"5 ms\"] }\n";
+    let more = scenario(&(PAIRS.replace("count = 3", "count = 4") + another)).plan(7);
     for (i, delay) in delays.iter().enumerate() {
         assert_eq!(link(&more, &format!("access[{i}]")).delay, *delay);
     }
