@@ -44,8 +44,8 @@ class MadeUp:
             lost = 0 if group == "ecn" else int(0.02 * sent)
             rows.append(
                 {"flow": flow, "group": group, "start_s": 20.0, "finish_s": 20.0 + 160e6 / rate, "bytes_delivered": 20_000_000,
-                 "goodput_bps": rate, "segments_sent": sent, "retransmits": lost, "retransmits_fast": lost,
-                 "timeouts": int(0.02 * lost), "fast_recoveries": lost, "transactions": int(rate / 500)}
+                 "goodput_bps": rate, "data_segments_sent": sent, "retransmits": lost, "retransmits_fast": lost,
+                 "timeouts": int(0.02 * lost), "fast_recoveries": lost, "exchanges": int(rate / 500)}
             )  # fmt: skip
         return rows
 

@@ -53,7 +53,7 @@ def window(sweep: Tables, metric: str = "window_gain", share: str = "window_shar
 
 def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
     """Section 5.3: two clients side by side."""
-    rates = _sides(_competing(sweep, "flows"), pl.col("transactions") / TEST_S)
+    rates = _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S)
     return pl.concat(
         [
             samples(f"{prefix}_gain", rates),
@@ -100,7 +100,7 @@ def signals(sweep: Tables) -> pl.DataFrame:
 def alone(sweep: Tables) -> pl.DataFrame:
     """One client at a time: the arms are compared under the same seeds."""
     flows = sweep.table("flows").filter(pl.col("group") == "ecn")
-    return samples("alone_gain", _arms(flows, pl.col("transactions").sum() / TEST_S))
+    return samples("alone_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
 
 
 def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
@@ -118,7 +118,7 @@ def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
 def homogeneous_transactions(sweep: Tables) -> pl.DataFrame:
     """All flows ECN against all flows not: transactions of both clients."""
     flows = sweep.table("flows").filter(pl.col("group").is_in(["ecn", "plain"]))
-    return samples("homogeneous_transaction_gain", _arms(flows, pl.col("transactions").sum() / TEST_S))
+    return samples("homogeneous_transaction_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
 
 
 def disciplines(sweep: Tables) -> pl.DataFrame:
@@ -177,7 +177,7 @@ def mice_over_bulk(short: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
 
 def _retransmissions(flows: pl.LazyFrame) -> list[pl.DataFrame]:
     ecn, plain = flows.filter(pl.col("group") == "ecn"), flows.filter(pl.col("group") == "plain")
-    again, sent, timeouts = pl.col("retransmits"), pl.col("segments_sent"), pl.col("timeouts")
+    again, sent, timeouts = pl.col("retransmits"), pl.col("data_segments_sent"), pl.col("timeouts")
     return [
         samples("retransmits_ecn", _pair(ecn, again, ecn, sent)),
         samples("retransmits_plain", _pair(plain, again, plain, sent)),
