@@ -4,6 +4,20 @@ from typing import Any, Final, final
 
 from ecnlab.types import Column, Departure, Diagnostic, FileKind, Profile
 
+__all__ = [
+    "Cancel",
+    "Cancelled",
+    "Experiment",
+    "ExperimentRun",
+    "RunError",
+    "Scenario",
+    "SpecError",
+    "__version__",
+    "laws",
+    "profiles",
+    "schema",
+]
+
 __version__: Final[str]
 
 class SpecError(Exception):

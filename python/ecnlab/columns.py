@@ -27,7 +27,8 @@ FLOWS: Final = {
     "ecn": Column("", "whether ECN was negotiated"),
     "bytes_delivered": Column("bytes", "payload delivered in order to the application"),
     "goodput_bps": Column("bit/s", "bytes_delivered over the window"),
-    "segments_sent": Column("count", "segments with data sent, retransmissions included"),
+    "segments_sent": Column("count", "segments sent by the sending end, of any kind"),
+    "data_segments_sent": Column("count", "of these, with data, retransmissions included"),
     "bytes_sent": Column("bytes", "payload sent, retransmissions included"),
     "retransmits": Column("count", "segments sent again, for any reason"),
     "retransmits_fast": Column("count", "of these, by fast retransmit"),
@@ -39,10 +40,11 @@ FLOWS: Final = {
     "ce_received": Column("count", "packets that arrived with CE"),
     "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
     "cwr_sent": Column("count", "segments sent with CWR"),
+    "duplicate_bytes_received": Column("bytes", "payload that arrived and had arrived before"),
     "rtt_mean_s": Column("s", "mean of the sender's round-trip samples"),
     "rtt_min_s": Column("s", "smallest round-trip sample"),
     "rtt_max_s": Column("s", "largest round-trip sample"),
-    "transactions": Column("count", "transactions completed"),
+    "exchanges": Column("count", "files, or requests with their responses, completed"),
 }
 
 TRANSACTIONS: Final = {
@@ -70,12 +72,13 @@ QUEUES: Final = {
     "departed": Column("count", "packets that left for the link"),
     "departed_bytes": Column("bytes", "their sizes on the wire"),
     "marks": Column("count", "packets set to CE"),
-    "early_drops": Column("count", "Not-ECT packets dropped by the discipline's probability"),
-    "early_drops_ect": Column("count", "ECN-capable packets dropped so: only where the queue has ECN off"),
-    "forced_drops": Column("count", "Not-ECT packets dropped because the average was above its limit"),
-    "forced_drops_ect": Column("count", "ECN-capable packets dropped so"),
-    "tail_drops": Column("count", "Not-ECT packets dropped because the buffer was full"),
-    "tail_drops_ect": Column("count", "ECN-capable packets dropped so"),
+    "dropped": Column("count", "packets dropped, for any reason"),
+    "early_drops": Column("count", "of these, by the discipline's probability"),
+    "early_drops_ect": Column("count", "of early_drops, ECN-capable: only where the queue has ECN off"),
+    "forced_drops": Column("count", "of dropped, because the average was above its limit"),
+    "forced_drops_ect": Column("count", "of forced_drops, ECN-capable"),
+    "tail_drops": Column("count", "of dropped, because the buffer was full"),
+    "tail_drops_ect": Column("count", "of tail_drops, ECN-capable"),
 }
 
 LINKS: Final = {
@@ -114,7 +117,7 @@ QUEUE_SERIES: Final = {
 
 FLOW_SERIES: Final = {
     "time_s": Column("s", "time of the sample"),
-    "flow": Column("", "number of the flow instance"),
+    "flow": Column("", "name of the flow instance"),
     "cwnd_bytes": Column("bytes", "congestion window"),
     "ssthresh_bytes": Column("bytes", "slow-start threshold; missing while unset"),
     "flight_bytes": Column("bytes", "sent and not yet acknowledged"),
@@ -128,14 +131,14 @@ PACKETS: Final = {
     "time_ps": Column("ps", "time of the event, exact"),
     "link": Column("", "link where it happened"),
     "event": Column("", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss or deliver"),
-    "flow": Column("", "number of the flow instance"),
+    "flow": Column("", "name of the flow instance"),
     "connection": Column("", "number of the connection in its flow"),
-    "from_client": Column("", "whether the opener of the connection sent it"),
+    "from_sender": Column("", "whether the flow's sending end (its `from`) sent it"),
     "seq": Column("", "sequence number"),
     "ack": Column("", "acknowledgement number"),
     "len": Column("bytes", "payload"),
     "wire_len": Column("bytes", "size on the wire"),
-    "ecn": Column("", "ECN codepoint at the event"),
+    "ecn": Column("", "ECN field at the event: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
     "flags": Column("", "TCP flags, as in the header"),
 }
 

@@ -17,6 +17,7 @@ from ecnlab._core import Cancel, Scenario
 from ecnlab.errors import FolderError
 from ecnlab.provenance import maker
 from ecnlab.scenario import read_scenario
+from ecnlab.threads import as_finished
 from ecnlab.types import Column
 
 
@@ -139,10 +140,11 @@ def simulate(scenario: Scenario, seed: int, events: bool) -> dict[str, pl.DataFr
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(scenario.run, seed, events=events, cancel=cancel)
         try:
-            return frames(future.result())
+            (tables,) = as_finished([future])
         except BaseException:
             cancel.cancel()
             raise
+    return frames(tables)
 
 
 def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:

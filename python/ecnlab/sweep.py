@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
@@ -21,12 +21,12 @@ from ecnlab.parts import MADE, Parts
 from ecnlab.provenance import maker
 from ecnlab.run import frames
 from ecnlab.scenario import read_experiment
+from ecnlab.threads import as_finished
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
 
 SPECS: Final = "specs.json"
-KEYS: Final = ("arm", "replicate", "seed", "id", "spec_hash")
 
 
 class Sweep:
@@ -89,12 +89,13 @@ class Sweep:
     def table(self, name: str) -> pl.LazyFrame:
         """The table ``name`` of all runs under each other, with the columns of ``runs`` in front.
 
-        Raises FolderError, saying how to get it, if it was not kept.
+        A column of the table that has the name of an axis gets ``_recorded`` behind it. Raises FolderError, saying how
+        to get it, if the table was not kept.
         """
         if name not in self.tables:
             raise store.missing_table(name, dict.fromkeys(self.tables))
         rows = pl.scan_parquet(self.folder / "tables" / f"{name}.parquet")
-        return self.runs.lazy().join(rows, on="id", how="inner", maintain_order="left_right")
+        return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
 
 
 def sweep(
@@ -155,9 +156,6 @@ def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
 def run_keys(experiment: Experiment) -> pl.DataFrame:
     """One row a run of ``experiment``, in its order: arm, axes, replicate, seed, id, spec_hash."""
     axes = experiment.axes
-    taken = {*KEYS, "metric", "value", *(column for columns in TABLES.values() for column in columns)}
-    if clash := [axis for axis in axes if axis in taken]:
-        raise EcnlabError(f"axis {clash[0]!r} has the name of a column of the results: give it another")
     rows = [
         {"arm": run.arm, **run.point, "replicate": run.replicate, "seed": run.seed, "id": run.id, "spec_hash": run.hash}
         for run in experiment.runs
@@ -236,8 +234,7 @@ def _do(runs: Sequence[ExperimentRun], parts: Parts, workers: int, progress: Pro
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(_do_one, run, parts, cancel) for run in todo]
         try:
-            for future in as_completed(futures):
-                future.result()
+            for _ in as_finished(futures):
                 done += 1
                 progress(done, total)
         except BaseException:

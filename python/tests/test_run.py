@@ -72,7 +72,9 @@ def test_manifest_tells_where_a_number_comes_from(scenario):
     assert manifest["spec"]["queue"]["red"]["min_th"]
     assert manifest["ecnlab"]["version"] == ecnlab.__version__
     assert manifest["tables"]["links"]["units"]["rate_bps"] == "bit/s"
-    assert {departure["key"] for departure in manifest["departures"]} >= {"tcp.plain.ecn"}
+    (departure,) = manifest["departures"]
+    assert (departure["key"], departure["profile_value"], departure["value"]) == ("tcp.ecn.ecn", "off", "rfc3168")
+    assert departure["source"]
 
 
 def test_overrides_change_the_question(scenario):

@@ -17,6 +17,8 @@ class Cell:
     groups: tuple[str, ...]
     """Flow groups, by the same names on both sides."""
     red: bool
+    mean_packet: int | None = None
+    """Bytes by which an average in bytes is divided, as ns-2 reports it; None for an average in packets."""
     overrides: dict[str, object] = field(default_factory=dict)
     """What this cell changes in the ecnlab scenario."""
     ns2: dict[str, object] = field(default_factory=dict)
@@ -54,6 +56,7 @@ def _dumbbell(recovery: str, kind: str) -> Cell:
         red=kind != "drop-tail",
         overrides={
             "tcp.sender.recovery": recovery,
+            "tcp.sender.sack": recovery == "sack",
             "tcp.sender.ecn": "rfc2481" if ecn else "off",
             "flow.bulk.group": group,
             "link.bottleneck.queue": "tail" if kind == "drop-tail" else "red",
@@ -67,7 +70,7 @@ def cells() -> list[Cell]:
     ten = [_dumbbell(recovery, kind) for recovery in RECOVERIES for kind in ("drop-tail", "red", "red-ecn")]
     mixed = Cell("mixed/red", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True, ns2=MIXED)
     automatic = Cell(
-        "mixed/red-automatic", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True,
+        "mixed/red-automatic", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True, mean_packet=500,
         overrides={"link.bottleneck.queue": "automatic", "flow.background.count": 16}, ns2=AUTOMATIC,
     )  # fmt: skip
     return [*ten, mixed, automatic]

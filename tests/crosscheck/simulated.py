@@ -25,26 +25,33 @@ def run(cell: Cell, seed: int) -> Tables:
     return tables
 
 
+def text(column: tuple[Any, list[str]]) -> list[str]:
+    """Spell out a column of text, which comes as codes and the names they stand for."""
+    codes, names = column
+    return [names[code] for code in codes]
+
+
 def measure(cell: Cell, seed: int) -> dict[str, float]:
     """Run a cell and return `metric group` -> value over the measurement window."""
     tables = run(cell, seed)
-    link = tables["links"]["link"].index(BOTTLENECK)
-    values = {"queue mean, packets": float(tables["links"]["queue_mean_packets"][link])}
+    links, queues, flows = tables["links"], tables["queues"], tables["flows"]
+    link = text(links["link"]).index(BOTTLENECK)
+    values = {"queue mean, packets": float(links["queue_mean_packets"][link])}
     if cell.red:
-        values["RED average, packets"] = float(tables["links"]["average_mean_packets"][link])
-    queues, flows = tables["queues"], tables["flows"]
+        average = links["average_mean_packets"] if cell.mean_packet is None else links["average_mean_bytes"]
+        values["RED average, packets"] = float(average[link]) / (cell.mean_packet or 1)
+    places = list(zip(text(queues["link"]), text(queues["group"]), strict=True))
+    groups = np.array(text(flows["group"]))
     for group in cell.groups:
-        row = list(zip(queues["link"], queues["group"], strict=True)).index((BOTTLENECK, group))
-        of_group = np.array([g == group for g in flows["group"]])
-        early = int(queues["early_drops"][row])
-        drops = early + int(queues["forced_drops"][row]) + int(queues["tail_drops"][row])
+        row = places.index((BOTTLENECK, group))
+        members = groups == group
         values |= {
-            f"goodput {group}, bit/s": float(flows["goodput_bps"][of_group].mean()),
-            f"drops {group}": drops,
-            f"early drops {group}": early,
+            f"goodput {group}, bit/s": float(flows["goodput_bps"][members].mean()),
+            f"drops {group}": int(queues["dropped"][row]),
+            f"early drops {group}": int(queues["early_drops"][row]),
             f"marks {group}": int(queues["marks"][row]),
-            f"retransmits {group}": int(flows["retransmits"][of_group].sum()),
-            f"timeouts {group}": int(flows["timeouts"][of_group].sum()),
-            f"ecn cuts {group}": int(flows["ecn_reductions"][of_group].sum()),
+            f"retransmits {group}": int(flows["retransmits"][members].sum()),
+            f"timeouts {group}": int(flows["timeouts"][members].sum()),
+            f"ecn cuts {group}": int(flows["ecn_reductions"][members].sum()),
         }
     return values

@@ -93,6 +93,7 @@ def _ns2(pattern: Pattern) -> list[Sent]:
 def _ecnlab(pattern: Pattern) -> list[Sent]:
     overrides: dict[str, object] = {
         "tcp.sender.recovery": pattern.recovery,
+        "tcp.sender.sack": pattern.recovery == "sack",
         "tcp.sender.ecn": "rfc2481" if pattern.marked else "off",
         "flow.bulk.count": 1,
         "flow.bulk.start": "0 s",
@@ -105,8 +106,10 @@ def _ecnlab(pattern: Pattern) -> list[Sent]:
     for key, chosen in (("drop_segments", pattern.lost), ("mark_segments", pattern.marked)):
         if chosen:
             overrides[f"link.bottleneck.{key}"] = {"bulk": list(chosen)}
-    table = simulated.run(Cell("trace", HERE / "dumbbell.toml", ("plain",), False, overrides), seed=1)["packets"]
-    rows = zip(table["link"], table["event"], table["len"], table["time_s"], table["seq"], strict=True)
-    sent = [(t, int(seq)) for link, event, size, t, seq in rows if (link, event) == ("bottleneck", "enqueue") and size]
+    cell = Cell("trace", HERE / "dumbbell.toml", ("plain",), red=False, overrides=overrides)
+    table = simulated.run(cell, seed=1)["packets"]
+    at_bottleneck = zip(simulated.text(table["link"]), simulated.text(table["event"]), strict=True)
+    rows = zip(at_bottleneck, table["len"], table["time_s"], table["seq"], strict=True)
+    sent = [(t, int(seq)) for place, size, t, seq in rows if place == (simulated.BOTTLENECK, "enqueue") and size]
     first = sent[0][1]
-    return [(float(t), (seq - first) // SEGMENT + 1) for t, seq in sent]
+    return [(float(t), ((seq - first) % 2**32) // SEGMENT + 1) for t, seq in sent]

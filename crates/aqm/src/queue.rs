@@ -33,8 +33,10 @@ pub struct Queue<P> {
 struct State<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
-    /// When the last packet left, and its length: it is in transmission for so long.
-    left: (Time, u32),
+    /// Until when the last packet that left is in transmission.
+    busy_until: Time,
+    /// Its length and how long that takes: the next one is often as long, and a division is dear.
+    transmission: (u32, Dur),
     tick: Dur,
     next_tick: Time,
 }
@@ -43,6 +45,17 @@ struct State<P> {
 struct Held<P> {
     since: Time,
     packet: P,
+}
+
+impl<P> State<P> {
+    /// A packet of `len` bytes begins its transmission.
+    #[inline]
+    fn sent(&mut self, len: u32, now: Time, rate: Rate) {
+        if self.transmission.0 != len {
+            self.transmission = (len, rate.time_for(u64::from(len)));
+        }
+        self.busy_until = now.saturating_add(self.transmission.1);
+    }
 }
 
 impl<P: Item> Queue<P> {
@@ -55,9 +68,10 @@ impl<P: Item> Queue<P> {
             common: config.common,
             rate: link.rate,
             state: State {
-                ring: VecDeque::with_capacity(FIRST_ROOM),
+                ring: VecDeque::new(),
                 bytes: 0,
-                left: (Time::ZERO, 0),
+                busy_until: Time::ZERO,
+                transmission: (0, Dur::ZERO),
                 tick: tick.unwrap_or(Dur::MAX),
                 next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
             },
@@ -70,28 +84,11 @@ impl<P: Item> Queue<P> {
 
     /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
     pub fn enqueue(&mut self, mut packet: P, now: Time, watch: &mut impl Watch<P>) {
-        self.observe(now);
-        self.counters.kind(packet.group(), packet.ecn()).arrived(packet.wire_len());
-        let view = self.view(now);
-        let verdict = self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng);
-        let signal = match verdict {
-            Verdict::Pass => false,
-            Verdict::Signal if self.can_mark(&packet) => true,
-            Verdict::Signal | Verdict::SignalByDrop => return self.drop(&packet, DropReason::Early, watch),
-            Verdict::Drop => {
-                if self.force(&packet, watch) {
-                    return;
-                }
-                false
-            }
-        };
-        if !self.make_room(&packet, watch) {
-            return;
+        if self.admits(&mut packet, now, watch) {
+            self.state.bytes += u64::from(packet.wire_len());
+            self.state.ring.push_back(Held { since: now, packet });
+            watch.enqueued(&packet);
         }
-        if signal {
-            self.mark(&mut packet, watch);
-        }
-        self.push(packet, now, watch);
     }
 
     /// The next packet, at the start of its transmission; packets that the law drops here go before it.
@@ -99,26 +96,74 @@ impl<P: Item> Queue<P> {
         self.observe(now);
         loop {
             let Held { since, mut packet } = self.pop()?;
-            let sojourn = now.since(since);
-            let view = self.view(now);
-            match self.law.on_dequeue(sojourn, &view, now, &mut self.rng) {
-                Verdict::Pass => {}
-                Verdict::Signal if self.can_mark(&packet) => self.mark_this(&mut packet, watch),
-                Verdict::Signal | Verdict::SignalByDrop => {
-                    self.drop(&packet, DropReason::Early, watch);
-                    continue;
-                }
-                Verdict::Drop => {
-                    self.drop(&packet, DropReason::Forced, watch);
-                    continue;
-                }
+            if self.releases(&mut packet, now.since(since), now, watch) {
+                return Some(packet);
             }
-            self.gauge.departed(sojourn);
-            self.counters.kind(packet.group(), packet.ecn()).departed(packet.wire_len());
-            self.state.left = (now, packet.wire_len());
-            watch.dequeued(&packet);
-            return Some(packet);
         }
+    }
+
+    /// [`Queue::enqueue`] and [`Queue::dequeue`] of one instant, for an empty queue before an idle
+    /// transmitter: `packet` goes straight through, if the law lets it.
+    #[inline]
+    pub fn pass(&mut self, mut packet: P, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
+        debug_assert!(self.state.ring.is_empty());
+        if !self.admits(&mut packet, now, watch) {
+            return None;
+        }
+        watch.enqueued(&packet);
+        self.releases(&mut packet, Dur::ZERO, now, watch).then_some(packet)
+    }
+
+    /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
+    #[inline]
+    fn admits(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
+        self.observe(now);
+        self.counters.kind(packet.group(), packet.ecn()).arrived(packet.wire_len());
+        let view = self.view(now);
+        let signal = match self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng) {
+            Verdict::Pass => false,
+            Verdict::Signal if self.can_mark(packet) => true,
+            Verdict::Signal | Verdict::SignalByDrop => {
+                self.drop(packet, DropReason::Early, watch);
+                return false;
+            }
+            Verdict::Drop => {
+                if self.force(packet, watch) {
+                    return false;
+                }
+                false
+            }
+        };
+        if !self.make_room(packet, watch) {
+            return false;
+        }
+        if signal {
+            self.mark(packet, watch);
+        }
+        true
+    }
+
+    /// Whether `packet`, just taken out after `sojourn`, may go, marked if it must be. If not, it has been dropped.
+    #[inline]
+    fn releases(&mut self, packet: &mut P, sojourn: Dur, now: Time, watch: &mut impl Watch<P>) -> bool {
+        let view = self.view(now);
+        match self.law.on_dequeue(sojourn, &view, now, &mut self.rng) {
+            Verdict::Pass => {}
+            Verdict::Signal if self.can_mark(packet) => self.mark_this(packet, watch),
+            Verdict::Signal | Verdict::SignalByDrop => {
+                self.drop(packet, DropReason::Early, watch);
+                return false;
+            }
+            Verdict::Drop => {
+                self.drop(packet, DropReason::Forced, watch);
+                return false;
+            }
+        }
+        self.gauge.departed(sojourn);
+        self.counters.kind(packet.group(), packet.ecn()).departed(packet.wire_len());
+        self.state.sent(packet.wire_len(), now, self.rate);
+        watch.dequeued(packet);
+        true
     }
 
     /// Brings ticks and statistics up to `now`.
@@ -179,22 +224,12 @@ impl<P: Item> Queue<P> {
     }
 
     fn idle(&self, now: Time) -> Option<Dur> {
-        if !self.state.ring.is_empty() {
-            return None;
-        }
-        let (left, len) = self.state.left;
-        let done = left.saturating_add(self.rate.time_for(u64::from(len)));
-        (now >= done).then(|| now.since(done))
+        let idle = self.state.ring.is_empty() && now >= self.state.busy_until;
+        idle.then(|| now.since(self.state.busy_until))
     }
 
     fn gather(&mut self, now: Time) {
         self.gauge.observe(now, self.state.ring.len() as u64, self.state.bytes, self.law.average());
-    }
-
-    fn push(&mut self, packet: P, now: Time, watch: &mut impl Watch<P>) {
-        self.state.bytes += u64::from(packet.wire_len());
-        self.state.ring.push_back(Held { since: now, packet });
-        watch.enqueued(&packet);
     }
 
     fn pop(&mut self) -> Option<Held<P>> {

@@ -120,9 +120,11 @@ impl Gauge {
         self.upto = now;
         let s = &mut self.stats;
         s.span += dt;
-        s.packets += u128::from(packets) * u128::from(dt);
-        s.packets_squared += u128::from(packets * packets) * u128::from(dt);
-        s.bytes += u128::from(bytes) * u128::from(dt);
+        if packets > 0 {
+            s.packets += u128::from(packets) * u128::from(dt);
+            s.packets_squared += u128::from(packets * packets) * u128::from(dt);
+            s.bytes += u128::from(bytes) * u128::from(dt);
+        }
         if let Some(average) = average {
             s.average_packets += average.packets * dt as f64;
             s.average_bytes += average.bytes * dt as f64;

@@ -1,10 +1,16 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
-//! A 4-ary heap whose root may stand vacant: a handler that schedules the successor of the event it
-//! is handling (a link its next delivery, a timer its next deadline) refills the root in one sift
-//! instead of a pop and a push.
+//! Events of the near future stand in a [wheel](wheel), the others in a heap; the earlier of the two
+//! firsts is due. An event stays where it was put, so each is handled twice and no more.
+
+mod wheel;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use ecnlab_base::Time;
+
+use wheel::{Entry, Wheel};
 
 /// What an event is about; the order breaks ties between events of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +35,6 @@ const SEQUENCE_BITS: u32 = 33;
 const CLASS_SHIFT: u32 = TARGET_BITS + SEQUENCE_BITS;
 const TIME_SHIFT: u32 = 64;
 
-/// Time, class, sequence and target, from high bits to low: one comparison gives the order.
-type Entry = u128;
-
 /// An event that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -46,84 +49,50 @@ pub struct Event {
 /// Pending events, earliest first.
 #[derive(Default)]
 pub struct EventQueue {
-    heap: Vec<Entry>,
-    /// The root has been handed out and its place not yet refilled.
-    vacant: bool,
+    near: Wheel,
+    far: BinaryHeap<Reverse<Entry>>,
     /// Counts pushes modulo 2^33; two events of one instant are never that far apart.
     sequence: u64,
 }
 
 impl EventQueue {
-    /// Schedules an event. Of two at the same time and class, the one pushed first is due first.
+    /// Schedules an event, not before the last one popped. Of two at the same time and class, the
+    /// one pushed first is due first.
+    #[inline]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
         let order = (class as u64) << CLASS_SHIFT | self.sequence << TARGET_BITS | u64::from(target);
         let entry = u128::from(time.ps()) << TIME_SHIFT | u128::from(order);
         self.sequence = (self.sequence + 1) & ((1 << SEQUENCE_BITS) - 1);
-        if self.vacant {
-            self.vacant = false;
-            self.sift_down(entry);
+        if self.near.reaches(entry) {
+            self.near.insert(entry);
         } else {
-            self.heap.push(entry);
-            self.sift_up(entry);
+            self.far.push(Reverse(entry));
         }
     }
 
     /// Takes the earliest event.
+    #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        if self.vacant {
-            self.vacant = false;
-            let last = self.heap.pop()?;
-            if !self.heap.is_empty() {
-                self.sift_down(last);
-            }
-        }
-        let top = *self.heap.first()?;
-        self.vacant = true;
-        let order = top as u64;
+        let entry = self.take_first()?;
+        self.near.turn_to(entry);
+        let order = entry as u64;
         Some(Event {
-            time: Time::from_ps((top >> TIME_SHIFT) as u64),
+            time: Time::from_ps((entry >> TIME_SHIFT) as u64),
             class: CLASSES[(order >> CLASS_SHIFT) as usize],
             target: order as u32 & ((1 << TARGET_BITS) - 1),
         })
     }
 
-    fn sift_up(&mut self, entry: Entry) {
-        let mut at = self.heap.len() - 1;
-        while at > 0 {
-            let parent = (at - 1) / 4;
-            if self.heap[parent] <= entry {
-                break;
+    #[inline]
+    fn take_first(&mut self) -> Option<Entry> {
+        let far = self.far.peek().map(|&Reverse(entry)| entry);
+        match self.near.first() {
+            Some(place) if far.is_none_or(|far| place.entry < far) => {
+                self.near.remove(&place);
+                Some(place.entry)
             }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+            _ => self.far.pop().map(|Reverse(entry)| entry),
         }
-        self.heap[at] = entry;
-    }
-
-    /// Puts `entry` where the root stood.
-    fn sift_down(&mut self, entry: Entry) {
-        let heap = self.heap.as_mut_slice();
-        let mut at = 0;
-        while let Some(least) = least_child(heap, at) {
-            if heap[least] >= entry {
-                break;
-            }
-            heap[at] = heap[least];
-            at = least;
-        }
-        heap[at] = entry;
-    }
-}
-
-/// The least of the up to four children of `at`. Of four, as two rounds of a knock-out: without branches.
-#[inline]
-fn least_child(heap: &[Entry], at: usize) -> Option<usize> {
-    let first = 4 * at + 1;
-    let least = |i: usize, j: usize| if heap[j] < heap[i] { j } else { i };
-    if first + 3 < heap.len() {
-        Some(least(least(first, first + 1), least(first + 2, first + 3)))
-    } else {
-        (first..heap.len()).reduce(least)
     }
 }
 
@@ -146,18 +115,23 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted list, with pushes between pops so that the vacant root is refilled.
+        /// Against a sorted list; steps from nothing to beyond the wheel's reach, pushes between pops.
         #[test]
-        fn events_leave_in_order(ops in prop::collection::vec((0_u64..50, 0_usize..5, any::<bool>()), 1..300)) {
+        fn events_leave_in_order(
+            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..5, 0_u8..3), 1..400),
+        ) {
             let mut q = EventQueue::default();
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
-            for (i, (time, class, pop)) in ops.into_iter().enumerate() {
-                q.push(Time::from_ps(time), CLASSES[class], i as u32);
-                model.push((time, class, i as u32));
-                if pop {
+            let mut now = 0;
+            for (i, (step, class, pops)) in ops.into_iter().enumerate() {
+                q.push(Time::from_ps(now + step), CLASSES[class], i as u32);
+                model.push((now + step, class, i as u32));
+                for _ in 0..pops.min(model.len() as u8) {
                     model.sort_unstable();
+                    let want = model.remove(0);
                     let got = q.pop().map(|e| (e.time.ps(), e.class as usize, e.target));
-                    prop_assert_eq!(got, Some(model.remove(0)));
+                    prop_assert_eq!(got, Some(want));
+                    now = want.0;
                 }
             }
             model.sort_unstable();

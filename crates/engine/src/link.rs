@@ -89,7 +89,16 @@ impl Link {
     }
 
     /// `packet` arrives at the queue.
+    #[inline]
     pub fn offer(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) {
+        if self.is_idle(now) {
+            self.clock = now;
+            watch.at(now);
+            if let Some(packet) = self.queue.pass(packet, now, watch) {
+                self.transmit(packet, now, watch);
+            }
+            return;
+        }
         self.advance(now, watch);
         watch.at(now);
         self.queue.enqueue(packet, now, watch);
@@ -97,12 +106,12 @@ impl Link {
     }
 
     /// The next packet that has reached the far end by `now`.
+    #[inline]
     pub fn take_delivered(&mut self, now: Time, watch: &mut impl WatchWire) -> Option<Packet> {
-        let (at, packet) = *self.wire.front()?;
-        if at > now {
+        if self.wire.front().is_none_or(|&(at, _)| at > now) {
             return None;
         }
-        self.wire.pop_front();
+        let (at, packet) = self.wire.pop_front()?;
         self.counters.delivered += 1;
         self.counters.delivered_bytes += u64::from(packet.segment.wire_len);
         watch.at(at);
@@ -111,12 +120,17 @@ impl Link {
     }
 
     /// Replays every departure up to and including `now`.
+    #[inline]
     pub fn advance(&mut self, now: Time, watch: &mut impl WatchWire) {
         while let Some(start) = self.next_start() {
             if start > now {
                 break;
             }
-            self.transmit(start, watch);
+            self.clock = start;
+            watch.at(start);
+            if let Some(packet) = self.queue.dequeue(start, watch) {
+                self.transmit(packet, start, watch);
+            }
         }
         self.clock = now;
     }
@@ -137,10 +151,15 @@ impl Link {
         Some(self.shaper.as_ref().map_or(free, |bucket| bucket.ready(len).max(free)))
     }
 
-    fn transmit(&mut self, start: Time, watch: &mut impl WatchWire) {
-        self.clock = start;
-        watch.at(start);
-        let Some(mut packet) = self.queue.dequeue(start, watch) else { return };
+    /// Whether a packet that arrives at `now` goes at once, with nothing before it.
+    #[inline]
+    fn is_idle(&self, now: Time) -> bool {
+        self.queue.packets() == 0 && self.free_at <= now && self.shaper.is_none()
+    }
+
+    /// `packet` leaves the queue for the wire.
+    #[inline]
+    fn transmit(&mut self, mut packet: Packet, start: Time, watch: &mut impl WatchWire) {
         let len = packet.segment.wire_len;
         self.free_at = start + self.transmitter.time_for(len);
         if let Some(bucket) = &mut self.shaper {

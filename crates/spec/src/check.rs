@@ -84,7 +84,7 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
         let message = format!("`sample`, {sample}, asks for more than {MOST_SAMPLES} rows");
         found.unless(few, &path("sample"), message, "write a longer interval, such as \"100 ms\"");
     }
-    let empty = spec.flows.is_empty();
+    let empty = spec.flows.values().all(|flow| flow.count == Some(0));
     found.unless(
         !empty,
         &path("flow"),
@@ -97,13 +97,9 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
 fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
     for (name, queue) in &spec.queues {
         if let Err(e) = queue.check() {
-            let path = Path(
-                Path::of(&["queue", name])
-                    .0
-                    .into_iter()
-                    .chain(Path::of(&e.key.split('.').collect::<Vec<_>>()).0)
-                    .collect(),
-            );
+            let keys: Vec<&str> = ["queue", name].into_iter().chain(e.key.split('.')).collect();
+            let path = Path::of(&keys);
+            // Laws say `what is wrong: what would do`.
             let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
             found.value(&path, format!("`{path}`: {message}"), help);
         }
@@ -143,7 +139,7 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
         for (flow, list) in lists {
             let at = path.key(key).key(flow);
             check_ordinals(list, &at, found);
-            if layout.flows_called(flow).is_empty() {
+            if !spec.flows.contains_key(flow) && layout.flows_called(flow).is_empty() {
                 let names: Vec<&String> = spec.flows.keys().collect();
                 found.key(&at, format!("`{at}`: there is no flow `{flow}`"), suggest(flow, &names, "flows"));
             }

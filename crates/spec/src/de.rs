@@ -70,6 +70,9 @@ impl de::Error for Error {
     }
 }
 
+/// Mistakes of one table that are told at once; who makes more has opened the wrong file.
+const MOST: usize = 20;
+
 /// Reads `T` from `node`, which stands at `base` of its document.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node, base: &Path) -> Result<T, Vec<Diagnostic>> {
     read_with(node, base, Keys::default(), |node| T::deserialize(node))
@@ -108,7 +111,7 @@ pub(crate) fn read_with<T>(
         }
         let fault = fault(&rest, &error, &parse);
         found.push(report(node, base, &fault, keys, &error.problem));
-        if !remove(&mut rest, &fault) {
+        if found.len() == MOST || !remove(&mut rest, &fault) {
             return Err(found);
         }
     }

@@ -160,7 +160,8 @@ pub(crate) struct Flow {
     /// The node that receives it.
     pub to: String,
     /// Makes this an array of so many flows, the i-th between the i-th nodes of its ends (which
-    /// begin again where they are fewer). Left out, there is a flow for each node of the longer end.
+    /// begin again where they are fewer); 0 switches it off. Left out, there is a flow for each node
+    /// of the longer end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// What is sent: a kind such as "ftp", or a table with its `kind` and settings.

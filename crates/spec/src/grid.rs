@@ -55,6 +55,9 @@ pub(crate) struct ArmFile {
 /// Dotted keys and the values set there, in the order in which they are set.
 pub(crate) type Values = Vec<(String, Entry)>;
 
+/// Labels of points and what is set at each.
+pub(crate) type Points = Vec<(String, Values)>;
+
 /// Columns that tables of results have beside one for each axis.
 const COLUMNS: [&str; 11] =
     ["arm", "replicate", "seed", "id", "spec_hash", "metric", "value", "mean", "low", "high", "n"];
@@ -63,7 +66,7 @@ const COLUMNS: [&str; 11] =
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub name: String,
-    pub points: Vec<(String, Values)>,
+    pub points: Points,
 }
 
 /// One combination of points and an arm.
@@ -142,7 +145,7 @@ impl Axis {
                 found.push(Diagnostic::new(&entry.key, &path, message, "write another name"));
             }
             let file = read::<AxisFile>(&entry.node, &path);
-            match file.and_then(|file| read_points(tree, &path, file).map_err(|wrong| vec![wrong])) {
+            match file.and_then(|file| read_points(tree, &path, file)) {
                 Err(wrong) => found.extend(wrong),
                 Ok(points) => axes.push(Axis { name: name.clone(), points }),
             }
@@ -156,9 +159,10 @@ fn tables<'a>(tree: &'a Node, section: &str) -> impl Iterator<Item = (&'a String
     table.filter(|(_, entry)| entry.node.table().is_some())
 }
 
-fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Vec<(String, Values)>, Diagnostic> {
-    let wrong =
-        |message: &str, help: &str| Err(Diagnostic::new(tree.key_of(path), path, format!("`{path}` {message}"), help));
+fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Points, Vec<Diagnostic>> {
+    let wrong = |message: &str, help: &str| {
+        Err(vec![Diagnostic::new(tree.key_of(path), path, format!("`{path}` {message}"), help)])
+    };
     let points = match (file.points, file.values) {
         (Some(points), None) if file.path.is_none() && file.paths.is_none() && file.labels.is_none() => {
             let set = |i| read_set(tree, &path.key("points").index(i).key("set"));
@@ -206,8 +210,8 @@ fn label_of(node: &Node) -> String {
     }
 }
 
-fn check_labels(tree: &Node, path: &Path, points: Vec<(String, Values)>) -> Result<Vec<(String, Values)>, Diagnostic> {
-    let wrong = |message: String, help: &str| Err(Diagnostic::new(tree.key_of(path), path, message, help));
+fn check_labels(tree: &Node, path: &Path, points: Points) -> Result<Points, Vec<Diagnostic>> {
+    let wrong = |message: String, help: &str| Err(vec![Diagnostic::new(tree.key_of(path), path, message, help)]);
     if points.is_empty() {
         return wrong(format!("`{path}` has no point"), "write at least one value, or leave the axis out");
     }

@@ -74,16 +74,16 @@ impl Layout {
         let mut layout = Layout::default();
         let nodes = layout.lay_nodes(spec, found);
         for (name, link) in &spec.links {
-            let path = Path::of(&["link", name]);
-            let ends = [("from", link.forward.from.as_str()), ("to", link.forward.to.as_str())];
-            let instances = instances(&path, name, link.forward.count, ends, &nodes, layout.links.len(), found);
-            layout.links.extend(instances);
+            let (from, to) = (&link.forward.from, &link.forward.to);
+            let wanted = Wanted { section: "link", name, count: link.forward.count, least: 1, from, to };
+            let all = wanted.instances(&nodes, layout.links.len(), found);
+            layout.links.extend(all);
         }
         for (name, flow) in &spec.flows {
-            let path = Path::of(&["flow", name]);
-            let ends = [("from", flow.from.as_str()), ("to", flow.to.as_str())];
-            let instances = instances(&path, name, flow.count, ends, &nodes, layout.flows.len(), found);
-            layout.flows.extend(instances);
+            // No flow at all is a load like any other: an experiment sweeps it from 0 up.
+            let wanted = Wanted { section: "flow", name, count: flow.count, least: 0, from: &flow.from, to: &flow.to };
+            let all = wanted.instances(&nodes, layout.flows.len(), found);
+            layout.flows.extend(all);
         }
         let groups: BTreeSet<&String> = spec.flows.iter().map(|(name, f)| f.group.as_ref().unwrap_or(name)).collect();
         layout.groups = groups.into_iter().cloned().collect();
@@ -123,7 +123,7 @@ impl Layout {
         counts.extend(spec.nodes.iter().map(|(name, node)| (name.as_str(), node.count)));
         let mut groups = BTreeMap::new();
         for (name, count) in counts {
-            let len = checked(count, &Path::of(&["node", name]), self.nodes.len(), found).unwrap_or(1);
+            let len = checked(count, 1, &Path::of(&["node", name]), self.nodes.len(), found).unwrap_or(1);
             groups.insert(name.to_owned(), Group { first: self.nodes.len(), len, array: count.is_some() });
             self.nodes.extend((0..len).map(|i| instance_name(name, i, count.is_some())));
         }
@@ -135,12 +135,12 @@ fn instance_name(name: &str, index: usize, array: bool) -> String {
     if array { format!("{name}[{index}]") } else { name.to_owned() }
 }
 
-/// A `count` that can be: at least one, and not so many that memory runs out.
-fn checked(count: Option<u32>, path: &Path, before: usize, found: &mut Findings<'_>) -> Option<usize> {
+/// A `count` that can be: at least `least`, and not so many that memory runs out.
+fn checked(count: Option<u32>, least: u32, path: &Path, before: usize, found: &mut Findings<'_>) -> Option<usize> {
     let Some(count) = count else { return Some(1) };
     let path = path.key("count");
-    if count == 0 {
-        found.value(&path, format!("`{path}` is 0"), "write at least 1, or leave the table out");
+    if count < least {
+        found.value(&path, format!("`{path}` is {count}"), format!("write at least {least}, or leave the table out"));
         return None;
     }
     if before + count as usize > MOST as usize {
@@ -150,32 +150,40 @@ fn checked(count: Option<u32>, path: &Path, before: usize, found: &mut Findings<
     Some(count as usize)
 }
 
-/// The instances of one link or flow table.
-fn instances(
-    path: &Path,
-    name: &str,
+/// What a link's or a flow's table says of its instances.
+struct Wanted<'a> {
+    section: &'a str,
+    name: &'a str,
     count: Option<u32>,
-    ends: [(&str, &str); 2],
-    nodes: &BTreeMap<String, Group>,
-    before: usize,
-    found: &mut Findings<'_>,
-) -> Vec<Instance> {
-    let [from, to] = ends.map(|(key, text)| find(&path.key(key), text, nodes, found));
-    let count_ok = checked(count, path, before, found);
-    let (Some(from), Some(to), Some(given)) = (from, to, count_ok) else { return Vec::new() };
-    let array = count.is_some() || from.array || to.array;
-    let len = if count.is_some() { given } else { from.len.max(to.len) };
-    let instance = |i| Instance {
-        name: instance_name(name, i, array),
-        table: name.to_owned(),
-        from: from.first + i % from.len,
-        to: to.first + i % to.len,
-    };
-    let all: Vec<Instance> = (0..len).map(instance).collect();
-    if let Some(loop_) = all.iter().find(|i| i.from == i.to) {
-        found.key(path, format!("`{path}`: `{}` has both ends at one node", loop_.name), "its ends must differ");
+    /// The least `count` that makes sense.
+    least: u32,
+    from: &'a str,
+    to: &'a str,
+}
+
+impl Wanted<'_> {
+    /// The instances, where `before` of the kind are there already.
+    fn instances(&self, nodes: &BTreeMap<String, Group>, before: usize, found: &mut Findings<'_>) -> Vec<Instance> {
+        let path = Path::of(&[self.section, self.name]);
+        let from = find(&path.key("from"), self.from, nodes, found);
+        let to = find(&path.key("to"), self.to, nodes, found);
+        let count = checked(self.count, self.least, &path, before, found);
+        let (Some(from), Some(to), Some(count)) = (from, to, count) else { return Vec::new() };
+        let array = self.count.is_some() || from.array || to.array;
+        let len = if self.count.is_some() { count } else { from.len.max(to.len) };
+        let instance = |i| Instance {
+            name: instance_name(self.name, i, array),
+            table: self.name.to_owned(),
+            from: from.first + i % from.len,
+            to: to.first + i % to.len,
+        };
+        let all: Vec<Instance> = (0..len).map(instance).collect();
+        if let Some(turn) = all.iter().find(|i| i.from == i.to) {
+            let message = format!("`{path}`: `{}` has both ends at one node", turn.name);
+            found.key(&path, message, "its ends must differ");
+        }
+        all
     }
-    all
 }
 
 /// The nodes that an end names.

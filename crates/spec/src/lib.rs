@@ -18,6 +18,7 @@ mod path;
 mod plan;
 mod profile;
 mod quantity;
+mod reference;
 pub mod registry;
 mod scenario;
 mod schema;
@@ -28,5 +29,15 @@ mod tree;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment};
 pub use file::FORMAT;
+pub use reference::tcp_reference;
 pub use scenario::{Departure, Scenario, parse_scenario};
 pub use schema::{experiment_schema, scenario_schema};
+
+/// Every file of the repository that is generated from the types and profiles, by its path.
+pub fn generated() -> [(&'static str, String); 3] {
+    [
+        ("schema/scenario.schema.json", format!("{:#}\n", scenario_schema())),
+        ("schema/experiment.schema.json", format!("{:#}\n", experiment_schema())),
+        ("docs/tcp.md", tcp_reference()),
+    ]
+}

@@ -71,7 +71,7 @@ pub(crate) fn read_metrics(tree: &Node) -> Result<BTreeMap<String, Json>, Vec<Di
     // A reference to a metric that could not be read is not a second mistake.
     if found.is_empty() {
         let check = Check { tree, root: &root, metrics: &metrics };
-        found = metrics.keys().filter_map(|name| check.one(name).err()).collect();
+        found = metrics.keys().filter_map(|name| check.one(name).err()).flatten().collect();
     }
     if !found.is_empty() {
         return Err(found);
@@ -86,11 +86,11 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn one(&self, name: &str) -> Result<(), Diagnostic> {
+    fn one(&self, name: &str) -> Result<(), Vec<Diagnostic>> {
         let (path, metric) = (self.root.key(name), &self.metrics[name]);
         let wrong = |message: &str, help: &str| {
             let message = format!("`{path}` {message}");
-            Err(Diagnostic::new(self.tree.key_of(&path), &path, message, help))
+            Err(vec![Diagnostic::new(self.tree.key_of(&path), &path, message, help)])
         };
         let picks = metric.table.is_some();
         let picked = metric.column.is_some() || metric.aggregate.is_some() || !metric.rows.is_empty();
@@ -107,7 +107,7 @@ impl Check<'_> {
         }
     }
 
-    fn rows(&self, path: &Path) -> Result<(), Diagnostic> {
+    fn rows(&self, path: &Path) -> Result<(), Vec<Diagnostic>> {
         let inside = path.key("where");
         for (column, entry) in self.tree.get(&inside).and_then(Node::table).into_iter().flatten() {
             let plain = |node: &Node| !matches!(node.value, Value::Table(_) | Value::Array(_));
@@ -118,14 +118,19 @@ impl Check<'_> {
             if !fits {
                 let at = inside.key(column);
                 let message = format!("`{at}` is {}, not a value", entry.node.kind());
-                return Err(Diagnostic::new(&entry.node.place, &at, message, "write a value or a list of values"));
+                return Err(vec![Diagnostic::new(
+                    &entry.node.place,
+                    &at,
+                    message,
+                    "write a value or a list of values",
+                )]);
             }
         }
         Ok(())
     }
 
     /// Operands exist, and no metric is made of itself.
-    fn operands<'m>(&'m self, name: &str, path: &Path, above: &mut Vec<&'m str>) -> Result<(), Diagnostic> {
+    fn operands<'m>(&'m self, name: &str, path: &Path, above: &mut Vec<&'m str>) -> Result<(), Vec<Diagnostic>> {
         let metric = &self.metrics[name];
         let (key, pair) = match (&metric.ratio, &metric.difference) {
             (Some(pair), _) => ("ratio", pair),
@@ -138,10 +143,15 @@ impl Check<'_> {
             let Some((known, _)) = self.metrics.get_key_value(operand.as_str()) else {
                 let names: Vec<&str> = self.metrics.keys().copied().collect();
                 let message = format!("`{at}`: there is no metric `{operand}`");
-                return Err(Diagnostic::new(place, &at, message, suggest(operand, &names, "metrics")));
+                return Err(vec![Diagnostic::new(place, &at, message, suggest(operand, &names, "metrics"))]);
             };
             if above.contains(known) {
-                return Err(Diagnostic::new(place, &at, format!("`{at}`: `{operand}` would be made of itself"), ""));
+                return Err(vec![Diagnostic::new(
+                    place,
+                    &at,
+                    format!("`{at}`: `{operand}` would be made of itself"),
+                    "",
+                )]);
             }
             above.push(known);
             self.operands(known, &self.root.key(known), above)?;

@@ -96,7 +96,7 @@ impl JsonSchema for Spread {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let time = generator.subschema_for::<Dur>();
         json_schema!({
-            "description": "A time such as \"20 ms\", or { uniform = [\"1 ms\", \"5 ms\"] } drawn once for each instance",
+            "description": "A time such as \"20 ms\", or { uniform = [\"1 ms\", \"5 ms\"] }, drawn for each instance",
             "anyOf": [
                 time,
                 {

@@ -81,7 +81,7 @@ impl Scenario {
         }
         let mut tree = self.0.tree.clone();
         let grafted = overrides.iter().filter_map(|(key, entry)| graft(&mut tree, key, entry).err());
-        let found: Vec<Diagnostic> = grafted.collect();
+        let found: Vec<Diagnostic> = grafted.flatten().collect();
         if found.is_empty() { Scenario::from_tree(tree) } else { Err(found) }
     }
 
@@ -144,13 +144,6 @@ impl Scenario {
     }
 }
 
-/// Two scenarios are equal if they give the same results under the same seeds.
-impl PartialEq for Scenario {
-    fn eq(&self, other: &Scenario) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.hash() == other.hash()
-    }
-}
-
 impl crate::file::Flow {
     /// Name of the TCP of the sending end.
     pub fn tcp_from(&self) -> &str {
@@ -183,8 +176,8 @@ fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
 }
 
 /// Sets one dotted key to a value that stands elsewhere.
-fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Diagnostic> {
-    let wrong = |message: String, help: String| Diagnostic::new(&entry.key, &Path::of(&[key]), message, help);
+fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic>> {
+    let wrong = |message: String, help: String| vec![Diagnostic::new(&entry.key, &Path::of(&[key]), message, help)];
     let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
     let path = Path::parse(key).ok_or_else(|| wrong(format!("`{key}` is not a dotted key"), example.into()))?;
     let names: Vec<&str> =
@@ -203,13 +196,9 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Diagnostic> {
         _ => {}
     }
     tree.set(&path, entry.clone()).map_err(|inside| {
-        let kind = tree_kind(tree, &inside);
+        let kind = tree.get(&inside).map_or("nothing", |node| node.kind());
         wrong(format!("`{key}`: `{inside}` is {kind}, not a table"), format!("set `{inside}` as a whole"))
     })
-}
-
-fn tree_kind(tree: &Node, path: &Path) -> &'static str {
-    tree.get(path).map_or("nothing", Node::kind)
 }
 
 /// Names that exist in a section; nodes also by being the end of a link.

@@ -8,17 +8,17 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every TOML file below a folder of the repository, in alphabetical order; none if it is not there.
-#[allow(dead_code)]
-pub fn toml_files(folder: &str) -> Vec<PathBuf> {
+/// Every file below a folder of the repository with one of these extensions, in alphabetical order.
+#[allow(dead_code)] // each test binary has its own copy of this module
+pub fn files(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut open = vec![root().join(folder)];
     while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|e| e == "toml") {
+            } else if extensions.contains(&extension) {
                 files.push(path);
             }
         }

@@ -44,6 +44,8 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, why: Congestion, in_flight: u64);
     /// Recovery or a restart sets the window and leaves ssthresh alone.
     fn set_cwnd(&mut self, cwnd: u64);
+    /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
+    fn deflate(&mut self, bytes: u64);
     /// The slow-start threshold's first value is known only with the peer's window.
     fn set_ssthresh(&mut self, ssthresh: u64);
     /// One row of the trace.
@@ -78,6 +80,9 @@ macro_rules! laws {
             }
             fn set_cwnd(&mut self, cwnd: u64) {
                 match self { $(Law::$law(law) => law.set_cwnd(cwnd)),+ }
+            }
+            fn deflate(&mut self, bytes: u64) {
+                match self { $(Law::$law(law) => law.deflate(bytes)),+ }
             }
             fn set_ssthresh(&mut self, ssthresh: u64) {
                 match self { $(Law::$law(law) => law.set_ssthresh(ssthresh)),+ }

@@ -94,6 +94,19 @@ impl Reno {
         }
     }
 
+    /// Half of `in_flight`, in 2^-16 bytes. Where that is the window itself, its fraction is halved too: it
+    /// decides which ACK later lets a segment out.
+    fn halved(&self, in_flight: u64) -> u64 {
+        let in_flight = in_flight.min(MAX_CWND);
+        if self.rounding == Rounding::Both {
+            self.whole_segments(in_flight / 2) << FRACTION
+        } else if in_flight == self.cwnd() {
+            self.cwnd / 2
+        } else {
+            (in_flight << FRACTION) / 2
+        }
+    }
+
     fn whole_segments(&self, bytes: u64) -> u64 {
         bytes - bytes % u64::from(self.mss)
     }
@@ -116,20 +129,23 @@ impl CongestionControl for Reno {
         let ssthresh = if self.rounding == Rounding::None { half } else { self.whole_segments(half) };
         // RFC 5681 §3.1 equation (4).
         self.ssthresh = ssthresh.max(2 * mss);
-        let halved = if self.rounding == Rounding::Both { self.whole_segments(half) } else { half };
-        let cwnd = match (why, self.loss_window) {
+        self.cwnd = match (why, self.loss_window) {
             // RFC 5681 §3.1: the loss window is one segment.
-            (Congestion::Timeout, _) => mss,
-            (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh,
+            (Congestion::Timeout, _) => mss << FRACTION,
+            (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
             // RFC 3168 §6.1.2 halves cwnd down to one segment, where its timer rule begins.
-            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => halved.max(mss),
+            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.halved(in_flight).max(mss << FRACTION),
         };
-        self.cwnd = cwnd << FRACTION;
         self.count = 0;
     }
 
     fn set_cwnd(&mut self, cwnd: u64) {
         self.cwnd = cwnd.clamp(u64::from(self.mss), MAX_CWND) << FRACTION;
+    }
+
+    fn deflate(&mut self, bytes: u64) {
+        let less = self.cwnd.saturating_sub(bytes.min(MAX_CWND) << FRACTION);
+        self.cwnd = less.max(u64::from(self.mss) << FRACTION);
     }
 
     fn set_ssthresh(&mut self, ssthresh: u64) {
@@ -185,6 +201,19 @@ mod tests {
         assert_eq!(acks(&mut r, 1, 1_000), 3_333);
         assert_eq!(acks(&mut r, 1, 1_000), 3_633);
         assert_eq!(acks(&mut r, 1, 1_000), 3_908);
+    }
+
+    #[test]
+    fn ns_2_keeps_the_fraction_through_halving_and_deflation() {
+        let mut r = reno("ns-2.35", 3_000, 2_000);
+        // 3000 + 1000²/3000 = 3333.333 bytes, of which a half is 1666.666.
+        acks(&mut r, 1, 1_000);
+        r.on_congestion(Congestion::Loss, 3_333);
+        assert_eq!((r.state().ssthresh, r.cwnd >> (FRACTION - 4)), (2_000, 1_666 * 16 + 10));
+        r.deflate(600);
+        assert_eq!(r.cwnd >> (FRACTION - 4), 1_066 * 16 + 10);
+        r.deflate(600);
+        assert_eq!(r.cwnd(), 1_000);
     }
 
     #[test]

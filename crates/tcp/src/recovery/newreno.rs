@@ -58,7 +58,7 @@ fn deflate(tx: &mut Sender, acked: u64) {
         let excess = acked - r.inflation;
         r.inflation = mss;
         if excess > 0 {
-            tx.law.set_cwnd(tx.law.cwnd().saturating_sub(excess));
+            tx.law.deflate(excess);
         }
     }
 }

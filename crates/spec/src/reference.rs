@@ -1,0 +1,53 @@
+//! The page of TCP settings, `docs/tcp.md`: written from the types and profiles, so that it is true.
+
+use std::fmt::Write;
+
+use ecnlab_tcp as tcp;
+use serde_json::Value as Json;
+
+use crate::schema::scenario_schema;
+
+const HEAD: &str = "\
+# TCP settings
+
+Every key of `[tcp.NAME]` in a [scenario](scenario.md): what it means, what it may be, and its value in each profile
+with the source of that value. This page is generated: `cargo run -p ecnlab-spec --example generate`.
+";
+
+/// `docs/tcp.md`: every TCP key with its meaning and its value and source in every profile.
+pub fn tcp_reference() -> String {
+    let schema = scenario_schema();
+    let keys = &schema["properties"]["tcp"]["additionalProperties"]["properties"];
+    let mut page = format!("{HEAD}\n| profile | stands for |\n| --- | --- |\n");
+    for profile in tcp::profiles() {
+        let _ = writeln!(page, "| `{}` | {} |", profile.name, profile.summary);
+    }
+    for (key, schema_of_key) in keys.as_object().into_iter().flatten().filter(|(key, _)| *key != "profile") {
+        section(&mut page, key, schema_of_key, &schema["definitions"]);
+    }
+    page
+}
+
+/// Writing to a text cannot fail.
+fn section(page: &mut String, key: &str, schema: &Json, definitions: &Json) {
+    let _ = writeln!(page, "\n## `{key}`\n\n{}\n", schema["description"].as_str().unwrap_or_default());
+    let choices = choices(schema, definitions);
+    for (value, about) in &choices {
+        let _ = writeln!(page, "- `{value}`: {about}");
+    }
+    let gap = if choices.is_empty() { "" } else { "\n" };
+    let _ = writeln!(page, "{gap}| profile | value | source |\n| --- | --- | --- |");
+    for profile in tcp::profiles() {
+        for setting in profile.settings.iter().filter(|s| s.key == key) {
+            let _ = writeln!(page, "| `{}` | `{}` | {} |", profile.name, setting.value, setting.source);
+        }
+    }
+}
+
+/// The values that an enum can have, and what they mean.
+fn choices(schema: &Json, definitions: &Json) -> Vec<(String, String)> {
+    let reference = schema["allOf"][0]["$ref"].as_str().unwrap_or_default();
+    let name = reference.strip_prefix("#/definitions/").unwrap_or_default();
+    let choice = |choice: &Json| Some((choice["const"].to_string(), choice["description"].as_str()?.to_owned()));
+    definitions[name]["oneOf"].as_array().into_iter().flatten().filter_map(choice).collect()
+}

@@ -1,0 +1,86 @@
+//! `docs/scenario.md` says all of the format, and what it says is true.
+
+mod common;
+
+use std::fs;
+
+use ecnlab_spec::registry::laws;
+use ecnlab_spec::{experiment_schema, parse_experiment, parse_scenario, scenario_schema};
+use serde_json::Value as Json;
+
+fn page() -> String {
+    fs::read_to_string(common::root().join("docs/scenario.md")).unwrap()
+}
+
+/// The TOML blocks of a part of the page, one after the other.
+fn blocks(part: &str) -> Vec<String> {
+    part.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn the_worked_example_is_the_example_file() {
+    let page = page();
+    let (worked, _) = page.split_once("## Units").unwrap();
+    let built = parse_scenario("docs/scenario.md", &blocks(worked).concat()).unwrap_or_else(|e| panic!("{e}"));
+    let file = fs::read_to_string(common::root().join("examples/mixed.toml")).unwrap();
+    assert_eq!(built.resolved(), parse_scenario("mixed.toml", &file).unwrap().resolved());
+}
+
+#[test]
+fn the_experiment_of_the_page_runs_as_often_as_it_says() {
+    let page = page();
+    let blocks = blocks(page.split_once("## Experiments").unwrap().1);
+    let dumbbell = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
+    let runs = |text: &str| {
+        let experiment = parse_experiment("docs/scenario.md", text, &|_: &std::path::Path| Ok(dumbbell.clone()));
+        experiment.unwrap_or_else(|e| panic!("{e}")).runs().len()
+    };
+    assert_eq!(runs(&blocks[0]), 60);
+    assert_eq!(runs(&format!("format = 1\nscenario = \"x\"\nreplicates = 1\n{}", blocks[1])), 2);
+}
+
+#[test]
+fn every_key_has_its_line() {
+    let page = page();
+    let mut missing = Vec::new();
+    for schema in [scenario_schema(), experiment_schema()] {
+        let tables = ["Node", "Link", "Shaper", "Flow", "AxisFile", "PointFile", "ArmFile", "Metric"];
+        let tables = tables.iter().map(|name| &schema["definitions"][name]);
+        for key in std::iter::once(&schema).chain(tables).flat_map(keys) {
+            let ways = [format!("`{key}`"), format!("[{key}.NAME]"), format!("`[{key}]`"), format!("{key} = ")];
+            if !ways.iter().any(|way| page.contains(way)) {
+                missing.push(key);
+            }
+        }
+    }
+    missing.extend(
+        keys(&scenario_schema()["properties"]["queue"]["additionalProperties"]["oneOf"][0])
+            .into_iter()
+            .filter(|key| !page.contains(&format!("`{key}`"))),
+    );
+    assert!(missing.is_empty(), "docs/scenario.md does not speak of {missing:?}");
+}
+
+#[test]
+fn every_discipline_and_profile_is_named() {
+    let page = page();
+    for law in laws().iter().filter(|law| law.family != "traffic") {
+        let ways = [format!("`{}`", law.name), format!("`\"{}\"`", law.name)];
+        assert!(ways.iter().any(|way| page.contains(way)), "{} {}", law.family, law.name);
+    }
+    for profile in ecnlab_tcp::profiles() {
+        assert!(page.contains(&format!("`\"{}\"`", profile.name)), "{}", profile.name);
+    }
+}
+
+#[test]
+fn the_mistake_it_shows_is_told_as_it_shows_it() {
+    let file = fs::read_to_string(common::root().join("examples/mixed.toml")).unwrap();
+    let wrong = parse_scenario("mixed.toml", &file.replace("min_th", "minth")).unwrap_err();
+    let shown: String = wrong.to_string().lines().map(|line| format!("    {line}\n")).collect();
+    assert!(page().contains(&shown), "{shown}");
+}
+
+fn keys(schema: &Json) -> Vec<String> {
+    schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.clone()).collect()
+}

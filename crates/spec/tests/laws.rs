@@ -1,0 +1,121 @@
+//! "A law is one file" (docs/design.md, law 2): a law has its source file, its row in a registry, a
+//! test, a page and a use in an example or a paper; and no law's file is without its row.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ecnlab_spec::registry::{Law, laws};
+use ecnlab_spec::{Scenario, parse_experiment, parse_scenario};
+use serde_json::Value as Json;
+
+/// The laws that have files of their own: all but kinds of traffic.
+fn rows() -> Vec<(Law, &'static str, &'static str)> {
+    laws().into_iter().filter_map(|law| law.files.map(|(source, page)| (law, source, page))).collect()
+}
+
+fn all_there(what: &str, missing: Vec<String>) {
+    assert!(missing.is_empty(), "{what}: {}", missing.join(", "));
+}
+
+#[test]
+fn every_law_has_its_file_and_its_page() {
+    let files = rows().into_iter().flat_map(|(_, source, page)| [source, page]);
+    all_there("missing files", files.filter(|f| !common::root().join(f).is_file()).map(str::to_owned).collect());
+}
+
+#[test]
+fn every_law_has_a_test() {
+    let tcp = texts("tests/scripts", &["script", "inc"]);
+    let queues = texts("crates/aqm/tests", &["rs"]);
+    let tested = |law: &Law| match law.family {
+        "queue" => queues.iter().any(|(_, text)| words(text).any(|word| word == law.name)),
+        family => tcp.iter().any(|(path, text)| sets(path, text, family, law.name)),
+    };
+    let untested = rows().into_iter().filter(|(law, ..)| !tested(law));
+    all_there("laws without a test", untested.map(|(law, ..)| format!("{} {}", law.family, law.name)).collect());
+}
+
+#[test]
+fn every_law_is_used_by_an_example_or_a_paper() {
+    let used = laws_in_use();
+    let unused = rows().into_iter().filter(|(law, ..)| !used.contains(&(law.family.to_owned(), law.name.to_owned())));
+    all_there("laws without an experiment", unused.map(|(law, ..)| format!("{} {}", law.family, law.name)).collect());
+}
+
+#[test]
+fn every_file_of_a_law_has_its_row() {
+    let sources: BTreeSet<PathBuf> = rows().into_iter().map(|(_, source, _)| common::root().join(source)).collect();
+    let folders = ["crates/aqm/src", "crates/tcp/src/cc", "crates/tcp/src/recovery", "crates/tcp/src/ecn"];
+    let files = folders.iter().flat_map(|folder| fs::read_dir(common::root().join(folder)).unwrap().flatten());
+    // The folders of TCP hold laws and their index; that of the queues holds the queue itself too.
+    let is_law = |path: &PathBuf| {
+        let queues = path.parent().is_some_and(|p| p.ends_with("aqm/src"));
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        let implements = |trait_: &str| fs::read_to_string(path).unwrap_or_default().contains(trait_);
+        path.is_file() && if queues { name != "registry.rs" && implements("impl Aqm for") } else { name != "mod.rs" }
+    };
+    let without = files.map(|f| f.path()).filter(|path| is_law(path) && !sources.contains(path));
+    all_there("files without a row", without.map(|p| p.display().to_string()).collect());
+}
+
+/// Every file below a folder with one of these extensions, and its text.
+fn texts(folder: &str, extensions: &[&str]) -> Vec<(PathBuf, String)> {
+    let files = common::files(folder, extensions).into_iter();
+    files.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
+}
+
+/// Whether a script, or what it includes, is about a law: it stands in the law's folder, or sets
+/// the law by name or one after the other (`each`).
+fn sets(path: &Path, text: &str, key: &str, name: &str) -> bool {
+    let in_folder = path.parent().is_some_and(|folder| folder.ends_with(name));
+    let in_line = |line: &str| {
+        let mut line = words(line).filter(|word| !word.is_empty());
+        matches!(line.next(), Some("set" | "each")) && line.next() == Some(key) && line.any(|word| word == name)
+    };
+    in_folder || text.lines().any(in_line)
+}
+
+/// (family, name) of every law that a scenario of the examples or papers runs.
+fn laws_in_use() -> BTreeSet<(String, String)> {
+    let mut used = BTreeSet::new();
+    for path in ["examples", "papers"].iter().flat_map(|folder| common::files(folder, &["toml"])) {
+        let (name, text) = (path.to_string_lossy(), fs::read_to_string(&path).unwrap());
+        if text.contains("\nscenario = ") {
+            let read = |p: &Path| fs::read_to_string(p);
+            let experiment = parse_experiment(&name, &text, &read).unwrap_or_else(|e| panic!("{e}"));
+            experiment.runs().iter().for_each(|run| add(&run.scenario, &mut used));
+        } else if text.contains("\n[flow.") {
+            add(&parse_scenario(&name, &text).unwrap_or_else(|e| panic!("{e}")), &mut used);
+        }
+    }
+    used
+}
+
+fn add(scenario: &Scenario, used: &mut BTreeSet<(String, String)>) {
+    let resolved = scenario.resolved();
+    let of = |table: &Json, keys: &[&str]| -> BTreeSet<String> {
+        let members = table.as_object().into_iter().flatten();
+        let texts = members
+            .flat_map(|(_, t)| keys.iter().filter_map(|k| t[*k].as_str().map(str::to_owned)).collect::<Vec<_>>());
+        texts.collect()
+    };
+    let queues = of(&resolved["link"], &["queue"]);
+    used.extend(
+        queues.iter().filter_map(|q| text(&resolved["queue"][q]["discipline"])).map(|d| ("queue".to_owned(), d)),
+    );
+    for tcp in of(&resolved["flow"], &["tcp_from", "tcp_to"]) {
+        let law = |family: &str| text(&resolved["tcp"][&tcp][family]).map(|name| (family.to_owned(), name));
+        used.extend(["congestion", "recovery", "ecn"].into_iter().filter_map(law));
+    }
+}
+
+fn text(value: &Json) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
