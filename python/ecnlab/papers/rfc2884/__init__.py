@@ -93,7 +93,11 @@ def evolution(sweep: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
             (pl.col("average_bytes") / 1e3).alias("average_kilobytes"),
         )
     )
-    names = sweep.table("flows_run").filter(pl.col("group").is_in(["ecn", "plain"])).select("flow", "group")
+    names = (
+        sweep.table("flows_run")
+        .filter(pl.col("group").is_in(["ecn", "plain"]))
+        .select(pl.col("name").alias("flow"), "group")
+    )
     series = (
         sweep.table("flow_series")
         .join(names, on="flow")

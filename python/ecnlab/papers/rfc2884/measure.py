@@ -200,7 +200,7 @@ def _together(sweep: Tables) -> pl.LazyFrame:
     competing = _competing(sweep, "flows_run")
     keys = _run_keys(competing)
     first = competing.group_by(keys).agg(pl.col("finish_s").min().alias("until_s"))
-    names = competing.select(*keys, "flow", "group")
+    names = competing.select(*keys, pl.col("name").alias("flow"), "group")
     series = sweep.table("flow_series").select(*keys, "flow", "time_s", "delivered_bytes")
     seen = series.join(names, on=[*keys, "flow"]).join(first, on=keys).filter(pl.col("time_s") <= pl.col("until_s"))
     had = seen.group_by([*keys, "group"]).agg(pl.col("delivered_bytes").sort_by("time_s").last())
