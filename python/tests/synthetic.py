@@ -21,7 +21,7 @@ class MadeUp:
         self.name = name
         question = tomllib.loads((PAPER / f"{name}.toml").read_text())
         axes = {axis: _labels(grid) for axis, grid in question.get("grid", {}).items()}
-        arms = list(question.get("arm", {"": None}))
+        arms = list(question.get("arm", {None: {}}))
         self.keys = [
             {"arm": arm, **dict(zip(axes, labels, strict=True)), "replicate": r}
             for arm in arms

@@ -159,7 +159,7 @@ def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str)
     for group in ("ecn", "plain"):
         here = mixed.table("flows").filter(pl.col("group") == group, pl.col("variant") == "primary")
         base = nobody.lazy().filter(pl.col("group") == group)
-        on = [key for key in _run_keys(base) if key not in ("arm", "variant")]
+        on = [key for key in _run_keys(base) if key != "variant"]
         value = here.select(*on, pl.col(column).cast(pl.Float64).alias("value"))
         other = base.select(*on, pl.col(column).cast(pl.Float64).alias("other"))
         parts.append(samples(f"{prefix}_{group}_against_nobody", value.join(other, on=on)))
@@ -224,12 +224,11 @@ def _pair(left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Exp
 
 
 def _arms(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
-    """``value`` of each run, the ECN arm's beside the other arm's of the same seed."""
+    """``value`` of each run of the ECN arm beside the other arm's of the same seed."""
     keys = _run_keys(flows)
-    per_run = flows.group_by(keys).agg(value.cast(pl.Float64).alias("value"))
-    on = [key for key in keys if key != "arm"]
+    per_run = flows.group_by(["arm", *keys]).agg(value.cast(pl.Float64).alias("value"))
     ecn = per_run.filter(pl.col("arm") == "ecn").drop("arm")
-    return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=on)
+    return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=keys)
 
 
 def _link(sweep: Tables, column: str) -> pl.LazyFrame:
@@ -239,4 +238,4 @@ def _link(sweep: Tables, column: str) -> pl.LazyFrame:
 
 def _run_keys(frame: pl.LazyFrame) -> list[str]:
     columns = frame.collect_schema().names()
-    return [key for key in ("arm", *KEYS, "replicate") if key in columns]
+    return [key for key in (*KEYS, "replicate") if key in columns]
