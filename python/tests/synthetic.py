@@ -21,7 +21,7 @@ class MadeUp:
         self.name = name
         question = tomllib.loads((PAPER / f"{name}.toml").read_text())
         axes = {axis: _labels(grid) for axis, grid in question.get("grid", {}).items()}
-        arms = list(question.get("arm", {"": None}))
+        arms = list(question.get("arm", {None: {}}))
         self.keys = [
             {"arm": arm, **dict(zip(axes, labels, strict=True)), "replicate": r}
             for arm in arms
@@ -37,15 +37,15 @@ class MadeUp:
 
     def _flows(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         rows = []
-        for flow, group in enumerate(("ecn", "plain", "background", "background")):
+        for group in ("ecn", "plain", "background", "background"):
             factor = 1.0 + gain(key) if group == "ecn" else 1.0
             rate = 1e5 * factor * rng.normal(1.0, 0.02)
             sent = int(rng.integers(13_000, 14_000))
             lost = 0 if group == "ecn" else int(0.02 * sent)
             rows.append(
-                {"flow": flow, "group": group, "start_s": 20.0, "finish_s": 20.0 + 160e6 / rate, "bytes_delivered": 20_000_000,
-                 "goodput_bps": rate, "segments_sent": sent, "retransmits": lost, "retransmits_fast": lost,
-                 "timeouts": int(0.02 * lost), "fast_recoveries": lost, "transactions": int(rate / 500)}
+                {"name": group, "group": group, "start_s": 20.0, "finish_s": 20.0 + 160e6 / rate, "bytes_delivered": 20_000_000,
+                 "goodput_bps": rate, "data_segments_sent": sent, "retransmits": lost, "retransmits_fast": lost,
+                 "timeouts": int(0.02 * lost), "fast_recoveries": lost, "exchanges": int(rate / 500)}
             )  # fmt: skip
         return rows
 
@@ -81,7 +81,7 @@ class MadeUp:
                 "cwnd_bytes": int(1460 * rng.integers(1, 9)),
                 "delivered_bytes": int(1e4 * t * speed),
             }
-            for flow, speed in ((0, 1.0 + gain(key)), (1, 1.0))
+            for flow, speed in (("ecn", 1.0 + gain(key)), ("plain", 1.0))
             for t in range(40)
         ]
 

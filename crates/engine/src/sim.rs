@@ -162,6 +162,9 @@ impl<P: Probe> Sim<P> {
 
     fn on_timer(&mut self, index: u32, now: Time) {
         let host = self.hosts.host_mut(index);
+        if host.armed != now {
+            return; // a deadline that moved forward left this entry behind: answering it would breed another
+        }
         host.armed = Time::NEVER;
         if host.endpoint.deadline() <= now {
             host.endpoint.on_deadline(now, &mut self.out);

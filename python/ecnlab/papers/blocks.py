@@ -34,14 +34,8 @@ def named(label: str) -> str:
 
 def place(row: Mapping[str, Any]) -> str:
     """Where a point lies, in words: its keys that apply."""
-    words = []
-    for key in KEYS:
-        if label := row[key]:
-            words.append(
-                {"congestion": f"{label} load", "maxp": f"max_p {label}", "min_th": f"min_th {label}"}.get(
-                    key, named(label)
-                )
-            )
+    forms = {"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"}
+    words = [forms[key].format(row[key]) if key in forms else named(row[key]) for key in KEYS if row[key]]
     return ", ".join(words)
 
 

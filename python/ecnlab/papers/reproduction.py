@@ -130,7 +130,10 @@ def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame
 
 def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
     """Rows as JSON values; an unbounded end of an interval is null."""
-    unbounded = lambda v: isinstance(v, float) and not math.isfinite(v)  # noqa: E731
+
+    def unbounded(value: object) -> bool:
+        return isinstance(value, float) and not math.isfinite(value)
+
     return [
         {key: None if unbounded(value) else value for key, value in row.items()} for row in table.iter_rows(named=True)
     ]

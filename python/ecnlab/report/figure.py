@@ -74,7 +74,7 @@ class Figure:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The figure's numbers: column names and rows."""
         head = ["series", self.x.label, self.y.label, "95% interval", "n"]
-        ticks = {value: text for value, text in self.x.ticks}
+        ticks = dict(self.x.ticks)
         rows = []
         for series in [*self.series, *self.printed]:
             for p in series.points:
@@ -90,7 +90,7 @@ class _Drawing:
         xs = [p.x for s in self.all for p in s.points] + [v for v, _ in figure.x.ticks]
         self.x = _scale(xs, LEFT, WIDTH - RIGHT, figure.x.log, pad=0.07)
         self.y_ticks = _nice_ticks(*self._y_range())
-        span = [t for t in self.y_ticks]
+        span = list(self.y_ticks)
         self.y = _scale(span, HEIGHT - BOTTOM, TOP, False, pad=0.0)
 
     def _y_range(self) -> tuple[float, float]:

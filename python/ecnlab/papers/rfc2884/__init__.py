@@ -77,7 +77,7 @@ def analyse(sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     by_name = dict(zip([step.name for step in STEPS if step.measure], parts, strict=True))
     bulk, short = sweeps["homogeneous-bulk"], sweeps["homogeneous-transactions"]
     parts.append(measure.against_nobody(sweeps["variants-bulk"], bulk, "goodput_bps", "bulk"))
-    parts.append(measure.against_nobody(sweeps["variants-transactions"], short, "transactions", "transaction"))
+    parts.append(measure.against_nobody(sweeps["variants-transactions"], short, "exchanges", "transaction"))
     parts.append(measure.mice_over_bulk(by_name["transactions"], by_name["bulk"]))
     return ordered(pl.concat(parts))
 
@@ -93,7 +93,11 @@ def evolution(sweep: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
             (pl.col("average_bytes") / 1e3).alias("average_kilobytes"),
         )
     )
-    names = sweep.table("flows_run").filter(pl.col("group").is_in(["ecn", "plain"])).select("flow", "group")
+    names = (
+        sweep.table("flows_run")
+        .filter(pl.col("group").is_in(["ecn", "plain"]))
+        .select(pl.col("name").alias("flow"), "group")
+    )
     series = (
         sweep.table("flow_series")
         .join(names, on="flow")

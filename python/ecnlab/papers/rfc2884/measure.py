@@ -53,7 +53,7 @@ def window(sweep: Tables, metric: str = "window_gain", share: str = "window_shar
 
 def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
     """Section 5.3: two clients side by side."""
-    rates = _sides(_competing(sweep, "flows"), pl.col("transactions") / TEST_S)
+    rates = _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S)
     return pl.concat(
         [
             samples(f"{prefix}_gain", rates),
@@ -100,7 +100,7 @@ def signals(sweep: Tables) -> pl.DataFrame:
 def alone(sweep: Tables) -> pl.DataFrame:
     """One client at a time: the arms are compared under the same seeds."""
     flows = sweep.table("flows").filter(pl.col("group") == "ecn")
-    return samples("alone_gain", _arms(flows, pl.col("transactions").sum() / TEST_S))
+    return samples("alone_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
 
 
 def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
@@ -118,7 +118,7 @@ def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
 def homogeneous_transactions(sweep: Tables) -> pl.DataFrame:
     """All flows ECN against all flows not: transactions of both clients."""
     flows = sweep.table("flows").filter(pl.col("group").is_in(["ecn", "plain"]))
-    return samples("homogeneous_transaction_gain", _arms(flows, pl.col("transactions").sum() / TEST_S))
+    return samples("homogeneous_transaction_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
 
 
 def disciplines(sweep: Tables) -> pl.DataFrame:
@@ -159,7 +159,7 @@ def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str)
     for group in ("ecn", "plain"):
         here = mixed.table("flows").filter(pl.col("group") == group, pl.col("variant") == "primary")
         base = nobody.lazy().filter(pl.col("group") == group)
-        on = [key for key in _run_keys(base) if key not in ("arm", "variant")]
+        on = [key for key in _run_keys(base) if key != "variant"]
         value = here.select(*on, pl.col(column).cast(pl.Float64).alias("value"))
         other = base.select(*on, pl.col(column).cast(pl.Float64).alias("other"))
         parts.append(samples(f"{prefix}_{group}_against_nobody", value.join(other, on=on)))
@@ -177,7 +177,7 @@ def mice_over_bulk(short: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
 
 def _retransmissions(flows: pl.LazyFrame) -> list[pl.DataFrame]:
     ecn, plain = flows.filter(pl.col("group") == "ecn"), flows.filter(pl.col("group") == "plain")
-    again, sent, timeouts = pl.col("retransmits"), pl.col("segments_sent"), pl.col("timeouts")
+    again, sent, timeouts = pl.col("retransmits"), pl.col("data_segments_sent"), pl.col("timeouts")
     return [
         samples("retransmits_ecn", _pair(ecn, again, ecn, sent)),
         samples("retransmits_plain", _pair(plain, again, plain, sent)),
@@ -200,7 +200,7 @@ def _together(sweep: Tables) -> pl.LazyFrame:
     competing = _competing(sweep, "flows_run")
     keys = _run_keys(competing)
     first = competing.group_by(keys).agg(pl.col("finish_s").min().alias("until_s"))
-    names = competing.select(*keys, "flow", "group")
+    names = competing.select(*keys, pl.col("name").alias("flow"), "group")
     series = sweep.table("flow_series").select(*keys, "flow", "time_s", "delivered_bytes")
     seen = series.join(names, on=[*keys, "flow"]).join(first, on=keys).filter(pl.col("time_s") <= pl.col("until_s"))
     had = seen.group_by([*keys, "group"]).agg(pl.col("delivered_bytes").sort_by("time_s").last())
@@ -224,12 +224,11 @@ def _pair(left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Exp
 
 
 def _arms(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
-    """``value`` of each run, the ECN arm's beside the other arm's of the same seed."""
+    """``value`` of each run of the ECN arm beside the other arm's of the same seed."""
     keys = _run_keys(flows)
-    per_run = flows.group_by(keys).agg(value.cast(pl.Float64).alias("value"))
-    on = [key for key in keys if key != "arm"]
+    per_run = flows.group_by(["arm", *keys]).agg(value.cast(pl.Float64).alias("value"))
     ecn = per_run.filter(pl.col("arm") == "ecn").drop("arm")
-    return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=on)
+    return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=keys)
 
 
 def _link(sweep: Tables, column: str) -> pl.LazyFrame:
@@ -239,4 +238,4 @@ def _link(sweep: Tables, column: str) -> pl.LazyFrame:
 
 def _run_keys(frame: pl.LazyFrame) -> list[str]:
     columns = frame.collect_schema().names()
-    return [key for key in ("arm", *KEYS, "replicate") if key in columns]
+    return [key for key in (*KEYS, "replicate") if key in columns]

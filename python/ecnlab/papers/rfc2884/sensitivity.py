@@ -94,10 +94,7 @@ def redistribution(points: pl.DataFrame, published: Published) -> Section:
 def envelope(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Section:
     """The gain over the thresholds the RFC may have used."""
     figures = []
-    for title, metric, printed in (
-        ("Bulk", "search_gain", "bulk_gain"),
-        ("Transactions of 5 KB", "envelope_gain", "transaction_gain"),
-    ):
+    for title, metric in (("Bulk", "search_gain"), ("Transactions of 5 KB", "envelope_gain")):
         where: dict[str, str | list[str]] = {"congestion": "high"}
         curves = [
             blocks.series(at(points, metric, {**where, "maxp": p}), "min_th", THRESHOLDS, f"max_p {p}", style)
@@ -149,6 +146,7 @@ def _nearest(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         over = at(points, metric, {"congestion": row["congestion"], "maxp": row["maxp"]})
         if over.is_empty():
             continue
+        means = over["mean"].to_list()
         best = over.sort((pl.col("mean") - row["printed"]).abs()).row(0, named=True)
         kind = published.metrics[metric]
         inside = best["low"] <= row["printed"] <= best["high"]
@@ -156,7 +154,7 @@ def _nearest(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
             [
                 Cell(blocks.place({**row, "recovery": "", "variant": ""}), lead=row["id"]),
                 Cell(quantity(row["printed"], kind), True),
-                Cell(f"{quantity(over['mean'].min(), kind)} to {quantity(over['mean'].max(), kind)}", True),
+                Cell(f"{quantity(min(means), kind)} to {quantity(max(means), kind)}", True),
                 Cell(best["min_th"], True),
                 Cell(
                     f"{quantity(best['mean'], kind)} ({quantity(best['low'], kind)} to {quantity(best['high'], kind)})",
