@@ -146,8 +146,15 @@ def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) 
 
 
 def test_the_rule_takes_the_largest_share_where_none_is_enough() -> None:
-    frame = pl.DataFrame({"congestion": "high", "maxp": "0.1", "min_th": ["5 kB", "10 kB", "20 kB"],
-                          "replicate": 0, "value": [0.2, 0.7, 0.4]})  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "congestion": "high",
+            "maxp": "0.1",
+            "min_th": ["5 kB", "10 kB", "20 kB"],
+            "replicate": 0,
+            "value": [0.2, 0.7, 0.4],
+        }
+    )
     share = points(samples("search_share", frame), {"search_share": Metric("s", "d", "mean")})
     assert choose(share)["min_th"].to_list() == ["10 kB"]
 

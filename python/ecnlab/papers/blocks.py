@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -32,11 +33,18 @@ def named(label: str) -> str:
     return NAMES.get(label, label)
 
 
+def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
+    """A point as its mean with the interval behind it."""
+    mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+WORDS: Final = {"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"}
+
+
 def place(row: Mapping[str, Any]) -> str:
     """Where a point lies, in words: its keys that apply."""
-    forms = {"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"}
-    words = [forms[key].format(row[key]) if key in forms else named(row[key]) for key in KEYS if row[key]]
-    return ", ".join(words)
+    return ", ".join(WORDS.get(key, "{}").format(named(row[key])) for key in KEYS if row[key])
 
 
 def number_table(
@@ -142,9 +150,12 @@ def figure(
     curves: Sequence[Series],
     marks: Sequence[Series] = (),
     zero: bool = True,
+    label: str = "",
+    ceiling: float = math.inf,
 ) -> Figure:
-    """A figure of a metric, in percent where the metric is."""
-    return Figure(title, caption, axis, Axis(metric.name), [c for c in curves if c.points], marks, zero, metric.percent)
+    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given."""
+    drawn = [c for c in curves if c.points]
+    return Figure(title, caption, axis, Axis(label or metric.name), drawn, marks, zero, metric.percent, ceiling)
 
 
 def table_of(

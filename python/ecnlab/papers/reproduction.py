@@ -110,7 +110,7 @@ def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         store.write_table(folder / f"{name}.parquet", table)
-        store.write_bytes(folder / f"{name}.csv", table.write_csv(float_precision=None).encode())
+        store.write_bytes(folder / f"{name}.csv", _flat(table).write_csv().encode())
     results = {
         "format": 1,
         "paper": {
@@ -126,6 +126,12 @@ def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame
     store.write_bytes(
         target / "results.json", (json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     )
+
+
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` with lists as text, which is all that CSV can hold."""
+    lists = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
+    return table.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" ")) if lists else table
 
 
 def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
