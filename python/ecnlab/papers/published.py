@@ -84,6 +84,10 @@ class Published:
     numbers: tuple[Number, ...]
     claims: tuple[Claim, ...]
 
+    def ids(self) -> set[str]:
+        """Of all numbers and claims."""
+        return {number.id for number in self.numbers} | {claim.id for claim in self.claims}
+
 
 def read_published(folder: Path) -> Published:
     """Read and check ``published.toml`` and ``metrics.toml`` of a paper's folder.
@@ -101,7 +105,8 @@ def read_published(folder: Path) -> Published:
     for key, metric in metrics.items():
         if metric.kind not in KINDS:
             raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
-    for entry in (*numbers, *claims):
+    printed: list[Number | Claim] = [*numbers, *claims]
+    for entry in printed:
         if entry.metric not in metrics:
             raise EcnlabError(f"{path}: {entry.id}: no metric is called {entry.metric!r}")
     for given, claim in zip(table["claim"], claims, strict=True):
@@ -109,7 +114,7 @@ def read_published(folder: Path) -> Published:
             raise EcnlabError(f"{path}: {claim.id}: test {claim.test!r} is none of {', '.join(TESTS)}")
         if missing := [key for key in TESTS[claim.test] if key not in given]:
             raise EcnlabError(f"{path}: {claim.id}: a {claim.test} test needs {missing[0]!r}")
-    ids = [entry.id for entry in (*numbers, *claims)]
+    ids = [entry.id for entry in printed]
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} is there twice")
     about = {key: table[key] for key in ("paper", "title", "authors", "date")}

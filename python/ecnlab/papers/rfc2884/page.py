@@ -96,7 +96,9 @@ def page(paper: Path, tables: Tables) -> Page:
 
 
 def _findings(claims: pl.DataFrame, points: pl.DataFrame, published: Published) -> list[Finding]:
-    say = lambda name, text: blocks.finding(claims, published, name, text)  # noqa: E731
+    def say(name: str, text: str) -> Finding:
+        return blocks.finding(claims, published, name, text)
+
     return [
         _faster(points),
         sensitivity.left_over(points, published),
