@@ -40,7 +40,7 @@ MIXED = {
 AUTOMATIC = {
     **MIXED,
     "min_th": 0, "max_th": 0, "weight": -1, "bytes": 1, "queue_in_bytes": 1, "mean_packet": 500, "mark_p": 0.1,
-    "limit": 200, "background": 16,
+    "limit": 200, "background": 8,
 }  # fmt: skip
 
 
@@ -71,6 +71,6 @@ def cells() -> list[Cell]:
     mixed = Cell("mixed/red", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True, ns2=MIXED)
     automatic = Cell(
         "mixed/red-automatic", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True, mean_packet=500,
-        overrides={"link.bottleneck.queue": "automatic", "flow.background.count": 16}, ns2=AUTOMATIC,
+        overrides={"link.bottleneck.queue": "automatic", "flow.background.count": 8}, ns2=AUTOMATIC,
     )  # fmt: skip
     return [*ten, mixed, automatic]

@@ -106,14 +106,19 @@ def judge(rows: Sequence[Row], explained: dict[tuple[str, str], str]) -> None:
 
 def load_explanations(path: Path, fidelity: Path) -> dict[tuple[str, str], str]:
     """Read which rows docs/fidelity.md explains; each anchor must be a heading there."""
-    headings = {_anchor(h) for h in re.findall(r"^#+ (.+)$", fidelity.read_text(), flags=re.MULTILINE)}
+    known = anchors(fidelity)
     explained = {}
     for entry in tomllib.loads(path.read_text()).get("explained", []):
-        if entry["anchor"] not in headings:
+        if entry["anchor"] not in known:
             raise ValueError(f"{path.name}: no heading of {fidelity.name} has the anchor '{entry['anchor']}'")
         for metric in entry["metrics"]:
             explained[entry["cell"], metric] = entry["anchor"]
     return explained
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings."""
+    return {_anchor(h) for h in re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)}
 
 
 def _anchor(heading: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import comparison
 import ns2
 import simulated
+import traces
 from cells import HERE, Cell, cells
 
 ROOT = HERE.parent.parent
@@ -44,17 +45,20 @@ def main() -> int:
         for cell in chosen
         for metric in results["ns-2.35"][cell.name][0]
     ]
-    explained = comparison.load_explanations(HERE / "explained.toml", ROOT / "docs" / "fidelity.md")
-    comparison.judge(rows, explained)
+    fidelity = ROOT / "docs" / "fidelity.md"
+    comparison.judge(rows, comparison.load_explanations(HERE / "explained.toml", fidelity))
     _print_table(rows)
     _write(options.out, rows, options.seeds)
-    return 1 if any(row.verdict == "DIFFERS" for row in rows) else 0
+    known = traces.load_explanations(HERE / "explained.toml", comparison.anchors(fidelity))
+    unexplained = _compare_traces(options.patterns, known)
+    return 1 if unexplained or any(row.verdict == "DIFFERS" for row in rows) else 0
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make crosscheck", description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=40, help="runs per cell and simulator (default 40)")
     parser.add_argument("--cell", default="", help="only the cells whose name contains this")
+    parser.add_argument("--patterns", type=int, default=20, help="packet traces of each kind (default 20)")
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "crosscheck.json", help="where the numbers go")
     options = parser.parse_args()
     if options.seeds < 2:
@@ -71,6 +75,18 @@ def _sweep(side: str, measure: Measure, chosen: list[Cell], seeds: range) -> dic
     seconds = time.perf_counter() - begun
     print(f"{side}: {len(chosen)} cells x {len(seeds)} seeds in {seconds:.0f} s", file=sys.stderr)
     return results
+
+
+def _compare_traces(count: int, known: dict[traces.Pattern, str]) -> int:
+    """Compare packet by packet; print where traces part; return how many do so without an explanation."""
+    chosen = traces.patterns(count)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parted = [found for found in pool.map(traces.difference, chosen) if found]
+    print(f"\npacket by packet: {len(chosen) - len(parted)} of {len(chosen)} traces identical")
+    for found in parted:
+        anchor = known.get(found.pattern)
+        print(f"{found.pattern}: explained (docs/fidelity.md#{anchor})" if anchor else traces.show(found))
+    return sum(found.pattern not in known for found in parted)
 
 
 def _print_table(rows: list[comparison.Row]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from cells import Cell
+
 from ecnlab import _core
 
 BOTTLENECK = "bottleneck"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,16 @@ def difference(pattern: Pattern) -> Difference | None:
             return Difference(pattern, index, theirs, ours)
     # The last packets of one side may fall just past the end of the other.
     return None if abs(len(theirs) - len(ours)) <= 1 else Difference(pattern, min(len(theirs), len(ours)), theirs, ours)
+
+
+def load_explanations(path: Path, anchors: set[str]) -> dict[Pattern, str]:
+    """Read which patterns are known to part, and the heading that says why."""
+    known = {}
+    for entry in tomllib.loads(path.read_text()).get("trace", []):
+        if entry["anchor"] not in anchors:
+            raise ValueError(f"{path.name}: docs/fidelity.md has no heading with the anchor '{entry['anchor']}'")
+        known[Pattern(entry["recovery"], tuple(entry["lost"]), tuple(entry["marked"]))] = entry["anchor"]
+    return known
 
 
 def show(found: Difference, around: int = 6) -> str:

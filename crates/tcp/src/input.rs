@@ -94,7 +94,7 @@ impl Endpoint {
 
     #[inline]
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
-        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack);
+        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
         let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
         self.counters.ece_received += u64::from(segment.flags.contains(Flags::ECE));
         let seen = AckSeen {

@@ -5,7 +5,7 @@ use ecnlab_wire::SackBlocks;
 
 use super::{Cx, Sender};
 use crate::cc::{Ack, Congestion, CongestionControl};
-use crate::config::{ReduceFrom, RttSampling};
+use crate::config::{Config, ReduceFrom, RttSampling, SackRule};
 use crate::recovery::{self, Cause};
 use crate::registry::RecoveryKind;
 
@@ -26,7 +26,10 @@ pub(crate) struct AckSeen {
 
 impl Sender {
     /// Takes in SACK blocks; whether they tell of bytes not known before.
-    pub fn note_sacks(&mut self, blocks: &SackBlocks) -> bool {
+    pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config) -> bool {
+        if self.timeouts > 0 && !config.sack_after_timeout {
+            return false;
+        }
         let mut new = 0;
         for block in blocks.as_slice() {
             // RFC 2018 §8: only what was sent and is not yet acknowledged can be held.
@@ -76,6 +79,10 @@ impl Sender {
             // RFC 7661 §4.2: a window of which half is used is validated.
             (!cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), true)
         };
+        if !self.recovery.active && self.scheme == RecoveryKind::Sack && cx.config.sack_rule == SackRule::Counter {
+            // Fall and Floyd's scoreboard begins with the first duplicate ACK and ends with recovery.
+            self.sacked.clear();
+        }
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
         if grow && !seen.echo {
             self.law.on_ack(&Ack { acked });

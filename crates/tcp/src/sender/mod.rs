@@ -225,7 +225,7 @@ impl Sender {
             if self.nxt < self.max && config.sack_after_timeout { self.sacked.next_gap(self.nxt) } else { self.nxt };
         let chunk = self.stretch(start)?;
         let mut flight = start - self.una;
-        if start < self.max && !self.sacked.is_empty() {
+        if start < self.max && config.sack_after_timeout && !self.sacked.is_empty() {
             // After a step back, what the receiver holds is not sent again and not in flight.
             flight -= self.sacked.bytes_below(start);
         }

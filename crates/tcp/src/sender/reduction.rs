@@ -4,7 +4,7 @@ use ecnlab_base::Time;
 
 use super::{Chunk, Cx, How, Sender};
 use crate::cc::{Congestion, CongestionControl};
-use crate::config::{Config, ReduceFrom};
+use crate::config::{Config, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
 use crate::recovery::Cause;
 
@@ -29,7 +29,9 @@ impl Sender {
     pub fn may_fast_retransmit(&self, config: &Config) -> bool {
         let r = &self.recovery;
         let min_window = u64::from(config.fast_retransmit_min_window) * u64::from(self.mss);
-        let beyond = if self.counts_sacks() { self.una >= r.recover } else { self.una > r.recover };
+        // RFC 6675 §5: HighACK >= RecoveryPoint is enough; ns-2 asks for more after a timeout (tcp-sack1.cc, dupack_action).
+        let at_point = self.counts_sacks() && (config.sack_rule == SackRule::Rfc6675 || r.cause != Cause::Timeout);
+        let beyond = self.una > r.recover || (at_point && self.una == r.recover);
         let careful = beyond || !config.careful_retransmit || r.cause == Cause::Ecn;
         self.law.cwnd() >= min_window && careful
     }
