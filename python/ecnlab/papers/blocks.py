@@ -52,11 +52,12 @@ def number_table(
 ) -> Table:
     """Every printed number with its measurement. ``context`` adds to a metric's name what all its points share."""
     rows: list[list[Cell | str]] = []
+    said: dict[str, str] = {}
     for row in numbers.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
         unit = row["unit"]
         about = "about " if row["about"] else ""
-        why = "" if row["verdict"] == "agrees" else reasons.get(row["id"], "")
+        why = "" if row["verdict"] == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (place(row), context.get(row["metric"], "")) if part)
         rows.append(
             [
@@ -72,17 +73,26 @@ def number_table(
             ]
         )
     columns = ["row", "printed in", "settings", "printed", "measured", "95% interval", "n", "verdict", "why"]
-    return Table("Every printed number, and what the runs measure at the same place.", columns, rows, cards=True)
+    return Table(
+        "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
+    )
+
+
+def once(reason: str, name: str, said: dict[str, str]) -> str:
+    """``reason``, or where it was given before. ``said`` remembers by whom."""
+    first = said.setdefault(reason, name) if reason else name
+    return reason if first == name else f"As for {first}."
 
 
 def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str, str]) -> Table:
     """Every claim with its test, interval and answer."""
     rows: list[list[Cell | str]] = []
+    said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
     for (name,), tests in claims.group_by(["id"], maintain_order=True):
         claim = by_id[str(name)]
         answer = tests["answer"][0]
-        why = "" if answer == "yes" else reasons.get(claim.id, "")
+        why = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
         rows.append(
             [
                 Cell(claim.statement, lead=claim.id),
@@ -98,6 +108,7 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
         ["claim", "printed in", "evidence, with 95% intervals", "n", "holds", "why"],
         rows,
         cards=True,
+        notes=True,
     )
 
 

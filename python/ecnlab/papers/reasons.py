@@ -42,7 +42,7 @@ def read_reasons(path: Path, published: Published, points: pl.DataFrame) -> dict
 
     Raises EcnlabError naming a reason for nothing printed, or a fact that was not measured.
     """
-    known = {number.id for number in published.numbers} | {claim.id for claim in published.claims}
+    known = published.ids()
     reasons: dict[str, str] = {}
     for entry in read_toml(path).get("reason", []):
         if unknown := set(entry["for"]) - known:

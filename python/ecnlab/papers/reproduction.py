@@ -136,13 +136,11 @@ def _flat(table: pl.DataFrame) -> pl.DataFrame:
 
 def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
     """Rows as JSON values; an unbounded end of an interval is null."""
+    return [{key: _bounded(value) for key, value in row.items()} for row in table.iter_rows(named=True)]
 
-    def unbounded(value: object) -> bool:
-        return isinstance(value, float) and not math.isfinite(value)
 
-    return [
-        {key: None if unbounded(value) else value for key, value in row.items()} for row in table.iter_rows(named=True)
-    ]
+def _bounded(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _about(sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
