@@ -11,9 +11,6 @@ use crate::{
     Verdict, View, Watch,
 };
 
-/// Room for this many packets is made at the start. A short ring stays in the cache, and a long queue doubles it soon.
-const FIRST_ROOM: usize = 32;
-
 /// A link's queue.
 ///
 /// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's

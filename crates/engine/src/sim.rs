@@ -118,6 +118,9 @@ impl<P: Probe> Sim<P> {
 
     fn on_link(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
+        if link.armed != now {
+            return; // as in `on_timer`: a nearer event has taken this one's place
+        }
         link.armed = Time::NEVER;
         link.advance(now, &mut self.probe.watch(index));
         loop {

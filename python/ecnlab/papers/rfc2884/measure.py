@@ -15,6 +15,9 @@ from ecnlab.papers.samples import KEYS, samples
 TEST_S: Final = 180.0
 """A transaction test lasts three minutes (section 5.3)."""
 
+INITIAL_RTO_S: Final = 2.9
+"""Just under the three seconds before Linux 2.0 and 2.2 send a SYN again."""
+
 PIPE: Final = "pipe"
 """The congested link: r1 to r2."""
 
@@ -41,6 +44,19 @@ def bulk(sweep: Tables) -> pl.DataFrame:
             *_retransmissions(flows),
             samples("region_share", _link(sweep, "share_in_region")),
             samples("utilisation", _link(sweep, "utilisation")),
+        ]
+    )
+
+
+def search(sweep: Tables) -> pl.DataFrame:
+    """Section 4.4: the region, the gain, and how the non-ECN flow recovers, over thresholds."""
+    plain = sweep.table("flows").filter(pl.col("group") == "plain")
+    again, episodes = pl.col("retransmits"), pl.col("fast_recoveries") + pl.col("timeouts")
+    return pl.concat(
+        [
+            window(sweep, "search_gain", "search_share"),
+            samples("search_timeouts", _pair(plain, pl.col("timeouts"), plain, again)),
+            samples("search_losses_per_episode", _pair(plain, again, plain, episodes)),
         ]
     )
 
@@ -72,7 +88,18 @@ def losses(sweep: Tables) -> pl.DataFrame:
     counted = lossy.group_by(_run_keys(lossy)).agg(
         (pl.col("timeouts") > 0).sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
     )
-    return samples("loss_needs_timeout", counted)
+    return pl.concat([samples("loss_needs_timeout", counted), *(_handshakes(sweep, side) for side in ("ecn", "plain"))])
+
+
+def _handshakes(sweep: Tables, side: str) -> pl.DataFrame:
+    """Transactions whose SYN or SYN-ACK was lost: the connection took the initial timeout to stand."""
+    done = sweep.table("transactions").filter(pl.col("group") == side, pl.col("measured"))
+    waited = pl.col("established_s") - pl.col("start_s") > INITIAL_RTO_S
+    keys = _run_keys(done)
+    counted = done.group_by(keys).agg(
+        waited.sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
+    )
+    return samples(f"handshake_lost_{side}", counted)
 
 
 def fairness(sweep: Tables) -> pl.DataFrame:
