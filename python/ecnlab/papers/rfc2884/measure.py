@@ -1,7 +1,8 @@
 """From runs to samples: what RFC 2884 measures, one value per run.
 
 Each function reads the tables of one experiment (``Tables``) and gives the
-samples of the metrics that ``papers/rfc2884/published.toml`` defines.
+samples of the metrics that ``papers/rfc2884/metrics.toml`` defines. Groups
+keep their order: a sum of floats is the same bytes only in one order.
 """
 
 from __future__ import annotations
