@@ -54,7 +54,7 @@ format: $(VENV) ## rewrite all sources in the house style
 	$(BIN)/ruff format
 
 schema: ## write the JSON schemas that editors use; a test compares them with the types
-	cargo run --quiet --package ecnlab-spec --example schema schema
+	cargo run --quiet --package ecnlab-spec --example generate
 
 reproduce: build ## RFC 2884, at a size for a few minutes; the report is results/rfc2884/report.html
 	$(BIN)/ecnlab reproduce rfc2884 $(ARGS)

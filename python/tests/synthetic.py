@@ -43,15 +43,37 @@ class MadeUp:
             sent = int(rng.integers(13_000, 14_000))
             lost = 0 if group == "ecn" else int(0.02 * sent)
             rows.append(
-                {"name": group, "group": group, "start_s": 20.0, "finish_s": 20.0 + 160e6 / rate, "bytes_delivered": 20_000_000,
-                 "goodput_bps": rate, "data_segments_sent": sent, "retransmits": lost, "retransmits_fast": lost,
-                 "timeouts": int(0.02 * lost), "fast_recoveries": lost, "exchanges": int(rate / 500)}
-            )  # fmt: skip
+                {
+                    "name": group,
+                    "group": group,
+                    "start_s": 20.0,
+                    "finish_s": 20.0 + 160e6 / rate,
+                    "bytes_delivered": 20_000_000,
+                    "goodput_bps": rate,
+                    "data_segments_sent": sent,
+                    "retransmits": lost,
+                    "retransmits_fast": lost,
+                    "timeouts": int(0.02 * lost),
+                    "fast_recoveries": lost,
+                    "exchanges": int(rate / 500),
+                }
+            )
         return rows
 
-    def _transactions(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _transactions(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         lost = rng.integers(0, 2, 20)
-        return [{"group": "plain", "measured": True, "retransmits": int(x), "timeouts": int(x)} for x in [1, *lost]]
+        return [
+            {
+                "group": group,
+                "measured": True,
+                "retransmits": int(x),
+                "timeouts": int(x),
+                "start_s": 20.0,
+                "established_s": 20.1,
+            }
+            for group in ("ecn", "plain")
+            for x in [1, *lost]
+        ]
 
     def _links(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         # The region is reached from 15 kB on.
@@ -65,13 +87,27 @@ class MadeUp:
             }
         ]
 
-    def _queues(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _queues(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         return [
-            {"link": "pipe", "group": "ecn", "arrived": 12_000, "marks": int(600 + rng.integers(-6, 6)), "early_drops": 0,
-             "forced_drops": 0, "tail_drops": 0},
-            {"link": "pipe", "group": "plain", "arrived": 10_000, "marks": 0, "early_drops": int(500 + rng.integers(-5, 5)),
-             "forced_drops": 0, "tail_drops": 0},
-        ]  # fmt: skip
+            {
+                "link": "pipe",
+                "group": "ecn",
+                "arrived": 12_000,
+                "marks": int(600 + rng.integers(-6, 6)),
+                "early_drops": 0,
+                "forced_drops": 0,
+                "tail_drops": 0,
+            },
+            {
+                "link": "pipe",
+                "group": "plain",
+                "arrived": 10_000,
+                "marks": 0,
+                "early_drops": int(500 + rng.integers(-5, 5)),
+                "forced_drops": 0,
+                "tail_drops": 0,
+            },
+        ]
 
     def _flow_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         return [
@@ -85,7 +121,7 @@ class MadeUp:
             for t in range(40)
         ]
 
-    def _queue_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _queue_series(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         return [
             {"link": "pipe", "time_s": t / 10, "bytes": float(rng.integers(0, 60_000)), "average_bytes": 30_000.0}
             for t in range(200)

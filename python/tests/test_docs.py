@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ecnlab import Scenario, SpecError
 from ecnlab.cli import cli
 from ecnlab.columns import TABLES
 
@@ -29,3 +30,14 @@ def test_every_command_and_option_is_documented(name):
     assert section, name
     options = {option for parameter in cli.commands[name].params for option in parameter.opts if option.startswith("-")}
     assert set(re.findall(r"`(--[a-z]+)", section[1])) == options
+
+
+def test_the_scenario_of_the_readme_runs_and_its_mistake_is_told_as_printed():
+    readme = (DOCS.parent / "README.md").read_text()
+    scenario = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)
+    told = re.search(r"```\n(dumbbell\.toml:.*?)```", readme, re.DOTALL)
+    assert scenario and told
+    Scenario("dumbbell.toml", scenario[1])
+    with pytest.raises(SpecError) as error:
+        Scenario("dumbbell.toml", scenario[1].replace("min_th", "minth"))
+    assert str(error.value).strip() == told[1].strip()

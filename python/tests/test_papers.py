@@ -15,7 +15,7 @@ from ecnlab.papers import reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.published import Metric, read_published
 from ecnlab.papers.reproduction import find
-from ecnlab.papers.rfc2884.choice import choose
+from ecnlab.papers.rfc2884.choice import MAX_P, SHARE, choose
 from ecnlab.papers.rfc2884.page import Tables, page
 from ecnlab.papers.samples import at, estimate, points, samples
 from ecnlab.report import render
@@ -68,6 +68,17 @@ def test_the_checklist_has_every_row_once_and_names_what_exists() -> None:
     for row in rows:
         for name in row["by"]:
             assert (PAPER / name).exists() or (CHECKOUT / name).exists(), f"{row['id']} names {name}"
+
+
+def test_the_readme_has_the_checklist_as_it_is() -> None:
+    readme = (PAPER / "README.md").read_text()
+    for row in tomllib.loads((PAPER / "checklist.toml").read_text())["row"]:
+        assert f"| {row['id']} | {row['what']} | {row['section']} |" in readme
+
+
+def test_the_recorded_thresholds_pass_the_rule() -> None:
+    for load in tomllib.loads((PAPER / "red-settings.toml").read_text())["settings"].values():
+        assert load["share"][MAX_P] >= SHARE
 
 
 def test_experiments_use_the_recorded_thresholds() -> None:
@@ -146,8 +157,15 @@ def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) 
 
 
 def test_the_rule_takes_the_largest_share_where_none_is_enough() -> None:
-    frame = pl.DataFrame({"congestion": "high", "maxp": "0.1", "min_th": ["5 kB", "10 kB", "20 kB"],
-                          "replicate": 0, "value": [0.2, 0.7, 0.4]})  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "congestion": "high",
+            "maxp": "0.1",
+            "min_th": ["5 kB", "10 kB", "20 kB"],
+            "replicate": 0,
+            "value": [0.2, 0.7, 0.4],
+        }
+    )
     share = points(samples("search_share", frame), {"search_share": Metric("s", "d", "mean")})
     assert choose(share)["min_th"].to_list() == ["10 kB"]
 
@@ -155,6 +173,11 @@ def test_the_rule_takes_the_largest_share_where_none_is_enough() -> None:
 def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
     frame = samples("m", pl.DataFrame({"replicate": [0, 1], "value": [0.0, 0.0], "other": [0.0, 0.0]}))
     assert estimate(frame, Metric("m", "d", "ratio")) is None
+
+
+def test_the_same_runs_give_the_same_samples(measured) -> None:
+    again = rfc2884.analyse({step.name: MadeUp(step.name) for step in rfc2884.STEPS})
+    assert again.equals(measured)
 
 
 # --------------------------------------------------------------- judging

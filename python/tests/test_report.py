@@ -188,3 +188,12 @@ def test_a_figure_table_has_the_numbers_of_the_picture() -> None:
 )
 def test_ticks_are_round_and_enclose_the_range(low, high, expected) -> None:
     assert _nice_ticks(low, high) == pytest.approx(expected)
+
+
+def test_a_note_stands_under_its_row_over_the_whole_width() -> None:
+    table = Table("t", ["row", "value", "why"], [["a", "1", "because"], ["b", "2", ""]], notes=True)
+    page = Page("t", "k", "l", [], "", [], [Section("s", "S", "", [table])], "f")
+    html = render(page)
+    assert html.count('<th scope="col">') == 2
+    assert html.count('<td colspan="2"><b>Why</b> because</td>') == 1
+    assert html.count('class="note"') == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -32,11 +33,18 @@ def named(label: str) -> str:
     return NAMES.get(label, label)
 
 
+def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
+    """A point as its mean with the interval behind it."""
+    mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+    return f"{mean} ({low} to {high})"
+
+
+WORDS: Final = {"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"}
+
+
 def place(row: Mapping[str, Any]) -> str:
     """Where a point lies, in words: its keys that apply."""
-    forms = {"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"}
-    words = [forms[key].format(row[key]) if key in forms else named(row[key]) for key in KEYS if row[key]]
-    return ", ".join(words)
+    return ", ".join(WORDS.get(key, "{}").format(named(row[key])) for key in KEYS if row[key])
 
 
 def number_table(
@@ -44,11 +52,12 @@ def number_table(
 ) -> Table:
     """Every printed number with its measurement. ``context`` adds to a metric's name what all its points share."""
     rows: list[list[Cell | str]] = []
+    said: dict[str, str] = {}
     for row in numbers.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
         unit = row["unit"]
         about = "about " if row["about"] else ""
-        why = "" if row["verdict"] == "agrees" else reasons.get(row["id"], "")
+        why = "" if row["verdict"] == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (place(row), context.get(row["metric"], "")) if part)
         rows.append(
             [
@@ -64,17 +73,26 @@ def number_table(
             ]
         )
     columns = ["row", "printed in", "settings", "printed", "measured", "95% interval", "n", "verdict", "why"]
-    return Table("Every printed number, and what the runs measure at the same place.", columns, rows, cards=True)
+    return Table(
+        "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
+    )
+
+
+def once(reason: str, name: str, said: dict[str, str]) -> str:
+    """``reason``, or where it was given before. ``said`` remembers by whom."""
+    first = said.setdefault(reason, name) if reason else name
+    return reason if first == name else f"As for {first}."
 
 
 def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str, str]) -> Table:
     """Every claim with its test, interval and answer."""
     rows: list[list[Cell | str]] = []
+    said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
     for (name,), tests in claims.group_by(["id"], maintain_order=True):
         claim = by_id[str(name)]
         answer = tests["answer"][0]
-        why = "" if answer == "yes" else reasons.get(claim.id, "")
+        why = "" if answer == "yes" else once(reasons.get(claim.id, ""), claim.id, said)
         rows.append(
             [
                 Cell(claim.statement, lead=claim.id),
@@ -90,6 +108,7 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
         ["claim", "printed in", "evidence, with 95% intervals", "n", "holds", "why"],
         rows,
         cards=True,
+        notes=True,
     )
 
 
@@ -142,9 +161,12 @@ def figure(
     curves: Sequence[Series],
     marks: Sequence[Series] = (),
     zero: bool = True,
+    label: str = "",
+    ceiling: float = math.inf,
 ) -> Figure:
-    """A figure of a metric, in percent where the metric is."""
-    return Figure(title, caption, axis, Axis(metric.name), [c for c in curves if c.points], marks, zero, metric.percent)
+    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given."""
+    drawn = [c for c in curves if c.points]
+    return Figure(title, caption, axis, Axis(label or metric.name), drawn, marks, zero, metric.percent, ceiling)
 
 
 def table_of(

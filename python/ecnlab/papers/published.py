@@ -84,6 +84,10 @@ class Published:
     numbers: tuple[Number, ...]
     claims: tuple[Claim, ...]
 
+    def ids(self) -> set[str]:
+        """Of all numbers and claims."""
+        return {number.id for number in self.numbers} | {claim.id for claim in self.claims}
+
 
 def read_published(folder: Path) -> Published:
     """Read and check ``published.toml`` and ``metrics.toml`` of a paper's folder.
@@ -101,7 +105,7 @@ def read_published(folder: Path) -> Published:
     for key, metric in metrics.items():
         if metric.kind not in KINDS:
             raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
-    printed: tuple[Number | Claim, ...] = (*numbers, *claims)
+    printed: list[Number | Claim] = [*numbers, *claims]
     for entry in printed:
         if entry.metric not in metrics:
             raise EcnlabError(f"{path}: {entry.id}: no metric is called {entry.metric!r}")

@@ -7,6 +7,7 @@ of the runs at hand, so that a reason cannot outlive its evidence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ def read_reasons(path: Path, published: Published, points: pl.DataFrame) -> dict
 
     Raises EcnlabError naming a reason for nothing printed, or a fact that was not measured.
     """
-    known = {number.id for number in published.numbers} | {claim.id for claim in published.claims}
+    known = published.ids()
     reasons: dict[str, str] = {}
     for entry in read_toml(path).get("reason", []):
         if unknown := set(entry["for"]) - known:
@@ -78,13 +79,20 @@ def _fact(path: Path, name: str, spec: Mapping[str, Any], metrics: Mapping[str, 
 
 
 def quantity(value: float, metric: Metric, unit: str = "") -> str:
-    """A value as a reader writes it: percent, or three significant digits."""
+    """A value as a reader writes it: percent, or as many significant digits as the metric has."""
+    if not math.isfinite(value):
+        return "unbounded"
     if metric.percent:
-        digits = 1 if abs(value) < 0.1 and round(value * 100, 1) != round(value * 100) else 0
-        text = f"{value * 100:.{digits}f}%"
+        text = _percent(100 * value)
     elif abs(value) >= 1000:
         text = f"{value / 1000:.{metric.digits}g} k"
     else:
         text = f"{value:#.{metric.digits}g}".removesuffix(".") if value else "0"
     text = text.replace("-", "−")
     return f"{text} {unit}" if unit else text
+
+
+def _percent(points: float) -> str:
+    if points == 0 or abs(points) >= 10:
+        return f"{points:.0f}%"
+    return f"{points:.1f}%" if abs(points) >= 0.1 else f"{points:.1g}%" if abs(points) >= 0.001 else "0%"

@@ -110,7 +110,7 @@ def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
         store.write_table(folder / f"{name}.parquet", table)
-        store.write_bytes(folder / f"{name}.csv", table.write_csv(float_precision=None).encode())
+        store.write_bytes(folder / f"{name}.csv", _flat(table).write_csv().encode())
     results = {
         "format": 1,
         "paper": {
@@ -128,15 +128,19 @@ def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame
     )
 
 
+def _flat(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` with lists as text, which is all that CSV can hold."""
+    lists = [name for name, kind in table.schema.items() if isinstance(kind, pl.List)]
+    return table.with_columns(pl.col(lists).cast(pl.List(pl.String)).list.join(" ")) if lists else table
+
+
 def _plain(table: pl.DataFrame) -> list[dict[str, Any]]:
     """Rows as JSON values; an unbounded end of an interval is null."""
+    return [{key: _bounded(value) for key, value in row.items()} for row in table.iter_rows(named=True)]
 
-    def unbounded(value: object) -> bool:
-        return isinstance(value, float) and not math.isfinite(value)
 
-    return [
-        {key: None if unbounded(value) else value for key, value in row.items()} for row in table.iter_rows(named=True)
-    ]
+def _bounded(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _about(sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:

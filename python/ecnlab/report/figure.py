@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 440, 300
@@ -51,7 +51,11 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with a caption; ``zero`` draws the line of no difference, ``printed`` holds a paper's own points."""
+    """A figure with a caption.
+
+    ``zero`` draws the line of no difference, ``printed`` holds a paper's own points, ``ceiling`` is the largest value
+    that can be.
+    """
 
     title: str
     caption: str
@@ -61,7 +65,7 @@ class Figure:
     printed: Sequence[Series] = ()
     zero: bool = True
     percent: bool = False
-    bands: Sequence[tuple[float, float, str]] = field(default_factory=tuple)
+    ceiling: float = math.inf
 
     def svg(self) -> str:
         """The figure as one ``<svg>`` element that takes its colours from CSS."""
@@ -90,19 +94,23 @@ class _Drawing:
         xs = [p.x for s in self.all for p in s.points] + [v for v, _ in figure.x.ticks]
         self.x = _scale(xs, LEFT, WIDTH - RIGHT, figure.x.log, pad=0.07)
         self.y_ticks = _nice_ticks(*self._y_range())
-        span = list(self.y_ticks)
-        self.y = _scale(span, HEIGHT - BOTTOM, TOP, False, pad=0.0)
+        self.y = _scale(self.y_ticks, HEIGHT - BOTTOM, TOP, False, pad=0.0)
 
     def _y_range(self) -> tuple[float, float]:
-        values = [v for s in self.all for p in s.points for v in (p.mean, p.low, p.high) if math.isfinite(v)]
-        values += [0.0] if self.figure.zero else []
-        values += [edge for low, high, _ in self.figure.bands for edge in (low, high)]
-        return (min(values), max(values)) if values else (0.0, 1.0)
+        """The means and their intervals; an interval reaches past the means at most as far as they span."""
+        means = [p.mean for s in self.all for p in s.points if math.isfinite(p.mean)]
+        means += [0.0] if self.figure.zero else []
+        if not means:
+            return 0.0, 1.0
+        low, high = min(means), max(means)
+        span = (high - low) or abs(high) or 1.0
+        bounds = [v for s in self.all for p in s.points for v in (p.low, p.high) if not math.isnan(v)]
+        return max(min([low, *bounds]), low - span), min(max([high, *bounds]), high + span, self.figure.ceiling)
 
     def text(self) -> str:
         label = escape(f"{self.figure.title}. {self.figure.caption}", quote=True)
         parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">']
-        parts += self._bands() + self._axes()
+        parts += self._axes()
         offsets = _dodge(len(self.figure.series))
         for series, offset in zip(self.figure.series, offsets, strict=True):
             parts += self._series(series, offset)
@@ -111,13 +119,6 @@ class _Drawing:
                 self._marker(p, 0.0, f"s{series.style} printed", "diamond", True, series.name) for p in series.points
             ]
         return "".join([*parts, "</svg>"])
-
-    def _bands(self) -> list[str]:
-        return [
-            f'<rect class="band" x="{LEFT}" width="{WIDTH - LEFT - RIGHT}" y="{self.y(high):.1f}" '
-            f'height="{self.y(low) - self.y(high):.1f}"><title>{escape(name)}</title></rect>'
-            for low, high, name in self.figure.bands
-        ]
 
     def _axes(self) -> list[str]:
         parts = []
@@ -129,11 +130,13 @@ class _Drawing:
             )
         for value, text in self.figure.x.ticks:
             parts.append(
-                f'<text class="tick" x="{self.x(value):.1f}" y="{HEIGHT - BOTTOM + 17}" text-anchor="middle">{escape(text)}</text>'
+                f'<text class="tick" x="{self.x(value):.1f}" y="{HEIGHT - BOTTOM + 17}" '
+                f'text-anchor="middle">{escape(text)}</text>'
             )
         middle = (LEFT + WIDTH - RIGHT) / 2
         parts.append(
-            f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{escape(self.figure.x.label)}</text>'
+            f'<text class="axis" x="{middle}" y="{HEIGHT - 8}" '
+            f'text-anchor="middle">{escape(self.figure.x.label)}</text>'
         )
         return parts
 
@@ -150,18 +153,19 @@ class _Drawing:
         x, y = self.x(p.x) + offset, self.y(p.mean)
         says = f"{name}: {self.figure.number(p.mean)}"
         whisker = ""
-        if math.isfinite(p.low + p.high):
-            low, high = self.y(p.low), self.y(p.high)
+        if not math.isnan(p.low + p.high):
+            low, high = (self.y(min(max(v, self.y_ticks[0]), self.y_ticks[-1])) for v in (p.low, p.high))
             says += f" ({self.figure.number(p.low)} to {self.figure.number(p.high)}, n = {p.n})"
-            whisker = f'<path class="whisker" d="M{x:.1f} {low:.1f}V{high:.1f}M{x - 3:.1f} {low:.1f}h6M{x - 3:.1f} {high:.1f}h6"/>'
+            stem = f"M{x:.1f} {low:.1f}V{high:.1f}"
+            whisker = f'<path class="whisker" d="{stem}M{x - 3:.1f} {low:.1f}h6M{x - 3:.1f} {high:.1f}h6"/>'
         fill = " hollow" if hollow else ""
         return f'<g class="mark {style}{fill}"><title>{escape(says)}</title>{whisker}{_shape(shape, x, y)}</g>'
 
 
 def swatch(style: str, shape: str, hollow: bool = False) -> str:
     """A legend key: the marker alone."""
-    fill = " hollow" if hollow else ""
-    return f'<svg class="key" viewBox="0 0 14 14" aria-hidden="true"><g class="mark {style}{fill}">{_shape(shape, 7, 7)}</g></svg>'
+    mark = f'<g class="mark {style}{" hollow" if hollow else ""}">{_shape(shape, 7, 7)}</g>'
+    return f'<svg class="key" viewBox="0 0 14 14" aria-hidden="true">{mark}</svg>'
 
 
 def legend(figure: Figure) -> list[tuple[str, str]]:
@@ -176,13 +180,16 @@ def _shape(shape: str, x: float, y: float) -> str:
         case "circle":
             return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"/>'
         case "square":
-            return f'<rect x="{x - r + 0.4:.1f}" y="{y - r + 0.4:.1f}" width="{2 * r - 0.8}" height="{2 * r - 0.8}"/>'
+            side = 2 * r - 0.8
+            return f'<rect x="{x - side / 2:.1f}" y="{y - side / 2:.1f}" width="{side}" height="{side}"/>'
         case "triangle":
             return f'<path d="M{x:.1f} {y - r - 0.6:.1f}l{r + 0.8} {2 * r}h{-2 * (r + 0.8)}z"/>'
         case "diamond":
-            return f'<path d="M{x:.1f} {y - r - 1.4:.1f}l{r + 1.4} {r + 1.4}l{-r - 1.4} {r + 1.4}l{-r - 1.4} {-r - 1.4}z"/>'
+            d = r + 1.4
+            return f'<path d="M{x:.1f} {y - d:.1f}l{d} {d}l{-d} {d}l{-d} {-d}z"/>'
         case _:
-            return f'<path class="stroke" d="M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}M{x - r:.1f} {y + r:.1f}l{2 * r} {-2 * r}"/>'
+            rising = f"M{x - r:.1f} {y + r:.1f}l{2 * r} {-2 * r}"
+            return f'<path class="stroke" d="M{x - r:.1f} {y - r:.1f}l{2 * r} {2 * r}{rising}"/>'
 
 
 def _scale(values: Sequence[float], start: float, end: float, log: bool, pad: float) -> Callable[[float], float]:
@@ -210,6 +217,8 @@ def _dodge(count: int) -> list[float]:
 
 
 def _percent(value: float) -> str:
+    if not math.isfinite(value):
+        return "unbounded"
     digits = 1 if 0 < abs(value) < 0.0995 and abs(value * 100 - round(value * 100)) > 1e-9 else 0
     return f"{value * 100:.{digits}f}%".replace("-", "−")
 

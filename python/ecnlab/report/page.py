@@ -47,14 +47,24 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with a caption. On a phone its rows become cards if ``cards``."""
+    """A table with a caption.
+
+    On a phone its rows become cards if ``cards``. If ``notes``, the last cell of a row, where it says something, is
+    set under the row over its whole width.
+    """
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell | str]]
     cards: bool = False
     folded: bool = False
+    notes: bool = False
     kind: Literal["table"] = "table"
+
+    @property
+    def heads(self) -> Sequence[str]:
+        """The columns that stand in the row itself."""
+        return self.columns[:-1] if self.notes else self.columns
 
     def cells(self) -> list[list[Cell]]:
         """All cells as `Cell`; text that reads as a number is set as one."""

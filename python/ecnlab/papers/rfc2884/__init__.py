@@ -34,10 +34,6 @@ def _envelope(sweep: Tables) -> pl.DataFrame:
     return measure.transactions(sweep, "envelope")
 
 
-def _search(sweep: Tables) -> pl.DataFrame:
-    return measure.window(sweep, "search_gain", "search_share")
-
-
 def _variant_transactions(sweep: Tables) -> pl.DataFrame:
     return measure.transactions(sweep, "variant_transaction")
 
@@ -51,21 +47,21 @@ def _sizes(sweep: Tables) -> pl.DataFrame:
 
 
 STEPS: Final = (
-    Step("red-search", 2, 10, _search),
+    Step("red-search", 6, 20, measure.search),
     Step("fairness", 10, 30, measure.fairness),
-    Step("equal", 5, 30, measure.signals),
-    Step("bulk", 6, 30, measure.bulk, ("flow_series",)),
-    Step("bulk-recovery", 3, 30, measure.bulk, ("flow_series",)),
+    Step("equal", 10, 30, measure.signals),
+    Step("bulk", 10, 30, measure.bulk, ("flow_series",)),
+    Step("bulk-recovery", 5, 30, measure.bulk, ("flow_series",)),
     Step("transactions", 20, 40, _with_losses, ("transactions",)),
     Step("transactions-recovery", 10, 40, measure.transactions),
-    Step("transactions-size", 10, 40, _sizes),
+    Step("transactions-size", 20, 40, _sizes),
     Step("transactions-alone", 10, 40, measure.alone),
-    Step("envelope", 3, 20, _envelope),
-    Step("homogeneous-bulk", 6, 30, measure.homogeneous_bulk),
+    Step("envelope", 6, 20, _envelope),
+    Step("homogeneous-bulk", 10, 30, measure.homogeneous_bulk),
     Step("homogeneous-transactions", 10, 40, measure.homogeneous_transactions),
-    Step("variants-bulk", 6, 30, measure.window),
+    Step("variants-bulk", 10, 30, measure.window),
     Step("variants-transactions", 10, 40, _variant_transactions),
-    Step("disciplines", 3, 20, measure.disciplines, ("flow_series",)),
+    Step("disciplines", 5, 20, measure.disciplines, ("flow_series",)),
     Step("evolution", 1, 1, None, ("queue_series", "flow_series")),
 )
 """All experiments, in the order of the run. The quick size is a part of the full one: the same seeds, fewer of them."""

@@ -1,4 +1,4 @@
-"""RFC 2884 section 4.4 as a rule: which RED thresholds keep the average in the region?"""
+"""RFC 2884 section 4.4 as a rule: the RED thresholds that keep the average in the region."""
 
 from __future__ import annotations
 

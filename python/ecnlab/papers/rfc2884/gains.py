@@ -61,6 +61,7 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
             MAX_P_AXIS,
             published.metrics["retransmits_plain"],
             retransmitted,
+            label="retransmitted share of segments",
         ),
         blocks.figure(
             "Timeouts of the non-ECN flow",
@@ -75,8 +76,10 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
     return Section(
         "bulk",
         "Bulk transfers",
-        "A 20 MB file to an ECN client and one to a non-ECN client, beside 2, 5 or 10 non-ECN background transfers. Throughput is "
-        "size over transfer time; the client that finishes first leaves the other with less competition, so the gain while both run is larger "
+        "A 20 MB file to an ECN client and one to a non-ECN client, beside 2, 5 or 10 non-ECN background "
+        "transfers. Throughput is "
+        "size over transfer time; the client that finishes first leaves the other with less competition, so the "
+        "gain while both run is larger "
         "(bulk_gain_together in the table).",
         [
             Group(figures),
@@ -128,6 +131,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
             published.metrics["transaction_ecn"],
             rates,
             printed,
+            label="transactions per second",
         ),
         blocks.figure(
             "Transaction gain against size", "Reno, high congestion.", SIZE_AXIS, published.metrics["size_gain"], sizes
@@ -138,7 +142,8 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
     return Section(
         "transactions",
         "Transactions",
-        "Connect, send a request of 1 KB, receive the response, close, begin again; three minutes a test. Both clients run at once.",
+        "Connect, send a request of 1 KB, receive the response, close, begin again; three minutes a test. Both "
+        "clients run at once.",
         [
             Group(figures),
             blocks.table_of(
@@ -188,6 +193,7 @@ def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
             MAX_P_AXIS,
             published.metrics["mark_rate_to_drop_rate"],
             signals,
+            label="marks of ECN packets over drops of non-ECN packets",
         ),
     ]
     everything = points.filter(
@@ -229,7 +235,8 @@ def evolution(queue: pl.DataFrame, windows: pl.DataFrame, about: Mapping[str, An
     return Section(
         "evolution",
         "One run, in time",
-        "Drag across a chart to look closer; both follow. Pinch, hold Ctrl and turn the wheel, or use the keys + and −, the arrows and Home.",
+        "Drag across a chart to look closer; both follow. Pinch, hold Ctrl and turn the wheel, or use the keys "
+        "+ and −, the arrows and Home.",
         charts,
     )
 

@@ -50,9 +50,12 @@ def page(paper: Path, tables: Tables) -> Page:
         Section(
             "numbers",
             "The printed numbers",
-            "A number agrees if it lies inside the 95% interval of the measured mean, or if the mean lies within the margin "
-            "stated in metrics.toml (5 points for a gain, 0.005 for a fairness index, 0.05 per second for a rate). It has the "
-            "same direction if the whole interval lies on its side of no effect. The RFC prints neither intervals nor RED thresholds.",
+            "A number agrees if it lies inside the 95% interval of the measured mean, or if the mean lies "
+            "within the margin "
+            "stated in metrics.toml (5 points for a gain, 0.005 for a fairness index, 0.05 per second for a "
+            "rate). It has the "
+            "same direction if the whole interval lies on its side of no effect. The RFC prints neither "
+            "intervals nor RED thresholds.",
             [blocks.number_table(numbers, published, reasons, CONTEXT)],
         ),
         Section("claims", "The claims", "", [blocks.claim_table(claims, published, reasons)]),
@@ -72,8 +75,10 @@ def page(paper: Path, tables: Tables) -> Page:
     return Page(
         title="RFC 2884, run again",
         kicker=f"ecnlab {about['ecnlab']['version']} · {'full' if about['full'] else 'quick'} size",
-        lede=f"In {published.date} {published.authors} measured what explicit congestion notification does for bulk and "
-        "transactional TCP on a testbed of six machines. Here is the same testbed in a packet simulator, every printed number "
+        lede=f"In {published.date} {published.authors} measured what explicit congestion notification does for "
+        f"bulk and "
+        "transactional TCP on a testbed of six machines. Here is the same testbed in a packet simulator, every "
+        "printed number "
         "beside what it measures now, with intervals.",
         tally=tally,
         tally_caption=f"{numbers.height} printed numbers:",
@@ -84,7 +89,8 @@ def page(paper: Path, tables: Tables) -> Page:
             ("seeds per point", about["replicates"]),
         ],
         sections=sections,
-        footer=f"Made by ecnlab {about['ecnlab']['version']} (build {about['ecnlab']['build']}) from the analysis tables beside this page. "
+        footer=f"Made by ecnlab {about['ecnlab']['version']} (build {about['ecnlab']['build']}) from the "
+        f"analysis tables beside this page. "
         "The page is one file and asks for nothing from the network.",
     )
 
@@ -106,7 +112,7 @@ def _findings(claims: pl.DataFrame, points: pl.DataFrame, published: Published) 
 
 
 def _faster(points: pl.DataFrame) -> Finding:
-    """In how many places of the main grids is the ECN client faster, decided by the interval?"""
+    """How many places of the main grids have a faster ECN client, by their intervals."""
     gains_ = points.filter(pl.col("metric").is_in(["bulk_gain", "transaction_gain"]))
     better, worse = gains_.filter(pl.col("low") > 0).height, gains_.filter(pl.col("high") < 0).height
     tone: Tone = "yes" if better == gains_.height else "no" if better < gains_.height / 2 else "partly"
@@ -116,7 +122,8 @@ def _faster(points: pl.DataFrame) -> Finding:
         answer,
         tone,
         "Among mixed flows the ECN client is faster.",
-        f"In {better} of {gains_.height} settings (load, max_p, recovery, bulk and transactions); slower in {worse}, undecided in {undecided}.",
+        f"In {better} of {gains_.height} settings (load, max_p, recovery, bulk and transactions); slower in "
+        f"{worse}, undecided in {undecided}.",
     )
 
 
@@ -179,7 +186,8 @@ def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments:
     return Section(
         "provenance",
         "Provenance",
-        "Every seed is derived from the base seed by the number of the replicate; the same replicate has the same seed in every arm and at "
+        "Every seed is derived from the base seed by the number of the replicate; the same replicate has the "
+        "same seed in every arm and at "
         "every point. Replicates of a run with the same specification and seed give the same bytes.",
         [
             identity,

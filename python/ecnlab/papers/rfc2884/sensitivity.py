@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,7 +25,7 @@ VARIANTS: Final = ("primary", "20 ms round trip", "modern TCP", "marks spaced as
 
 
 def left_over(points: pl.DataFrame, published: Published) -> Finding:
-    """How much of the gain is left when everybody uses ECN?"""
+    """How much of the gain is left when everybody uses ECN."""
     where = {"congestion": "high", "maxp": "0.1"}
     mixed = at(points, "variant_transaction_gain", {**where, "variant": "primary"}).row(0, named=True)
     alike = at(points, "homogeneous_transaction_gain", where).row(0, named=True)
@@ -33,7 +34,7 @@ def left_over(points: pl.DataFrame, published: Published) -> Finding:
     percent = published.metrics["window_gain"]
 
     def say(row: Mapping[str, Any]) -> str:
-        return f"{quantity(row['mean'], percent)} ({quantity(row['low'], percent)} to {quantity(row['high'], percent)})"
+        return blocks.with_interval(row, percent)
 
     keeps = [row["low"] > 0 for row in (alike, bulk_alike)]
     tone, answer = ("yes", "Yes") if all(keeps) else ("partly", "Partly") if any(keeps) else ("no", "No")
@@ -85,7 +86,8 @@ def redistribution(points: pl.DataFrame, published: Published) -> Section:
     return Section(
         "redistribution",
         "How much is redistribution?",
-        "The RFC lets ECN and non-ECN flows share one queue, and most flows are non-ECN. An ECN flow may then gain what the others "
+        "The RFC lets ECN and non-ECN flows share one queue, and most flows are non-ECN. An ECN flow may then "
+        "gain what the others "
         "lose. Here every flow uses ECN in one arm and none in the other, under the same seeds.",
         [Group(figures), blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp"])],
     )
@@ -93,87 +95,72 @@ def redistribution(points: pl.DataFrame, published: Published) -> Section:
 
 def envelope(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Section:
     """The gain over the thresholds the RFC may have used."""
-    figures = []
-    for title, metric in (("Bulk", "search_gain"), ("Transactions of 5 KB", "envelope_gain")):
-        where: dict[str, str | list[str]] = {"congestion": "high"}
-        curves = [
-            blocks.series(at(points, metric, {**where, "maxp": p}), "min_th", THRESHOLDS, f"max_p {p}", style)
-            for style, p in enumerate(("0.02", "0.1", "0.5"))
-        ]
-        figures.append(
-            blocks.figure(title, "High congestion, Reno.", THRESHOLD_AXIS, published.metrics[metric], curves)
-        )
-        curves = [
-            blocks.series(
-                at(
-                    points,
-                    f"{metric.removesuffix('gain')}ecn" if metric == "envelope_gain" else "search_share",
-                    {**where, "maxp": p},
-                ),
-                "min_th",
-                THRESHOLDS,
-                f"max_p {p}",
-                style,
-            )
-            for style, p in enumerate(("0.02", "0.1", "0.5"))
-        ]
-        shown = "envelope_ecn" if metric == "envelope_gain" else "search_share"
-        figures.append(
-            blocks.figure(
-                f"{title}: {'rate of the ECN client' if shown == 'envelope_ecn' else 'share of time in the region'}",
-                "High congestion, Reno.",
-                THRESHOLD_AXIS,
-                published.metrics[shown],
-                curves,
-            )
-        )
+    share = "share of time in the region"
+    figures = [
+        _over_thresholds("Bulk gain", "search_gain", points, published),
+        _over_thresholds("Bulk: the RED region", "search_share", points, published, label=share, ceiling=1.0),
+        _over_thresholds("Transaction gain", "envelope_gain", points, published),
+        _over_thresholds(
+            "Transaction rate", "envelope_ecn", points, published, label="transactions per second, ECN client"
+        ),
+    ]
     return Section(
         "envelope",
         "Over all thresholds",
-        "The RFC's thresholds are not printed and were tuned for each load, so its percentages have no single reproduction. "
+        "The RFC's thresholds are not printed and were tuned for each load, so its percentages have no single "
+        "reproduction. "
         "This is the gain over thresholds from 5 to 60 kB, and the settings that come nearest to each printed gain.",
         [Group(figures), _nearest(points, numbers, published)],
     )
 
 
+def _over_thresholds(
+    title: str, metric: str, points: pl.DataFrame, published: Published, label: str = "", ceiling: float = math.inf
+) -> Figure:
+    curves = [
+        blocks.series(at(points, metric, {"congestion": "high", "maxp": p}), "min_th", THRESHOLDS, f"max_p {p}", style)
+        for style, p in enumerate(("0.02", "0.1", "0.5"))
+    ]
+    kind = published.metrics[metric]
+    caption = "High congestion, Reno."
+    return blocks.figure(title, caption, THRESHOLD_AXIS, kind, curves, label=label, ceiling=ceiling)
+
+
 def _nearest(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Table:
     """For each printed Reno gain, the thresholds whose gain comes nearest, and the range over all."""
+    over_thresholds = {
+        "bulk_gain": "search_gain",
+        "transaction_gain": "envelope_gain",
+        "transaction_ecn": "envelope_ecn",
+    }
     rows: list[list[Cell | str]] = []
     for row in numbers.filter(pl.col("recovery") == "reno").iter_rows(named=True):
-        metric = {"bulk_gain": "search_gain", "transaction_gain": "envelope_gain", "transaction_ecn": "envelope_ecn"}[
-            row["metric"]
-        ]
+        metric = over_thresholds[row["metric"]]
         over = at(points, metric, {"congestion": row["congestion"], "maxp": row["maxp"]})
-        if over.is_empty():
-            continue
-        means = over["mean"].to_list()
         best = over.sort((pl.col("mean") - row["printed"]).abs()).row(0, named=True)
         kind = published.metrics[metric]
-        inside = best["low"] <= row["printed"] <= best["high"]
+        least, most = over.sort("mean")["mean"].to_list()[:: over.height - 1]
+        inside = least <= row["printed"] <= most
         rows.append(
             [
-                Cell(blocks.place({**row, "recovery": "", "variant": ""}), lead=row["id"]),
+                Cell(blocks.place({**row, "recovery": ""}), lead=row["id"]),
                 Cell(quantity(row["printed"], kind), True),
-                Cell(f"{quantity(min(means), kind)} to {quantity(max(means), kind)}", True),
+                Cell(f"{quantity(least, kind)} to {quantity(most, kind)}", True),
+                Cell("within" if inside else "outside", tone="yes" if inside else "no"),
                 Cell(best["min_th"], True),
-                Cell(
-                    f"{quantity(best['mean'], kind)} ({quantity(best['low'], kind)} to {quantity(best['high'], kind)})",
-                    True,
-                ),
-                Cell("reached" if inside else "not reached", tone="yes" if inside else "no"),
+                Cell(blocks.with_interval(best, kind), True),
             ]
         )
     columns = [
         "printed number",
         "printed",
         "means over all thresholds",
+        "printed value",
         "nearest min_th",
         "measured there",
-        "printed value",
     ]
-    return Table(
-        "Which thresholds come nearest? Reno, max_p 0.02, 0.1 and 0.5; bulk over 300 s.", columns, rows, cards=True
-    )
+    caption = "Which thresholds come nearest? Reno, max_p 0.02, 0.1 and 0.5; bulk over 300 s."
+    return Table(caption, columns, rows, cards=True)
 
 
 def variants(points: pl.DataFrame, published: Published) -> Section:
@@ -222,7 +209,8 @@ def variants(points: pl.DataFrame, published: Published) -> Section:
     return Section(
         "variants",
         "Other readings, other clocks",
-        "\"20 ms\" may be one way or there and back. The hosts' timers are those of 1999: the same with today's. RED spaces its signals "
+        '"20 ms" may be one way or there and back. The hosts\' timers are those of 1999: the same with '
+        "today's. RED spaces its signals "
         "evenly as in the 1993 paper: the same as ns-2 spaces them, and with a chance in proportion to bytes.",
         [Group(figures), blocks.table_of(everything, published, "All variants", ["variant", "congestion", "maxp"])],
     )
@@ -248,8 +236,10 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
     ]
     share = published.metrics["region_share"]
     figures = [
-        blocks.figure("The search", "Share of time in the region at max_p 0.1.", THRESHOLD_AXIS, share, curves),
-        blocks.figure("What the bulk runs saw", "Reno, at the chosen thresholds.", LOAD_AXIS, share, shares),
+        blocks.figure("The search", "At max_p 0.1.", THRESHOLD_AXIS, share, curves, ceiling=1.0),
+        blocks.figure(
+            "What the bulk runs saw", "Reno, at the chosen thresholds.", LOAD_AXIS, share, shares, ceiling=1.0
+        ),
     ]
     found = choose(points)
     rows: list[list[Cell | str]] = [
@@ -257,7 +247,7 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
             row["congestion"],
             Cell(row["min_th"], True),
             Cell(
-                f"{quantity(row['mean'], share)} ({quantity(row['low'], share)} to {quantity(row['high'], share)})",
+                blocks.with_interval(row, share),
                 True,
             ),
             Cell(recorded["settings"][row["congestion"]]["min_th"], True),
@@ -273,7 +263,8 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
     return Section(
         "region",
         "The RED region",
-        f"The rule, fixed before any gain was looked at: at max_p 0.1 the smallest min_th whose average stays {SHARE:.0%} of the time in "
+        f"The rule, fixed before any gain was looked at: at max_p 0.1 the smallest min_th whose average stays "
+        f"{SHARE:.0%} of the time in "
         "[min_th, max_th), else the one with the largest share. Settings are chosen by load, not by the answer.",
         [
             Group(figures),
@@ -302,7 +293,7 @@ def disciplines(points: pl.DataFrame, published: Published) -> Section:
             kind, row = published.metrics[name], here[name]
             cells.append(
                 Cell(
-                    f"{quantity(row['mean'], kind)} ({quantity(row['low'], kind)} to {quantity(row['high'], kind)})",
+                    blocks.with_interval(row, kind),
                     True,
                 )
             )
@@ -311,7 +302,8 @@ def disciplines(points: pl.DataFrame, published: Published) -> Section:
     return Section(
         "disciplines",
         "Tail drop and its faults",
-        "Section 2 of the RFC names global synchronisation and lock-out. Twelve non-ECN flows; the correlation of windows is 0 when flows move "
+        "Section 2 of the RFC names global synchronisation and lock-out. Twelve non-ECN flows; the correlation "
+        "of windows is 0 when flows move "
         "by themselves and 1 when all move as one.",
         [Table("Who is dropped when the queue is full, against RED.", columns, rows, cards=True)],
     )
