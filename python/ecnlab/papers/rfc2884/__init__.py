@@ -54,7 +54,8 @@ STEPS: Final = (
     Step("bulk-recovery", 5, 30, measure.bulk, ("flow_series",)),
     Step("transactions", 20, 40, _with_losses, ("transactions",)),
     Step("transactions-recovery", 10, 40, measure.transactions),
-    Step("transactions-size", 20, 40, _sizes),
+    # 20 seeds left the slope over sizes at -9% +- 10 points a doubling: 100 halve the interval.
+    Step("transactions-size", 100, 200, _sizes),
     Step("transactions-alone", 10, 40, measure.alone),
     Step("envelope", 6, 20, _envelope),
     Step("homogeneous-bulk", 10, 30, measure.homogeneous_bulk),
