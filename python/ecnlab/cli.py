@@ -105,7 +105,7 @@ def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) ->
 @as_json
 @examples("""
       ecnlab check dumbbell.toml
-      ecnlab check papers/*/*.toml --json
+      ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
     """Say whether each of FILES, scenarios or experiments, can be run."""

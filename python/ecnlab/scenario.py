@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
+from typing import Final
 
-from ecnlab._core import Experiment, Scenario
-from ecnlab.errors import EcnlabError
+from ecnlab._core import Experiment, Scenario, schema
+from ecnlab.errors import EcnlabError, SpecError
+
+COMMON: Final = {"format", "title"}
+"""Keys that any file of ours may have."""
 
 
 def read_scenario(path: str | os.PathLike[str]) -> Scenario:
@@ -23,6 +27,8 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 def check(path: str | os.PathLike[str]) -> None:
     """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not."""
     text = read_text(path)
+    if _is_neither(text):
+        raise _neither(str(path))
     (Experiment if is_experiment(text) else Scenario)(str(path), text)
 
 
@@ -32,6 +38,22 @@ def is_experiment(text: str) -> bool:
         return "scenario" in tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return False
+
+
+def _is_neither(text: str) -> bool:
+    """Whether ``text`` is TOML about something else: keys, but none that only a scenario or an experiment has."""
+    try:
+        keys = set(tomllib.loads(text)) - COMMON
+    except tomllib.TOMLDecodeError:
+        return False
+    return bool(keys) and keys.isdisjoint({"scenario", *schema("scenario")["properties"]})
+
+
+def _neither(path: str) -> SpecError:
+    message = "is neither a scenario nor an experiment: it has no `link` or `flow` and names no `scenario`"
+    error = SpecError(f"{path}: {message}")
+    error.diagnostics = [{"path": path, "line": 1, "column": 1, "key": "", "message": message, "help": ""}]
+    return error
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -103,6 +104,14 @@ def test_check_names_file_line_key_and_the_nearest_valid_one(cli, scenario, expe
     assert_fails(done, NO, f"{scenario}:{line}:", "`queue.red.minth`", "did you mean `min_th`?")
     (found,) = [one for one in json.loads(cli("check", scenario, "--json").stdout) if "minth" in one["message"]]
     assert found["line"] == line
+
+
+@pytest.mark.parametrize("name", ["published", "metrics", "reasons", "red-settings", "checklist"])
+def test_check_of_a_file_of_another_kind_says_so(cli, name):
+    file = Path(__file__).parents[2] / "papers" / "rfc2884" / f"{name}.toml"
+    assert_fails(cli("check", file), NO, f"{file}: is neither a scenario nor an experiment")
+    (found,) = json.loads(cli("check", file, "--json").stdout)
+    assert (found["path"], found["line"]) == (str(file), 1)
 
 
 def test_check_of_an_experiment_follows_its_scenario(cli, experiment):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from plotly.offline import get_plotlyjs
 from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.errors import EcnlabError
@@ -18,7 +19,7 @@ from ecnlab.papers.reproduction import find
 from ecnlab.papers.rfc2884.choice import MAX_P, SHARE, choose
 from ecnlab.papers.rfc2884.page import Tables, page
 from ecnlab.papers.samples import at, estimate, points, samples
-from ecnlab.report import render
+from ecnlab.report import Figure, Group, render
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -265,4 +266,19 @@ def test_the_page_has_a_line_for_every_number_claim_and_row(tmp_path, published,
         assert f"<b>{entry.id}</b>" in html
     for i in range(1, 39):
         assert f"<b>R{i:02d}</b>" in html
-    assert not re.search(r"https?://", html)
+    assert not re.search(r"https?://", html.replace(get_plotlyjs(), ""))
+
+
+def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(
+    tmp_path, published, measured, averaged
+) -> None:
+    report = page(PAPER, write_tables(tmp_path, published, measured, averaged))
+    drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]
+    assert len(drawn) > 20
+    assert all(any(trace.error_y.array for trace in figure.plot().data) for figure in drawn)
+    marks = {y for figure in drawn for trace in figure.plot().data if trace.mode == "markers" for y in trace.y}
+    assert marks >= {n.value for n in published.numbers if n.metric in ("bulk_gain", "transaction_gain")}
+
+
+def figures(block) -> list[Figure]:
+    return list(block.figures) if isinstance(block, Group) else []

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from plotly.offline import get_plotlyjs
 
 from ecnlab.report import Axis, Chart, Figure, Finding, Group, Line, Page, Point, Section, Series, Table, render
-from ecnlab.report.figure import _nice_ticks
 from ecnlab.report.page import Cell
+from ecnlab.report.plot import document
 
 
 def a_figure(**changes) -> Figure:
@@ -88,19 +90,24 @@ def a_page() -> Page:
 
 
 class Collector(HTMLParser):
-    """Tags with their attributes, and which were left open."""
+    """Tags with their attributes, which were left open, and what stands in each script."""
 
     VOID = frozenset({"meta", "link", "br", "input"})
 
-    def __init__(self) -> None:
+    def __init__(self, html: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(html)
+        self.close()
 
     def handle_starttag(self, tag, attrs) -> None:
         self.tags.append((tag, dict(attrs)))
         if tag not in self.VOID:
             self.open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
 
     def handle_startendtag(self, tag, attrs) -> None:
         self.tags.append((tag, dict(attrs)))
@@ -108,30 +115,53 @@ class Collector(HTMLParser):
     def handle_endtag(self, tag) -> None:
         assert self.open.pop() == tag
 
+    def handle_data(self, data) -> None:
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+
+    def plots(self) -> Iterator[dict]:
+        """What the page's script is given to draw, in the order of the page."""
+        kinds = [attrs.get("type") for tag, attrs in self.tags if tag == "script"]
+        return (json.loads(text) for kind, text in zip(kinds, self.scripts, strict=True) if kind == "application/json")
+
 
 @pytest.fixture(scope="module")
 def html() -> str:
     return render(a_page())
 
 
-def test_every_tag_is_closed(html) -> None:
-    reader = Collector()
-    reader.feed(html)
+@pytest.fixture(scope="module")
+def reader(html) -> Collector:
+    return Collector(html)
+
+
+def test_every_tag_is_closed(reader) -> None:
     assert reader.open == []
 
 
-def test_the_page_asks_for_nothing_outside_itself(html) -> None:
-    reader = Collector()
-    reader.feed(html)
+def test_the_page_asks_for_nothing_outside_itself(html, reader) -> None:
     fetched = [v for _, a in reader.tags for k, v in a.items() if k in ("src", "href", "srcset", "action") and v]
     assert all(v.startswith(("#", "data:")) for v in fetched)
-    assert not re.search(r"url\(|@import|https?://", html)
+    assert not re.search(r"url\(|@import|https?://", html.replace(get_plotlyjs(), ""))
+
+
+def test_the_browser_is_told_to_load_nothing(reader) -> None:
+    (policy,) = [a["content"] for tag, a in reader.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    rules = dict(rule.strip().split(maxsplit=1) for rule in policy.split(";"))
+    assert rules.pop("default-src") == "'none'"
+    assert set(rules.values()) == {"'unsafe-inline'", "data:"}  # inline, or inside the address itself
+
+
+def test_plotly_is_in_the_page_once_and_shows_no_link_of_its_own(html, reader) -> None:
+    assert [len(text) for text in reader.scripts].count(len(get_plotlyjs())) == 1
+    assert html.count(get_plotlyjs()) == 1
+    assert "displaylogo: false" in reader.scripts[-1]
 
 
 def test_text_from_outside_is_escaped(html) -> None:
     assert "why &lt;b&gt;" in html
     chart = Chart("t", "c", [0.0], [Line("</script><b>", [1.0])], "u")
-    assert "</script>" not in chart.data()
+    assert "<" not in document(chart.plot())
 
 
 def test_the_same_page_gives_the_same_bytes(html) -> None:
@@ -143,32 +173,89 @@ def test_each_verdict_has_a_sign_beside_its_colour(html) -> None:
         assert f'class="chip {tone}"><i aria-hidden="true">{sign}</i>' in html
 
 
-def test_figures_and_charts_say_what_they_show_to_a_screen_reader(html) -> None:
-    reader = Collector()
-    reader.feed(html)
-    images = [a for tag, a in reader.tags if tag in ("svg", "canvas") and a.get("aria-hidden") != "true"]
-    assert len(images) == 3
-    assert all(a.get("role") == "img" and a.get("aria-label") for a in images)
+def test_figures_and_charts_say_what_they_show_to_a_screen_reader(reader) -> None:
+    plots = [a for tag, a in reader.tags if a.get("class") == "plot"]
+    assert [a["role"] for a in plots] == ["img", "img", "group"]
+    assert plots[0]["aria-label"] == "Gain of ECN against max_p. High congestion, 12 flows."
 
 
-def test_missing_values_of_a_chart_are_null() -> None:
-    chart = Chart("t", "c", [0.0, 1.0], [Line("a", [math.nan, 2.5])], "u")
-    assert json.loads(chart.data())["lines"][0]["values"] == [None, 2.5]
+def test_a_reader_without_scripts_gets_the_numbers_of_every_plot(html, reader) -> None:
+    assert html.count("<summary>The numbers</summary>") == len(list(reader.plots())) == 3
+    assert "<noscript><p>" in html
 
 
-def test_a_figure_draws_each_point_with_its_interval_and_the_printed_ones() -> None:
-    svg = a_figure().svg()
-    assert svg.count('class="whisker"') == 6
-    assert svg.count('class="mark s0 printed hollow"') == 2
-    assert "Reno: 60% (55% to 70%, n = 10)" in svg
+def test_the_page_has_each_point_with_its_interval(reader) -> None:
+    reno = next(reader.plots())["data"][0]
+    assert reno["y"] == pytest.approx([0.12, 0.2, 0.6])
+    assert reno["error_y"]["array"] == pytest.approx([0.1, 0.1, 0.1])
+    assert reno["error_y"]["arrayminus"] == pytest.approx([0.05, 0.05, 0.05])
+    assert reno["text"][2] == "Reno: 60% (55% to 70%, n = 10)"
 
 
-def test_positions_follow_the_axis() -> None:
-    # One series, no dodge, a log axis from 0.01 to 1: 0.1 lies half way.
-    points = [Point(0.01, 0.0), Point(0.1, 1.0), Point(1.0, 2.0)]
-    figure = a_figure(x=Axis("p", [], log=True), series=[Series("a", points)], printed=[])
-    x = [float(v) for v in re.findall(r'<circle cx="([\d.]+)"', figure.svg())]
-    assert x[1] == pytest.approx((x[0] + x[2]) / 2, abs=0.1)
+def test_printed_points_are_hollow_and_without_interval(reader) -> None:
+    printed = next(reader.plots())["data"][-1]
+    assert printed["x"] == pytest.approx([0.02, 0.5])
+    assert printed["y"] == [0.1, 0.6]
+    assert printed["marker"]["symbol"] == "diamond-open"
+    assert printed["mode"] == "markers"
+    assert "error_y" not in printed
+
+
+def test_series_differ_in_more_than_colour(reader) -> None:
+    data = next(reader.plots())["data"]
+    assert len({trace["marker"]["symbol"] for trace in data}) == len(data)
+    assert [trace["meta"] for trace in data] == [0, 1, 0]  # printed points have the colour of their series
+
+
+def test_colours_are_left_to_the_style_sheet(reader) -> None:
+    for plot in reader.plots():
+        assert "layout" not in plot["layout"]["template"]
+        assert "color" not in json.dumps(plot)
+
+
+def test_an_interval_without_an_end_leaves_the_picture_and_not_the_scale() -> None:
+    # The means span 0 to 1: the axis ends one span above, and 4% of its length.
+    figure = a_figure(series=[Series("a", [Point(0.1, 1.0, 0.5, math.inf, 3)])], printed=[])
+    drawn = json.loads(document(figure.plot()))
+    bottom, top = drawn["layout"]["yaxis"]["range"]
+    assert (bottom, top) == pytest.approx((-0.08, 2.08))
+    assert drawn["data"][0]["error_y"]["array"][0] >= top - 1.0
+    assert figure.table()[1][0][3] == "–"
+
+
+def test_no_interval_is_drawn_past_what_can_be() -> None:
+    figure = a_figure(series=[Series("a", [Point(0.1, 0.9, 0.5, 1.3, 3)])], printed=[], ceiling=1.0)
+    assert figure.plot().layout.yaxis.range[1] == pytest.approx(1.04)
+
+
+def test_series_stand_side_by_side_about_their_place() -> None:
+    # A log axis: the shift is a factor, and the middle of the two is the place itself.
+    left, right = (trace.x[1] for trace in a_figure().plot().data[:2])
+    assert left < 0.1 < right
+    assert math.sqrt(left * right) == pytest.approx(0.1)
+
+
+def test_a_chart_has_its_lines_levels_and_gaps(reader) -> None:
+    *_, chart = reader.plots()
+    assert [line["name"] for line in chart["data"]] == ["queue", "average"]
+    assert chart["data"][1]["y"][0] is None
+    assert [shape["y0"] for shape in chart["layout"]["shapes"]] == [10.0]
+    assert [note["text"] for note in chart["layout"]["annotations"]] == ["min_th"]
+
+
+def test_a_chart_can_be_zoomed_along_time_alone() -> None:
+    layout = a_page().sections[1].blocks[1].plot().layout
+    assert layout.dragmode == "zoom"
+    assert layout.yaxis.fixedrange is True
+    assert not layout.xaxis.fixedrange
+
+
+def test_a_chart_table_is_thinned_evenly() -> None:
+    head, rows = a_page().sections[1].blocks[1].table()
+    assert head == ["time, s", "queue, packets", "average, packets"]
+    assert [row[0] for row in rows[:3]] == ["0.00", "1.00", "2.00"]  # 600 samples: every tenth
+    assert len(rows) == 60
+    assert rows[0][2] == "–"
 
 
 def test_a_figure_table_has_the_numbers_of_the_picture() -> None:
@@ -176,18 +263,6 @@ def test_a_figure_table_has_the_numbers_of_the_picture() -> None:
     assert head == ["series", "max_p", "relative gain", "95% interval", "n"]
     assert rows[0] == ["Reno", "0.02", "12%", "7% to 22%", "10"]
     assert rows[-1] == ["printed, Reno", "0.5", "60%", "–", "–"]
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0.0, 1.0, [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]),
-        (-0.1, 0.32, [-0.1, 0.0, 0.1, 0.2, 0.3, 0.4]),
-        (2.0, 2.0, [1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6]),
-    ],
-)
-def test_ticks_are_round_and_enclose_the_range(low, high, expected) -> None:
-    assert _nice_ticks(low, high) == pytest.approx(expected)
 
 
 def test_a_note_stands_under_its_row_over_the_whole_width() -> None:

@@ -135,16 +135,14 @@ def finding(claims: pl.DataFrame, published: Published, name: str, statement: st
     )
 
 
-def series(
-    points: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int, hollow: bool = False
-) -> Series:
+def series(points: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int) -> Series:
     """The points of one curve along ``axis``, whose labels ``scale`` places."""
     drawn = [
         Point(scale[row[axis]], row["mean"], row["low"], row["high"], row["n"])
         for row in points.iter_rows(named=True)
         if row[axis] in scale
     ]
-    return Series(name, sorted(drawn, key=lambda p: p.x), style, hollow=hollow)
+    return Series(name, sorted(drawn, key=lambda p: p.x), style)
 
 
 def printed(numbers: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int) -> list[Series]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
 import jinja2
 from markupsafe import Markup
+from plotly.offline import get_plotlyjs
 
-from ecnlab.report.figure import Figure, legend
+from ecnlab.report.chart import Chart
+from ecnlab.report.figure import Figure
+from ecnlab.report.plot import document
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
 """What a chip means. Each tone has its own sign as well as its own colour."""
@@ -79,48 +80,6 @@ class Group:
     kind: Literal["figures"] = "figures"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a zoomable chart. ``values`` share the chart's times."""
-
-    name: str
-    values: Sequence[float]
-    style: int = 0
-    thin: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A time series that can be zoomed and dragged."""
-
-    title: str
-    caption: str
-    times: Sequence[float]
-    lines: Sequence[Line]
-    unit: str
-    levels: Sequence[tuple[float, str]] = ()
-    kind: Literal["chart"] = "chart"
-
-    def data(self) -> str:
-        """The chart as JSON for the page's script; missing values are null."""
-        lines = [
-            {
-                "name": line.name,
-                "style": line.style,
-                "thin": line.thin,
-                "values": [_json_number(v) for v in line.values],
-            }
-            for line in self.lines
-        ]
-        document: dict[str, Any] = {
-            "times": [round(t, 4) for t in self.times],
-            "lines": lines,
-            "unit": self.unit,
-            "levels": [list(level) for level in self.levels],
-        }
-        return json.dumps(document, separators=(",", ":")).replace("<", "\\u003c")
-
-
 Block = Table | Group | Chart | str
 
 
@@ -165,9 +124,8 @@ def render(page: Page) -> str:
         total=total,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),
-        svg=lambda figure: Markup(figure.svg()),
-        legend=lambda figure: [(Markup(key), name) for key, name in legend(figure)],
-        raw=Markup,
+        plotly=Markup(get_plotlyjs()),
+        plot=lambda block: Markup(document(block.plot())),
     )
 
 
@@ -177,7 +135,3 @@ def _asset(name: str) -> str:
 
 def _reads_as_number(text: str) -> bool:
     return bool(text) and (text[0].isdigit() or text[0] in "−+") and len(text) < 24
-
-
-def _json_number(value: float) -> float | None:
-    return float(f"{value:.6g}") if math.isfinite(value) else None

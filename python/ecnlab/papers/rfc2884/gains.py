@@ -235,8 +235,8 @@ def evolution(queue: pl.DataFrame, windows: pl.DataFrame, about: Mapping[str, An
     return Section(
         "evolution",
         "One run, in time",
-        "Drag across a chart to look closer; both follow. Pinch, hold Ctrl and turn the wheel, or use the keys "
-        "+ and −, the arrows and Home.",
+        "Drag across a chart to look closer, double-click to see all; both follow. The buttons above it do the same "
+        "from the keyboard, and on a touch screen they choose what a finger does.",
         charts,
     )
 

@@ -1,0 +1,80 @@
+"""Time series that can be zoomed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import plotly.graph_objects as go
+
+from ecnlab.report.plot import MARGIN, plot
+
+ROWS: Final = 60
+"""Most rows of a chart's table: enough to follow the series, few enough to read."""
+
+BUTTONS: Final = 64
+"""Pixels above the lines, for the buttons and below them the legend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a chart. ``values`` share the chart's times. ``style`` picks the colour, from 0."""
+
+    name: str
+    values: Sequence[float]
+    style: int = 0
+    thin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A time series that can be zoomed and dragged; ``times`` in seconds, ``levels`` are marked values."""
+
+    title: str
+    caption: str
+    times: Sequence[float]
+    lines: Sequence[Line]
+    unit: str
+    levels: Sequence[tuple[float, str]] = ()
+    kind: Literal["chart"] = "chart"
+
+    def plot(self) -> go.Figure:
+        """The lines over time, the levels dashed."""
+        times = [round(t, 4) for t in self.times]
+        traces = [
+            go.Scatter(
+                name=line.name,
+                meta=line.style,
+                x=times,
+                y=[_shorter(v) for v in line.values],
+                mode="lines",
+                line={"width": 1 if line.thin else 1.9},
+                opacity=0.55 if line.thin else 1,
+            )
+            for line in self.lines
+        ]
+        x = {"ticksuffix": " s", "hoverformat": ".2f"}
+        y = {"rangemode": "tozero", "hoverformat": ".4~g"}
+        drawing = plot(traces, x, y, hovermode="x unified", dragmode="zoom", margin=MARGIN | {"t": BUTTONS})
+        for value, name in self.levels:
+            drawing.add_hline(value, line={"dash": "dash", "width": 1}, annotation={"text": name})
+        return drawing
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The chart's numbers, evenly thinned to at most `ROWS` rows: column names and rows."""
+        step = math.ceil(len(self.times) / ROWS) or 1
+        rows = [
+            [f"{self.times[i]:.2f}", *(_written(line.values[i]) for line in self.lines)]
+            for i in range(0, len(self.times), step)
+        ]
+        return ["time, s", *(f"{line.name}, {self.unit}" for line in self.lines)], rows
+
+
+def _shorter(value: float) -> float | None:
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def _written(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"

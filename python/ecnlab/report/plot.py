@@ -1,0 +1,40 @@
+"""What all plots of a page share: how Plotly is asked for one, and how it gets into the page.
+
+A plot holds no colours. The page's script gives it those of the style sheet,
+light or dark; a trace's ``meta`` is the number of its colour there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import plotly.graph_objects as go
+from plotly import io
+
+MARGIN: Final = {"l": 52, "r": 14, "t": 8, "b": 28}
+"""Pixels around a plot, where its title and legend need no more. The sides are fixed: plots in a column line up."""
+
+
+def plot(traces: Sequence[go.Scatter], x: dict[str, Any], y: dict[str, Any], **layout: Any) -> go.Figure:
+    """A plot of ``traces`` with its legend above, on the axes ``x`` and ``y``."""
+    return go.Figure(
+        list(traces),
+        {
+            "template": {},  # in place of Plotly's own colours
+            "margin": MARGIN,
+            "showlegend": True,
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            "xaxis": {"showgrid": False, "zeroline": False, "tickangle": 0, "automargin": "height", **x},
+            "yaxis": {"fixedrange": True, "nticks": 7, **y},
+            **layout,
+        },
+    )
+
+
+def document(drawing: go.Figure) -> str:
+    """``drawing`` as JSON that can stand inside a ``<script>``; missing values are null.
+
+    The encoder is named, because Plotly takes another one where it is installed and the same page has the same bytes.
+    """
+    return str(io.to_json(drawing, engine="json"))
