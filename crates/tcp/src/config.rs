@@ -9,7 +9,7 @@ use ecnlab_wire::Segment;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::registry::{CongestionKind, EcnKind, RecoveryKind};
+use crate::registry::{EcnKind, RecoveryKind, WindowLaw};
 
 /// Every knob of a TCP. A profile supplies each value with its source; a scenario departs from it key by key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,8 +49,9 @@ pub struct Config {
     /// The longest an ACK of a segment with PSH is delayed.
     pub ack_delay_push: Dur,
 
-    /// The window law.
-    pub congestion: CongestionKind,
+    /// The window law: its name, or a table with its name as `kind` and the parameters that are not to have their
+    /// defaults.
+    pub congestion: WindowLaw,
     /// Initial window in segments (RFC 5681 §3.1, RFC 6928). It is 1 when the SYN or SYN-ACK was retransmitted.
     pub initial_window: u32,
     /// Slow-start threshold at the start.
@@ -253,7 +254,7 @@ pub enum RttSampling {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{key}` {problem}")]
 pub struct Invalid {
-    /// The key of [`Config`] at fault.
+    /// The key of [`Config`] at fault, with a dot before one of its table.
     pub key: &'static str,
     /// What is wrong with it, to be read after the key.
     pub problem: String,
@@ -300,12 +301,13 @@ impl Config {
         ensure(!self.initial_rto_after_syn_loss.is_zero(), "initial_rto_after_syn_loss", || {
             "must be above 0 s".into()
         })?;
+        self.congestion.params().check()?;
         let needs_sack = matches!(self.recovery, RecoveryKind::Sack | RecoveryKind::Fack);
         ensure(!needs_sack || self.sack, "sack", || "must be true for this recovery".into())
     }
 }
 
-fn ensure(holds: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), Invalid> {
+pub(crate) fn ensure(holds: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), Invalid> {
     if holds { Ok(()) } else { Err(Invalid { key, problem: problem() }) }
 }
 
