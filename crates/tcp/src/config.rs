@@ -115,8 +115,12 @@ pub struct Config {
     pub initial_rto_after_syn_loss: Dur,
     /// Least retransmission timeout (RFC 6298 §2.4).
     pub min_rto: Dur,
+    /// What `min_rto` is the least of.
+    pub min_rto_of: RtoFloor,
     /// Greatest retransmission timeout, backed off or not (RFC 6298 §2.5).
     pub max_rto: Dur,
+    /// How often the timeout is doubled at most (RFC 6298 §5.5 sets no limit but `max_rto`).
+    pub max_doublings: u32,
     /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK.
@@ -250,6 +254,16 @@ pub enum RttSampling {
     Timestamps,
 }
 
+/// What the least retransmission timeout holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoFloor {
+    /// The estimate, which is doubled after it is raised (RFC 6298 §2.4, §5.5).
+    Estimate,
+    /// The timeout in force, doubled or not.
+    Timeout,
+}
+
 /// A value that no TCP can have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{key}` {problem}")]
@@ -262,6 +276,9 @@ pub struct Invalid {
 
 /// The largest window that the greatest window scale can announce (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
+
+/// Doubling a timeout further has no meaning below any sane `max_rto`.
+const MAX_DOUBLINGS: u32 = 16;
 
 impl Config {
     /// Finds the first value that no TCP can have.
@@ -291,6 +308,7 @@ impl Config {
         ensure(!ticks || !self.rtt_tick.is_zero(), "rtt_tick", || {
             "must be above 0 s with this rto_estimator, which counts in ticks".into()
         })?;
+        ensure(self.max_doublings <= MAX_DOUBLINGS, "max_doublings", || format!("must be at most {MAX_DOUBLINGS}"))?;
         ensure(!self.min_rto.is_zero(), "min_rto", || "must be above 0 s".into())?;
         for (key, rto) in
             [("max_rto", self.min_rto), ("max_rto", self.initial_rto), ("max_rto", self.initial_rto_after_syn_loss)]
@@ -384,6 +402,7 @@ mod tests {
         assert_eq!(refused(|c| c.recovery = RecoveryKind::Sack), "sack");
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
+        assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
     }
 
     #[test]
