@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
+import polars as pl
 
 from ecnlab import _core, console
 from ecnlab.columns import SUMMARY, TABLES
@@ -30,6 +31,7 @@ OK: Final = 0
 NO: Final = 1
 BAD_INPUT: Final = 2
 IO_FAILED: Final = 3
+DEFECT: Final = 4
 INTERRUPTED: Final = 130
 
 BRIEF: Final = {
@@ -68,6 +70,7 @@ def cli() -> None:
       1    the answer is no: two results differ, a file is not valid
       2    the question cannot be answered as asked: usage, a scenario that is not possible, a folder of another run
       3    a file cannot be read or written
+      4    the simulator found its own books not balanced: a defect of ecnlab
       130  interrupted
     """
 
@@ -343,9 +346,15 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         console.complain("interrupted")
         code = INTERRUPTED
-    except (EcnlabError, SpecError, RunError) as error:
+    except (EcnlabError, SpecError) as error:
         console.complain(str(error))
         code = BAD_INPUT
+    except pl.exceptions.PolarsError as error:
+        console.complain(f"a stored table is damaged: {error}")
+        code = BAD_INPUT
+    except RunError as error:
+        console.complain(str(error))
+        code = DEFECT
     except OSError as error:
         console.complain(f"{error.filename or 'output'}: {error.strerror or error}")
         code = IO_FAILED

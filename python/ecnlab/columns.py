@@ -24,7 +24,7 @@ FLOWS: Final = {
     "to": Column("", "node the main data reach"),
     "start_s": Column("s", "when the flow started"),
     "finish_s": Column("s", "when the flow had delivered all it had to; missing if it did not"),
-    "ecn": Column("", "whether ECN was negotiated"),
+    "ecn": Column("", "whether `from` sent its data as ECN-capable"),
     "bytes_delivered": Column("bytes", "payload delivered in order to the application"),
     "goodput_bps": Column("bit/s", "bytes_delivered over the window"),
     "segments_sent": Column("count", "segments sent by the sending end, of any kind"),

@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 
 from ecnlab.cli import cli as commands
+from ecnlab.cli import main
+from ecnlab.errors import RunError
 
 OK, NO, BAD_INPUT, IO_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -194,6 +196,24 @@ def test_a_result_that_cannot_be_printed(scenario, tmp_path):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert_fails(done, IO_FAILED, "No space left")
     assert (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_damaged_sweep(cli, experiment, tmp_path):
+    cli("sweep", experiment, "--replicates", 1, "--out", "out")
+    (tmp_path / "out" / "tables" / "flows.parquet").write_bytes(b"PAR1")
+    assert_fails(cli("show", "out", "--table", "flows"), BAD_INPUT, "damaged")
+
+
+def test_a_defect_of_the_simulator_is_not_the_users_fault(monkeypatch, scenario, capsys):
+    def broken(*_args, **_kwargs):
+        raise RunError("conservation is violated")
+
+    monkeypatch.setattr("ecnlab.cli.run_scenario", broken)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # the process is the test runner's
+    with pytest.raises(SystemExit) as ended:
+        main(["run", str(scenario)])
+    assert ended.value.code == 4
+    assert "conservation is violated" in capsys.readouterr().err
 
 
 def test_a_reader_who_has_seen_enough(scenario, tmp_path):

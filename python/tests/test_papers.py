@@ -175,6 +175,11 @@ def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
     assert estimate(frame, Metric("m", "d", "ratio")) is None
 
 
+def test_the_same_runs_give_the_same_samples(measured) -> None:
+    again = rfc2884.analyse({step.name: MadeUp(step.name) for step in rfc2884.STEPS})
+    assert again.equals(measured)
+
+
 # --------------------------------------------------------------- judging
 
 

@@ -28,4 +28,7 @@ impl Aqm for DropTail {
     fn new(_params: &Params, _link: LinkContext) -> DropTail {
         DropTail
     }
+    fn is_indifferent(&self) -> bool {
+        true
+    }
 }

@@ -70,6 +70,11 @@ pub trait Aqm {
     /// A packet that the discipline let through found no room.
     fn on_full(&mut self) {}
 
+    /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
+    fn is_indifferent(&self) -> bool {
+        false
+    }
+
     /// How often [`Aqm::on_tick`] is due, if at all. Constant, and never zero.
     ///
     /// Ticks are lazy: the queue runs those that are due, in order of time, before each enqueue,

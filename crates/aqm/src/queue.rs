@@ -19,6 +19,8 @@ use crate::{
 pub struct Queue<P> {
     common: Common,
     rate: Rate,
+    /// Whether an empty queue lets any packet pass: the law is indifferent and there is room for one.
+    is_open: bool,
     state: State<P>,
     law: Law,
     rng: Rng,
@@ -64,6 +66,7 @@ impl<P: Item> Queue<P> {
         Queue {
             common: config.common,
             rate: link.rate,
+            is_open: law.is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
             state: State {
                 ring: VecDeque::new(),
                 bytes: 0,
@@ -100,15 +103,25 @@ impl<P: Item> Queue<P> {
     }
 
     /// [`Queue::enqueue`] and [`Queue::dequeue`] of one instant, for an empty queue before an idle
-    /// transmitter: `packet` goes straight through, if the law lets it.
+    /// transmitter: whether `packet` goes straight through, marked if it must be.
     #[inline]
-    pub fn pass(&mut self, mut packet: P, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
+    pub fn passes(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
         debug_assert!(self.state.ring.is_empty());
-        if !self.admits(&mut packet, now, watch) {
-            return None;
+        if self.is_open {
+            // Nothing to decide and nothing to integrate: the queue was empty and stays so.
+            let kind = self.counters.kind(packet.group(), packet.ecn());
+            kind.arrived(packet.wire_len());
+            kind.departed(packet.wire_len());
+            self.gauge.departed(Dur::ZERO);
+            watch.enqueued(packet);
+            watch.dequeued(packet);
+            return true;
         }
-        watch.enqueued(&packet);
-        self.releases(&mut packet, Dur::ZERO, now, watch).then_some(packet)
+        if !self.admits(packet, now, watch) {
+            return false;
+        }
+        watch.enqueued(packet);
+        self.releases(packet, Dur::ZERO, now, watch)
     }
 
     /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.

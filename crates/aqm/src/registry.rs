@@ -97,6 +97,11 @@ macro_rules! registry {
                     $(Law::$Law(law) => law.on_full(),)+
                 }
             }
+            fn is_indifferent(&self) -> bool {
+                match self {
+                    $(Law::$Law(law) => law.is_indifferent(),)+
+                }
+            }
             fn tick(&self) -> Option<Dur> {
                 match self {
                     $(Law::$Law(law) => law.tick(),)+

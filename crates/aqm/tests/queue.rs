@@ -449,5 +449,25 @@ mod conservation {
             let out = bench.befell("out");
             prop_assert!(out.windows(2).all(|pair| pair[0] < pair[1]));
         }
+
+        /// Straight through an empty queue is in and out again.
+        #[test]
+        fn passing_is_entering_and_leaving(law in law(), common in common(), ops in ops()) {
+            let [mut way, mut straight] = [0, 1].map(|_| Bench::new(law.clone(), common.limit, |c| *c = common));
+            let mut now = Time::ZERO;
+            for op in ops {
+                let Op::Put { len, ecn, us } = op else { continue };
+                now += Dur::from_us(us);
+                way.sent += 1;
+                let mut packet = Packet { id: way.sent, len, ecn, group: 0 };
+                way.queue.enqueue(packet, now, &mut way.diary);
+                let left = way.queue.dequeue(now, &mut way.diary);
+                let passed = straight.queue.passes(&mut packet, now, &mut straight.diary);
+                prop_assert_eq!(left, passed.then_some(packet));
+            }
+            prop_assert_eq!(&way.diary.0, &straight.diary.0);
+            prop_assert_eq!(way.queue.counters(), straight.queue.counters());
+            prop_assert_eq!(way.queue.cut_stats(now), straight.queue.cut_stats(now));
+        }
     }
 }

@@ -33,7 +33,9 @@ const CLASSES: [Class; 5] = [Class::Link, Class::Timer, Class::Wake, Class::Warm
 const TARGET_BITS: u32 = 28;
 const SEQUENCE_BITS: u32 = 33;
 const CLASS_SHIFT: u32 = TARGET_BITS + SEQUENCE_BITS;
-const TIME_SHIFT: u32 = 64;
+
+/// After every event.
+const LAST: Entry = Entry { time: u64::MAX, order: u64::MAX };
 
 /// An event that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +49,11 @@ pub struct Event {
 }
 
 /// Pending events, earliest first.
-#[derive(Default)]
 pub struct EventQueue {
     near: Wheel,
     far: BinaryHeap<Reverse<Entry>>,
+    /// The first of `far`; [`LAST`] if there is none.
+    first_far: Entry,
     /// Counts pushes modulo 2^33; two events of one instant are never that far apart.
     sequence: u64,
 }
@@ -61,38 +64,39 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
         let order = (class as u64) << CLASS_SHIFT | self.sequence << TARGET_BITS | u64::from(target);
-        let entry = u128::from(time.ps()) << TIME_SHIFT | u128::from(order);
+        let entry = Entry { time: time.ps(), order };
         self.sequence = (self.sequence + 1) & ((1 << SEQUENCE_BITS) - 1);
-        if self.near.reaches(entry) {
-            self.near.insert(entry);
-        } else {
+        if !self.near.insert(entry) {
             self.far.push(Reverse(entry));
+            self.first_far = self.first_far.min(entry);
         }
     }
 
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let entry = self.take_first()?;
-        self.near.turn_to(entry);
-        let order = entry as u64;
+        let Entry { time, order } = match self.near.take_before(self.first_far) {
+            Some(entry) => entry,
+            None => self.take_far()?,
+        };
+        self.near.turn_to(time);
         Some(Event {
-            time: Time::from_ps((entry >> TIME_SHIFT) as u64),
+            time: Time::from_ps(time),
             class: CLASSES[(order >> CLASS_SHIFT) as usize],
             target: order as u32 & ((1 << TARGET_BITS) - 1),
         })
     }
 
-    #[inline]
-    fn take_first(&mut self) -> Option<Entry> {
-        let far = self.far.peek().map(|&Reverse(entry)| entry);
-        match self.near.first() {
-            Some(place) if far.is_none_or(|far| place.entry < far) => {
-                self.near.remove(&place);
-                Some(place.entry)
-            }
-            _ => self.far.pop().map(|Reverse(entry)| entry),
-        }
+    fn take_far(&mut self) -> Option<Entry> {
+        let Reverse(entry) = self.far.pop()?;
+        self.first_far = self.far.peek().map_or(LAST, |&Reverse(entry)| entry);
+        Some(entry)
+    }
+}
+
+impl Default for EventQueue {
+    fn default() -> EventQueue {
+        EventQueue { near: Wheel::default(), far: BinaryHeap::new(), first_far: LAST, sequence: 0 }
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Totals {
     pub delivered: u64,
     /// Exchanges completed.
     pub exchanges: u64,
-    /// Whether any connection negotiated ECN.
+    /// Whether `from` sent any connection's data as ECN-capable.
     pub ecn: bool,
 }
 
@@ -103,6 +103,6 @@ impl Totals {
         }
         let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
         self.delivered += to.received();
-        self.ecn |= from.ecn_negotiated() || to.ecn_negotiated();
+        self.ecn |= from.ecn_negotiated();
     }
 }

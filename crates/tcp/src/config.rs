@@ -39,6 +39,10 @@ pub struct Config {
     pub ecn_syn_fallback: bool,
     /// A packet that arrives with CE is acknowledged at once instead of by a delayed ACK.
     pub ecn_immediate_ack: bool,
+    /// ECN-Echo does not hold up slow start while what a timeout made the sender send again is being acknowledged.
+    /// Those echoes are of marks that the timeout has answered already, and no CWR can stop them: retransmissions
+    /// carry none (RFC 3168 §6.1.5). RFC 3168 §6.1.2, to the letter, lets no ACK with ECN-Echo open the window.
+    pub echo_lets_slow_start: bool,
 
     /// Acknowledge at least every n-th segment in order; 1 delays no ACK (RFC 5681 §4.2).
     pub ack_every: u32,

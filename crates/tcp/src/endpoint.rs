@@ -217,9 +217,10 @@ impl Endpoint {
         matches!(self.state, State::Closed | State::TimeWait)
     }
 
-    /// Whether both ends agreed on ECN.
+    /// Whether this end sends its data as ECN-capable, or did until the connection was closed. The two ends can differ
+    /// where a SYN sent again without ECN crossed the answer to the first.
     pub fn ecn_negotiated(&self) -> bool {
-        self.is_established() && !self.ecn.is_off()
+        self.tx.una > 0 && !self.ecn.is_off()
     }
 
     /// The counters.

@@ -3,8 +3,15 @@
 //! A link's next delivery is almost always a fraction of a millisecond ahead. There, finding the
 //! next event takes two bit scans and a walk of one or two nodes, however many are pending.
 
-/// Time, class, sequence and target, from high bits to low: one comparison gives the order.
-pub type Entry = u128;
+/// When an event is due, and its place among those of the same instant: class, sequence and target,
+/// from high bits to low.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Picoseconds.
+    pub time: u64,
+    /// Class, sequence and target.
+    pub order: u64,
+}
 
 /// log2 of a bucket's width in picoseconds: about a microsecond.
 const WIDTH_BITS: u32 = 20;
@@ -32,16 +39,6 @@ pub struct Wheel {
     cursor: u64,
 }
 
-/// The earliest event, and where it stands.
-pub struct Place {
-    /// The event.
-    pub entry: Entry,
-    bucket: usize,
-    node: u32,
-    /// The node before it in its bucket.
-    before: u32,
-}
-
 impl Default for Wheel {
     fn default() -> Wheel {
         Wheel {
@@ -55,82 +52,96 @@ impl Default for Wheel {
     }
 }
 
-/// The bucket, counted from the start of the run, of an entry.
-fn bucket_of(entry: Entry) -> u64 {
-    (entry >> 64) as u64 >> WIDTH_BITS
-}
-
 impl Wheel {
-    /// Whether the wheel reaches to `entry`, which must not lie before the last event taken.
+    /// Adds an event that is not before the last one taken; `false` if the wheel does not reach to it.
     #[inline]
-    pub fn reaches(&self, entry: Entry) -> bool {
-        bucket_of(entry) - self.cursor < BUCKETS as u64
-    }
-
-    /// Adds an event that the wheel [reaches](Wheel::reaches).
-    #[inline]
-    pub fn insert(&mut self, entry: Entry) {
-        let bucket = bucket_of(entry) as usize % BUCKETS;
+    pub fn insert(&mut self, entry: Entry) -> bool {
+        let bucket = entry.time >> WIDTH_BITS;
+        if bucket.wrapping_sub(self.cursor) >= BUCKETS as u64 {
+            return false;
+        }
+        let bucket = bucket as usize % BUCKETS;
         let node = Node { entry, next: self.heads[bucket] };
         self.heads[bucket] = self.place(node);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
+        true
     }
 
-    /// The earliest event.
+    /// Takes the earliest event, if it is before `limit`.
     #[inline]
-    pub fn first(&self) -> Option<Place> {
+    pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
         let bucket = self.first_bucket()?;
         let head = self.heads[bucket];
-        let mut least = Place { entry: self.nodes[head as usize].entry, bucket, node: head, before: NONE };
-        let mut before = head;
-        let mut at = self.nodes[head as usize].next;
+        let Node { entry, next } = self.nodes[head as usize];
+        if next != NONE {
+            return self.take_least_before(limit, bucket);
+        }
+        if entry > limit {
+            return None;
+        }
+        self.heads[bucket] = NONE;
+        self.clear_bit(bucket);
+        self.release(head);
+        Some(entry)
+    }
+
+    /// The time has come to `time`: nothing earlier will be added.
+    #[inline]
+    pub fn turn_to(&mut self, time: u64) {
+        self.cursor = time >> WIDTH_BITS;
+    }
+
+    /// As [`Wheel::take_before`], from a bucket of several.
+    fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
+        let (mut least, mut before_least) = (self.heads[bucket], NONE);
+        let mut before = least;
+        let mut at = self.nodes[least as usize].next;
         while at != NONE {
-            let Node { entry, next } = self.nodes[at as usize];
-            if entry < least.entry {
-                least = Place { entry, bucket, node: at, before };
+            if self.nodes[at as usize].entry < self.nodes[least as usize].entry {
+                (least, before_least) = (at, before);
             }
             before = at;
-            at = next;
+            at = self.nodes[at as usize].next;
         }
-        Some(least)
+        let Node { entry, next } = self.nodes[least as usize];
+        if entry > limit {
+            return None;
+        }
+        match before_least {
+            NONE => self.heads[bucket] = next,
+            before => self.nodes[before as usize].next = next,
+        }
+        self.release(least);
+        Some(entry)
     }
 
-    /// Takes out the event at `place`, found since the last change.
     #[inline]
-    pub fn remove(&mut self, place: &Place) {
-        let next = self.nodes[place.node as usize].next;
-        if place.before == NONE {
-            self.heads[place.bucket] = next;
-        } else {
-            self.nodes[place.before as usize].next = next;
-        }
-        if self.heads[place.bucket] == NONE {
-            let word = place.bucket / 64;
-            self.occupied[word] &= !(1 << (place.bucket % 64));
-            if self.occupied[word] == 0 {
-                self.words &= !(1 << word);
-            }
-        }
-        self.nodes[place.node as usize].next = self.free;
-        self.free = place.node;
-    }
-
-    /// The time has come to `entry`: nothing earlier will be added.
-    #[inline]
-    pub fn turn_to(&mut self, entry: Entry) {
-        self.cursor = bucket_of(entry);
-    }
-
     fn place(&mut self, node: Node) -> u32 {
         if self.free == NONE {
             self.nodes.push(node);
             return self.nodes.len() as u32 - 1;
         }
         let place = self.free;
-        self.free = self.nodes[place as usize].next;
-        self.nodes[place as usize] = node;
+        let old = &mut self.nodes[place as usize];
+        self.free = old.next;
+        *old = node;
         place
+    }
+
+    #[inline]
+    fn release(&mut self, node: u32) {
+        self.nodes[node as usize].next = self.free;
+        self.free = node;
+    }
+
+    #[inline]
+    fn clear_bit(&mut self, bucket: usize) {
+        let word = bucket / 64;
+        self.occupied[word] &= !(1 << (bucket % 64));
+        if self.occupied[word] == 0 {
+            self.words &= !(1 << word);
+        }
     }
 
     /// The first bucket with a node, from the cursor once around.
@@ -142,7 +153,8 @@ impl Wheel {
             return Some(at / 64 * 64 + here.trailing_zeros() as usize);
         }
         // The words after this one, and then those from the start: this one last, with its low bits.
-        let after = self.words & (!0_u64).checked_shl(at as u32 / 64 + 1).unwrap_or(0);
+        // Shifting twice keeps the last word's 64 within what a shift can do.
+        let after = self.words & (!0 << (at / 64) << 1);
         let words = if after != 0 { after } else { self.words };
         if words == 0 {
             return None;

@@ -84,12 +84,19 @@ impl Sender {
             self.sacked.clear();
         }
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
-        if grow && !seen.echo {
+        let held_up = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
+        if grow && !held_up {
             self.law.on_ack(&Ack { acked });
         }
         if rearm {
             self.rearm(cx);
         }
+    }
+
+    /// Whether `ack` is of what was sent again, in slow start.
+    fn starts_again(&self, ack: u64) -> bool {
+        let window = self.law.state();
+        ack <= self.resent_below && window.cwnd < window.ssthresh
     }
 
     fn sample_rtt(&mut self, seen: AckSeen, cx: &mut Cx) {

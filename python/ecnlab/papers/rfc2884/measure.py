@@ -1,7 +1,8 @@
 """From runs to samples: what RFC 2884 measures, one value per run.
 
 Each function reads the tables of one experiment (``Tables``) and gives the
-samples of the metrics that ``papers/rfc2884/published.toml`` defines.
+samples of the metrics that ``papers/rfc2884/metrics.toml`` defines. Groups
+keep their order: a sum of floats is the same bytes only in one order.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def losses(sweep: Tables) -> pl.DataFrame:
     lossy = sweep.table("transactions").filter(
         pl.col("group") == "plain", pl.col("measured"), pl.col("retransmits") > 0
     )
-    counted = lossy.group_by(_run_keys(lossy)).agg(
+    counted = lossy.group_by(_run_keys(lossy), maintain_order=True).agg(
         (pl.col("timeouts") > 0).sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
     )
     return pl.concat([samples("loss_needs_timeout", counted), *(_handshakes(sweep, side) for side in ("ecn", "plain"))])
@@ -96,7 +97,7 @@ def _handshakes(sweep: Tables, side: str) -> pl.DataFrame:
     done = sweep.table("transactions").filter(pl.col("group") == side, pl.col("measured"))
     waited = pl.col("established_s") - pl.col("start_s") > INITIAL_RTO_S
     keys = _run_keys(done)
-    counted = done.group_by(keys).agg(
+    counted = done.group_by(keys, maintain_order=True).agg(
         waited.sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
     )
     return samples(f"handshake_lost_{side}", counted)
@@ -106,7 +107,11 @@ def fairness(sweep: Tables) -> pl.DataFrame:
     """Section 5.1: Jain's index over all flows, and its difference between the two backgrounds."""
     flows = sweep.table("flows")
     x = pl.col("goodput_bps")
-    index = flows.group_by(_run_keys(flows)).agg((x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")).collect()
+    index = (
+        flows.group_by(_run_keys(flows), maintain_order=True)
+        .agg((x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value"))
+        .collect()
+    )
     on = [key for key in _run_keys(flows) if key != "background"]
     other = index.filter(pl.col("background") == "plain").select(*on, pl.col("value").alias("other"))
     both = index.filter(pl.col("background") == "ecn").drop("background").join(other, on=on)
@@ -152,7 +157,9 @@ def disciplines(sweep: Tables) -> pl.DataFrame:
     """Section 2: what a full queue does, by who is dropped; and RED."""
     flows = sweep.table("flows")
     x = pl.col("goodput_bps")
-    index = flows.group_by(_run_keys(flows)).agg((x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value"))
+    index = flows.group_by(_run_keys(flows), maintain_order=True).agg(
+        (x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")
+    )
     return pl.concat(
         [
             samples("discipline_jain", index),
@@ -171,9 +178,13 @@ def _synchrony(sweep: Tables) -> pl.LazyFrame:
     series = sweep.table("flow_series").filter(pl.col("time_s") >= 30.0)
     keys, cwnd = _run_keys(series), pl.col("cwnd_bytes")
     z = ((cwnd - cwnd.mean()) / cwnd.std()).over([*keys, "flow"]).alias("z")
-    total = series.with_columns(z).group_by([*keys, "time_s"]).agg(pl.col("z").sum(), pl.len().alias("n"))
+    total = (
+        series.with_columns(z)
+        .group_by([*keys, "time_s"], maintain_order=True)
+        .agg(pl.col("z").sum(), pl.len().alias("n"))
+    )
     n = pl.col("n").first()
-    return total.group_by(keys).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
+    return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
 
 
 def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str) -> pl.DataFrame:
@@ -226,11 +237,11 @@ def _together(sweep: Tables) -> pl.LazyFrame:
     """Bytes that each side had when the first of the two finished."""
     competing = _competing(sweep, "flows_run")
     keys = _run_keys(competing)
-    first = competing.group_by(keys).agg(pl.col("finish_s").min().alias("until_s"))
+    first = competing.group_by(keys, maintain_order=True).agg(pl.col("finish_s").min().alias("until_s"))
     names = competing.select(*keys, pl.col("name").alias("flow"), "group")
     series = sweep.table("flow_series").select(*keys, "flow", "time_s", "delivered_bytes")
     seen = series.join(names, on=[*keys, "flow"]).join(first, on=keys).filter(pl.col("time_s") <= pl.col("until_s"))
-    had = seen.group_by([*keys, "group"]).agg(pl.col("delivered_bytes").sort_by("time_s").last())
+    had = seen.group_by([*keys, "group"], maintain_order=True).agg(pl.col("delivered_bytes").sort_by("time_s").last())
     return _sides(had, pl.col("delivered_bytes"))
 
 
@@ -253,7 +264,7 @@ def _pair(left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Exp
 def _arms(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     """``value`` of each run of the ECN arm beside the other arm's of the same seed."""
     keys = _run_keys(flows)
-    per_run = flows.group_by(["arm", *keys]).agg(value.cast(pl.Float64).alias("value"))
+    per_run = flows.group_by(["arm", *keys], maintain_order=True).agg(value.cast(pl.Float64).alias("value"))
     ecn = per_run.filter(pl.col("arm") == "ecn").drop("arm")
     return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=keys)
 
