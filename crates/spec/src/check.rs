@@ -106,7 +106,8 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
     }
     for (name, tcp) in &spec.tcps {
         if let Err(e) = tcp.config.check() {
-            let path = Path::of(&["tcp", name, e.key]);
+            let keys: Vec<&str> = ["tcp", name].into_iter().chain(e.key.split('.')).collect();
+            let path = Path::of(&keys);
             found.value(&path, format!("`{path}` {}", e.problem), "");
         }
     }

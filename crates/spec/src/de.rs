@@ -187,7 +187,7 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
         Problem::Missing { key } => {
             let message =
                 if path.0.is_empty() { format!("`{key}` is missing") } else { format!("`{path}` lacks `{key}`") };
-            Diagnostic::new(node.key_of(fault), &path.key(key), message, example(key))
+            Diagnostic::new(node.key_of(fault), &path.key(key), message, example(key, &path))
         }
         Problem::Type { found, wanted } => {
             let found = node.get(fault).map_or(found.as_str(), |n| n.kind());
@@ -215,9 +215,10 @@ fn plain(wanted: &str) -> &str {
     }
 }
 
-/// How a missing key may be written.
-fn example(key: &str) -> String {
+/// How a missing key of the table at `path` may be written.
+fn example(key: &str, path: &Path) -> String {
     let value = match key {
+        "kind" if path.0.last() == Some(&Step::Key("congestion".to_owned())) => "\"ecn-alpha-beta\"",
         "format" => "1",
         "duration" => "\"60 s\"",
         "rate" => "\"10 Mbps\"",

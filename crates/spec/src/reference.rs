@@ -48,6 +48,18 @@ fn section(page: &mut String, key: &str, schema: &Json, definitions: &Json) {
 fn choices(schema: &Json, definitions: &Json) -> Vec<(String, String)> {
     let reference = schema["allOf"][0]["$ref"].as_str().unwrap_or_default();
     let name = reference.strip_prefix("#/definitions/").unwrap_or_default();
-    let choice = |choice: &Json| Some((choice["const"].to_string(), choice["description"].as_str()?.to_owned()));
+    let choice = |choice: &Json| {
+        let value = if choice["const"].is_null() { table(choice)? } else { choice["const"].to_string() };
+        Some((value, choice["description"].as_str()?.to_owned()))
+    };
     definitions[name]["oneOf"].as_array().into_iter().flatten().filter_map(choice).collect()
+}
+
+/// A value that is a table, with its defaults: `{ kind = "ecn-alpha-beta", alpha = 0.2, beta = 0.875 }`.
+fn table(choice: &Json) -> Option<String> {
+    let keys = choice["properties"].as_object()?.iter();
+    let (kind, parameters): (Vec<_>, Vec<_>) = keys.partition(|(key, _)| *key == "kind");
+    let kind = kind.iter().map(|(key, value)| format!("{key} = {}", value["const"]));
+    let parameters = parameters.iter().map(|(key, value)| format!("{key} = {}", value["default"]));
+    Some(format!("{{ {} }}", kind.chain(parameters).collect::<Vec<_>>().join(", ")))
 }

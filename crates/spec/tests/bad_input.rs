@@ -54,7 +54,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "duration = \"10 s\"",
         "duration = \"10 s\"\nprofile = \"solaris\"",
-        &["x.toml:3:11: `profile` cannot be `solaris`; valid values: modern, linux-2.0, linux-2.2, ns-2.35"],
+        &["x.toml:3:11: `profile` cannot be `solaris`; valid values: modern, linux-2.0, linux-2.2, ns-2.1b6, \
+           ns-2.1b8a, ns-2.29, ns-2.35"],
     ),
     (
         "\"ftp\"",
@@ -62,6 +63,42 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:19:27: unknown key `flow.bulk.traffic.sise`; did you mean `size`?"],
     ),
     ("\"ftp\"", "\"fpt\"", &["x.toml:19:11: `flow.bulk.traffic.kind` cannot be `fpt`; did you mean `ftp`?"]),
+    // The window law: a name, or a table of its kind and parameters.
+    (
+        "ecn = \"off\"",
+        "congestion = \"rno\"",
+        &["x.toml:15:14: `tcp.mine.congestion` cannot be `rno`; did you mean `reno`?"],
+    ),
+    (
+        "ecn = \"off\"",
+        "congestion = { kind = \"ecn-alpha-beta\", bta = 0.9 }",
+        &["x.toml:15:41: unknown key `tcp.mine.congestion.bta`; did you mean `beta`?"],
+    ),
+    (
+        "ecn = \"off\"",
+        "congestion = { kind = \"ecn\", beta = 0.9 }",
+        &["x.toml:15:23: `tcp.mine.congestion.kind` cannot be `ecn`; valid values: reno, ecn-alpha-beta, abe"],
+    ),
+    (
+        "ecn = \"off\"",
+        "congestion = { kind = \"reno\", beta = 0.9 }",
+        &["x.toml:15:31: unknown key `tcp.mine.congestion.beta`; there are no keys"],
+    ),
+    (
+        "ecn = \"off\"",
+        "congestion = { kind = \"abe\", beta = 1.0 }",
+        &["x.toml:15:37: `tcp.mine.congestion.beta` must be above 0 and below 1, not 1"],
+    ),
+    (
+        "ecn = \"off\"",
+        "congestion = { beta = 0.9 }",
+        &["x.toml:15:1: `tcp.mine.congestion` lacks `kind`; add, for example, `kind = \"ecn-alpha-beta\"`"],
+    ),
+    (
+        "ecn = \"off\"",
+        "congestion = 3",
+        &["x.toml:15:14: `tcp.mine.congestion` is an integer, not the name of a window law or a table with its kind"],
+    ),
     // Keys that are missing.
     ("rate = \"1 Mbps\"\n", "", &["x.toml:3:1: `link.pipe` lacks `rate`; add, for example, `rate = \"10 Mbps\"`"]),
     ("max_th = \"15 packets\"\n", "", &["x.toml:9:1: `queue.red` lacks `max_th`"]),

@@ -111,7 +111,9 @@ fn add(scenario: &Scenario, used: &mut BTreeSet<(String, String)>) {
         queues.iter().filter_map(|q| text(&resolved["queue"][q]["discipline"])).map(|d| ("queue".to_owned(), d)),
     );
     for tcp in of(&resolved["flow"], &["tcp_from", "tcp_to"]) {
-        let law = |family: &str| text(&resolved["tcp"][&tcp][family]).map(|name| (family.to_owned(), name));
+        // A law with parameters is a table.
+        let name = |law: &Json| text(law).or_else(|| text(&law["kind"]));
+        let law = |family: &str| name(&resolved["tcp"][&tcp][family]).map(|name| (family.to_owned(), name));
         used.extend(["congestion", "recovery", "ecn"].into_iter().filter_map(law));
     }
 }

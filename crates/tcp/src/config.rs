@@ -9,7 +9,7 @@ use ecnlab_wire::Segment;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::registry::{CongestionKind, EcnKind, RecoveryKind};
+use crate::registry::{EcnKind, RecoveryKind, WindowLaw};
 
 /// Every knob of a TCP. A profile supplies each value with its source; a scenario departs from it key by key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -53,8 +53,9 @@ pub struct Config {
     /// The longest an ACK of a segment with PSH is delayed.
     pub ack_delay_push: Dur,
 
-    /// The window law.
-    pub congestion: CongestionKind,
+    /// The window law: its name, or a table with its name as `kind` and the parameters that are not to have their
+    /// defaults.
+    pub congestion: WindowLaw,
     /// Initial window in segments (RFC 5681 §3.1, RFC 6928). It is 1 when the SYN or SYN-ACK was retransmitted.
     pub initial_window: u32,
     /// Slow-start threshold at the start.
@@ -118,8 +119,12 @@ pub struct Config {
     pub initial_rto_after_syn_loss: Dur,
     /// Least retransmission timeout (RFC 6298 §2.4).
     pub min_rto: Dur,
+    /// What `min_rto` is the least of.
+    pub min_rto_of: RtoFloor,
     /// Greatest retransmission timeout, backed off or not (RFC 6298 §2.5).
     pub max_rto: Dur,
+    /// How often the timeout is doubled at most (RFC 6298 §5.5 sets no limit but `max_rto`).
+    pub max_doublings: u32,
     /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK.
@@ -253,11 +258,21 @@ pub enum RttSampling {
     Timestamps,
 }
 
+/// What the least retransmission timeout holds for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RtoFloor {
+    /// The estimate, which is doubled after it is raised (RFC 6298 §2.4, §5.5).
+    Estimate,
+    /// The timeout in force, doubled or not.
+    Timeout,
+}
+
 /// A value that no TCP can have.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("`{key}` {problem}")]
 pub struct Invalid {
-    /// The key of [`Config`] at fault.
+    /// The key of [`Config`] at fault, with a dot before one of its table.
     pub key: &'static str,
     /// What is wrong with it, to be read after the key.
     pub problem: String,
@@ -265,6 +280,9 @@ pub struct Invalid {
 
 /// The largest window that the greatest window scale can announce (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
+
+/// Doubling a timeout further has no meaning below any sane `max_rto`.
+const MAX_DOUBLINGS: u32 = 16;
 
 impl Config {
     /// Finds the first value that no TCP can have.
@@ -294,6 +312,7 @@ impl Config {
         ensure(!ticks || !self.rtt_tick.is_zero(), "rtt_tick", || {
             "must be above 0 s with this rto_estimator, which counts in ticks".into()
         })?;
+        ensure(self.max_doublings <= MAX_DOUBLINGS, "max_doublings", || format!("must be at most {MAX_DOUBLINGS}"))?;
         ensure(!self.min_rto.is_zero(), "min_rto", || "must be above 0 s".into())?;
         for (key, rto) in
             [("max_rto", self.min_rto), ("max_rto", self.initial_rto), ("max_rto", self.initial_rto_after_syn_loss)]
@@ -304,12 +323,13 @@ impl Config {
         ensure(!self.initial_rto_after_syn_loss.is_zero(), "initial_rto_after_syn_loss", || {
             "must be above 0 s".into()
         })?;
+        self.congestion.params().check()?;
         let needs_sack = matches!(self.recovery, RecoveryKind::Sack | RecoveryKind::Fack);
         ensure(!needs_sack || self.sack, "sack", || "must be true for this recovery".into())
     }
 }
 
-fn ensure(holds: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), Invalid> {
+pub(crate) fn ensure(holds: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), Invalid> {
     if holds { Ok(()) } else { Err(Invalid { key, problem: problem() }) }
 }
 
@@ -386,6 +406,7 @@ mod tests {
         assert_eq!(refused(|c| c.recovery = RecoveryKind::Sack), "sack");
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
+        assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
     }
 
     #[test]

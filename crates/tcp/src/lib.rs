@@ -22,6 +22,7 @@ mod recovery;
 pub mod registry;
 mod rto;
 mod sender;
+mod window_law;
 
 pub use config::{Config, Invalid};
 pub use counters::Counters;

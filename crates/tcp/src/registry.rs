@@ -1,7 +1,9 @@
 //! The laws by name: one row each. A law is one file, one row here, one test script, one docs page.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+
+use crate::cc::{Params, ecn_alpha_beta, reno};
 
 /// One law as a reader finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +20,21 @@ pub struct Law {
     pub page: &'static str,
 }
 
-/// A family of laws: the enum by which a [`crate::Config`] names one, and their rows. In
-/// brackets, the name of doing without.
+/// The rows of a family: name, source file in the family's folder, summary.
+macro_rules! rows {
+    ($rows:ident, $family:literal, $folder:literal; $($name:literal, $file:literal, $summary:literal;)+) => {
+        pub(crate) const $rows: &[Law] = &[$(Law {
+            family: $family,
+            name: $name,
+            summary: $summary,
+            file: concat!("crates/tcp/src/", $folder, "/", $file, ".rs"),
+            page: concat!("docs/laws/", $name, ".md"),
+        },)+];
+    };
+}
+
+/// A family of laws without parameters: the enum by which a [`crate::Config`] names one, and their
+/// rows. In brackets, the name of doing without.
 macro_rules! family {
     ($(#[$doc:meta])* $kind:ident, $rows:ident, $family:literal, $folder:literal;
      $([$none:ident, $none_name:literal, $none_summary:literal])?
@@ -30,13 +45,7 @@ macro_rules! family {
             $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)?
             $(#[doc = $summary] #[serde(rename = $name)] $variant,)+
         }
-        const $rows: &[Law] = &[$(Law {
-            family: $family,
-            name: $name,
-            summary: $summary,
-            file: concat!("crates/tcp/src/", $folder, "/", $name, ".rs"),
-            page: concat!("docs/laws/", $name, ".md"),
-        },)+];
+        rows! { $rows, $family, $folder; $($name, $name, $summary;)+ }
         impl $kind {
             /// Its name in a scenario.
             pub const fn name(self) -> &'static str {
@@ -49,10 +58,38 @@ macro_rules! family {
     };
 }
 
-family! {
-    /// The window laws.
-    CongestionKind, CONGESTION, "congestion", "cc";
-    Reno, "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
+/// The window laws: as `family!`, but each with its parameters. How a scenario writes one is in
+/// `crate::window_law`.
+macro_rules! window_laws {
+    ($($variant:ident($params:ty), $name:literal, $file:literal, $summary:literal;)+) => {
+        /// A window law with its parameters: `"reno"`, or `{ kind = "ecn-alpha-beta", beta = 0.8 }`. A parameter
+        /// left out, and every one of a law given by its name alone, has the default of the law's source.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(remote = "Self", tag = "kind", deny_unknown_fields)]
+        pub enum WindowLaw {
+            $(#[doc = $summary] #[serde(rename = $name)] $variant($params),)+
+        }
+        rows! { CONGESTION, "congestion", "cc"; $($name, $file, $summary;)+ }
+        impl WindowLaw {
+            /// Its name in a scenario.
+            pub const fn name(&self) -> &'static str {
+                match self { $(WindowLaw::$variant(_) => $name,)+ }
+            }
+            pub(crate) fn params(&self) -> &dyn Params {
+                match self { $(WindowLaw::$variant(params) => params,)+ }
+            }
+            /// The schema of each law's parameters, by the law's name.
+            pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
+                vec![$(($name, <$params>::json_schema(generator)),)+]
+            }
+        }
+    };
+}
+
+window_laws! {
+    Reno(reno::Params), "reno", "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
+    EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", "ecn_alpha_beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
+    Abe(ecn_alpha_beta::AbeParams), "abe", "ecn_alpha_beta", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
 }
 
 family! {

@@ -1,9 +1,10 @@
 //! Window laws. TCP decides when (once per window of data), the law how much. One law per file.
 
+pub mod ecn_alpha_beta;
 pub mod reno;
 
-use crate::config::Config;
-use crate::registry::CongestionKind;
+use crate::config::{Config, Invalid};
+use ecn_alpha_beta::EcnAlphaBeta;
 use reno::Reno;
 
 /// An ACK of new data, as a law sees it.
@@ -42,6 +43,8 @@ pub trait CongestionControl {
     /// Congestion, at most once per window of data; `in_flight` is what the profile reduces from
     /// ([`crate::config::ReduceFrom`]).
     fn on_congestion(&mut self, why: Congestion, in_flight: u64);
+    /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
+    fn on_further_loss(&mut self) {}
     /// Recovery or a restart sets the window and leaves ssthresh alone.
     fn set_cwnd(&mut self, cwnd: u64);
     /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
@@ -52,19 +55,24 @@ pub trait CongestionControl {
     fn state(&self) -> CcState;
 }
 
+/// A window law's parameters, as [`crate::registry::WindowLaw`] holds them.
+pub(crate) trait Params {
+    /// Whether the law has any.
+    fn any(&self) -> bool {
+        true
+    }
+    /// Refuses what the law cannot do.
+    fn check(&self) -> Result<(), Invalid>;
+    /// The law, for segments of `mss` bytes of payload.
+    fn law(&self, config: &Config, mss: u32) -> Law;
+}
+
 /// Dispatches to the law in use: a match on an enum, which the hot path can inline.
 macro_rules! laws {
     ($($law:ident),+) => {
         /// The law in use.
         #[derive(Clone, Debug)]
         pub(crate) enum Law { $($law($law)),+ }
-
-        impl Law {
-            /// The law that `config` names, for segments of `mss` bytes of payload.
-            pub fn new(config: &Config, mss: u32) -> Law {
-                match config.congestion { $(CongestionKind::$law => Law::$law($law::new(config, mss))),+ }
-            }
-        }
 
         impl CongestionControl for Law {
             #[inline]
@@ -77,6 +85,9 @@ macro_rules! laws {
             }
             fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
                 match self { $(Law::$law(law) => law.on_congestion(why, in_flight)),+ }
+            }
+            fn on_further_loss(&mut self) {
+                match self { $(Law::$law(law) => law.on_further_loss()),+ }
             }
             fn set_cwnd(&mut self, cwnd: u64) {
                 match self { $(Law::$law(law) => law.set_cwnd(cwnd)),+ }
@@ -93,4 +104,4 @@ macro_rules! laws {
         }
     };
 }
-laws!(Reno);
+laws!(Reno, EcnAlphaBeta);

@@ -3,8 +3,11 @@
 //! The variants that the literature's simulators and kernels differ by are parameters: how an ACK opens
 //! the window, what is rounded to whole segments, whether slow start includes cwnd = ssthresh.
 
-use super::{Ack, CcState, Congestion, CongestionControl};
-use crate::config::{Config, Growth, LossWindow, Rounding};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Ack, CcState, Congestion, CongestionControl, Law};
+use crate::config::{Config, Growth, Invalid, LossWindow, Rounding};
 
 /// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and
 /// simulators that keep cwnd as a float do not round it.
@@ -12,6 +15,25 @@ const FRACTION: u32 = 16;
 
 /// No window grows past this: 2^40 bytes, which no path holds.
 const MAX_CWND: u64 = 1 << 40;
+
+/// Reno has no parameters but those of [`Config`] that every window law obeys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+impl super::Params for Params {
+    fn any(&self) -> bool {
+        false
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn law(&self, config: &Config, mss: u32) -> Law {
+        Law::Reno(Reno::new(config, mss))
+    }
+}
 
 /// Reno's window law.
 #[derive(Clone, Debug)]
@@ -27,6 +49,8 @@ pub struct Reno {
     loss_window: LossWindow,
     rounding: Rounding,
     slow_start_through_ssthresh: bool,
+    /// Segments that congestion avoidance adds in a round trip: one, unless a law built on this one says otherwise.
+    slope: f64,
 }
 
 impl Reno {
@@ -42,26 +66,56 @@ impl Reno {
             loss_window: config.loss_window,
             rounding: config.rounding,
             slow_start_through_ssthresh: config.slow_start_through_ssthresh,
+            slope: 1.0,
         }
     }
 
-    fn in_slow_start(&self) -> bool {
+    /// Congestion avoidance adds `segments` a round trip from here on.
+    pub(super) fn set_slope(&mut self, segments: f64) {
+        self.slope = segments;
+    }
+
+    /// Reduces to `part` of `in_flight`; windows are in 2^-16 bytes there.
+    pub(super) fn reduce(&mut self, why: Congestion, in_flight: u64, part: impl FnOnce(u64) -> u64) {
+        let mss = u64::from(self.mss);
+        let kept = part(self.with_fraction(in_flight));
+        let ssthresh = kept >> FRACTION;
+        let ssthresh = if self.rounding == Rounding::None { ssthresh } else { self.whole_segments(ssthresh) };
+        // RFC 5681 §3.1 equation (4).
+        self.ssthresh = ssthresh.max(2 * mss);
+        self.cwnd = match (why, self.loss_window) {
+            // RFC 5681 §3.1: the loss window is one segment.
+            (Congestion::Timeout, _) => mss << FRACTION,
+            (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
+            // RFC 3168 §6.1.2 halves cwnd down to one segment, where its timer rule begins.
+            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(mss << FRACTION),
+        };
+        self.count = 0;
+    }
+
+    pub(super) fn in_slow_start(&self) -> bool {
         // RFC 5681 §3.1: either algorithm may be used when cwnd and ssthresh are equal. Compared with its
         // fraction: a window of 5.75 segments is past a threshold of 5.
         let ssthresh = self.ssthresh.min(MAX_CWND) << FRACTION;
         self.cwnd < ssthresh || (self.slow_start_through_ssthresh && self.cwnd == ssthresh)
     }
 
-    fn grow(&mut self, bytes: u64) {
-        self.cwnd = (self.cwnd + (bytes << FRACTION)).min(MAX_CWND << FRACTION);
+    /// Opens the window by `more`, in 2^-16 bytes.
+    fn grow(&mut self, more: u64) {
+        self.cwnd = (self.cwnd + more).min(MAX_CWND << FRACTION);
+    }
+
+    /// Opens it by `more` at a slope of one.
+    fn climb(&mut self, more: u64) {
+        self.grow((more as f64 * self.slope) as u64);
     }
 
     fn slow_start(&mut self, acked: u64) {
         let mss = u64::from(self.mss);
         match self.growth {
-            Growth::PerAck | Growth::AckCount => self.grow(mss),
+            Growth::PerAck | Growth::AckCount => self.grow(mss << FRACTION),
             // RFC 3465 §2.2; with a limit of one segment, RFC 5681 §3.1 equation (2).
-            Growth::BytesAcked => self.grow(acked.min(mss * u64::from(self.growth_limit))),
+            Growth::BytesAcked => self.grow(acked.min(mss * u64::from(self.growth_limit)) << FRACTION),
         }
     }
 
@@ -69,24 +123,21 @@ impl Reno {
         let mss = u64::from(self.mss);
         match self.growth {
             // RFC 5681 §3.1 equation (3). mss < 2^16, so mss² << 32 fits.
-            Growth::PerAck => {
-                let more = ((mss * mss) << (2 * FRACTION)) / self.cwnd.max(1);
-                self.cwnd = (self.cwnd + more).min(MAX_CWND << FRACTION);
-            }
+            Growth::PerAck => self.climb(((mss * mss) << (2 * FRACTION)) / self.cwnd.max(1)),
             // RFC 3465 §2.1.
             Growth::BytesAcked => {
                 self.count += acked;
                 let cwnd = self.cwnd();
                 if self.count >= cwnd {
                     self.count -= cwnd;
-                    self.grow(mss);
+                    self.climb(mss << FRACTION);
                 }
             }
             // Linux 2.0 and 2.2 compare before they count: cwnd + 1 ACKs a segment.
             Growth::AckCount => {
                 if (self.count + 1) * mss > self.cwnd() {
                     self.count = 0;
-                    self.grow(mss);
+                    self.climb(mss << FRACTION);
                 } else {
                     self.count += 1;
                 }
@@ -94,17 +145,15 @@ impl Reno {
         }
     }
 
-    /// Half of `in_flight`, in 2^-16 bytes. Where that is the window itself, its fraction is halved too: it
-    /// decides which ACK later lets a segment out.
-    fn halved(&self, in_flight: u64) -> u64 {
-        let in_flight = in_flight.min(MAX_CWND);
-        if self.rounding == Rounding::Both {
-            self.whole_segments(in_flight / 2) << FRACTION
-        } else if in_flight == self.cwnd() {
-            self.cwnd / 2
-        } else {
-            (in_flight << FRACTION) / 2
-        }
+    /// `in_flight` in 2^-16 bytes. Where that is the window itself, its fraction is reduced too: it decides which
+    /// ACK later lets a segment out.
+    fn with_fraction(&self, in_flight: u64) -> u64 {
+        if in_flight == self.cwnd() { self.cwnd } else { in_flight.min(MAX_CWND) << FRACTION }
+    }
+
+    /// A reduced window as this host counts it.
+    fn rounded(&self, window: u64) -> u64 {
+        if self.rounding == Rounding::Both { self.whole_segments(window >> FRACTION) << FRACTION } else { window }
     }
 
     fn whole_segments(&self, bytes: u64) -> u64 {
@@ -124,19 +173,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
-        let mss = u64::from(self.mss);
-        let half = in_flight.min(MAX_CWND) / 2;
-        let ssthresh = if self.rounding == Rounding::None { half } else { self.whole_segments(half) };
-        // RFC 5681 §3.1 equation (4).
-        self.ssthresh = ssthresh.max(2 * mss);
-        self.cwnd = match (why, self.loss_window) {
-            // RFC 5681 §3.1: the loss window is one segment.
-            (Congestion::Timeout, _) => mss << FRACTION,
-            (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
-            // RFC 3168 §6.1.2 halves cwnd down to one segment, where its timer rule begins.
-            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.halved(in_flight).max(mss << FRACTION),
-        };
-        self.count = 0;
+        self.reduce(why, in_flight, |window| window / 2);
     }
 
     fn set_cwnd(&mut self, cwnd: u64) {

@@ -6,10 +6,7 @@ mod rfc6298;
 
 use ecnlab_base::{Dur, Time};
 
-use crate::config::{Config, Estimator};
-
-/// Backing off further than 2^16 has no meaning below any sane `max_rto`.
-const MAX_SHIFT: u8 = 16;
+use crate::config::{Config, Estimator, RtoFloor};
 
 /// What all estimators keep, each in its own unit and scaling.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,7 +24,7 @@ pub(crate) struct Rto {
     /// The timeout without backoff, not yet bounded.
     base: Dur,
     /// Timeouts since the last valid sample (RFC 6298 §5.5): the timeout is doubled so often.
-    backoff: u8,
+    backoff: u32,
     /// Phase of the RTT clock: no two hosts tick together.
     phase: Dur,
 }
@@ -66,7 +63,7 @@ impl Rto {
 
     /// Doubles the timeout (RFC 6298 §5.5).
     pub fn back_off(&mut self, config: &Config) {
-        self.backoff = (self.backoff + 1).min(MAX_SHIFT);
+        self.backoff = (self.backoff + 1).min(config.max_doublings);
         if config.rto_estimator == Estimator::Ns2 {
             ns2::back_off(&mut self.smoothed, self.backoff);
         }
@@ -85,8 +82,13 @@ impl Rto {
             Estimator::Ns2 => config.min_rto.max(config.rtt_tick.saturating_mul(2)),
             _ => config.min_rto,
         };
-        // RFC 6298 §2.4, §2.5: the floor is under the estimate, the ceiling over its backed-off value.
-        self.base.max(least).saturating_mul(1 << self.backoff).min(config.max_rto)
+        let doubled = |rto: Dur| rto.saturating_mul(1 << self.backoff);
+        let rto = match config.min_rto_of {
+            RtoFloor::Estimate => doubled(self.base.max(least)),
+            RtoFloor::Timeout => doubled(self.base).max(least),
+        };
+        // RFC 6298 §2.5: the ceiling is over the doubled value.
+        rto.min(config.max_rto)
     }
 
     /// Smoothed RTT and its variation, for traces.

@@ -19,7 +19,7 @@ pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur) -> Dur {
 }
 
 /// Past three doublings the estimate is thought worthless: the next sample starts a new one.
-pub(super) fn back_off(s: &mut Smoothed, backoff: u8) {
+pub(super) fn back_off(s: &mut Smoothed, backoff: u32) {
     if backoff > 3 {
         s.var += s.srtt >> 3;
         s.srtt = 0;

@@ -43,6 +43,7 @@ impl Sender {
         let already = self.recovery.cause == Cause::Ecn && self.una < self.recovery.recover;
         if already {
             self.recovery.cause = Cause::Loss;
+            self.law.on_further_loss();
         } else {
             self.law.on_congestion(Congestion::Loss, self.reduction_base(cx.config));
             self.reduced(Cause::Loss, cx);
@@ -99,6 +100,7 @@ impl Sender {
         let cut = r.cause == Cause::Ecn && self.una < r.recover;
         let again = self.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
         if cut || again {
+            self.law.on_further_loss();
             self.law_to_one_segment();
         } else {
             self.law.on_congestion(Congestion::Timeout, self.reduction_base(cx.config));

@@ -1,0 +1,261 @@
+//! ECN(alpha, beta): a mark costs less than a loss, and the window grows more slowly after it (Kwon & Fahmy,
+//! "TCP Increase/Decrease Behavior with Explicit Congestion Notification", ICC 2002). Alternative Backoff with
+//! ECN (RFC 8511) is the same reaction with other numbers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::Reno;
+use super::{Ack, CcState, Congestion, CongestionControl, Law};
+use crate::config::{Config, Invalid, ensure};
+
+/// What a loss restores, and what ABE keeps.
+const RENO_SLOPE: f64 = 1.0;
+
+/// ECN(alpha, beta) with its parameters; the defaults are those of Kwon and Fahmy's slide 11.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Segments that a round trip of congestion avoidance adds after a mark.
+    pub alpha: f64,
+    /// Part of the window that is kept on a mark.
+    pub beta: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { alpha: 0.2, beta: 0.875 }
+    }
+}
+
+/// ABE with its parameter; the default is that of RFC 8511 §3.1 for Reno.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AbeParams {
+    /// Part of the window that is kept on a mark in congestion avoidance.
+    pub beta: f64,
+}
+
+impl Default for AbeParams {
+    fn default() -> AbeParams {
+        AbeParams { beta: 0.8 }
+    }
+}
+
+impl super::Params for Params {
+    fn check(&self) -> Result<(), Invalid> {
+        // A hundred segments a round trip avoid no congestion.
+        ensure(self.alpha > 0.0 && self.alpha <= 100.0, "congestion.alpha", || {
+            format!("must be above 0 and at most 100 segments, not {}", self.alpha)
+        })?;
+        check_beta(self.beta)
+    }
+
+    fn law(&self, config: &Config, mss: u32) -> Law {
+        Law::EcnAlphaBeta(EcnAlphaBeta::new(*self, config, mss))
+    }
+}
+
+impl super::Params for AbeParams {
+    fn check(&self) -> Result<(), Invalid> {
+        check_beta(self.beta)
+    }
+
+    fn law(&self, config: &Config, mss: u32) -> Law {
+        Law::EcnAlphaBeta(EcnAlphaBeta::abe(*self, config, mss))
+    }
+}
+
+fn check_beta(beta: f64) -> Result<(), Invalid> {
+    ensure(beta > 0.0 && beta < 1.0, "congestion.beta", || format!("must be above 0 and below 1, not {beta}"))
+}
+
+/// Reno with a reaction of its own to ECN-Echo.
+#[derive(Clone, Debug)]
+pub struct EcnAlphaBeta {
+    reno: Reno,
+    alpha: f64,
+    beta: f64,
+    /// In slow start too a mark keeps beta, not half.
+    in_slow_start: bool,
+}
+
+impl EcnAlphaBeta {
+    /// ECN(alpha, beta), for segments of `mss` bytes.
+    pub fn new(params: Params, config: &Config, mss: u32) -> EcnAlphaBeta {
+        let Params { alpha, beta } = params;
+        // The slides tell marks in slow start from no others.
+        EcnAlphaBeta { reno: Reno::new(config, mss), alpha, beta, in_slow_start: true }
+    }
+
+    /// ABE, for segments of `mss` bytes.
+    pub fn abe(params: AbeParams, config: &Config, mss: u32) -> EcnAlphaBeta {
+        // RFC 8511, abstract: what changes is the reaction in congestion avoidance.
+        EcnAlphaBeta { reno: Reno::new(config, mss), alpha: RENO_SLOPE, beta: params.beta, in_slow_start: false }
+    }
+}
+
+impl CongestionControl for EcnAlphaBeta {
+    #[inline]
+    fn cwnd(&self) -> u64 {
+        self.reno.cwnd()
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.reno.on_ack(ack);
+    }
+
+    fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
+        let beta = self.beta;
+        if why != Congestion::Ecn {
+            self.reno.set_slope(RENO_SLOPE);
+            self.reno.on_congestion(why, in_flight);
+        } else if self.in_slow_start || !self.reno.in_slow_start() {
+            self.reno.set_slope(self.alpha);
+            // Rounded to the nearest: 0.29 of 100 segments is 29, though no float is 0.29.
+            self.reno.reduce(why, in_flight, |window| (window as f64 * beta).round() as u64);
+        } else {
+            self.reno.on_congestion(why, in_flight);
+        }
+    }
+
+    fn on_further_loss(&mut self) {
+        self.reno.set_slope(RENO_SLOPE);
+    }
+
+    fn set_cwnd(&mut self, cwnd: u64) {
+        self.reno.set_cwnd(cwnd);
+    }
+
+    fn deflate(&mut self, bytes: u64) {
+        self.reno.deflate(bytes);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.reno.set_ssthresh(ssthresh);
+    }
+
+    fn state(&self) -> CcState {
+        self.reno.state()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+
+    const MSS: u32 = 1000;
+
+    fn law(name: &str, params: Params, cwnd: u64, ssthresh: u64) -> EcnAlphaBeta {
+        at(EcnAlphaBeta::new(params, &profile(name).unwrap().config, MSS), cwnd, ssthresh)
+    }
+
+    fn abe(name: &str, cwnd: u64, ssthresh: u64) -> EcnAlphaBeta {
+        at(EcnAlphaBeta::abe(AbeParams::default(), &profile(name).unwrap().config, MSS), cwnd, ssthresh)
+    }
+
+    fn at(mut law: EcnAlphaBeta, cwnd: u64, ssthresh: u64) -> EcnAlphaBeta {
+        law.set_cwnd(cwnd);
+        law.set_ssthresh(ssthresh);
+        law
+    }
+
+    fn acks(law: &mut EcnAlphaBeta, n: usize) -> u64 {
+        (0..n).for_each(|_| law.on_ack(&Ack { acked: 1000 }));
+        law.cwnd()
+    }
+
+    fn after(mut law: EcnAlphaBeta, why: Congestion, in_flight: u64) -> (u64, u64) {
+        law.on_congestion(why, in_flight);
+        (law.state().ssthresh, law.cwnd())
+    }
+
+    #[test]
+    fn a_mark_keeps_beta_and_makes_the_slope_alpha() {
+        let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
+        law.on_congestion(Congestion::Ecn, 16_000);
+        // 0.875 · 16 = 14 segments; then 0.2/14 = 0.0142857, 0.2/14.0142857 = 0.0142711 a ACK.
+        assert_eq!((law.state().ssthresh, law.cwnd()), (14_000, 14_000));
+        assert_eq!(acks(&mut law, 1), 14_014);
+        assert_eq!(acks(&mut law, 1), 14_028);
+    }
+
+    #[test]
+    fn a_loss_halves_and_restores_the_slope() {
+        for why in [Congestion::Loss, Congestion::Timeout] {
+            let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
+            law.on_congestion(Congestion::Ecn, 16_000);
+            law.on_congestion(why, 14_000);
+            assert_eq!(law.state().ssthresh, 7_000);
+            law.set_cwnd(10_000);
+            assert_eq!(acks(&mut law, 1), 10_100);
+        }
+    }
+
+    #[test]
+    fn a_loss_in_the_marked_window_restores_the_slope_alone() {
+        let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
+        law.on_congestion(Congestion::Ecn, 16_000);
+        law.on_further_loss();
+        assert_eq!(law.cwnd(), 14_000);
+        // 1/14 = 0.0714 segments.
+        assert_eq!(acks(&mut law, 1), 14_071);
+    }
+
+    #[test]
+    fn the_slope_holds_however_growth_is_counted() {
+        let params = Params { alpha: 0.5, beta: 0.5 };
+        // Ten segments acknowledged, one by one, add half a segment; Linux 2.0 asks for eleven ACKs.
+        for (profile, n) in [("modern", 10), ("linux-2.0", 11)] {
+            let mut law = law(profile, params, 20_000, 10_000);
+            law.on_congestion(Congestion::Ecn, 20_000);
+            law.set_ssthresh(2_000);
+            assert_eq!((acks(&mut law, n - 1), acks(&mut law, 1)), (10_000, 10_500), "{profile}");
+        }
+    }
+
+    #[test]
+    fn alpha_one_and_beta_one_half_are_reno() {
+        for name in ["modern", "ns-2.35", "linux-2.0"] {
+            let mut reno = Reno::new(&profile(name).unwrap().config, MSS);
+            let mut law = EcnAlphaBeta::new(Params { alpha: 1.0, beta: 0.5 }, &profile(name).unwrap().config, MSS);
+            for step in 0..2_000 {
+                reno.on_ack(&Ack { acked: 1000 });
+                law.on_ack(&Ack { acked: 1000 });
+                if step % 97 == 96 {
+                    let in_flight = reno.cwnd();
+                    reno.on_congestion(Congestion::Ecn, in_flight);
+                    law.on_congestion(Congestion::Ecn, in_flight);
+                }
+                // Halves are rounded down there, to the nearest here: 2^-16 bytes.
+                assert!(reno.cwnd().abs_diff(law.cwnd()) <= 1, "{name}, step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn abe_keeps_four_fifths_in_congestion_avoidance_only() {
+        assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Ecn, 10_000), (8_000, 8_000));
+        assert_eq!(after(abe("modern", 10_000, u64::MAX), Congestion::Ecn, 10_000), (5_000, 5_000));
+        assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Loss, 10_000), (5_000, 5_000));
+        assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Timeout, 10_000), (5_000, 1_000));
+        let mut law = abe("ns-2.35", 12_500, 5_000);
+        law.on_congestion(Congestion::Ecn, 12_500);
+        assert_eq!(acks(&mut law, 1), 10_100);
+    }
+
+    #[test]
+    fn floors_and_rounding_are_reno_s() {
+        // RFC 8511 §3: ssthresh at least two segments; RFC 3168 §6.1.2: cwnd at least one.
+        assert_eq!(after(abe("modern", 2_000, 1_000), Congestion::Ecn, 2_000), (2_000, 1_600));
+        assert_eq!(after(abe("modern", 1_000, 1_000), Congestion::Ecn, 1_000), (2_000, 1_000));
+        // 0.8 · 12 = 9.6 segments.
+        assert_eq!(after(abe("ns-2.35", 12_000, 1_000), Congestion::Ecn, 12_000), (9_000, 9_600));
+        assert_eq!(after(abe("linux-2.0", 12_000, 1_000), Congestion::Ecn, 12_000), (9_000, 9_000));
+        // 0.29 · 100 as floats is 28.999999999999996.
+        let law = law("ns-2.35", Params { alpha: 1.0, beta: 0.29 }, 100_000, 1_000);
+        assert_eq!(after(law, Congestion::Ecn, 100_000), (29_000, 29_000));
+    }
+}

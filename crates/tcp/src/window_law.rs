@@ -1,0 +1,96 @@
+//! The window law as a configuration names it: its name, or a table of its name and parameters.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::json;
+
+use crate::registry::{CONGESTION, WindowLaw};
+
+impl<'de> Deserialize<'de> for WindowLaw {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<WindowLaw, D::Error> {
+        d.deserialize_any(NameOrTable)
+    }
+}
+
+struct NameOrTable;
+
+impl<'de> de::Visitor<'de> for NameOrTable {
+    type Value = WindowLaw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a window law or a table with its kind")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<WindowLaw, E> {
+        // What `remote` derives, not this trait's.
+        WindowLaw::deserialize(MapDeserializer::new([("kind", name)].into_iter()))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, table: A) -> Result<WindowLaw, A::Error> {
+        WindowLaw::deserialize(MapAccessDeserializer::new(table))
+    }
+}
+
+impl Serialize for WindowLaw {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        // A law without parameters is its name, so that each is written in one way only.
+        if self.params().any() { WindowLaw::serialize(self, s) } else { s.serialize_str(self.name()) }
+    }
+}
+
+impl JsonSchema for WindowLaw {
+    fn schema_name() -> Cow<'static, str> {
+        "WindowLaw".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let names = CONGESTION.iter().map(|law| json!({ "const": law.name, "description": law.summary }));
+        let tables = WindowLaw::schemas(generator).into_iter().filter_map(|(name, params)| table(name, params));
+        let choices: Vec<_> = names.chain(tables).collect();
+        json_schema!({ "oneOf": choices })
+    }
+}
+
+/// The table of a law: its `kind` and its parameters, if it has any.
+fn table(kind: &str, params: Schema) -> Option<serde_json::Value> {
+    let mut schema = params.to_value();
+    let keys = schema.get_mut("properties")?;
+    keys["kind"] = json!({ "const": kind });
+    schema["required"] = json!(["kind"]);
+    Some(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a configuration prints for a law written as `text` in TOML.
+    fn printed(text: &str) -> Result<serde_json::Value, String> {
+        let table: toml::Table = toml::from_str(&format!("law = {text}")).unwrap();
+        let law: WindowLaw = table["law"].clone().try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        Ok(serde_json::to_value(law).unwrap())
+    }
+
+    #[test]
+    fn a_name_and_a_table_print_the_parameters_that_hold() {
+        let full = json!({ "kind": "ecn-alpha-beta", "alpha": 0.2, "beta": 0.875 });
+        assert_eq!(printed("\"ecn-alpha-beta\""), Ok(full.clone()));
+        assert_eq!(printed("{ kind = \"ecn-alpha-beta\" }"), Ok(full));
+        assert_eq!(printed("{ kind = \"abe\", beta = 0.85 }"), Ok(json!({ "kind": "abe", "beta": 0.85 })));
+        assert_eq!(printed("\"reno\""), Ok(json!("reno")));
+        assert_eq!(printed("{ kind = \"reno\" }"), Ok(json!("reno")));
+    }
+
+    #[test]
+    fn what_is_no_law_or_no_parameter_of_it_is_refused() {
+        for wrong in
+            ["\"renault\"", "3", "{ beta = 0.5 }", "{ kind = \"abe\", alpha = 1.0 }", "{ kind = \"reno\", beta = 0.5 }"]
+        {
+            assert!(printed(wrong).is_err(), "{wrong}");
+        }
+    }
+}
