@@ -58,7 +58,7 @@ pub struct EventQueue {
 impl EventQueue {
     /// Schedules an event, not before the last one popped. Of two at the same time and class, the
     /// one pushed first is due first.
-    #[inline]
+    #[inline(never)]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
         let order = (class as u64) << CLASS_SHIFT | self.sequence << TARGET_BITS | u64::from(target);
         let entry = Entry::new(time.ps(), order);

@@ -91,7 +91,7 @@ impl Link {
     }
 
     /// `packet` arrives at the queue; it may be marked on its way in.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) {
         if !self.is_idle(now) {
             return self.enqueue(packet, now, watch);
@@ -103,6 +103,7 @@ impl Link {
         }
     }
 
+    #[inline(never)]
     fn enqueue(&mut self, packet: &Packet, now: Time, watch: &mut impl WatchWire) {
         self.advance(now, watch);
         watch.at(now);
@@ -111,7 +112,7 @@ impl Link {
     }
 
     /// The next packet that has reached the far end by `now`.
-    #[inline]
+    #[inline(always)]
     pub fn take_delivered(&mut self, now: Time, watch: &mut impl WatchWire) -> Option<Packet> {
         let at = self.wire.first();
         let packet = self.wire.pop(now)?;
@@ -131,6 +132,7 @@ impl Link {
         self.clock = now;
     }
 
+    #[inline(never)]
     fn replay(&mut self, now: Time, watch: &mut impl WatchWire) {
         while let Some(start) = self.next_start() {
             if start > now {
@@ -155,6 +157,7 @@ impl Link {
     }
 
     /// When the packet at the head of the queue goes, if nothing else arrives.
+    #[inline]
     fn next_start(&self) -> Option<Time> {
         let len = self.queue.head_len()?;
         let free = self.free_at.max(self.clock);
@@ -168,7 +171,7 @@ impl Link {
     }
 
     /// `packet` leaves the queue for the wire.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, packet: &mut Packet, start: Time, watch: &mut impl WatchWire) {
         let len = packet.segment.wire_len;
         self.free_at = start + self.transmitter.time_for(len);
@@ -176,12 +179,14 @@ impl Link {
             bucket.spend(start, len);
         }
         self.counters.sent_bytes += u64::from(len);
-        if self.faults.as_mut().is_none_or(|f| f.lets_through(packet)) {
-            self.wire.push(self.free_at + self.delay, packet);
-        } else {
+        if let Some(faults) = &mut self.faults
+            && !faults.lets_through(packet)
+        {
             self.counters.lost += 1;
             watch.lost(packet);
+            return;
         }
+        self.wire.push(self.free_at + self.delay, packet);
     }
 
     /// The queue in front of the wire.
@@ -213,18 +218,21 @@ impl Transmitter {
         Transmitter { rate, recent: [(0, Dur::ZERO); 2] }
     }
 
+    #[inline]
     fn time_for(&mut self, len: u32) -> Dur {
-        let [first, second] = self.recent;
-        if first.0 == len {
-            return first.1;
+        if self.recent[0].0 != len {
+            self.bring_to_front(len);
         }
-        if second.0 != len {
+        self.recent[0].1
+    }
+
+    #[inline(never)]
+    fn bring_to_front(&mut self, len: u32) {
+        self.recent.swap(0, 1);
+        if self.recent[0].0 != len {
             let time = self.rate.map_or(Dur::ZERO, |r| r.time_for(u64::from(len)));
-            self.recent = [(len, time), first];
-            return time;
+            self.recent[0] = (len, time);
         }
-        self.recent = [second, first];
-        second.1
     }
 }
 
@@ -243,11 +251,13 @@ impl Bucket {
 
     /// When `len` bytes may go: when the bucket holds that many. A packet larger than the bucket goes
     /// when it is full.
+    #[inline(never)]
     fn ready(&self, len: u32) -> Time {
         let need = self.shaper.rate.time_for(u64::from(len)).min(self.depth);
         Time::from_ps(self.full_at.ps().saturating_sub((self.depth - need).ps()))
     }
 
+    #[inline(never)]
     fn spend(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.shaper.rate.time_for(u64::from(len));
     }

@@ -147,6 +147,7 @@ impl<P: Probe> Sim<P> {
         self.arm_link(index);
     }
 
+    #[inline(always)]
     fn arm_link(&mut self, index: u32) {
         let link = &mut self.links[index as usize];
         let next = link.next_event();

@@ -47,6 +47,7 @@ pub struct Wheel {
     occupied: [u64; WORDS],
     words: u64,
     nodes: Vec<Node>,
+    /// First of the nodes not in use, of which there is always one.
     free: u32,
     /// The bucket of the last event taken; none is in an earlier one.
     cursor: u64,
@@ -58,8 +59,8 @@ impl Default for Wheel {
             heads: Box::new([NONE; BUCKETS]),
             occupied: [0; WORDS],
             words: 0,
-            nodes: Vec::new(),
-            free: NONE,
+            nodes: vec![Node { entry: Entry::LAST, next: NONE }],
+            free: 0,
             cursor: 0,
         }
     }
@@ -74,9 +75,12 @@ impl Wheel {
             return false;
         }
         let bucket = bucket as usize % BUCKETS;
-        self.heads[bucket] = self.place(entry, self.heads[bucket]);
+        self.heads[bucket] = self.take_free(entry, self.heads[bucket]);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
+        if self.free == NONE {
+            self.grow(); // last, so that nothing need be saved across the call
+        }
         true
     }
 
@@ -132,11 +136,9 @@ impl Wheel {
         Some(entry)
     }
 
+    /// Puts a free node into service.
     #[inline]
-    fn place(&mut self, entry: Entry, next: u32) -> u32 {
-        if self.free == NONE {
-            self.grow();
-        }
+    fn take_free(&mut self, entry: Entry, next: u32) -> u32 {
         let place = self.free;
         let node = &mut self.nodes[place as usize];
         self.free = node.next;
