@@ -34,9 +34,6 @@ const TARGET_BITS: u32 = 28;
 const SEQUENCE_BITS: u32 = 33;
 const CLASS_SHIFT: u32 = TARGET_BITS + SEQUENCE_BITS;
 
-/// After every event.
-const LAST: Entry = Entry { time: u64::MAX, order: u64::MAX };
-
 /// An event that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -52,7 +49,7 @@ pub struct Event {
 pub struct EventQueue {
     near: Wheel,
     far: BinaryHeap<Reverse<Entry>>,
-    /// The first of `far`; [`LAST`] if there is none.
+    /// The first of `far`; [`Entry::LAST`] if there is none.
     first_far: Entry,
     /// Counts pushes modulo 2^33; two events of one instant are never that far apart.
     sequence: u64,
@@ -61,42 +58,49 @@ pub struct EventQueue {
 impl EventQueue {
     /// Schedules an event, not before the last one popped. Of two at the same time and class, the
     /// one pushed first is due first.
-    #[inline]
+    #[inline(never)]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
         let order = (class as u64) << CLASS_SHIFT | self.sequence << TARGET_BITS | u64::from(target);
-        let entry = Entry { time: time.ps(), order };
+        let entry = Entry::new(time.ps(), order);
         self.sequence = (self.sequence + 1) & ((1 << SEQUENCE_BITS) - 1);
         if !self.near.insert(entry) {
-            self.far.push(Reverse(entry));
-            self.first_far = self.first_far.min(entry);
+            self.push_far(entry);
         }
     }
 
     /// Takes the earliest event.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let Entry { time, order } = match self.near.take_before(self.first_far) {
+        let entry = match self.near.take_before(self.first_far) {
             Some(entry) => entry,
             None => self.take_far()?,
         };
-        self.near.turn_to(time);
+        let order = entry.order();
+        self.near.turn_to(entry.time());
         Some(Event {
-            time: Time::from_ps(time),
+            time: Time::from_ps(entry.time()),
             class: CLASSES[(order >> CLASS_SHIFT) as usize],
             target: order as u32 & ((1 << TARGET_BITS) - 1),
         })
     }
 
+    #[cold]
+    fn push_far(&mut self, entry: Entry) {
+        self.far.push(Reverse(entry));
+        self.first_far = self.first_far.min(entry);
+    }
+
+    #[cold]
     fn take_far(&mut self) -> Option<Entry> {
         let Reverse(entry) = self.far.pop()?;
-        self.first_far = self.far.peek().map_or(LAST, |&Reverse(entry)| entry);
+        self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
         Some(entry)
     }
 }
 
 impl Default for EventQueue {
     fn default() -> EventQueue {
-        EventQueue { near: Wheel::default(), far: BinaryHeap::new(), first_far: LAST, sequence: 0 }
+        EventQueue { near: Wheel::default(), far: BinaryHeap::new(), first_far: Entry::LAST, sequence: 0 }
     }
 }
 

@@ -28,6 +28,7 @@ impl Faults {
     }
 
     /// Whether `packet` gets through; gives it CE where the plan says so.
+    #[inline(never)]
     pub fn lets_through(&mut self, packet: &mut Packet) -> bool {
         self.packets += 1;
         let segment = self.count_segment(packet);

@@ -25,7 +25,8 @@ pub struct Flow {
     iss: Rng,
     group: u32,
     tcp: [Arc<Config>; 2],
-    first_hops: [u32; 2],
+    nodes: [u32; 2],
+    first_links: [u32; 2],
 }
 
 /// Sums over a flow's connections.
@@ -43,7 +44,7 @@ pub struct Totals {
 
 impl Flow {
     /// A flow at rest.
-    pub fn new(plan: &FlowPlan, first_hops: [u32; 2], seed: u64) -> Flow {
+    pub fn new(plan: &FlowPlan, first_links: [u32; 2], seed: u64) -> Flow {
         Flow {
             source: Traffic::new(&plan.traffic),
             rng: Rng::named(seed, &format!("flow.{}", plan.name)),
@@ -53,7 +54,8 @@ impl Flow {
             iss: Rng::named(seed, &format!("iss.{}", plan.name)),
             group: plan.group as u32,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
-            first_hops,
+            nodes: [plan.from as u32, plan.to as u32],
+            first_links,
         }
     }
 
@@ -61,7 +63,8 @@ impl Flow {
     pub fn opening(&mut self, index: u32) -> Opening<'_> {
         let iss = [0, 1].map(|_| Seq(self.iss.u64() as u32));
         let [from, to] = &self.tcp;
-        Opening { flow: index, group: self.group, tcp: [from, to], first_hops: self.first_hops, iss }
+        let (nodes, first_links) = (self.nodes, self.first_links);
+        Opening { flow: index, group: self.group, tcp: [from, to], nodes, first_links, iss }
     }
 
     /// An exchange was completed.

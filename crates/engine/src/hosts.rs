@@ -15,8 +15,10 @@ pub struct Host {
     pub armed: Time,
     /// The application is told when so many bytes have arrived.
     pub expects: u64,
-    /// Place in the routes of the first hop towards the peer.
-    pub first_hop: u32,
+    /// The first link on the way to the peer.
+    pub first_link: u32,
+    /// The peer's node.
+    pub peer: u32,
     /// The connection's serial number (see [`crate::packet::Packet::connection`]).
     pub serial: u32,
     /// Index of the flow.
@@ -50,8 +52,10 @@ pub struct Opening<'a> {
     pub group: u32,
     /// Endpoint settings at `from` and at `to`.
     pub tcp: [&'a Arc<Config>; 2],
-    /// First hops from `from` and from `to`.
-    pub first_hops: [u32; 2],
+    /// The nodes `from` and `to`.
+    pub nodes: [u32; 2],
+    /// The first link on the way from each to the other.
+    pub first_links: [u32; 2],
     /// Initial sequence numbers at `from` and at `to`.
     pub iss: [Seq; 2],
 }
@@ -143,8 +147,8 @@ impl Opening<'_> {
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };
-        let (flow, group, first_hop) = (self.flow, self.group, self.first_hops[i]);
-        Host { endpoint, armed: Time::NEVER, expects, first_hop, serial, flow, group }
+        let (first_link, peer) = (self.first_links[i], self.nodes[1 - i]);
+        Host { endpoint, armed: Time::NEVER, expects, first_link, peer, serial, flow: self.flow, group: self.group }
     }
 }
 

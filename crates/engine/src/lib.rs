@@ -18,6 +18,7 @@ mod sim;
 mod table;
 mod transactions;
 mod window;
+mod wire;
 
 use std::sync::atomic::AtomicBool;
 

@@ -5,14 +5,13 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
-use std::collections::VecDeque;
-
 use ecnlab_aqm::{LinkContext, Queue, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::faults::Faults;
 use crate::packet::Packet;
 use crate::plan::{LinkPlan, Shaper};
+use crate::wire::Wire;
 
 /// What became of the packets behind the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +53,7 @@ impl WatchWire for () {}
 /// One direction of a link.
 pub struct Link {
     queue: Queue<Packet>,
-    wire: VecDeque<(Time, Packet)>,
+    wire: Wire,
     transmitter: Transmitter,
     shaper: Option<Bucket>,
     delay: Dur,
@@ -64,6 +63,8 @@ pub struct Link {
     free_at: Time,
     /// The time of the pending event, [`Time::NEVER`] if there is none.
     pub armed: Time,
+    /// The row of the node at the far end in [`crate::routes::Routes`].
+    pub row: u32,
     faults: Option<Box<Faults>>,
     counters: Counters,
 }
@@ -76,46 +77,45 @@ impl Link {
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
         Link {
             queue: Queue::new(&plan.queue, context, groups, stream("queue")),
-            wire: VecDeque::new(),
+            wire: Wire::new(),
             transmitter: Transmitter::new(plan.rate),
             shaper: plan.shaper.map(Bucket::new),
             delay: plan.delay,
             clock: Time::ZERO,
             free_at: Time::ZERO,
             armed: Time::NEVER,
+            row: 0,
             faults: Faults::new(&plan.errors, stream("faults")),
             counters: Counters::default(),
         }
     }
 
-    /// `packet` arrives at the queue.
-    #[inline]
-    pub fn offer(&mut self, mut packet: Packet, now: Time, watch: &mut impl WatchWire) {
-        if self.is_idle(now) {
-            self.clock = now;
-            watch.at(now);
-            if self.queue.passes(&mut packet, now, watch) {
-                self.transmit(&mut packet, now, watch);
-            }
-            return;
+    /// `packet` arrives at the queue; it may be marked on its way in.
+    #[inline(always)]
+    pub fn offer(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) {
+        if !self.is_idle(now) {
+            return self.enqueue(packet, now, watch);
         }
+        self.clock = now;
+        watch.at(now);
+        if self.queue.passes(packet, now, watch) {
+            self.transmit(packet, now, watch);
+        }
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, packet: &Packet, now: Time, watch: &mut impl WatchWire) {
         self.advance(now, watch);
         watch.at(now);
-        self.queue.enqueue(packet, now, watch);
+        self.queue.enqueue(*packet, now, watch);
         self.advance(now, watch);
     }
 
     /// The next packet that has reached the far end by `now`.
-    #[inline]
+    #[inline(always)]
     pub fn take_delivered(&mut self, now: Time, watch: &mut impl WatchWire) -> Option<Packet> {
-        if self.wire.front().is_none_or(|&(at, _)| at > now) {
-            return None;
-        }
-        let (at, packet) = self.wire.pop_front()?;
-        if self.wire.is_empty() {
-            // Begin again at the ring's start: a link that is often empty then stays on one cache line.
-            self.wire.clear();
-        }
+        let at = self.wire.first();
+        let packet = self.wire.pop(now)?;
         self.counters.delivered += 1;
         self.counters.delivered_bytes += u64::from(packet.segment.wire_len);
         watch.at(at);
@@ -126,6 +126,14 @@ impl Link {
     /// Replays every departure up to and including `now`.
     #[inline]
     pub fn advance(&mut self, now: Time, watch: &mut impl WatchWire) {
+        if self.queue.packets() > 0 && self.free_at <= now {
+            self.replay(now, watch);
+        }
+        self.clock = now;
+    }
+
+    #[inline(never)]
+    fn replay(&mut self, now: Time, watch: &mut impl WatchWire) {
         while let Some(start) = self.next_start() {
             if start > now {
                 break;
@@ -136,19 +144,20 @@ impl Link {
                 self.transmit(&mut packet, start, watch);
             }
         }
-        self.clock = now;
     }
 
     /// When the link next needs the engine: at the first delivery, or, with the wire empty, when the
     /// shaper lets the next packet go.
+    #[inline]
     pub fn next_event(&self) -> Time {
-        match self.wire.front() {
-            Some(&(at, _)) => at,
-            None => self.next_start().unwrap_or(Time::NEVER),
+        if self.wire.len() > 0 || self.queue.packets() == 0 {
+            return self.wire.first();
         }
+        self.next_start().unwrap_or(Time::NEVER)
     }
 
     /// When the packet at the head of the queue goes, if nothing else arrives.
+    #[inline]
     fn next_start(&self) -> Option<Time> {
         let len = self.queue.head_len()?;
         let free = self.free_at.max(self.clock);
@@ -162,7 +171,7 @@ impl Link {
     }
 
     /// `packet` leaves the queue for the wire.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, packet: &mut Packet, start: Time, watch: &mut impl WatchWire) {
         let len = packet.segment.wire_len;
         self.free_at = start + self.transmitter.time_for(len);
@@ -170,12 +179,14 @@ impl Link {
             bucket.spend(start, len);
         }
         self.counters.sent_bytes += u64::from(len);
-        if self.faults.as_mut().is_none_or(|f| f.lets_through(packet)) {
-            self.wire.push_back((self.free_at + self.delay, *packet));
-        } else {
+        if let Some(faults) = &mut self.faults
+            && !faults.lets_through(packet)
+        {
             self.counters.lost += 1;
             watch.lost(packet);
+            return;
         }
+        self.wire.push(self.free_at + self.delay, packet);
     }
 
     /// The queue in front of the wire.
@@ -207,18 +218,21 @@ impl Transmitter {
         Transmitter { rate, recent: [(0, Dur::ZERO); 2] }
     }
 
+    #[inline]
     fn time_for(&mut self, len: u32) -> Dur {
-        let [first, second] = self.recent;
-        if first.0 == len {
-            return first.1;
+        if self.recent[0].0 != len {
+            self.bring_to_front(len);
         }
-        if second.0 != len {
+        self.recent[0].1
+    }
+
+    #[inline(never)]
+    fn bring_to_front(&mut self, len: u32) {
+        self.recent.swap(0, 1);
+        if self.recent[0].0 != len {
             let time = self.rate.map_or(Dur::ZERO, |r| r.time_for(u64::from(len)));
-            self.recent = [(len, time), first];
-            return time;
+            self.recent[0] = (len, time);
         }
-        self.recent = [second, first];
-        second.1
     }
 }
 
@@ -237,11 +251,13 @@ impl Bucket {
 
     /// When `len` bytes may go: when the bucket holds that many. A packet larger than the bucket goes
     /// when it is full.
+    #[inline(never)]
     fn ready(&self, len: u32) -> Time {
         let need = self.shaper.rate.time_for(u64::from(len)).min(self.depth);
         Time::from_ps(self.full_at.ps().saturating_sub((self.depth - need).ps()))
     }
 
+    #[inline(never)]
     fn spend(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.shaper.rate.time_for(u64::from(len));
     }

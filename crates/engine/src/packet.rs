@@ -8,8 +8,8 @@ use ecnlab_wire::{Ecn, Segment};
 pub struct Packet {
     /// The segment and its codepoint.
     pub segment: Segment,
-    /// Place of the current hop in [`crate::routes::Routes`].
-    pub hop: u32,
+    /// Index of the node it is for.
+    pub to: u32,
     /// Index of the endpoint it is for.
     pub endpoint: u32,
     /// The connection's serial number, which stands for its pair of ports: an endpoint's place may

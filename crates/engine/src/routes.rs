@@ -7,32 +7,60 @@ use crate::plan::LinkPlan;
 /// The hop behind a path's last link: the packet has arrived.
 pub const ARRIVED: u32 = u32::MAX;
 
-/// Every path in use, laid end to end in one array; a packet carries its place in it, so that the
-/// next hop is one load.
-#[derive(Debug, Default)]
+/// Where a packet goes next, by the node it has reached and the node it is for: one load.
+///
+/// A node that paths cross has a row, with a place for each destination. All others, where paths only
+/// end, share the first row.
+#[derive(Debug)]
 pub struct Routes {
-    hops: Vec<u32>,
-    paths: HashMap<(usize, usize), u32>,
+    next: Vec<u32>,
+    /// Where the row of each node begins.
+    rows: Vec<u32>,
+    /// The first link of each path added.
+    first: HashMap<(usize, usize), u32>,
 }
 
 impl Routes {
-    /// The link at place `at`, or [`ARRIVED`].
-    pub fn hop(&self, at: u32) -> u32 {
-        self.hops[at as usize]
+    /// No paths yet between `nodes` nodes.
+    pub fn new(nodes: usize) -> Routes {
+        Routes { next: vec![ARRIVED; nodes], rows: vec![0; nodes], first: HashMap::new() }
     }
 
-    /// The place of the first hop of the path from `from` to `to`: the fewest links, and of equally
+    /// The link that a packet for node `to` takes at the node with this row, or [`ARRIVED`].
+    #[inline]
+    pub fn next(&self, row: u32, to: u32) -> u32 {
+        self.next[(row + to) as usize]
+    }
+
+    /// Where the row of `node` begins; valid once all paths have been added.
+    pub fn row(&self, node: usize) -> u32 {
+        self.rows[node]
+    }
+
+    /// Adds the path from `from` to `to` and returns its first link: the fewest links, and of equally
     /// short paths the one whose links were named first. `None` where there is no way.
-    pub fn path(&mut self, from: usize, to: usize, links: &[LinkPlan]) -> Option<u32> {
-        if let Some(&place) = self.paths.get(&(from, to)) {
-            return Some(place);
+    ///
+    /// What is left of such a path at any node is such a path itself, so paths never disagree.
+    pub fn add(&mut self, from: usize, to: usize, links: &[LinkPlan]) -> Option<u32> {
+        if let Some(&first) = self.first.get(&(from, to)) {
+            return Some(first);
         }
         let path = shortest(from, to, links)?;
-        let place = self.hops.len() as u32;
-        self.hops.extend(path);
-        self.hops.push(ARRIVED);
-        self.paths.insert((from, to), place);
-        Some(place)
+        let (&first, onward) = path.split_first()?;
+        for &link in onward {
+            let row = self.own_row(links[link as usize].from);
+            self.next[row as usize + to] = link;
+        }
+        self.first.insert((from, to), first);
+        Some(first)
+    }
+
+    fn own_row(&mut self, node: usize) -> u32 {
+        if self.rows[node] == 0 {
+            self.rows[node] = self.next.len() as u32;
+            self.next.resize(self.next.len() + self.rows.len(), ARRIVED);
+        }
+        self.rows[node]
     }
 }
 

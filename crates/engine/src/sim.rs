@@ -14,7 +14,7 @@ use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
 use crate::packet::Packet;
 use crate::packets::Probe;
-use crate::plan::Plan;
+use crate::plan::{LinkPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::transactions::Transaction;
@@ -52,7 +52,7 @@ pub struct Sim<P: Probe> {
 impl<P: Probe> Sim<P> {
     /// The network at rest, with the first events scheduled.
     pub fn new(plan: &Plan, seed: u64, probe: P) -> Result<Sim<P>, Error> {
-        let mut routes = Routes::default();
+        let mut routes = Routes::new(plan.nodes.len());
         let mut events = EventQueue::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
@@ -62,17 +62,22 @@ impl<P: Probe> Sim<P> {
                     from: plan.nodes[from].clone(),
                     to: plan.nodes[to].clone(),
                 };
-                routes.path(from, to, &plan.links).ok_or_else(no_route)
+                routes.add(from, to, &plan.links).ok_or_else(no_route)
             };
-            let first_hops = [path(flow.from, flow.to)?, path(flow.to, flow.from)?];
-            flows.push(Flow::new(flow, first_hops, seed));
+            let first_links = [path(flow.from, flow.to)?, path(flow.to, flow.from)?];
+            flows.push(Flow::new(flow, first_links, seed));
             events.push(flow.start, Class::Wake, i as u32);
         }
         events.push(Time::ZERO + plan.warmup, Class::Warmup, 0);
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
-        let links = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
+        let link = |l: &LinkPlan| {
+            let mut link = Link::new(l, plan.groups.len(), seed);
+            link.row = routes.row(l.to);
+            link
+        };
+        let links = plan.links.iter().map(link).collect();
         Ok(Sim {
             links,
             flows,
@@ -123,27 +128,26 @@ impl<P: Probe> Sim<P> {
         }
         link.armed = Time::NEVER;
         link.advance(now, &mut self.probe.watch(index));
-        loop {
-            let delivered = self.links[index as usize].take_delivered(now, &mut self.probe.watch(index));
-            let Some(packet) = delivered else { break };
-            self.forward(packet, now);
+        let row = link.row;
+        while let Some(mut packet) = self.take_delivered(index, now) {
+            match self.routes.next(row, packet.to) {
+                ARRIVED => self.receive(&packet, now),
+                link => self.offer(link, &mut packet, now),
+            }
         }
         self.arm_link(index);
     }
 
-    fn forward(&mut self, mut packet: Packet, now: Time) {
-        packet.hop += 1;
-        match self.routes.hop(packet.hop) {
-            ARRIVED => self.receive(&packet, now),
-            link => self.offer(link, packet, now),
-        }
+    fn take_delivered(&mut self, index: u32, now: Time) -> Option<Packet> {
+        self.links[index as usize].take_delivered(now, &mut self.probe.watch(index))
     }
 
-    fn offer(&mut self, link: u32, packet: Packet, now: Time) {
-        self.links[link as usize].offer(packet, now, &mut self.probe.watch(link));
-        self.arm_link(link);
+    fn offer(&mut self, index: u32, packet: &mut Packet, now: Time) {
+        self.links[index as usize].offer(packet, now, &mut self.probe.watch(index));
+        self.arm_link(index);
     }
 
+    #[inline(always)]
     fn arm_link(&mut self, index: u32) {
         let link = &mut self.links[index as usize];
         let next = link.next_event();
@@ -195,12 +199,13 @@ impl<P: Probe> Sim<P> {
             return;
         }
         let host = self.hosts.host(index);
-        let (hop, connection, flow, group) = (host.first_hop, host.serial, host.flow, host.group);
-        let link = self.routes.hop(hop);
+        let (link, to) = (host.first_link, host.peer);
+        let (connection, flow, group) = (host.serial, host.flow, host.group);
         let mut out = std::mem::take(&mut self.out);
-        for segment in out.drain(..) {
-            self.offer(link, Packet { segment, hop, endpoint: index ^ 1, connection, flow, group }, now);
+        for &segment in &out {
+            self.offer(link, &mut Packet { segment, to, endpoint: index ^ 1, connection, flow, group }, now);
         }
+        out.clear();
         self.out = out;
     }
 

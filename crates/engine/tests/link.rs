@@ -23,7 +23,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
 
 fn packet(wire_len: u32) -> Packet {
     let segment = Segment { wire_len, len: wire_len.saturating_sub(40), ecn: Ecn::Ect0, ..Segment::default() };
-    Packet { segment, hop: 0, endpoint: 0, connection: 0, flow: 0, group: 0 }
+    Packet { segment, to: 1, endpoint: 0, connection: 0, flow: 0, group: 0 }
 }
 
 /// Offers packets of the given sizes at the given times; returns when each was delivered.
@@ -34,7 +34,7 @@ fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
         drain(&mut link, at, &mut out);
         let mut p = packet(len);
         p.connection = i as u32;
-        link.offer(p, at, &mut ());
+        link.offer(&mut p, at, &mut ());
     }
     drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
     out

@@ -15,7 +15,7 @@ impl Endpoint {
             self.state,
             State::Established | State::CloseWait | State::FinWait1 | State::Closing | State::LastAck
         );
-        if !may_send {
+        if !may_send || self.tx.has_nothing_to_say() {
             return;
         }
         self.tx.begin_burst(&self.config, now);

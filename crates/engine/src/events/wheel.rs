@@ -3,14 +3,27 @@
 //! A link's next delivery is almost always a fraction of a millisecond ahead. There, finding the
 //! next event takes two bit scans and a walk of one or two nodes, however many are pending.
 
-/// When an event is due, and its place among those of the same instant: class, sequence and target,
-/// from high bits to low.
+/// When an event is due, in picoseconds, and its place among those of the same instant: class,
+/// sequence and target. From high bits to low in one number, which two instructions compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct Entry(u128);
+
+impl Entry {
+    /// After every event.
+    pub const LAST: Entry = Entry(u128::MAX);
+
+    /// An event of the instant `time` with this place in it.
+    pub const fn new(time: u64, order: u64) -> Entry {
+        Entry((time as u128) << 64 | order as u128)
+    }
     /// Picoseconds.
-    pub time: u64,
+    pub const fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
     /// Class, sequence and target.
-    pub order: u64,
+    pub const fn order(self) -> u64 {
+        self.0 as u64
+    }
 }
 
 /// log2 of a bucket's width in picoseconds: about a microsecond.
@@ -34,6 +47,7 @@ pub struct Wheel {
     occupied: [u64; WORDS],
     words: u64,
     nodes: Vec<Node>,
+    /// First of the nodes not in use, of which there is always one.
     free: u32,
     /// The bucket of the last event taken; none is in an earlier one.
     cursor: u64,
@@ -45,8 +59,8 @@ impl Default for Wheel {
             heads: Box::new([NONE; BUCKETS]),
             occupied: [0; WORDS],
             words: 0,
-            nodes: Vec::new(),
-            free: NONE,
+            nodes: vec![Node { entry: Entry::LAST, next: NONE }],
+            free: 0,
             cursor: 0,
         }
     }
@@ -56,15 +70,17 @@ impl Wheel {
     /// Adds an event that is not before the last one taken; `false` if the wheel does not reach to it.
     #[inline]
     pub fn insert(&mut self, entry: Entry) -> bool {
-        let bucket = entry.time >> WIDTH_BITS;
+        let bucket = entry.time() >> WIDTH_BITS;
         if bucket.wrapping_sub(self.cursor) >= BUCKETS as u64 {
             return false;
         }
         let bucket = bucket as usize % BUCKETS;
-        let node = Node { entry, next: self.heads[bucket] };
-        self.heads[bucket] = self.place(node);
+        self.heads[bucket] = self.take_free(entry, self.heads[bucket]);
         self.occupied[bucket / 64] |= 1 << (bucket % 64);
         self.words |= 1 << (bucket / 64);
+        if self.free == NONE {
+            self.grow(); // last, so that nothing need be saved across the call
+        }
         true
     }
 
@@ -73,16 +89,18 @@ impl Wheel {
     pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
         let bucket = self.first_bucket()?;
         let head = self.heads[bucket];
-        let Node { entry, next } = self.nodes[head as usize];
-        if next != NONE {
+        let node = &mut self.nodes[head as usize];
+        if node.next != NONE {
             return self.take_least_before(limit, bucket);
         }
-        if entry > limit {
+        if node.entry > limit {
             return None;
         }
+        let entry = node.entry;
+        node.next = self.free;
+        self.free = head;
         self.heads[bucket] = NONE;
         self.clear_bit(bucket);
-        self.release(head);
         Some(entry)
     }
 
@@ -93,6 +111,7 @@ impl Wheel {
     }
 
     /// As [`Wheel::take_before`], from a bucket of several.
+    #[cold]
     fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
         let (mut least, mut before_least) = (self.heads[bucket], NONE);
         let mut before = least;
@@ -112,27 +131,25 @@ impl Wheel {
             NONE => self.heads[bucket] = next,
             before => self.nodes[before as usize].next = next,
         }
-        self.release(least);
+        self.nodes[least as usize].next = self.free;
+        self.free = least;
         Some(entry)
     }
 
+    /// Puts a free node into service.
     #[inline]
-    fn place(&mut self, node: Node) -> u32 {
-        if self.free == NONE {
-            self.nodes.push(node);
-            return self.nodes.len() as u32 - 1;
-        }
+    fn take_free(&mut self, entry: Entry, next: u32) -> u32 {
         let place = self.free;
-        let old = &mut self.nodes[place as usize];
-        self.free = old.next;
-        *old = node;
+        let node = &mut self.nodes[place as usize];
+        self.free = node.next;
+        *node = Node { entry, next };
         place
     }
 
-    #[inline]
-    fn release(&mut self, node: u32) {
-        self.nodes[node as usize].next = self.free;
-        self.free = node;
+    #[cold]
+    fn grow(&mut self) {
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { entry: Entry::LAST, next: NONE });
     }
 
     #[inline]

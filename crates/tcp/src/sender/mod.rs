@@ -133,6 +133,11 @@ impl Sender {
         self.end = self.end.saturating_add(bytes).min(ENDLESS);
     }
 
+    /// Whether nothing was ever written and no FIN is wanted, as at an end that only receives.
+    pub fn has_nothing_to_say(&self) -> bool {
+        self.end == 1 && !self.closing
+    }
+
     /// The sequence number of `offset`.
     pub fn seq(&self, offset: u64) -> Seq {
         self.iss + offset as u32
