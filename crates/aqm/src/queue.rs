@@ -15,20 +15,26 @@ use crate::{
 ///
 /// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's
 /// `now` must be at least the previous one's.
+///
+/// In memory as it stands here: a packet that passes an open queue touches no more than the first four.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Queue<P> {
-    common: Common,
-    rate: Rate,
     /// Whether an empty queue lets any packet pass: the law is indifferent and there is room for one.
     is_open: bool,
+    /// Packets that have passed it so since the statistics were last cut; their sojourns are nothing.
+    passed: u64,
+    counters: Counters,
     state: State<P>,
+    common: Common,
+    rate: Rate,
     law: Law,
     rng: Rng,
-    counters: Counters,
     gauge: Gauge,
 }
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct State<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
@@ -64,9 +70,9 @@ impl<P: Item> Queue<P> {
         let law = Law::new(&config.params, link);
         let tick = law.tick();
         Queue {
-            common: config.common,
-            rate: link.rate,
             is_open: law.is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
+            passed: 0,
+            counters: Counters::new(groups),
             state: State {
                 ring: VecDeque::new(),
                 bytes: 0,
@@ -75,9 +81,10 @@ impl<P: Item> Queue<P> {
                 tick: tick.unwrap_or(Dur::MAX),
                 next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
             },
+            common: config.common,
+            rate: link.rate,
             law,
             rng,
-            counters: Counters::new(groups),
             gauge: Gauge::new(),
         }
     }
@@ -112,7 +119,7 @@ impl<P: Item> Queue<P> {
             let kind = self.counters.kind(packet.group(), packet.ecn());
             kind.arrived(packet.wire_len());
             kind.departed(packet.wire_len());
-            self.gauge.departed(Dur::ZERO);
+            self.passed += 1;
             watch.enqueued(packet);
             watch.dequeued(packet);
             return true;
@@ -193,13 +200,9 @@ impl<P: Item> Queue<P> {
     /// whole run are its parts put together by [`Stats::plus`].
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
-        self.gauge.cut()
+        self.gauge.cut(std::mem::take(&mut self.passed))
     }
 
-    /// The statistics since the start or the last cut, up to the last call.
-    pub fn stats(&self) -> &Stats {
-        self.gauge.stats()
-    }
     /// What was counted since the start.
     pub const fn counters(&self) -> &Counters {
         &self.counters

@@ -144,12 +144,9 @@ impl Gauge {
         self.stats.sojourn_max = self.stats.sojourn_max.max(sojourn.ps());
     }
 
-    pub(crate) fn stats(&self) -> &Stats {
-        &self.stats
-    }
-
-    /// Hands over what was gathered and begins anew.
-    pub(crate) fn cut(&mut self) -> Stats {
-        std::mem::take(&mut self.stats)
+    /// Hands over what was gathered, and `passed` departures without a sojourn, and begins anew.
+    pub(crate) fn cut(&mut self, passed: u64) -> Stats {
+        let stats = std::mem::take(&mut self.stats);
+        Stats { sojourns: stats.sojourns + passed, ..stats }
     }
 }

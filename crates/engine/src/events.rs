@@ -69,7 +69,7 @@ impl EventQueue {
     }
 
     /// Takes the earliest event.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
         let entry = match self.near.take_before(self.first_far) {
             Some(entry) => entry,

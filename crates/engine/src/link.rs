@@ -51,22 +51,26 @@ pub trait WatchWire: Watch<Packet> {
 impl WatchWire for () {}
 
 /// One direction of a link.
+///
+/// In memory as it stands here: there are many links, and most packets pass one whose queue is empty.
+/// Those touch the fields down to the first of the queue, and nothing of the 500 bytes behind.
+#[repr(C)]
 pub struct Link {
-    queue: Queue<Packet>,
-    wire: Wire,
-    transmitter: Transmitter,
-    shaper: Option<Bucket>,
-    delay: Dur,
-    /// Up to when departures have been replayed.
-    clock: Time,
-    /// When the transmitter is free again.
-    free_at: Time,
     /// The time of the pending event, [`Time::NEVER`] if there is none.
     pub armed: Time,
+    /// When the transmitter is free again.
+    free_at: Time,
+    /// Up to when departures have been replayed.
+    clock: Time,
+    delay: Dur,
+    transmitter: Transmitter,
+    wire: Wire,
+    counters: Counters,
+    shaper: Option<Box<Bucket>>,
+    faults: Option<Box<Faults>>,
     /// The row of the node at the far end in [`crate::routes::Routes`].
     pub row: u32,
-    faults: Option<Box<Faults>>,
-    counters: Counters,
+    queue: Queue<Packet>,
 }
 
 impl Link {
@@ -76,17 +80,17 @@ impl Link {
         let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
         Link {
-            queue: Queue::new(&plan.queue, context, groups, stream("queue")),
-            wire: Wire::new(),
-            transmitter: Transmitter::new(plan.rate),
-            shaper: plan.shaper.map(Bucket::new),
-            delay: plan.delay,
-            clock: Time::ZERO,
-            free_at: Time::ZERO,
             armed: Time::NEVER,
-            row: 0,
-            faults: Faults::new(&plan.errors, stream("faults")),
+            free_at: Time::ZERO,
+            clock: Time::ZERO,
+            delay: plan.delay,
+            transmitter: Transmitter::new(plan.rate),
+            wire: Wire::new(),
             counters: Counters::default(),
+            shaper: plan.shaper.map(|shaper| Box::new(Bucket::new(shaper))),
+            faults: Faults::new(&plan.errors, stream("faults")),
+            row: 0,
+            queue: Queue::new(&plan.queue, context, groups, stream("queue")),
         }
     }
 

@@ -85,7 +85,7 @@ impl Wheel {
     }
 
     /// Takes the earliest event, if it is before `limit`.
-    #[inline]
+    #[inline(always)]
     pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
         let bucket = self.first_bucket()?;
         let head = self.heads[bucket];
