@@ -114,7 +114,7 @@ fn a_fifo_agrees_with_m_d_1_and_with_little() {
                 now += rng.exponential(service / rho);
                 let at = Time::ZERO + Dur::from_secs(now);
                 drain(&mut link, at, &mut out);
-                link.offer(packet(1500), at, &mut ());
+                link.offer(&mut packet(1500), at, &mut ());
             }
             let at = Time::ZERO + Dur::from_secs(now);
             let stats = link.queue_mut().cut_stats(at);
@@ -160,7 +160,7 @@ proptest! {
                 link.advance(look, &mut ());
             }
             drain(&mut link, at, &mut out);
-            link.offer(packet(len), at, &mut ());
+            link.offer(&mut packet(len), at, &mut ());
         }
         drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
         prop_assert_eq!(quiet, out);
