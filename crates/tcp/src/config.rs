@@ -43,6 +43,8 @@ pub struct Config {
     /// Those echoes are of marks that the timeout has answered already, and no CWR can stop them: retransmissions
     /// carry none (RFC 3168 §6.1.5). RFC 3168 §6.1.2, to the letter, lets no ACK with ECN-Echo open the window.
     pub echo_lets_slow_start: bool,
+    /// What an ECN-Echo does to the sender.
+    pub ecn_response: EcnResponse,
 
     /// Acknowledge at least every n-th segment in order; 1 delays no ACK (RFC 5681 §4.2).
     pub ack_every: u32,
@@ -149,6 +151,21 @@ pub enum DelayedAck {
     /// Linux 2.0: a delay that follows the spacing of the data, at most `ack_delay`, or `ack_delay_push` with PSH.
     #[serde(rename = "linux-2.0")]
     Linux20,
+}
+
+/// What an ECN-Echo does to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum EcnResponse {
+    /// One reduction for each window of data; at a window of one segment, nothing new before the timer fires
+    /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
+    #[serde(rename = "standard")]
+    Standard,
+    /// Also one after each timeout, whatever was outstanding. The reduction comes before all else that the ACK does. A
+    /// second echo in a row at a window of one segment doubles the timeout. A timeout keeps ssthresh if the
+    /// reduction before it was ECN's, however old; so does the loss of the first segment sent after that reduction
+    /// (ns-2's tcp.cc: ecn, newack, timeout; tcp-reno.cc: dupack_action).
+    #[serde(rename = "ns-2")]
+    Ns2,
 }
 
 /// How ACKs open the window.

@@ -38,9 +38,12 @@ impl Scheme for Sack {
     }
 
     fn begin_burst(tx: &mut Sender, config: &Config) {
-        if config.sack_rule == SackRule::Rfc6675 {
+        match config.sack_rule {
             // §5 step B: SetPipe on each ACK.
-            tx.recovery.pipe = pipe(tx);
+            SackRule::Rfc6675 => tx.recovery.pipe = pipe(tx),
+            // The ACK that begins recovery lets out the lost segment and no other (ns-2's tcp-sack1.cc, recv).
+            SackRule::Counter if tx.recovery.head_due => tx.recovery.burst_left = 0,
+            SackRule::Counter => {}
         }
     }
 

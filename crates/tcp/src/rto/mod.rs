@@ -47,7 +47,7 @@ impl Rto {
         tick.saturating_mul(ticks(now).saturating_sub(ticks(sent)))
     }
 
-    /// Takes in a valid sample, which also ends the backoff. `cwnd` is in bytes, `mss` a segment's.
+    /// Takes in a valid sample. `cwnd` is in bytes, `mss` a segment's.
     pub fn sample(&mut self, config: &Config, rtt: Dur, cwnd: u64, mss: u32) {
         let tick = config.rtt_tick;
         let window = || cwnd / u64::from(mss);
@@ -57,7 +57,10 @@ impl Rto {
             Estimator::Linux22 => linux::update(&mut self.smoothed, rtt, tick, window(), 2),
             Estimator::Ns2 => ns2::update(&mut self.smoothed, rtt, tick),
         };
-        // Karn: the backed-off timeout is kept until a segment sent once is acknowledged (RFC 6298 §5.7 note).
+    }
+
+    /// Karn: the backed-off timeout is kept until a segment sent once is acknowledged (RFC 6298 §5.7 note).
+    pub fn end_backoff(&mut self) {
         self.backoff = 0;
     }
 

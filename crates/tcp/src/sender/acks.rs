@@ -5,7 +5,7 @@ use ecnlab_wire::SackBlocks;
 
 use super::{Cx, Sender};
 use crate::cc::{Ack, Congestion, CongestionControl};
-use crate::config::{Config, ReduceFrom, RttSampling, SackRule};
+use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling, SackRule};
 use crate::recovery::{self, Cause};
 use crate::registry::RecoveryKind;
 
@@ -46,6 +46,10 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
         let acked = seen.ack - self.una;
+        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
+        if seen.echo && ns2 {
+            self.on_echo_ns2(seen.ack, cx);
+        }
         if acked > 0 {
             self.on_new_ack(seen, acked, cx);
         } else if self.max > self.una && (seen.new_sack || (seen.bare && !self.counts_sacks())) {
@@ -53,7 +57,7 @@ impl Sender {
             self.recovery.dupacks += 1;
             recovery::on_dupack(self, cx);
         }
-        if seen.echo {
+        if seen.echo && !ns2 {
             self.on_echo(acked, cx);
         }
     }
@@ -85,7 +89,7 @@ impl Sender {
         }
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
         let held_up = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
-        if grow && !held_up {
+        if grow && !held_up && !self.release_hold(cx.config) {
             self.law.on_ack(&Ack { acked });
         }
         if rearm {
@@ -124,6 +128,9 @@ impl Sender {
         if let Some(rtt) = rtt {
             cx.counters.rtt(rtt);
             self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
+            if !(seen.echo && self.echo_at_one) {
+                self.rto.end_backoff();
+            }
         }
     }
 
@@ -153,5 +160,36 @@ impl Sender {
             cx.counters.ecn_holds += 1;
             self.arm(cx.config, cx.now);
         }
+    }
+
+    /// ECN-Echo as ns-2 hears it, before the ACK itself (tcp.cc, ecn).
+    fn on_echo_ns2(&mut self, ack: u64, cx: &mut Cx) {
+        // recover_ begins at 0, the SYN's number there: its ACK, repeated, is not heard either.
+        if ack <= self.recovery.recover.max(1) && self.recovery.cause != Cause::Timeout {
+            return;
+        }
+        let segment = u64::from(self.mss);
+        let at_one = self.law.cwnd() <= segment;
+        if at_one && self.echo_at_one {
+            self.rto.back_off(cx.config);
+        }
+        self.echo_at_one = at_one;
+        let base = self.reduction_base(cx.config);
+        self.law.on_congestion(Congestion::Ecn, base);
+        self.reduced(Cause::Ecn, cx);
+        cx.counters.ecn_reductions += 1;
+        // Half of it is less than a segment: ns-2's window is then shut until the timer fires.
+        self.hold = base < 2 * segment;
+        cx.counters.ecn_holds += u64::from(self.hold);
+        if self.recovery.active && !self.counts_sacks() {
+            self.leave_recovery();
+        }
+    }
+
+    /// An ACK of new data without echo, in ns-2: the next echo at one segment is a first one again. Whether
+    /// the ACK does no more than open a window that was shut.
+    fn release_hold(&mut self, config: &Config) -> bool {
+        self.echo_at_one = false;
+        config.ecn_response == EcnResponse::Ns2 && std::mem::take(&mut self.hold)
     }
 }

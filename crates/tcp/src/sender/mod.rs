@@ -11,7 +11,7 @@ use ecnlab_wire::Seq;
 pub(crate) use acks::AckSeen;
 
 use crate::cc::{CongestionControl, Law};
-use crate::config::{Config, InitialSsthresh, RttSampling};
+use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
 use crate::ranges::Ranges;
@@ -81,6 +81,8 @@ pub(crate) struct Sender {
     pub closing: bool,
     /// ECN-Echo met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2).
     hold: bool,
+    /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
+    echo_at_one: bool,
     /// Bytes outstanding after the last burst that sent anything.
     used: u64,
     /// Timeouts in a row.
@@ -115,6 +117,7 @@ impl Sender {
             scheme: config.recovery,
             closing: false,
             hold: false,
+            echo_at_one: false,
             used: 0,
             timeouts: 0,
             recovery: Recovery::default(),
@@ -352,10 +355,12 @@ impl Sender {
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
     pub(crate) fn rearm(&mut self, cx: &Cx) {
-        if self.hold {
+        // ns-2 restarts the timer with each new ACK, whatever it waits for (tcp.cc, newtimer).
+        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
+        if self.hold && !ns2 {
             return;
         }
-        if self.una == self.max {
+        if self.una == self.max && !self.hold {
             self.deadline = Time::NEVER;
         } else {
             self.arm(cx.config, cx.now);
@@ -389,6 +394,7 @@ impl Sender {
             let rtt = self.rto.measure(cx.config, sent, cx.now);
             cx.counters.rtt(rtt);
             self.rto.sample(cx.config, rtt, self.law.cwnd(), mss);
+            self.rto.end_backoff();
         }
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
