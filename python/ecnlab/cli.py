@@ -5,6 +5,8 @@ Described in ``docs/cli.md``. Results go to standard output, everything else to 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -357,5 +359,13 @@ def main(arguments: list[str] | None = None) -> None:
         code = DEFECT
     except OSError as error:
         console.complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        if error.filename is None:
+            _give_up_output()
         code = IO_FAILED
     sys.exit(code)
+
+
+def _give_up_output() -> None:
+    """Let go of what standard output still holds: at exit Python would try to write it again, and exit with 120."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
