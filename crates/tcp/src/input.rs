@@ -43,15 +43,12 @@ impl Endpoint {
         if self.timestamps {
             self.rx.note_timestamp(segment);
         }
-        let Some(ack) = self.tx.offset(segment.ack) else {
-            // RFC 9293 §3.10.7.4: an ACK of what was not sent is answered; an old one is ignored.
-            let old = self.tx.seq(self.tx.una).after(segment.ack);
-            if !old {
-                return self.send_ack(now, out);
-            }
-            return self.take_data(segment, now, out);
-        };
-        self.take_ack(segment, ack, now);
+        match self.tx.offset(segment.ack) {
+            Some(ack) => self.take_ack(segment, ack, now),
+            // RFC 9293 §3.10.7.4: an old ACK is ignored; one of what was not sent is answered.
+            None if self.tx.seq(self.tx.una).after(segment.ack) => {}
+            None => return self.send_ack(now, out),
+        }
         self.take_data(segment, now, out);
     }
 
@@ -121,8 +118,7 @@ impl Endpoint {
     #[inline]
     fn take_data(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
-            let rto = self.tx.rto.current(&self.config);
-            self.rx.take(segment, &self.config, rto, now)
+            self.rx.take(segment, &self.config, &self.tx.rto, now)
         } else {
             crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
         };

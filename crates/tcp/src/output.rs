@@ -15,9 +15,12 @@ impl Endpoint {
             self.state,
             State::Established | State::CloseWait | State::FinWait1 | State::Closing | State::LastAck
         );
-        if !may_send || self.tx.has_nothing_to_say() {
-            return;
+        if may_send && !self.tx.has_nothing_to_say() {
+            self.burst(now, out);
         }
+    }
+
+    fn burst(&mut self, now: Time, out: &mut Out) {
         self.tx.begin_burst(&self.config, now);
         while let Some(chunk) = self.tx.next(&self.config) {
             self.emit(chunk, now, out);

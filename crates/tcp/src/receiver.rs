@@ -5,6 +5,7 @@ use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
 
 use crate::config::{Config, DelayedAck};
 use crate::ranges::Ranges;
+use crate::rto::Rto;
 
 /// When the ACK that a segment calls for is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +147,7 @@ impl Receiver {
     }
 
     /// Takes in the payload and FIN of an acceptable segment.
-    pub fn take(&mut self, segment: &Segment, config: &Config, rto: Dur, now: Time) -> Arrival {
+    pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
         let first = self.offset(segment.seq);
         let edge = self.next + self.buffer;
         let data_end = (first + i64::from(segment.len)).clamp(0, edge as i64) as u64;
@@ -191,13 +192,14 @@ impl Receiver {
         arrival(AckDue::Delayed)
     }
 
-    fn delay(&mut self, segment: &Segment, config: &Config, rto: Dur, now: Time) -> Dur {
+    fn delay(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Dur {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
             DelayedAck::Fixed => longest,
             DelayedAck::Linux20 => {
                 // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
                 // retransmission timeout where the spacing is past it.
+                let rto = rto.current(config);
                 let spacing = self.last_data.map(|last| now.since(last));
                 self.ato = match spacing {
                     None => Dur::from_ps(1_000_000_000_000 / 3),
