@@ -12,7 +12,7 @@ from plotly.offline import get_plotlyjs
 from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import reasons, rfc2884
+from ecnlab.papers import measures, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import Metric, read_published
@@ -124,7 +124,7 @@ def test_windows_that_move_as_one_have_correlation_one() -> None:
 
     for opposite, expected in ((False, 1.0), (True, -1.0)):
         sweep = type("One", (), {"table": lambda _self, _name, o=opposite: series(o)})()
-        assert rfc2884.measure._synchrony(sweep).collect()["value"][0] == pytest.approx(expected)
+        assert measures.window_correlation(GRID, sweep, since_s=30.0).collect()["value"][0] == pytest.approx(expected)
 
 
 def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) -> None:

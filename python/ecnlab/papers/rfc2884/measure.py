@@ -11,6 +11,7 @@ from typing import Final
 
 import polars as pl
 
+from ecnlab.papers import measures
 from ecnlab.papers.paper import Tables
 from ecnlab.papers.rfc2884.grid import GRID
 
@@ -49,8 +50,8 @@ def search(sweep: Tables) -> pl.DataFrame:
     return pl.concat(
         [
             window(sweep, "search_gain", "search_share"),
-            GRID.samples("search_timeouts", _pair(plain, pl.col("timeouts"), plain, again)),
-            GRID.samples("search_losses_per_episode", _pair(plain, again, plain, episodes)),
+            GRID.samples("search_timeouts", measures.pair(GRID, plain, pl.col("timeouts"), plain, again)),
+            GRID.samples("search_losses_per_episode", measures.pair(GRID, plain, again, plain, episodes)),
         ]
     )
 
@@ -100,16 +101,8 @@ def _handshakes(sweep: Tables, side: str) -> pl.DataFrame:
 
 def fairness(sweep: Tables) -> pl.DataFrame:
     """Section 5.1: Jain's index over all flows, and its difference between the two backgrounds."""
-    flows = sweep.table("flows")
-    x = pl.col("goodput_bps")
-    index = (
-        flows.group_by(GRID.run_keys(flows), maintain_order=True)
-        .agg((x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value"))
-        .collect()
-    )
-    on = [key for key in GRID.run_keys(flows) if key != "background"]
-    other = index.filter(pl.col("background") == "plain").select(*on, pl.col("value").alias("other"))
-    both = index.filter(pl.col("background") == "ecn").drop("background").join(other, on=on)
+    index = measures.jain(GRID, sweep.table("flows"))
+    both = measures.beside(GRID, index, "background", "ecn", "plain")
     return pl.concat([GRID.samples("jain", index), GRID.samples("jain_difference", both)])
 
 
@@ -119,8 +112,8 @@ def signals(sweep: Tables) -> pl.DataFrame:
     drops = pl.col("early_drops") + pl.col("forced_drops") + pl.col("tail_drops")
     ecn = queues.filter(pl.col("group") == "ecn")
     plain = queues.filter(pl.col("group") == "plain")
-    counts = _pair(ecn, pl.col("marks"), plain, drops)
-    rates = _pair(ecn, pl.col("marks") / pl.col("arrived"), plain, drops / pl.col("arrived"))
+    counts = measures.pair(GRID, ecn, pl.col("marks"), plain, drops)
+    rates = measures.pair(GRID, ecn, pl.col("marks") / pl.col("arrived"), plain, drops / pl.col("arrived"))
     return pl.concat([GRID.samples("marks_to_drops", counts), GRID.samples("mark_rate_to_drop_rate", rates)])
 
 
@@ -150,36 +143,14 @@ def homogeneous_transactions(sweep: Tables) -> pl.DataFrame:
 
 def disciplines(sweep: Tables) -> pl.DataFrame:
     """Section 2: what a full queue does, by who is dropped; and RED."""
-    flows = sweep.table("flows")
-    x = pl.col("goodput_bps")
-    index = flows.group_by(GRID.run_keys(flows), maintain_order=True).agg(
-        (x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")
-    )
     return pl.concat(
         [
-            GRID.samples("discipline_jain", index),
+            GRID.samples("discipline_jain", measures.jain(GRID, sweep.table("flows"))),
             GRID.samples("discipline_utilisation", _link(sweep, "utilisation")),
             GRID.samples("discipline_queue", _link(sweep, "queue_mean_packets")),
-            GRID.samples("discipline_synchrony", _synchrony(sweep)),
+            GRID.samples("discipline_synchrony", measures.window_correlation(GRID, sweep, since_s=30.0)),
         ]
     )
-
-
-def _synchrony(sweep: Tables) -> pl.LazyFrame:
-    """Mean correlation of two flows' windows: 0 when they move by themselves, 1 when all move as one.
-
-    With z the windows in standard deviations, the sum of n of them has the variance n + n (n - 1) times it.
-    """
-    series = sweep.table("flow_series").filter(pl.col("time_s") >= 30.0)
-    keys, cwnd = GRID.run_keys(series), pl.col("cwnd_bytes")
-    z = ((cwnd - cwnd.mean()) / cwnd.std()).over([*keys, "flow"]).alias("z")
-    total = (
-        series.with_columns(z)
-        .group_by([*keys, "time_s"], maintain_order=True)
-        .agg(pl.col("z").sum(), pl.len().alias("n"))
-    )
-    n = pl.col("n").first()
-    return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
 
 
 def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str) -> pl.DataFrame:
@@ -212,13 +183,15 @@ def _retransmissions(flows: pl.LazyFrame) -> list[pl.DataFrame]:
     ecn, plain = flows.filter(pl.col("group") == "ecn"), flows.filter(pl.col("group") == "plain")
     again, sent, timeouts = pl.col("retransmits"), pl.col("data_segments_sent"), pl.col("timeouts")
     return [
-        GRID.samples("retransmits_ecn", _pair(ecn, again, ecn, sent)),
-        GRID.samples("retransmits_plain", _pair(plain, again, plain, sent)),
-        GRID.samples("timeouts_ecn", _pair(ecn, timeouts, ecn, sent)),
-        GRID.samples("timeouts_plain", _pair(plain, timeouts, plain, again)),
-        GRID.samples("timeouts_inferred", _pair(plain, again - pl.col("retransmits_fast"), plain, again)),
-        GRID.samples("retransmits_saved", _pair(plain, again / sent, ecn, again / sent)),
-        GRID.samples("losses_per_episode", _pair(plain, again, plain, pl.col("fast_recoveries") + timeouts)),
+        GRID.samples("retransmits_ecn", measures.pair(GRID, ecn, again, ecn, sent)),
+        GRID.samples("retransmits_plain", measures.pair(GRID, plain, again, plain, sent)),
+        GRID.samples("timeouts_ecn", measures.pair(GRID, ecn, timeouts, ecn, sent)),
+        GRID.samples("timeouts_plain", measures.pair(GRID, plain, timeouts, plain, again)),
+        GRID.samples("timeouts_inferred", measures.pair(GRID, plain, again - pl.col("retransmits_fast"), plain, again)),
+        GRID.samples("retransmits_saved", measures.pair(GRID, plain, again / sent, ecn, again / sent)),
+        GRID.samples(
+            "losses_per_episode", measures.pair(GRID, plain, again, plain, pl.col("fast_recoveries") + timeouts)
+        ),
     ]
 
 
@@ -246,24 +219,16 @@ def _competing(sweep: Tables, table: str) -> pl.LazyFrame:
 
 def _sides(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     """``value`` of the ECN flow and, as ``other``, of the non-ECN flow of the same run."""
-    return _pair(flows.filter(pl.col("group") == "ecn"), value, flows.filter(pl.col("group") == "plain"), value)
-
-
-def _pair(left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Expr) -> pl.LazyFrame:
-    keys = GRID.run_keys(left)
-    first = left.select(*keys, value.cast(pl.Float64).alias("value"))
-    second = right.select(*keys, other.cast(pl.Float64).alias("other"))
-    return first.join(second, on=keys)
+    return measures.pair(
+        GRID, flows.filter(pl.col("group") == "ecn"), value, flows.filter(pl.col("group") == "plain"), value
+    )
 
 
 def _arms(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     """``value`` of each run of the ECN arm beside the other arm's of the same seed."""
-    keys = GRID.run_keys(flows)
-    per_run = flows.group_by(["arm", *keys], maintain_order=True).agg(value.cast(pl.Float64).alias("value"))
-    ecn = per_run.filter(pl.col("arm") == "ecn").drop("arm")
-    return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=keys)
+    per_run = flows.group_by(["arm", *GRID.run_keys(flows)], maintain_order=True).agg(value.alias("value"))
+    return measures.beside(GRID, per_run, "arm", "ecn", "plain")
 
 
 def _link(sweep: Tables, column: str) -> pl.LazyFrame:
-    links = sweep.table("links").filter(pl.col("link") == PIPE)
-    return links.select(*GRID.run_keys(links), pl.col(column).alias("value"))
+    return measures.of_link(GRID, sweep, PIPE, pl.col(column))
