@@ -23,7 +23,7 @@ from ecnlab.quantities import quantity
 from ecnlab.run import MODEL, Run, manifest_of
 from ecnlab.scenario import read_scenario
 
-__all__ = ["NotCoveredError", "predict"]
+__all__ = ["NotCoveredError", "predict", "prediction"]
 
 ROUND_TRIPS: Final = 2.0
 """Round trips that T0 is taken for: what runs have, docs/models.md. RFC 5348 section 4.3 takes four, to be safe."""
@@ -49,7 +49,7 @@ def predict(
     if overrides:
         question = question.with_overrides(dict(overrides))
     began, clock = datetime.now(UTC), time.perf_counter()
-    tables = {"prediction": _prediction(question.resolved)}
+    tables = {"prediction": prediction(question.resolved)}
     seconds = time.perf_counter() - clock
     result = Run(manifest_of(question, MODEL, None, False, tables, began, seconds), tables)
     if out is not None:
@@ -57,7 +57,8 @@ def predict(
     return result
 
 
-def _prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
+def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
+    """The table ``prediction`` of a resolved scenario, as manifests and sweeps store it. Raises NotCoveredError."""
     found = bottleneck(spec)
     link, wire = found.link, found.wire_bytes
     any_ecn = any(each.ecn for each in found.classes)

@@ -13,7 +13,7 @@ from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES, USERS
 from ecnlab.papers.kadhum_hassan.measure import BINS_S, RATE_BPS
 from ecnlab.papers.published import Number, Published
 from ecnlab.papers.samples import at
-from ecnlab.report import Axis, Figure, Finding, Group, Section, Table
+from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, Table
 from ecnlab.report.page import Cell, Tone
 from ecnlab.stats import Interval
 
@@ -21,6 +21,7 @@ WIRE_BYTES: Final = 592
 PRINTED: Final[dict[str, str | list[str]]] = {"variant": "as printed"}
 RED: Final = ("red", "ecn")
 BUFFER: Final = "buffer of 50 kB"
+ANY: Final = "marks at any chance"
 
 BIN_AXIS: Final = Axis("width of the bins, s", [(b, f"{b:g}") for b in BINS_S], log=True)
 
@@ -96,7 +97,7 @@ def units(points: pl.DataFrame, published: Published) -> Section:
         "queue, packets",
         "queue, kB",
         "RED's average, kB",
-        "queue, packets, if RED counted packets, or drop-tail's buffer were 50 kB",
+        "otherwise, packets",
     ]
     return Section(
         "units",
@@ -104,7 +105,7 @@ def units(points: pl.DataFrame, published: Published) -> Section:
         "Since October 2004 RED in ns-2 counts bytes, and traces its queue and average in bytes. A queue that averages 40 "
         "packets under a minimum threshold of 60 packets would drop nothing; RED that counts packets has another queue "
         "altogether. Drop-tail counts packets unless queue_in_bytes_ is set; then 100 packets are 100 times its "
-        "mean_pktsize_ of 500 B, as they are for RED.",
+        "mean_pktsize_ of 500 B, as they are for RED. The last column has RED in packets, and drop-tail with a buffer of 50 kB.",
         [Table("Which reading meets the printed value?", columns, rows, cards=True)],
     )
 
@@ -141,12 +142,14 @@ def arithmetic(points: pl.DataFrame, published: Published) -> Section:
 def signals(points: pl.DataFrame, published: Published) -> Section:
     """Marks against drops, in every reading of the marking rule."""
     names = ("marked_share", "loss", "timeouts", "goodput", "average_kilobytes")
-    variants = ("as printed", "marks at any chance", "marks at max_th only", "not gentle")
+    cases = [
+        ("red", "as printed"),
+        *(("ecn", variant) for variant in ("as printed", ANY, "marks at max_th only", "not gentle")),
+    ]
     rows = [
         _row([f"{users} users", GRID.named(queue), variant], names, points, published, users, queue, variant)
         for users in USERS
-        for variant in variants
-        for queue in RED
+        for queue, variant in cases
     ]
     columns = ["users", "queue", "settings", *(published.metrics[name].name for name in names)]
     return Section(
@@ -253,6 +256,34 @@ def apart(points: pl.DataFrame, published: Published) -> Section:
         "From scenario 1 to scenario 2 the paper changes the users, RED's thresholds and the starts together. Each by "
         "itself:",
         [Table("Users, thresholds and starts.", columns, rows, cards=True)],
+    )
+
+
+def models(points: pl.DataFrame, predictions: pl.DataFrame, published: Published) -> Section:
+    """The models' queue beside the measured one."""
+    cases = [*(("as printed", queue) for queue in QUEUES), (ANY, "ecn")]
+    places = [(users, variant, queue) for users in USERS for variant, queue in cases]
+    measured, predicted, ticks = [], [], []
+    for x, (users, variant, queue) in enumerate(places, start=1):
+        row = _at(points, "queue_packets", users, queue, variant)
+        here = predictions.filter(users=users, variant=variant, queue=queue).row(0, named=True)
+        measured.append(Point(x, row["mean"], row["low"], row["high"], row["n"]))
+        predicted.append(Point(x, here["queue_packets"]))
+        ticks.append((float(x), f"{users} {GRID.named(queue)}{'*' if variant == ANY else ''}"))
+    figure = blocks.figure(
+        "Predicted and measured queue",
+        "Ten and thirty users. * marks at any chance. The prediction is the equilibrium of Padhye's senders and the "
+        "queue's law; it knows the scenario and no measurement.",
+        Axis("case", ticks),
+        published.metrics["queue_packets"],
+        [Series("measured", measured, 0)],
+        [Series("predicted", predicted, 1)],
+    )
+    return Section(
+        "models",
+        "What the models say",
+        "ecnlab run --engine model, for the same scenarios (docs/models.md).",
+        [Group([figure])],
     )
 
 

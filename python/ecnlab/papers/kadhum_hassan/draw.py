@@ -1,14 +1,15 @@
-"""The runs that the report draws: the first seed of each of the six cases, over time."""
+"""What the report draws besides means: the first seed of each of the six cases over time, and the models' predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from ecnlab.papers.kadhum_hassan.measure import LINK, SEGMENT_BYTES
 from ecnlab.papers.paper import Drawn
+from ecnlab.prediction import prediction
 from ecnlab.sweep import Sweep
 
 EVERY: Final = 4
@@ -57,7 +58,20 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
         {
             "drawn_queue": queue.collect(),
             "drawn_flows": flows.drop("delivered_bytes"),
+            "predictions": _predictions([sweep, sweeps["variants-10"], sweeps["variants-30"]]),
             "drawn_throughput": throughput.drop_nulls().select(*case, "time_s", "kilobits"),
         },
         {"drawn_seed": seed},
     )
+
+
+def _predictions(sweeps: Sequence[Sweep]) -> pl.DataFrame:
+    """What the models say of every place of the grid."""
+    rows = []
+    for sweep in sweeps:
+        keys, specs = ["variant", "users", "queue"], sweep.specs
+        for run in sweep.runs.unique([*keys, "spec_hash"], maintain_order=True).iter_rows(named=True):
+            said = prediction(specs[run["spec_hash"]]["spec"]).row(0, named=True)
+            chosen = {"queue_packets": said["queue_packets"], "signalled": said["marked"] + said["dropped"]}
+            rows.append({**{key: run[key] for key in keys}, **chosen})
+    return pl.DataFrame(rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from ecnlab.papers.kadhum_hassan import answers
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
@@ -11,8 +10,6 @@ from ecnlab.papers.kadhum_hassan.series import over_time
 from ecnlab.papers.layout import paper_page, read_material
 from ecnlab.papers.paper import Stored
 from ecnlab.report import Page
-
-CONTEXT: Final[dict[str, str]] = {}
 
 
 def page(paper: Path, tables: Stored) -> Page:
@@ -29,17 +26,17 @@ def page(paper: Path, tables: Stored) -> Page:
             answers.unit_finding(points, published),
             answers.buffer_finding(points, published),
             answers.marks_finding(points, published),
-            given.say("K05.synchronised", "Drop-tail, 10 users: windows are synchronised."),
-            given.say("K09.synchronised", "Drop-tail, 30 users: windows are synchronised."),
-            given.say("K06.rtt", "10 users: round trips vary less with RED than with drop-tail."),
-            given.say("K11.rtt", "30 users: round trips vary less with ECN-RED than with RED."),
-            given.say("K08.goodput.ecn-droptail", "10 users: ECN-RED delivers more than drop-tail."),
-            given.say("K12.goodput.ecn-red", "30 users: ECN-RED delivers more than RED."),
+            given.say("K05.synchronised", "Drop-tail, 10 users: windows are cut together. Correlation of cuts:"),
+            given.say("K09.synchronised", "Drop-tail, 30 users: windows are cut together. Correlation of cuts:"),
+            given.say("K06.rtt", "10 users: delays vary less with RED than with drop-tail. Standard deviation, ms:"),
+            given.say("K11.rtt", "30 users: delays vary less with ECN-RED than with RED. Standard deviation, ms:"),
+            given.say("K08.goodput.ecn-droptail", "10 users: ECN-RED delivers more than drop-tail. Goodput, kb/s:"),
+            given.say("K12.goodput.ecn-red", "30 users: ECN-RED delivers more than RED. Goodput, kb/s:"),
         ],
         agreement="A number agrees if it lies inside the 95% interval of the measured mean, or if the mean lies as near as "
         "the printed value was rounded: 0.5 packets for 7 and 8, 2.5 packets for 40, 75 and 80. Numbers are compared as "
         "they are printed, in packets; the next sections say in which reading they agree.",
-        context=CONTEXT,
+        context={},
         sections=[
             answers.units(points, published),
             answers.arithmetic(points, published),
@@ -47,6 +44,7 @@ def page(paper: Path, tables: Stored) -> Page:
             answers.throughput(points, published),
             answers.synchronisation(points, published),
             answers.apart(points, published),
+            answers.models(points, tables["predictions"], published),
             *(over_time(users, tables) for users in USERS),
         ],
     )

@@ -50,23 +50,22 @@ def over_time(users: str, tables: Stored) -> Section:
 
 
 def _queue(users: str, queue: str, series: pl.DataFrame) -> Chart:
-    lines = [Line("queue", series["kilobytes"].to_list(), 2, thin=True)]
-    if queue != "droptail":
-        lines.append(Line("RED's average", series["average_kilobytes"].to_list(), 1))
-    caption = "Drop-tail's 99 packets are 58.6 kB." if queue == "droptail" else "RED's thresholds are dashed."
-    return Chart(
-        f"The queue: {GRID.named(queue)}, {users} users",
-        f"As figure {FIGURES[users, queue][0]}, in kilobytes. {caption}",
-        series["time_s"].to_list(),
-        lines,
-        "kilobytes",
-        () if queue == "droptail" else THRESHOLDS[users],
-    )
+    figure, times = FIGURES[users, queue][0], series["time_s"].to_list()
+    title = f"The queue: {GRID.named(queue)}, {users} users"
+    if queue == "droptail":
+        lines = [Line("queue", series["packets"].to_list(), 2, thin=True)]
+        return Chart(title, f"As figure {figure}, in packets. The buffer holds 99.", times, lines, "packets")
+    lines = [
+        Line("queue", series["kilobytes"].to_list(), 2, thin=True),
+        Line("RED's average", series["average_kilobytes"].to_list(), 1),
+    ]
+    caption = f"As figure {figure}, in kilobytes. RED's thresholds are dashed."
+    return Chart(title, caption, times, lines, "kilobytes", THRESHOLDS[users])
 
 
 def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
     wide = flows.pivot(on="flow", index="time_s", values="window").sort("time_s").fill_null(math.nan)
-    names = wide.columns[1:]
+    names = sorted(wide.columns[1:], key=lambda name: int(name.strip("]").partition("[")[2]))
     three, all_of_them = FIGURES[users, queue][1:]
     return [
         Chart(
