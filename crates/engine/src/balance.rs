@@ -11,6 +11,11 @@ use crate::{Error, link};
 /// For every link, entered = left + dropped + held; for every connection, what one application has
 /// is what the other wrote, up to what is under way.
 pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
+    let held: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+    if held != sim.hold.len() as u64 {
+        let loaded = sim.hold.len();
+        return Err(Error::Conservation(format!("{loaded} packets are under way, the links have {held}")));
+    }
     for (plan, link) in plan.links.iter().zip(&sim.links) {
         link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
     }

@@ -15,12 +15,19 @@ pub struct Host {
     pub armed: Time,
     /// The application is told when so many bytes have arrived.
     pub expects: u64,
+    /// What its packets bear.
+    pub way: Way,
+}
+
+/// What the packets of one end have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
     /// The first link on the way to the peer.
     pub first_link: u32,
     /// The peer's node.
-    pub peer: u32,
-    /// The connection's serial number (see [`crate::packet::Packet::connection`]).
-    pub serial: u32,
+    pub to: u32,
+    /// The connection's serial number (see [`crate::packet::Cargo::connection`]).
+    pub connection: u32,
     /// Index of the flow.
     pub flow: u32,
     /// Index of the flow's group.
@@ -147,8 +154,14 @@ impl Opening<'_> {
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };
-        let (first_link, peer) = (self.first_links[i], self.nodes[1 - i]);
-        Host { endpoint, armed: Time::NEVER, expects, first_link, peer, serial, flow: self.flow, group: self.group }
+        let way = Way {
+            first_link: self.first_links[i],
+            to: self.nodes[1 - i],
+            connection: serial,
+            flow: self.flow,
+            group: self.group,
+        };
+        Host { endpoint, armed: Time::NEVER, expects, way }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ecnlab_aqm::Item;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Exchange, Side, Source};
@@ -10,10 +11,10 @@ use ecnlab_wire::Flags;
 use crate::Error;
 use crate::events::{Class, EventQueue};
 use crate::flow::Flow;
-use crate::hosts::{Hosts, host_of, side_of};
+use crate::hosts::{Hosts, Way, host_of, side_of};
 use crate::link::Link;
-use crate::packet::Packet;
-use crate::packets::Probe;
+use crate::packet::{Cargo, Hold, Label, Packet};
+use crate::packets::{Event as Happening, LinkWatch, Probe};
 use crate::plan::{LinkPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
@@ -27,6 +28,8 @@ const EVENTS_PER_LOOK: u32 = 1 << 16;
 pub struct Sim<P: Probe> {
     /// Simplex links, as in the plan.
     pub links: Vec<Link>,
+    /// What the packets under way carry.
+    pub hold: Hold,
     /// Flows, as in the plan.
     pub flows: Vec<Flow>,
     /// Connections.
@@ -80,6 +83,7 @@ impl<P: Probe> Sim<P> {
         let links = plan.links.iter().map(link).collect();
         Ok(Sim {
             links,
+            hold: Hold::default(),
             flows,
             hosts: Hosts::default(),
             transactions: Vec::new(),
@@ -121,35 +125,41 @@ impl<P: Probe> Sim<P> {
         Ok(())
     }
 
+    /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
+    #[inline(never)]
     fn on_link(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
         if link.armed != now {
             return; // as in `on_timer`: a nearer event has taken this one's place
         }
-        link.armed = Time::NEVER;
-        link.advance(now, &mut self.probe.watch(index));
-        let row = link.row;
-        while let Some(mut packet) = self.take_delivered(index, now) {
-            match self.routes.next(row, packet.to) {
-                ARRIVED => self.receive(&packet, now),
-                link => self.offer(link, &mut packet, now),
-            }
+        if link.is_due(now) {
+            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
         }
-        self.arm_link(index);
-    }
-
-    fn take_delivered(&mut self, index: u32, now: Time) -> Option<Packet> {
-        self.links[index as usize].take_delivered(now, &mut self.probe.watch(index))
-    }
-
-    fn offer(&mut self, index: u32, packet: &mut Packet, now: Time) {
-        self.links[index as usize].offer(packet, now, &mut self.probe.watch(index));
-        self.arm_link(index);
+        if link.first_arrival() > now {
+            return self.arm_link(index);
+        }
+        let (packet, row) = (link.deliver(), link.row);
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(link.armed, Class::Link, index);
+        }
+        self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+        match self.routes.next(row, packet.to()) {
+            ARRIVED => self.receive(packet, now),
+            link => self.offer(link, packet, now),
+        }
     }
 
     #[inline(always)]
-    fn arm_link(&mut self, index: u32) {
+    fn offer(&mut self, index: u32, packet: Packet, now: Time) {
         let link = &mut self.links[index as usize];
+        if link.is_clear(now) {
+            self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
+            self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
+            link.pass(packet, now);
+        } else {
+            link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
+        }
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
@@ -157,14 +167,26 @@ impl<P: Probe> Sim<P> {
         }
     }
 
-    fn receive(&mut self, packet: &Packet, now: Time) {
-        let host = self.hosts.host_mut(packet.endpoint);
-        if host.serial != packet.connection {
+    #[cold]
+    fn arm_link(&mut self, index: u32) {
+        let link = &mut self.links[index as usize];
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(link.armed, Class::Link, index);
+        }
+    }
+
+    fn receive(&mut self, packet: Packet, now: Time) {
+        let cargo = self.hold.unload(packet.cargo());
+        let (endpoint, flags) = (cargo.endpoint, cargo.segment.flags);
+        let host = self.hosts.host_mut(endpoint);
+        if host.way.connection != cargo.connection {
             self.stray += 1;
             return;
         }
-        host.endpoint.on_segment(&packet.segment, now, &mut self.out);
-        self.after(packet.endpoint, packet.segment.flags, now);
+        cargo.segment.ecn = packet.ecn();
+        host.endpoint.on_segment(&cargo.segment, now, &mut self.out);
+        self.after(endpoint, flags, now);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -181,32 +203,50 @@ impl<P: Probe> Sim<P> {
 
     /// Everything that can follow a call of an endpoint: segments to send, a new deadline, bytes for
     /// the application, the end of the connection.
+    #[inline(always)]
     fn after(&mut self, index: u32, flags: Flags, now: Time) {
-        self.send(index, now);
-        let host = self.hosts.host(index);
-        if host.endpoint.received() >= host.expects {
+        let host = self.hosts.host_mut(index);
+        let open = host.endpoint.state() == State::Established;
+        let plain = open && !flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST));
+        let arrived = host.endpoint.received() >= host.expects;
+        let (way, deadline) = (host.way, host.endpoint.deadline());
+        if deadline < host.armed {
+            host.armed = deadline;
+            self.events.push(deadline, Class::Timer, index);
+        }
+        self.send_from(index, way, now);
+        if arrived || !plain {
+            self.on_milestone(index, arrived, !plain, now);
+        }
+    }
+
+    /// The application may go on, or the connection has changed.
+    #[cold]
+    fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
+        if arrived {
             self.on_arrived(index, now);
         }
-        let open = self.hosts.host(index).endpoint.state() == State::Established;
-        if !open || flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST)) {
+        // To answer may have closed the connection.
+        if changed || self.hosts.host(index).endpoint.state() != State::Established {
             self.on_change(index, now);
         }
         self.arm_timer(index);
     }
 
     fn send(&mut self, index: u32, now: Time) {
-        if self.out.is_empty() {
-            return;
+        self.send_from(index, self.hosts.host(index).way, now);
+    }
+
+    #[inline(always)]
+    fn send_from(&mut self, index: u32, way: Way, now: Time) {
+        let Way { first_link, to, connection, flow, group } = way;
+        for i in 0..self.out.len() {
+            let segment = &self.out[i];
+            let (wire_len, ecn, has_data) = (segment.wire_len, segment.ecn, segment.len > 0);
+            let cargo = self.hold.load(Cargo { segment: *segment, endpoint: index ^ 1, connection });
+            self.offer(first_link, Label { wire_len, to, cargo, flow, group, ecn, has_data }.into(), now);
         }
-        let host = self.hosts.host(index);
-        let (link, to) = (host.first_link, host.peer);
-        let (connection, flow, group) = (host.serial, host.flow, host.group);
-        let mut out = std::mem::take(&mut self.out);
-        for &segment in &out {
-            self.offer(link, &mut Packet { segment, to, endpoint: index ^ 1, connection, flow, group }, now);
-        }
-        out.clear();
-        self.out = out;
+        self.out.clear();
     }
 
     fn arm_timer(&mut self, index: u32) {
@@ -330,8 +370,7 @@ impl<P: Probe> Sim<P> {
     /// Brings every link and its statistics up to `now`.
     fn observe(&mut self, now: Time) {
         for (i, link) in self.links.iter_mut().enumerate() {
-            link.advance(now, &mut self.probe.watch(i as u32));
-            link.queue_mut().observe(now);
+            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
         }
     }
 }
