@@ -5,7 +5,7 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
-use ecnlab_aqm::{LinkContext, Queue, Watch};
+use ecnlab_aqm::{Item, LinkContext, Queue, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::faults::Faults;
@@ -121,7 +121,7 @@ impl Link {
         let at = self.wire.first();
         let packet = self.wire.pop(now)?;
         self.counters.delivered += 1;
-        self.counters.delivered_bytes += u64::from(packet.segment.wire_len);
+        self.counters.delivered_bytes += u64::from(packet.wire_len());
         watch.at(at);
         watch.delivered(&packet);
         Some(packet)
@@ -177,7 +177,7 @@ impl Link {
     /// `packet` leaves the queue for the wire.
     #[inline(always)]
     fn transmit(&mut self, packet: &mut Packet, start: Time, watch: &mut impl WatchWire) {
-        let len = packet.segment.wire_len;
+        let len = packet.wire_len();
         self.free_at = start + self.transmitter.time_for(len);
         if let Some(bucket) = &mut self.shaper {
             bucket.spend(start, len);

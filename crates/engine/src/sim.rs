@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Exchange, Side, Source};
-use ecnlab_wire::Flags;
+use ecnlab_wire::{Flags, Segment};
 
 use crate::Error;
 use crate::events::{Class, EventQueue};
 use crate::flow::Flow;
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::packets::Probe;
 use crate::plan::{LinkPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
@@ -157,14 +157,22 @@ impl<P: Probe> Sim<P> {
         }
     }
 
+    #[inline(always)]
     fn receive(&mut self, packet: &Packet, now: Time) {
+        match &packet.body {
+            Body::Tcp(segment) => self.receive_segment(packet, segment, now),
+            Body::Datagram(datagram) => self.flows[packet.flow as usize].receive(datagram),
+        }
+    }
+
+    fn receive_segment(&mut self, packet: &Packet, segment: &Segment, now: Time) {
         let host = self.hosts.host_mut(packet.endpoint);
         if host.serial != packet.connection {
             self.stray += 1;
             return;
         }
-        host.endpoint.on_segment(&packet.segment, now, &mut self.out);
-        self.after(packet.endpoint, packet.segment.flags, now);
+        host.endpoint.on_segment(segment, now, &mut self.out);
+        self.after(packet.endpoint, segment.flags, now);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -203,7 +211,11 @@ impl<P: Probe> Sim<P> {
         let (connection, flow, group) = (host.serial, host.flow, host.group);
         let mut out = std::mem::take(&mut self.out);
         for &segment in &out {
-            self.offer(link, &mut Packet { segment, to, endpoint: index ^ 1, connection, flow, group }, now);
+            self.offer(
+                link,
+                &mut Packet { body: Body::Tcp(segment), to, endpoint: index ^ 1, connection, flow, group },
+                now,
+            );
         }
         out.clear();
         self.out = out;
