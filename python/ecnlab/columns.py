@@ -132,14 +132,15 @@ PACKETS: Final = {
     "link": Column("", "link where it happened"),
     "event": Column("", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss or deliver"),
     "flow": Column("", "name of the flow instance"),
-    "connection": Column("", "number of the connection in its flow"),
+    "connection": Column("", "serial number of the connection in the run"),
     "from_sender": Column("", "whether the flow's sending end (its `from`) sent it"),
-    "seq": Column("", "sequence number"),
-    "ack": Column("", "acknowledgement number"),
+    "protocol": Column("", "tcp or udp"),
+    "seq": Column("", "sequence number; of UDP the number of the datagram in its flow"),
+    "ack": Column("", "acknowledgement number; of UDP 0"),
     "len": Column("bytes", "payload"),
     "wire_len": Column("bytes", "size on the wire"),
     "ecn": Column("", "ECN field at the event: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
-    "flags": Column("", "TCP flags, as in the header"),
+    "flags": Column("", "TCP flags, as in the header; of UDP 0"),
 }
 
 TABLES: Final[dict[str, dict[str, Column]]] = {

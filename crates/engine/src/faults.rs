@@ -14,7 +14,7 @@ pub struct Faults {
     plan: Errors,
     rng: Rng,
     packets: u64,
-    /// Data segments seen, for the flows that the plan names.
+    /// Data segments and datagrams seen, for the flows that the plan names.
     segments: HashMap<usize, u64>,
 }
 
@@ -45,7 +45,7 @@ impl Faults {
         !(dropped || lost)
     }
 
-    /// (flow, n) if this is the n-th data segment of a flow that the plan names.
+    /// (flow, n) if this is the n-th data segment or datagram of a flow that the plan names.
     fn count_segment(&mut self, packet: &Packet) -> Option<(usize, u64)> {
         if !packet.has_data() {
             return None;

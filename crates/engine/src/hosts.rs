@@ -7,6 +7,8 @@ use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::Seq;
 
+use crate::packet::Way;
+
 /// One end of a connection, with what the engine keeps of it on the per-packet path.
 pub struct Host {
     /// The TCP endpoint.
@@ -17,21 +19,6 @@ pub struct Host {
     pub expects: u64,
     /// What its packets bear.
     pub way: Way,
-}
-
-/// What the packets of one end have in common.
-#[derive(Clone, Copy, Debug)]
-pub struct Way {
-    /// The first link on the way to the peer.
-    pub first_link: u32,
-    /// The peer's node.
-    pub to: u32,
-    /// The connection's serial number (see [`crate::packet::Cargo::connection`]).
-    pub connection: u32,
-    /// Index of the flow.
-    pub flow: u32,
-    /// Index of the flow's group.
-    pub group: u32,
 }
 
 /// What both ends of a connection share. Its hosts are those at `2 * i` (from) and `2 * i + 1` (to).
@@ -79,8 +66,7 @@ pub struct Hosts {
 impl Hosts {
     /// Opens a connection; its SYN is left in `out`. Returns its index.
     pub fn open(&mut self, opening: &Opening, exchange: Exchange, now: Time, out: &mut Out) -> u32 {
-        let serial = self.opened;
-        self.opened += 1;
+        let serial = self.take_serial();
         let connection = Connection {
             exchange,
             flow: opening.flow,
@@ -91,6 +77,12 @@ impl Hosts {
         };
         let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
         self.place(connection, pair)
+    }
+
+    /// A serial number of its own, for a pair of ports.
+    pub fn take_serial(&mut self) -> u32 {
+        self.opened += 1;
+        self.opened - 1
     }
 
     fn place(&mut self, connection: Connection, pair: [Host; 2]) -> u32 {
@@ -147,10 +139,10 @@ impl Opening<'_> {
         let (endpoint, expects) = if side == exchange.opener {
             let mut endpoint = Endpoint::connect(self.tcp[i], self.iss[i], now, out);
             endpoint.write(exchange.request, now, out);
-            if exchange.response == 0 && exchange.request != ENDLESS {
+            if exchange.is_one_way() && exchange.request != ENDLESS {
                 endpoint.close(now, out);
             }
-            (endpoint, if exchange.response == 0 { u64::MAX } else { exchange.response })
+            (endpoint, if exchange.is_one_way() { u64::MAX } else { exchange.response })
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };

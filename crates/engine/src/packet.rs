@@ -1,7 +1,7 @@
 //! What links and queues carry.
 
 use ecnlab_aqm::Item;
-use ecnlab_wire::{Ecn, Segment};
+use ecnlab_wire::{Datagram, Ecn, Segment};
 
 /// What queues and routers see of a packet under way. Small and `Copy`: it goes from ring to ring by
 /// value, two to a cache line with their times. What only the ends look at stays in the [`Hold`].
@@ -97,15 +97,59 @@ impl Item for Packet {
 }
 
 /// What only the ends of a packet's way look at.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Cargo {
-    /// The segment; its codepoint is the one it was sent with.
-    pub segment: Segment,
-    /// Index of the endpoint it is for.
+    /// What is under the IP header; its codepoint is the one it was sent with.
+    pub body: Body,
+    /// Index of the endpoint it is for; of a datagram only which side of its flow counts.
     pub endpoint: u32,
     /// The connection's serial number, which stands for its pair of ports: an endpoint's place may
     /// be used again, and a packet of an earlier connection must not reach the later one.
     pub connection: u32,
+}
+
+/// The protocols that links carry.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// TCP.
+    Tcp(Segment),
+    /// UDP.
+    Datagram(Datagram),
+}
+
+impl Body {
+    /// Bytes on the wire, and the codepoint it was sent with.
+    #[inline]
+    fn header(&self) -> (u32, Ecn) {
+        match self {
+            Body::Tcp(segment) => (segment.wire_len, segment.ecn),
+            Body::Datagram(datagram) => (datagram.wire_len, datagram.ecn),
+        }
+    }
+
+    /// Payload bytes.
+    #[inline]
+    pub fn payload(&self) -> u32 {
+        match self {
+            Body::Tcp(segment) => segment.len,
+            Body::Datagram(datagram) => datagram.len,
+        }
+    }
+}
+
+/// What the packets of one end have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The first link on the way to the peer.
+    pub first_link: u32,
+    /// The peer's node.
+    pub to: u32,
+    /// See [`Cargo::connection`].
+    pub connection: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the flow's group.
+    pub group: u32,
 }
 
 /// The cargoes of all packets under way. A place given free is the next one used, while it is still
@@ -117,9 +161,17 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes a cargo in; returns its place.
+    /// Takes `body` in, for the endpoint `endpoint` on its `way`; returns the packet that has it.
     #[inline]
-    pub fn load(&mut self, cargo: Cargo) -> u32 {
+    pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
+        let &Way { to, connection, flow, group, .. } = way;
+        let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
+        let cargo = self.place(Cargo { body, endpoint, connection });
+        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
+    }
+
+    #[inline]
+    fn place(&mut self, cargo: Cargo) -> u32 {
         match self.free.pop() {
             Some(place) => {
                 self.places[place as usize] = cargo;
@@ -152,5 +204,52 @@ impl Hold {
     /// Packets under way.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_and_its_time_take_half_a_cache_line() {
+        assert!(size_of::<(ecnlab_base::Time, Packet)>() <= 32);
+        assert_eq!(size_of::<Body>(), size_of::<Segment>(), "the tag takes room of its own");
+    }
+
+    #[test]
+    fn a_label_comes_out_as_it_went_in() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            for has_data in [false, true] {
+                let label = Label { wire_len: 1500, to: 2, cargo: 3, flow: 4, group: 5, ecn, has_data };
+                let mut packet = Packet::from(label);
+                assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
+                assert_eq!(packet.class(), (5, ecn.is_capable()));
+                packet.mark();
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
+            }
+        }
+    }
+
+    #[test]
+    fn each_protocol_has_its_length_and_its_codepoint() {
+        let way = Way { first_link: 0, to: 1, connection: 7, flow: 0, group: 3 };
+        let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
+        let ack = Segment { wire_len: 40, ..Segment::default() };
+        let datagram = Datagram::filling(1000, 7, Ecn::Ect0);
+        let bodies = [
+            (Body::Tcp(segment), 1500, Ecn::Ect0, true),
+            (Body::Tcp(ack), 40, Ecn::NotEct, false),
+            (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
+        ];
+        let mut hold = Hold::default();
+        for (body, wire_len, ecn, has_data) in bodies {
+            let packet = hold.load(body, 1, &way);
+            assert_eq!((packet.wire_len(), packet.ecn(), packet.has_data()), (wire_len, ecn, has_data));
+        }
+        assert_eq!(hold.len(), 3);
+        hold.unload(1);
+        assert_eq!((hold.len(), hold.load(bodies[0].0, 1, &way).cargo()), (2, 1));
     }
 }

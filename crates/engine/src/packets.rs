@@ -2,9 +2,10 @@
 
 use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::Time;
+use ecnlab_wire::{Flags, Seq};
 
 use crate::link::WatchWire;
-use crate::packet::{Cargo, Hold, Packet};
+use crate::packet::{Body, Cargo, Hold, Packet};
 use crate::table::Table;
 
 /// Sees what happens to packets. Chosen when a run is built: not watching costs nothing.
@@ -127,12 +128,31 @@ impl Probe for PacketLog {
         t.u32("connection", rows.iter().map(|r| r.4.connection));
         // Packets for the `to` end were sent by the `from` end.
         t.bool("from_sender", rows.iter().map(|r| !r.4.endpoint.is_multiple_of(2)));
-        t.u32("seq", rows.iter().map(|r| r.4.segment.seq.0));
-        t.u32("ack", rows.iter().map(|r| r.4.segment.ack.0));
-        t.u32("len", rows.iter().map(|r| r.4.segment.len));
+        t.text("protocol", rows.iter().map(|r| protocol(&r.4.body)), &PROTOCOLS.map(str::to_owned));
+        t.u32("seq", rows.iter().map(|r| numbers(&r.4.body).0.0));
+        t.u32("ack", rows.iter().map(|r| numbers(&r.4.body).1.0));
+        t.u32("len", rows.iter().map(|r| r.4.body.payload()));
         t.u32("wire_len", rows.iter().map(|r| r.3.wire_len()));
         t.u32("ecn", rows.iter().map(|r| u32::from(r.3.ecn().bits())));
-        t.u32("flags", rows.iter().map(|r| u32::from(r.4.segment.flags.bits())));
+        t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.4.body).2.bits())));
         Some(t)
+    }
+}
+
+const PROTOCOLS: [&str; 2] = ["tcp", "udp"];
+
+/// Index in [`PROTOCOLS`].
+fn protocol(body: &Body) -> u32 {
+    match body {
+        Body::Tcp(_) => 0,
+        Body::Datagram(_) => 1,
+    }
+}
+
+/// Sequence number, acknowledgement number and flags; of these UDP has the first alone.
+fn numbers(body: &Body) -> (Seq, Seq, Flags) {
+    match body {
+        Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),
+        Body::Datagram(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
     }
 }
