@@ -102,6 +102,16 @@ macro_rules! registry {
                     $(Law::$Law(law) => law.is_indifferent(),)+
                 }
             }
+            fn speaks_back(&self) -> bool {
+                match self {
+                    $(Law::$Law(law) => law.speaks_back(),)+
+                }
+            }
+            fn quench(&self) -> Option<u32> {
+                match self {
+                    $(Law::$Law(law) => law.quench(),)+
+                }
+            }
             fn tick(&self) -> Option<Dur> {
                 match self {
                     $(Law::$Law(law) => law.tick(),)+

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ecnlab_aqm::Item;
 use ecnlab_base::Rng;
 
 use crate::packet::Packet;
@@ -13,7 +14,7 @@ pub struct Faults {
     plan: Errors,
     rng: Rng,
     packets: u64,
-    /// Data segments seen, for the flows that the plan names.
+    /// Data segments and datagrams seen, for the flows that the plan names.
     segments: HashMap<usize, u64>,
 }
 
@@ -35,8 +36,8 @@ impl Faults {
         let listed = |packets: &[u64], segments: &[(usize, u64)]| {
             packets.contains(&self.packets) || segment.is_some_and(|s| segments.contains(&s))
         };
-        if listed(&self.plan.mark_packets, &self.plan.mark_segments) && packet.segment.ecn.is_capable() {
-            packet.segment.ecn = ecnlab_wire::Ecn::Ce;
+        if listed(&self.plan.mark_packets, &self.plan.mark_segments) && packet.ecn().is_capable() {
+            packet.mark();
         }
         let dropped = listed(&self.plan.drop_packets, &self.plan.drop_segments);
         // The draw is made for every packet, so that a list never shifts the stream.
@@ -44,9 +45,9 @@ impl Faults {
         !(dropped || lost)
     }
 
-    /// (flow, n) if this is the n-th data segment of a flow that the plan names.
+    /// (flow, n) if this is the n-th data segment or datagram of a flow that the plan names.
     fn count_segment(&mut self, packet: &Packet) -> Option<(usize, u64)> {
-        if packet.segment.len == 0 {
+        if packet.payload() == 0 {
             return None;
         }
         let flow = packet.flow as usize;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_base::{Rng, Time};
 use ecnlab_tcp::{Config, Counters};
 use ecnlab_traffic::{Side, Traffic};
-use ecnlab_wire::Seq;
+use ecnlab_wire::{Datagram, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
 use crate::plan::FlowPlan;
@@ -18,7 +18,7 @@ pub struct Flow {
     pub rng: Rng,
     /// Connections in use, oldest first.
     pub live: Vec<u32>,
-    /// What the ended connections add up to.
+    /// What the ended connections and the datagrams add up to.
     ended: Totals,
     /// When the last exchange was completed.
     pub finished: Option<Time>,
@@ -67,10 +67,25 @@ impl Flow {
         Opening { flow: index, group: self.group, tcp: [from, to], nodes, first_links, iss }
     }
 
+    /// The node at `side`.
+    pub fn node(&self, side: Side) -> u32 {
+        self.nodes[side.index()]
+    }
+
+    /// The first link on the way from `side` to the other.
+    pub fn first_link(&self, side: Side) -> u32 {
+        self.first_links[side.index()]
+    }
+
     /// An exchange was completed.
     pub fn count_exchange(&mut self, now: Time) {
         self.ended.exchanges += 1;
         self.finished = Some(now);
+    }
+
+    /// A datagram reached the far end.
+    pub fn receive(&mut self, datagram: &Datagram) {
+        self.ended.delivered += u64::from(datagram.len);
     }
 
     /// Adds an ended connection's counters to the flow's.

@@ -26,7 +26,7 @@ use ecnlab_base::Time;
 
 pub use events::{Class, Event, EventQueue};
 pub use link::{Link, WatchWire};
-pub use packet::Packet;
+pub use packet::{Body, Packet};
 pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
 pub use table::{Column, Table};
 

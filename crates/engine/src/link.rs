@@ -5,7 +5,7 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
-use ecnlab_aqm::{LinkContext, Queue, Watch};
+use ecnlab_aqm::{Item, LinkContext, Queue, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::faults::Faults;
@@ -70,6 +70,8 @@ pub struct Link {
     faults: Option<Box<Faults>>,
     /// The row of the node at the far end in [`crate::routes::Routes`].
     pub row: u32,
+    /// The row of the node that it leaves.
+    pub row_behind: u32,
     queue: Queue<Packet>,
 }
 
@@ -90,13 +92,14 @@ impl Link {
             shaper: plan.shaper.map(|shaper| Box::new(Bucket::new(shaper))),
             faults: Faults::new(&plan.errors, stream("faults")),
             row: 0,
+            row_behind: 0,
             queue: Queue::new(&plan.queue, context, groups, stream("queue")),
         }
     }
 
-    /// `packet` arrives at the queue; it may be marked on its way in.
+    /// `packet` arrives at the queue; it may be marked on its way in. Whether the queue now owes source quenches.
     #[inline(always)]
-    pub fn offer(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) {
+    pub fn offer(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) -> bool {
         if !self.is_idle(now) {
             return self.enqueue(packet, now, watch);
         }
@@ -105,14 +108,16 @@ impl Link {
         if self.queue.passes(packet, now, watch) {
             self.transmit(packet, now, watch);
         }
+        self.queue.owes()
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, packet: &Packet, now: Time, watch: &mut impl WatchWire) {
+    fn enqueue(&mut self, packet: &Packet, now: Time, watch: &mut impl WatchWire) -> bool {
         self.advance(now, watch);
         watch.at(now);
         self.queue.enqueue(*packet, now, watch);
         self.advance(now, watch);
+        self.queue.owes()
     }
 
     /// The next packet that has reached the far end by `now`.
@@ -121,7 +126,7 @@ impl Link {
         let at = self.wire.first();
         let packet = self.wire.pop(now)?;
         self.counters.delivered += 1;
-        self.counters.delivered_bytes += u64::from(packet.segment.wire_len);
+        self.counters.delivered_bytes += u64::from(packet.wire_len());
         watch.at(at);
         watch.delivered(&packet);
         Some(packet)
@@ -177,7 +182,7 @@ impl Link {
     /// `packet` leaves the queue for the wire.
     #[inline(always)]
     fn transmit(&mut self, packet: &mut Packet, start: Time, watch: &mut impl WatchWire) {
-        let len = packet.segment.wire_len;
+        let len = packet.wire_len();
         self.free_at = start + self.transmitter.time_for(len);
         if let Some(bucket) = &mut self.shaper {
             bucket.spend(start, len);

@@ -1,10 +1,11 @@
 //! Each packet's way, when a run is asked to keep it.
 
-use ecnlab_aqm::{DropReason, Watch};
+use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::Time;
+use ecnlab_wire::{Flags, Seq};
 
 use crate::link::WatchWire;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::table::Table;
 
 /// Chosen when a run is built: not watching costs nothing.
@@ -116,12 +117,34 @@ impl Probe for PacketLog {
         t.u32("connection", rows.iter().map(|r| r.3.connection));
         // Packets for the `to` end were sent by the `from` end.
         t.bool("from_sender", rows.iter().map(|r| !r.3.endpoint.is_multiple_of(2)));
-        t.u32("seq", rows.iter().map(|r| r.3.segment.seq.0));
-        t.u32("ack", rows.iter().map(|r| r.3.segment.ack.0));
-        t.u32("len", rows.iter().map(|r| r.3.segment.len));
-        t.u32("wire_len", rows.iter().map(|r| r.3.segment.wire_len));
-        t.u32("ecn", rows.iter().map(|r| u32::from(r.3.segment.ecn.bits())));
-        t.u32("flags", rows.iter().map(|r| u32::from(r.3.segment.flags.bits())));
+        t.text("protocol", rows.iter().map(|r| protocol(&r.3.body)), &PROTOCOLS.map(str::to_owned));
+        t.u32("seq", rows.iter().map(|r| numbers(&r.3.body).0.0));
+        t.u32("ack", rows.iter().map(|r| numbers(&r.3.body).1.0));
+        t.u32("len", rows.iter().map(|r| r.3.payload()));
+        t.u32("wire_len", rows.iter().map(|r| r.3.wire_len()));
+        t.u32("ecn", rows.iter().map(|r| u32::from(r.3.ecn().bits())));
+        t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.3.body).2.bits())));
         Some(t)
+    }
+}
+
+const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];
+
+/// Index in [`PROTOCOLS`].
+fn protocol(body: &Body) -> u32 {
+    match body {
+        Body::Tcp(_) => 0,
+        Body::Datagram(_) => 1,
+        Body::Quench(_) => 2,
+    }
+}
+
+/// Sequence number, acknowledgement number and flags; of these UDP has the first alone, and a source quench that of
+/// the segment it is about.
+fn numbers(body: &Body) -> (Seq, Seq, Flags) {
+    match body {
+        Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),
+        Body::Datagram(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
+        Body::Quench(quench) => (quench.seq, Seq(0), Flags::empty()),
     }
 }

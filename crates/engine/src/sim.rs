@@ -2,19 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ecnlab_aqm::Owed;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Exchange, Side, Source};
-use ecnlab_wire::Flags;
+use ecnlab_wire::{Flags, Quench, Segment};
 
 use crate::Error;
 use crate::events::{Class, EventQueue};
 use crate::flow::Flow;
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::packets::Probe;
-use crate::plan::{LinkPlan, Plan};
+use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::transactions::Transaction;
@@ -56,14 +57,7 @@ impl<P: Probe> Sim<P> {
         let mut events = EventQueue::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
-            let mut path = |from: usize, to: usize| {
-                let no_route = || Error::NoRoute {
-                    flow: flow.name.clone(),
-                    from: plan.nodes[from].clone(),
-                    to: plan.nodes[to].clone(),
-                };
-                routes.add(from, to, &plan.links).ok_or_else(no_route)
-            };
+            let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
             let first_links = [path(flow.from, flow.to)?, path(flow.to, flow.from)?];
             flows.push(Flow::new(flow, first_links, seed));
             events.push(flow.start, Class::Wake, i as u32);
@@ -72,12 +66,11 @@ impl<P: Probe> Sim<P> {
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
-        let link = |l: &LinkPlan| {
-            let mut link = Link::new(l, plan.groups.len(), seed);
-            link.row = routes.row(l.to);
-            link
-        };
-        let links = plan.links.iter().map(link).collect();
+        let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
+        learn_ways_back(plan, &links, &flows, &mut routes)?;
+        for (link, l) in links.iter_mut().zip(&plan.links) {
+            (link.row, link.row_behind) = (routes.row(l.to), routes.row(l.from));
+        }
         Ok(Sim {
             links,
             flows,
@@ -143,8 +136,29 @@ impl<P: Probe> Sim<P> {
     }
 
     fn offer(&mut self, index: u32, packet: &mut Packet, now: Time) {
-        self.links[index as usize].offer(packet, now, &mut self.probe.watch(index));
+        let owes = self.links[index as usize].offer(packet, now, &mut self.probe.watch(index));
         self.arm_link(index);
+        if owes {
+            self.speak_back(index, now);
+        }
+    }
+
+    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
+    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    #[cold]
+    fn speak_back(&mut self, index: u32, now: Time) {
+        let row = self.links[index as usize].row_behind;
+        while let Some(Owed { packet, cause, wire_len }) = self.links[index as usize].queue_mut().take_owed() {
+            let Body::Tcp(segment) = packet.body else { continue };
+            let endpoint = packet.endpoint ^ 1;
+            let to = self.flows[packet.flow as usize].node(side_of(endpoint));
+            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len));
+            let mut quench = Packet { body, to, endpoint, ..packet };
+            match self.routes.next(row, to) {
+                ARRIVED => self.receive(&quench, now),
+                link => self.offer(link, &mut quench, now),
+            }
+        }
     }
 
     #[inline(always)]
@@ -157,14 +171,34 @@ impl<P: Probe> Sim<P> {
         }
     }
 
+    #[inline(always)]
     fn receive(&mut self, packet: &Packet, now: Time) {
+        match &packet.body {
+            Body::Tcp(segment) => self.receive_segment(packet, segment, now),
+            Body::Datagram(datagram) => self.flows[packet.flow as usize].receive(datagram),
+            Body::Quench(quench) => self.receive_quench(packet, quench, now),
+        }
+    }
+
+    /// An ICMP message for a connection that is over has no one to tell.
+    fn receive_quench(&mut self, packet: &Packet, quench: &Quench, now: Time) {
         let host = self.hosts.host_mut(packet.endpoint);
         if host.serial != packet.connection {
             self.stray += 1;
             return;
         }
-        host.endpoint.on_segment(&packet.segment, now, &mut self.out);
-        self.after(packet.endpoint, packet.segment.flags, now);
+        host.endpoint.on_quench(quench, now);
+        self.arm_timer(packet.endpoint);
+    }
+
+    fn receive_segment(&mut self, packet: &Packet, segment: &Segment, now: Time) {
+        let host = self.hosts.host_mut(packet.endpoint);
+        if host.serial != packet.connection {
+            self.stray += 1;
+            return;
+        }
+        host.endpoint.on_segment(segment, now, &mut self.out);
+        self.after(packet.endpoint, segment.flags, now);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -203,7 +237,11 @@ impl<P: Probe> Sim<P> {
         let (connection, flow, group) = (host.serial, host.flow, host.group);
         let mut out = std::mem::take(&mut self.out);
         for &segment in &out {
-            self.offer(link, &mut Packet { segment, to, endpoint: index ^ 1, connection, flow, group }, now);
+            self.offer(
+                link,
+                &mut Packet { body: Body::Tcp(segment), to, endpoint: index ^ 1, connection, flow, group },
+                now,
+            );
         }
         out.clear();
         self.out = out;
@@ -334,4 +372,28 @@ impl<P: Probe> Sim<P> {
             link.queue_mut().observe(now);
         }
     }
+}
+
+fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
+    Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
+}
+
+/// A router that speaks back knows the way to each sender whose data cross it.
+fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Routes) -> Result<(), Error> {
+    if !links.iter().any(|link| link.queue().speaks_back()) {
+        return Ok(());
+    }
+    for (flow, planned) in flows.iter().zip(&plan.flows) {
+        let ways = [(Side::From, planned.from, planned.to), (Side::To, planned.to, planned.from)];
+        for (side, sender, receiver) in ways {
+            let path: Vec<u32> = routes.path(flow.first_link(side), receiver, &plan.links).collect();
+            for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
+                let router = plan.links[link as usize].from;
+                if !routes.know(router, sender, &plan.links) {
+                    return Err(no_route(plan, planned, router, sender));
+                }
+            }
+        }
+    }
+    Ok(())
 }

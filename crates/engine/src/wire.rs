@@ -83,8 +83,10 @@ mod tests {
     use ecnlab_wire::Segment;
     use proptest::prelude::*;
 
+    use crate::packet::Body;
+
     fn packet(connection: u32) -> Packet {
-        Packet { segment: Segment::default(), to: 0, endpoint: 0, connection, flow: 0, group: 0 }
+        Packet { body: Body::Tcp(Segment::default()), to: 0, endpoint: 0, connection, flow: 0, group: 0 }
     }
 
     proptest! {

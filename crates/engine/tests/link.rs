@@ -3,7 +3,7 @@
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail};
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_engine::{Errors, Link, LinkPlan, Packet, Shaper};
+use ecnlab_engine::{Body, Errors, Link, LinkPlan, Packet, Shaper};
 use ecnlab_wire::{Ecn, Segment};
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
 
 fn packet(wire_len: u32) -> Packet {
     let segment = Segment { wire_len, len: wire_len.saturating_sub(40), ecn: Ecn::Ect0, ..Segment::default() };
-    Packet { segment, to: 1, endpoint: 0, connection: 0, flow: 0, group: 0 }
+    Packet { body: Body::Tcp(segment), to: 1, endpoint: 0, connection: 0, flow: 0, group: 0 }
 }
 
 /// Offers packets of the given sizes at the given times; returns when each was delivered.

@@ -2,7 +2,7 @@
 //! it (RFC 6633, May 2012). Here it is what Akujobi et al. 2003 made of it, to be compared with what replaced it.
 
 use crate::segment::IPV4_HEADER;
-use crate::Seq;
+use crate::{Ecn, Seq};
 
 /// Why a router speaks back. One bit of the message tells (Akujobi et al. 2003 §IV-B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,8 +14,14 @@ pub enum QuenchCause {
 }
 
 /// What a source quench tells the sender of a TCP segment, once its addresses and ports have found the connection.
+/// Laid out as a [`Segment`](crate::Segment) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
 pub struct Quench {
+    /// Bytes on the wire: the message and its IP header.
+    pub wire_len: u32,
+    /// The codepoint in its IP header: Not-ECT, so that it is never marked and nothing is ever sent about it.
+    pub ecn: Ecn,
     /// What became of the packet.
     pub cause: QuenchCause,
     /// The packet's sequence number, from the 64 bits of its datagram that the message returns.
@@ -52,6 +58,11 @@ pub enum Malformed {
 }
 
 impl Quench {
+    /// The message of `wire_len` bytes about a packet whose first sequence number is `seq`.
+    pub const fn new(cause: QuenchCause, seq: Seq, wire_len: u32) -> Quench {
+        Quench { wire_len, ecn: Ecn::NotEct, cause, seq }
+    }
+
     /// The message about the datagram that begins with `datagram`, or `None` if that is no IPv4 datagram of TCP
     /// without IP options.
     pub fn emit(cause: QuenchCause, datagram: &[u8]) -> Option<[u8; MESSAGE_LEN]> {
@@ -82,7 +93,7 @@ impl Quench {
         }
         let seq = seq_of(&head[ICMP_HEADER..]).ok_or(Malformed::NotTcp)?;
         let cause = if head[4] & MARKED != 0 { QuenchCause::Marked } else { QuenchCause::Dropped };
-        Ok(Quench { cause, seq })
+        Ok(Quench::new(cause, seq, QUENCH_LEN))
     }
 }
 
@@ -140,7 +151,7 @@ mod tests {
     fn what_was_written_is_read() {
         for cause in [QuenchCause::Marked, QuenchCause::Dropped] {
             let message = Quench::emit(cause, &DATAGRAM).unwrap();
-            assert_eq!(Quench::parse(&message), Ok(Quench { cause, seq: Seq(0x0102_0304) }));
+            assert_eq!(Quench::parse(&message), Ok(Quench::new(cause, Seq(0x0102_0304), QUENCH_LEN)));
         }
     }
 
