@@ -56,8 +56,9 @@ format: $(VENV) ## rewrite all sources in the house style
 schema: ## write the JSON schemas that editors use; a test compares them with the types
 	cargo run --quiet --package ecnlab-spec --example generate
 
-reproduce: build ## RFC 2884, at a size for a few minutes; the report is results/rfc2884/report.html
-	$(BIN)/ecnlab reproduce rfc2884 $(ARGS)
+PAPER ?= rfc2884
+reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
+	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
 
 crosscheck: build ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)

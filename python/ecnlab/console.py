@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -72,13 +72,24 @@ def _cell(value: object) -> str:
 @contextmanager
 def progress(what: str) -> Iterator[Report]:
     """A bar on standard error if that is a terminal, else a line now and then."""
+    with progresses() as begin:
+        yield begin(what)
+
+
+@contextmanager
+def progresses() -> Iterator[Callable[[str], Report]]:
+    """As `progress`, for work of several parts: gives what begins the bar, or the lines, of a part."""
     if err.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
-            task = bar.add_task(what, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bars:
+            yield lambda what: _bar(bars, what)
     else:
-        yield _Lines(what)
+        yield _Lines
+
+
+def _bar(bars: Progress, what: str) -> Report:
+    task = bars.add_task(what, total=None)
+    return lambda done, total: bars.update(task, completed=done, total=total)
 
 
 class _Lines:

@@ -1,103 +1,74 @@
-"""RFC 2884: its data files are whole, and the analysis finds effects that were planted."""
+"""What holds for every paper: its data files are whole, one command runs it, resumes, and links the reports."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
 
 import polars as pl
 import pytest
-from plotly.offline import get_plotlyjs
-from synthetic import PAPER, MadeUp, gain
 
+from ecnlab import papers
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import reasons, rfc2884
-from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.published import Metric, read_published
-from ecnlab.papers.reproduction import find
-from ecnlab.papers.rfc2884.choice import MAX_P, SHARE, choose
-from ecnlab.papers.rfc2884.page import Tables, page
-from ecnlab.papers.samples import at, estimate, points, samples
-from ecnlab.report import Figure, Group, render
+from ecnlab.papers import registry, reproduction
+from ecnlab.papers.grid import Grid
+from ecnlab.papers.layout import paper_page, read_material
+from ecnlab.papers.paper import Drawn, Paper, Step, Stored, Tables, measured
+from ecnlab.papers.published import read_published
+from ecnlab.papers.registry import PAPERS, find
+from ecnlab.report import Page
 
 CHECKOUT = Path(__file__).parents[2]
+every_paper = pytest.mark.parametrize("name", PAPERS)
 
 
-@pytest.fixture(scope="module")
-def published():
-    return read_published(PAPER)
+def rows(name: str) -> list[dict]:
+    return tomllib.loads((CHECKOUT / "papers" / name / "checklist.toml").read_text())["row"]
 
 
-@pytest.fixture(scope="module")
-def measured() -> pl.DataFrame:
-    return rfc2884.analyse({step.name: MadeUp(step.name) for step in rfc2884.STEPS})
+# --------------------------------------------------------------- data files
 
 
-@pytest.fixture(scope="module")
-def averaged(measured, published) -> pl.DataFrame:
-    return points(measured, published.metrics)
+def test_every_folder_of_papers_has_its_row_in_the_registry() -> None:
+    assert {path.name for path in (CHECKOUT / "papers").iterdir() if path.is_dir()} == set(PAPERS)
 
 
-# --------------------------------------------------------------- what was printed
+@every_paper
+def test_the_checklist_has_every_row_once_and_names_what_exists(name) -> None:
+    ids = [row["id"] for row in rows(name)]
+    assert ids == [f"{ids[0][0]}{i:02d}" for i in range(1, len(ids) + 1)]
+    for row in rows(name):
+        for by in row["by"]:
+            assert (CHECKOUT / "papers" / name / by).exists() or (CHECKOUT / by).exists(), f"{row['id']} names {by}"
 
 
-def test_every_printed_number_of_the_checklist_is_there(published) -> None:
-    count = {
-        row: sum(n.row == row for n in published.numbers) for row in ("R24", "R27", "R28", "R31", "R33", "R34", "R37")
-    }
-    assert count == {"R24": 8, "R27": 2, "R28": 2, "R31": 4, "R33": 2, "R34": 4, "R37": 4}
-    assert {"R25", "R29", "R30", "R35"} <= {claim.row for claim in published.claims}
-
-
-def test_printed_numbers_are_those_of_the_rfc(published) -> None:
-    by_row: dict[str, list[float]] = {}
-    for number in published.numbers:
-        by_row.setdefault(number.row, []).append(number.value)
-    assert by_row["R24"] == [0.996888, 0.991946, 0.995987, 0.988286, 0.985403, 0.989726, 0.979368, 0.983342]
-    assert by_row["R27"] == [0.23, 0.50]
-    assert by_row["R28"] == [0.10, 0.60]
-    assert by_row["R31"] == [0.05, 0.15, 0.10, 0.40]
-    assert by_row["R33"] == [0.42, 0.62]
-    assert by_row["R34"] == [0.8, 2.2, 0.20, 1.40]
-    assert by_row["R37"] == [0.47, 0.80, 0.15, 1.20]
-
-
-def test_the_checklist_has_every_row_once_and_names_what_exists() -> None:
-    rows = tomllib.loads((PAPER / "checklist.toml").read_text())["row"]
-    assert [row["id"] for row in rows] == [f"R{i:02d}" for i in range(1, 39)]
-    for row in rows:
-        for name in row["by"]:
-            assert (PAPER / name).exists() or (CHECKOUT / name).exists(), f"{row['id']} names {name}"
-
-
-def test_the_readme_has_the_checklist_as_it_is() -> None:
-    readme = (PAPER / "README.md").read_text()
-    for row in tomllib.loads((PAPER / "checklist.toml").read_text())["row"]:
+@every_paper
+def test_the_readme_has_the_checklist_as_it_is(name) -> None:
+    readme = (CHECKOUT / "papers" / name / "README.md").read_text()
+    for row in rows(name):
         assert f"| {row['id']} | {row['what']} | {row['section']} |" in readme
 
 
-def test_the_recorded_thresholds_pass_the_rule() -> None:
-    for load in tomllib.loads((PAPER / "red-settings.toml").read_text())["settings"].values():
-        assert load["share"][MAX_P] >= SHARE
+@every_paper
+def test_printed_entries_are_of_rows_of_the_checklist_and_say_where_they_stand(name) -> None:
+    published = read_published(CHECKOUT / "papers" / name)
+    for entry in (*published.numbers, *published.claims):
+        assert entry.row in {row["id"] for row in rows(name)}
+        assert entry.source
 
 
-def test_experiments_use_the_recorded_thresholds() -> None:
-    recorded = tomllib.loads((PAPER / "red-settings.toml").read_text())["settings"]
-    seen = 0
-    for step in rfc2884.STEPS:
-        grid = tomllib.loads((PAPER / f"{step.name}.toml").read_text()).get("grid", {})
-        for point in grid.get("congestion", {}).get("points", []):
-            expected = recorded[point["label"]]
-            for key in ("min_th", "max_th"):
-                assert point["set"][f"queue.red.{key}"] == expected[key], f"{step.name}, {point['label']}"
-                seen += 1
-    assert seen > 20
+@every_paper
+def test_all_experiments_share_their_seeds(name) -> None:
+    steps = PAPERS[name].steps
+    files = [tomllib.loads((CHECKOUT / "papers" / name / f"{step.name}.toml").read_text()) for step in steps]
+    assert len({file["seed"] for file in files}) == 1
 
 
-def test_all_experiments_share_their_seeds() -> None:
-    seeds = {tomllib.loads((PAPER / f"{step.name}.toml").read_text())["seed"] for step in rfc2884.STEPS}
-    assert len(seeds) == 1
+@every_paper
+def test_the_quick_size_is_a_part_of_the_full_one(name) -> None:
+    assert all(step.quick <= step.full for step in PAPERS[name].steps)
 
 
 def test_a_paper_there_is_none_of_is_refused() -> None:
@@ -105,180 +76,105 @@ def test_a_paper_there_is_none_of_is_refused() -> None:
         find("rfc9999")
 
 
-# --------------------------------------------------------------- measuring
+# --------------------------------------------------------------- from files to an index
+
+GRID = Grid(("maxp",))
 
 
-def test_the_planted_gain_is_found_at_every_place(averaged) -> None:
-    for metric in ("bulk_gain", "transaction_gain", "size_gain", "search_gain"):
-        rows = at(averaged, metric, {})
-        assert rows.height >= 24
-        for row in rows.iter_rows(named=True):
-            key = {k: v for k, v in row.items() if v and k in ("congestion", "maxp", "size")}
-            assert row["mean"] == pytest.approx(gain(key), abs=0.09), f"{metric} {key}"
+def goodput(sweep: Tables) -> pl.DataFrame:
+    flows = sweep.table("flows")
+    keys = GRID.run_keys(flows)
+    return GRID.samples("goodput", flows.group_by(keys, maintain_order=True).agg(value=pl.col("goodput_bps").sum()))
 
 
-def test_equal_treatment_is_found_where_counts_differ(averaged) -> None:
-    # 600 marks of 12000 and 500 drops of 10000: 1.2 by count, 1.0 per arriving packet
-    where = {"congestion": "high", "maxp": "0.1"}
-    assert at(averaged, "marks_to_drops", where)["mean"][0] == pytest.approx(1.2, abs=0.02)
-    assert at(averaged, "mark_rate_to_drop_rate", where)["mean"][0] == pytest.approx(1.0, abs=0.02)
+def small_page(folder: Path, tables: Stored) -> Page:
+    given = read_material(folder, tables, GRID)
+    say = [given.say("S01.much", "It is much.")]
+    return paper_page(given, title="Small", lede="", findings=say, agreement="", sections=[], context={})
 
 
-def test_bytes_while_both_run_are_read_before_the_first_finishes(averaged) -> None:
-    row = at(averaged, "bulk_gain_together", {"congestion": "high", "maxp": "0.1", "recovery": "reno"})
-    assert row["mean"][0] == pytest.approx(gain({"congestion": "high", "maxp": "0.1"}), abs=0.01)
-
-
-def test_jain_by_hand() -> None:
-    class One:
-        def table(self, _name: str) -> pl.LazyFrame:
-            rows = [("ecn", 0, 1.0), ("ecn", 0, 2.0), ("ecn", 0, 3.0), ("plain", 0, 5.0), ("plain", 0, 5.0)]
-            return pl.LazyFrame(rows, schema=["background", "replicate", "goodput_bps"], orient="row")
-
-    found = rfc2884.measure.fairness(One())
-    index = dict(at(found, "jain", {}).select("background", "value").iter_rows())
-    assert index == pytest.approx({"ecn": 36 / 42, "plain": 1.0})
-    assert at(found, "jain_difference", {})["value"].to_list() == pytest.approx([36 / 42])
-    assert at(found, "jain_difference", {})["other"].to_list() == pytest.approx([1.0])
-
-
-def test_windows_that_move_as_one_have_correlation_one() -> None:
-    def series(opposite: bool) -> pl.LazyFrame:
-        rows = [(f, 30.0 + t, (-1 if opposite and f else 1) * (t % 5), 0) for f in (0, 1) for t in range(50)]
-        return pl.LazyFrame(rows, schema=["flow", "time_s", "cwnd_bytes", "replicate"], orient="row")
-
-    for opposite, expected in ((False, 1.0), (True, -1.0)):
-        sweep = type("One", (), {"table": lambda _self, _name, o=opposite: series(o)})()
-        assert rfc2884.measure._synchrony(sweep).collect()["value"][0] == pytest.approx(expected)
-
-
-def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) -> None:
-    chosen = dict(choose(averaged).select("congestion", "min_th").iter_rows())
-    assert chosen == {"low": "15 kB", "moderate": "15 kB", "high": "15 kB"}
-
-
-def test_the_rule_takes_the_largest_share_where_none_is_enough() -> None:
-    frame = pl.DataFrame(
-        {
-            "congestion": "high",
-            "maxp": "0.1",
-            "min_th": ["5 kB", "10 kB", "20 kB"],
-            "replicate": 0,
-            "value": [0.2, 0.7, 0.4],
-        }
-    )
-    share = points(samples("search_share", frame), {"search_share": Metric("s", "d", "mean")})
-    assert choose(share)["min_th"].to_list() == ["10 kB"]
-
-
-def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
-    frame = samples("m", pl.DataFrame({"replicate": [0, 1], "value": [0.0, 0.0], "other": [0.0, 0.0]}))
-    assert estimate(frame, Metric("m", "d", "ratio")) is None
-
-
-def test_the_same_runs_give_the_same_samples(measured) -> None:
-    again = rfc2884.analyse({step.name: MadeUp(step.name) for step in rfc2884.STEPS})
-    assert again.equals(measured)
-
-
-# --------------------------------------------------------------- judging
-
-
-def test_every_number_has_one_measurement_and_every_claim_a_test(published, measured, averaged) -> None:
-    numbers = judge_numbers(published, averaged)
-    assert numbers["id"].to_list() == [number.id for number in published.numbers]
-    claims = judge_claims(published, measured, averaged)
-    assert set(claims["id"]) == {claim.id for claim in published.claims}
-
-
-def test_planted_trends_are_decided(published, measured, averaged) -> None:
-    claims = judge_claims(published, measured, averaged)
-    answer = dict(claims.select("id", "answer").iter_rows())
-    assert answer["R27.relative"] == answer["R28.grows"] == answer["R35"] == "yes"
-    assert answer["R27.absolute"] == "no"  # planted: a gain that grows over an equal base
-    assert answer["R25.count"] == "no"
-    assert answer["R25.rate"] == answer["R29"] == "yes"
-
-
-def test_a_number_nobody_measured_is_an_error(published, averaged) -> None:
-    with pytest.raises(EcnlabError, match=r"R27\.1: 0 measured points"):
-        judge_numbers(published, averaged.filter(pl.col("metric") != "bulk_gain"))
-
-
-# --------------------------------------------------------------- reasons
-
-
-def write_reasons(folder: Path, text: str, facts: str = "") -> Path:
-    path = folder / "reasons.toml"
-    path.write_text(f'format = 1\n[[reason]]\nfor = ["R27.1"]\ntext = "{text}"\n{facts}')
-    return path
-
-
-FACT = (
-    '[reason.facts]\nbest = { metric = "search_gain", where = { congestion = "high", maxp = "0.1" }, pick = "max" }\n'
+SMALL = Paper(
+    "small",
+    GRID,
+    steps := (Step("pipes", 2, 3, goodput),),
+    lambda sweeps: pl.concat(measured(steps, sweeps).values()),
+    lambda _sweeps: Drawn(facts={"drawn": "nothing"}),
+    small_page,
 )
 
-
-def test_a_reason_quotes_what_was_measured(tmp_path, published, averaged) -> None:
-    found = reasons.read_reasons(write_reasons(tmp_path, "Up to {best} at {best.min_th}.", FACT), published, averaged)
-    row = at(averaged, "search_gain", {"congestion": "high", "maxp": "0.1"}).sort("mean").row(-1, named=True)
-    assert re.fullmatch(rf"Up to {row['mean']:.0%} \(\d+% to \d+%\) at {row['min_th']}\.", found["R27.1"])
-
-
-def test_a_reason_without_its_fact_is_an_error(tmp_path, published, averaged) -> None:
-    with pytest.raises(EcnlabError, match="no fact"):
-        reasons.read_reasons(write_reasons(tmp_path, "Up to {worst}.", FACT), published, averaged)
-
-
-def test_a_reason_for_nothing_printed_is_an_error(tmp_path, published, averaged) -> None:
-    path = write_reasons(tmp_path, "Because.")
-    path.write_text(path.read_text().replace("R27.1", "R99.9"))
-    with pytest.raises(EcnlabError, match=r"R99\.9"):
-        reasons.read_reasons(path, published, averaged)
-
-
-# --------------------------------------------------------------- the page
-
-
-def write_tables(folder: Path, published, measured, averaged) -> Tables:
-    queue, windows = rfc2884.evolution(MadeUp("evolution", 1))
-    empty = dict.fromkeys(["key", "profile", "profile_value", "value", "used_in", "source"], pl.String)
-    runs = {"experiment": ["bulk"], "title": ["t"], "runs": [1], "replicates": [1], "spec": ["0"]}
-    tables = {
-        "points": averaged,
-        "numbers": judge_numbers(published, averaged),
-        "claims": judge_claims(published, measured, averaged),
-        "evolution_queue": queue,
-        "evolution_windows": windows,
-        "departures": pl.DataFrame(schema=empty),
-        "experiments": pl.DataFrame(runs),
-    }
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
-    made = {"version": "0", "build": "0", "commit": None}
-    about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "3 to 20"}
-    return Tables(folder, about | {"evolution": {"seed": 1, "min_th": 20e3, "max_th": 60e3}})
+PUBLISHED = """\
+format = 1
+paper = "Small 1"
+title = "A small <paper>"
+authors = "Nobody"
+date = "1999"
+[[number]]
+id = "S01.1"
+row = "S01"
+value = 2e6
+section = "1"
+page = 2
+metric = "goodput"
+where = { maxp = "0.1" }
+[[claim]]
+id = "S01.much"
+row = "S01"
+statement = "Much."
+figure = "3"
+metric = "goodput"
+where = {}
+test = "above"
+limit = 1e5
+"""
+METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\n'
+CHECKLIST = """\
+format = 1
+[[row]]
+id = "S01"
+what = "w"
+section = "1"
+state = "shown"
+by = []
+note = ""
+"""
 
 
-def test_the_page_has_a_line_for_every_number_claim_and_row(tmp_path, published, measured, averaged) -> None:
-    html = render(page(PAPER, write_tables(tmp_path, published, measured, averaged)))
-    for entry in (*published.numbers, *published.claims):
-        assert f"<b>{entry.id}</b>" in html
-    for i in range(1, 39):
-        assert f"<b>R{i:02d}</b>" in html
-    assert not re.search(r"https?://", html.replace(get_plotlyjs(), ""))
+@pytest.fixture
+def small(scenario, monkeypatch) -> Path:
+    """One small paper in ``papers/small`` of the current folder, in place of the real ones."""
+    folder = scenario.parent / "papers" / "small"
+    folder.mkdir(parents=True)
+    (folder / "pipe.toml").write_text(scenario.read_text())
+    grid = '[grid.maxp]\npath = "queue.red.max_p"\nvalues = [0.02, 0.1]\n'
+    head = 'format = 1\ntitle = "pipes"\nscenario = "pipe.toml"\nreplicates = 1\nseed = 1\n'
+    texts = {"pipes": head + grid, "published": PUBLISHED, "metrics": METRICS, "checklist": CHECKLIST}
+    for name, text in {**texts, "reasons": "format = 1\n"}.items():
+        (folder / f"{name}.toml").write_text(text)
+    monkeypatch.chdir(scenario.parent)
+    for module in (registry, reproduction):
+        monkeypatch.setattr(module, "PAPERS", {"small": SMALL})
+    return folder
 
 
-def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(
-    tmp_path, published, measured, averaged
-) -> None:
-    report = page(PAPER, write_tables(tmp_path, published, measured, averaged))
-    drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]
-    assert len(drawn) > 20
-    assert all(any(trace.error_y.array for trace in figure.plot().data) for figure in drawn)
-    marks = {y for figure in drawn for trace in figure.plot().data if trace.mode == "markers" for y in trace.y}
-    assert marks >= {n.value for n in published.numbers if n.metric in ("bulk_gain", "transaction_gain")}
+def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
+    told: list[tuple[str, int, int]] = []
+    index = papers.reproduce_all(tmp_path / "out", progress=lambda name: lambda done, of: told.append((name, done, of)))
+    html = index.read_text()
+    assert '<a href="small/report.html">A small &lt;paper&gt;. Nobody, 1999</a>' in html
+    assert (index.parent / "small" / "report.html").is_file()
+    results = json.loads((index.parent / "small" / "results.json").read_text())
+    assert results["drawn"] == "nothing"
+    verdicts, answers = [n["verdict"] for n in results["numbers"]], {c["answer"] for c in results["claims"]}
+    assert verdicts == ["agrees"] and answers == {"yes"}
+    assert "1 agrees" in html and "1 yes" in html
+    assert len(html) < 100_000 and "Plotly.newPlot" in html  # the page's script is there, the library is not
+    assert told[0] == ("small", 0, 4) and told[-1] == ("small", 4, 4)
 
 
-def figures(block) -> list[Figure]:
-    return list(block.figures) if isinstance(block, Group) else []
+def test_the_full_size_builds_on_the_quick_one_and_nothing_is_done_twice(small, tmp_path) -> None:
+    for full, before, runs in ((False, 0, 4), (True, 4, 6), (True, 6, 6)):
+        told: list[int] = []
+        papers.reproduce("small", tmp_path / "out", full=full, progress=lambda done, _of, told=told: told.append(done))
+        assert (told[0], told[-1]) == (before, runs)
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert re.search(r"§1, p.\u00a02", html) and "Fig.\u00a03" in html

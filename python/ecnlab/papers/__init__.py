@@ -4,6 +4,6 @@
 >>> page = papers.reproduce("rfc2884", "results/rfc2884")  # doctest: +SKIP
 """
 
-from ecnlab.papers.reproduction import reproduce
+from ecnlab.papers.reproduction import reproduce, reproduce_all
 
-__all__ = ["reproduce"]
+__all__ = ["reproduce", "reproduce_all"]

@@ -8,29 +8,14 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.reasons import quantity
-from ecnlab.papers.samples import KEYS
 from ecnlab.report import Axis, Figure, Finding, Point, Series, Table
 from ecnlab.report.page import Cell, Tone
 
 VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
-
-NAMES: Final = {
-    "reno": "Reno",
-    "newreno": "NewReno",
-    "sack": "SACK",
-    "fack": "SACK/FACK",
-    "plain": "non-ECN background",
-    "ecn": "ECN background",
-}
-"""How labels of a grid are written for a reader."""
-
-
-def named(label: str) -> str:
-    """A label of the grid as a reader writes it."""
-    return NAMES.get(label, label)
 
 
 def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
@@ -39,30 +24,27 @@ def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
     return f"{mean} ({low} to {high})"
 
 
-WORDS: Final = {"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"}
-
-
-def place(row: Mapping[str, Any]) -> str:
-    """Where a point lies, in words: its keys that apply."""
-    return ", ".join(WORDS.get(key, "{}").format(named(row[key])) for key in KEYS if row[key])
-
-
 def number_table(
-    numbers: pl.DataFrame, published: Published, reasons: Mapping[str, str], context: Mapping[str, str]
+    numbers: pl.DataFrame,
+    published: Published,
+    reasons: Mapping[str, str],
+    context: Mapping[str, str],
+    grid: Grid,
 ) -> Table:
     """Every printed number with its measurement. ``context`` adds to a metric's name what all its points share."""
     rows: list[list[Cell | str]] = []
     said: dict[str, str] = {}
+    sources = {number.id: number.source for number in published.numbers}
     for row in numbers.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
         unit = row["unit"]
         about = "about " if row["about"] else ""
         why = "" if row["verdict"] == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
-        settings = "; ".join(part for part in (place(row), context.get(row["metric"], "")) if part)
+        settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
         rows.append(
             [
                 Cell(metric.name, lead=row["id"]),
-                Cell(f"§{row['section']}, p.\u00a0{row['page']}"),
+                Cell(sources[row["id"]]),
                 Cell(settings),
                 Cell(about + quantity(row["printed"], metric), True),
                 Cell(quantity(row["mean"], metric, unit), True),
@@ -96,7 +78,7 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
         rows.append(
             [
                 Cell(claim.statement, lead=claim.id),
-                Cell(f"§{claim.section}, p.\u00a0{claim.page}"),
+                Cell(claim.source),
                 Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
                 Cell(str(tests["n"].min()), True),
                 Cell(answer, tone=ANSWERS[answer]),
@@ -168,7 +150,7 @@ def figure(
 
 
 def table_of(
-    points: pl.DataFrame, published: Published, caption: str, keys: Sequence[str], folded: bool = True
+    points: pl.DataFrame, published: Published, caption: str, keys: Sequence[str], grid: Grid, folded: bool = True
 ) -> Table:
     """Points as a plain table: the named keys, then mean, interval and n."""
     rows: list[list[Cell | str]] = []
@@ -177,7 +159,7 @@ def table_of(
         mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
         rows.append(
             [
-                *(Cell(named(row[key])) for key in keys),
+                *(Cell(grid.named(row[key])) for key in keys),
                 Cell(metric.name),
                 Cell(mean, True),
                 Cell(f"{low} to {high}", True),

@@ -11,24 +11,27 @@ import polars as pl
 
 from ecnlab import stats
 from ecnlab.errors import EcnlabError
+from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Claim, Metric, Number, Published
-from ecnlab.papers.samples import KEYS, at, per_seed, score
+from ecnlab.papers.samples import at, per_seed
 from ecnlab.stats import Interval
 
 Answer = Literal["yes", "partly", "no", "undecided"]
 
 
-def judge_numbers(published: Published, points: pl.DataFrame) -> pl.DataFrame:
+def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """One row a printed number: what was measured there and the verdict. See `ecnlab.stats.verdict`."""
-    return pl.DataFrame([_number(number, published.metrics[number.metric], points) for number in published.numbers])
+    return pl.DataFrame(
+        [_number(number, published.metrics[number.metric], points, grid) for number in published.numbers]
+    )
 
 
-def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
+def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     """One row a claim and tested place: the interval, whether it holds, and the answer to the whole claim."""
     rows = []
     for claim in published.claims:
         metric = published.metrics[claim.metric]
-        tests = [_trend(claim, metric, samples)] if claim.test == "trend" else _places(claim, points)
+        tests = [_trend(claim, metric, samples, grid)] if claim.test == "trend" else _places(claim, points, grid)
         answer = _together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
@@ -41,7 +44,7 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
     return pl.DataFrame(rows)
 
 
-def _number(number: Number, metric: Metric, points: pl.DataFrame) -> dict[str, Any]:
+def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) -> dict[str, Any]:
     place = at(points, number.metric, number.where)
     if place.height != 1:
         raise EcnlabError(
@@ -53,7 +56,7 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame) -> dict[str, A
         "id": number.id,
         "row": number.row,
         "metric": number.metric,
-        **{key: row[key] for key in KEYS},
+        **{key: row[key] for key in grid.keys},
         "section": number.section,
         "page": number.page,
         "printed": number.value,
@@ -68,11 +71,11 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame) -> dict[str, A
     }
 
 
-def _places(claim: Claim, points: pl.DataFrame) -> list[dict[str, Any]]:
+def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, Any]]:
     place = at(points, claim.metric, claim.where)
     if place.is_empty():
         raise EcnlabError(f"{claim.id}: nothing was measured of {claim.metric} at {dict(claim.where)}")
-    varying = [key for key in KEYS if place[key].n_unique() > 1]
+    varying = [key for key in grid.keys if place[key].n_unique() > 1]
     tests = []
     for row in place.iter_rows(named=True):
         measured = Interval(row["mean"], row["low"], row["high"], row["n"])
@@ -96,15 +99,15 @@ def _outcome(claim: Claim, measured: Interval) -> Answer:
             return "no" if outside else "undecided"
 
 
-def _trend(claim: Claim, metric: Metric, samples: pl.DataFrame) -> dict[str, Any]:
+def _trend(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> dict[str, Any]:
     rows = at(samples, claim.metric, claim.where)
-    labels = sorted(rows[claim.axis].unique(), key=score)
+    labels = sorted(rows[claim.axis].unique(), key=grid.score)
     if len(labels) < 2:
         raise EcnlabError(
             f"{claim.id}: a trend along {claim.axis} needs at least two measured points, not {len(labels)}"
         )
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
-    found = stats.trend([math.log2(score(label)) for label in labels], np.column_stack(columns))
+    found = stats.trend([math.log2(grid.score(label)) for label in labels], np.column_stack(columns))
     outcome: Answer = (
         "undecided" if found.direction == "undecided" else "yes" if found.direction == claim.expected else "no"
     )

@@ -38,32 +38,40 @@ class Metric:
     digits: int = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A printed number, and the metric and place it is compared with."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """What a paper printed, where, and the metric and place of the grid it is compared with."""
 
     id: str
     row: str
-    value: float
-    section: str
-    page: int
     metric: str
     where: Where
+    section: str = ""
+    page: int = 0
+    figure: str = ""
+
+    @property
+    def source(self) -> str:
+        """Where it is printed, as far as the entry says."""
+        section, page = f"§{self.section}" if self.section else "", f"p.\u00a0{self.page}" if self.page else ""
+        figure = f"Fig.\u00a0{self.figure}" if self.figure else ""
+        return ", ".join(part for part in (section, figure, page) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(Printed):
+    """A printed number."""
+
+    value: float
     unit: str = ""
     about: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Printed):
     """A printed statement without a number, and the test that decides it."""
 
-    id: str
-    row: str
     statement: str
-    section: str
-    page: int
-    metric: str
-    where: Where
     test: Literal["trend", "below", "above", "near"]
     axis: str = ""
     expected: str = ""
@@ -105,7 +113,7 @@ def read_published(folder: Path) -> Published:
     for key, metric in metrics.items():
         if metric.kind not in KINDS:
             raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
-    printed: list[Number | Claim] = [*numbers, *claims]
+    printed: list[Printed] = [*numbers, *claims]
     for entry in printed:
         if entry.metric not in metrics:
             raise EcnlabError(f"{path}: {entry.id}: no metric is called {entry.metric!r}")

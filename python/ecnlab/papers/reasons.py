@@ -17,7 +17,7 @@ import polars as pl
 
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.published import Metric, Published, read_toml
-from ecnlab.papers.samples import KEYS, at
+from ecnlab.papers.samples import at
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,11 @@ def _fact(path: Path, name: str, spec: Mapping[str, Any], metrics: Mapping[str, 
     row = rows.row(0, named=True)
     metric = metrics[spec["metric"]]
     mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
-    return Fact(f"{mean} ({low} to {high})", {key: row[key] for key in KEYS} | {"mean": mean})
+    return Fact(f"{mean} ({low} to {high})", _labels(row) | {"mean": mean})
+
+
+def _labels(row: Mapping[str, Any]) -> dict[str, str]:
+    return {key: label for key, label in row.items() if isinstance(label, str)}
 
 
 def quantity(value: float, metric: Metric, unit: str = "") -> str:

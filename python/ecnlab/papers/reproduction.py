@@ -8,25 +8,21 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from ecnlab import store
 from ecnlab._core import Experiment
-from ecnlab.errors import EcnlabError
-from ecnlab.papers import rfc2884
+from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.paper import Paper, Stored
 from ecnlab.papers.published import Published, read_published
-from ecnlab.papers.rfc2884.page import Tables, page
-from ecnlab.papers.samples import points as points_of
+from ecnlab.papers.registry import PAPERS, find
 from ecnlab.provenance import maker
 from ecnlab.report import render
 from ecnlab.scenario import read_experiment
 from ecnlab.sweep import Progress, Sweep, sweep
-
-PAPERS: Final = ("rfc2884",)
-"""Papers with a reproduction."""
 
 
 def reproduce(
@@ -45,38 +41,49 @@ def reproduce(
 
     Raises EcnlabError for a paper there is none of, and all that `ecnlab.sweep` raises.
     """
-    folder, target = find(paper), Path(out)
+    (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
     experiments = {
         step.name: read_experiment(folder / f"{step.name}.toml").with_replicates(step.full if full else step.quick)
-        for step in rfc2884.STEPS
+        for step in found.steps
     }
-    sweeps = _run(experiments, target / "sweeps", workers, progress or (lambda _done, _all: None))
-    about = _about(sweeps, full=full)
-    tables = _analyse(published, sweeps)
+    sweeps = _run(found, experiments, target / "sweeps", workers, progress or (lambda _done, _all: None))
+    drawn = found.draw(sweeps)
+    about = {**_about(found, sweeps, full=full), **drawn.facts}
+    tables = {**_analyse(found, published, sweeps), **drawn.tables}
     _write(target, published, tables, about)
     report = target / "report.html"
-    html = render(page(folder, Tables(target / "analysis", about)))
+    html = render(found.page(folder, Stored(target / "analysis", about)))
     store.write_bytes(report, html.encode())
     return report
 
 
-def find(paper: str | os.PathLike[str]) -> Path:
-    """The folder of a paper: as given, in ``papers/`` here, or in the checkout the package is read from."""
-    name = str(paper)
-    checkout = Path(__file__).parents[3]
-    for folder in (Path(paper), Path("papers") / name, checkout / "papers" / name):
-        if (folder / "published.toml").is_file():
-            return folder
-    raise EcnlabError(f"no paper is called {name!r}; there are {', '.join(PAPERS)}")
+def reproduce_all(
+    out: str | os.PathLike[str],
+    *,
+    full: bool = False,
+    workers: int | None = None,
+    progress: Callable[[str], Progress] | None = None,
+) -> Path:
+    """Reproduce every paper, each in its own folder of ``out``; return the path of ``index.html``, which links them.
+
+    ``progress`` makes the report of progress for a paper's name. Else as `reproduce`; what is done is not done again,
+    and the index is written when the last paper is.
+    """
+    target = Path(out)
+    for name in PAPERS:
+        reproduce(name, target / name, full=full, workers=workers, progress=progress(name) if progress else None)
+    index = target / "index.html"
+    store.write_bytes(index, render(index_page(target, list(PAPERS))).encode())
+    return index
 
 
 def _run(
-    experiments: Mapping[str, Experiment], folder: Path, workers: int | None, progress: Progress
+    paper: Paper, experiments: Mapping[str, Experiment], folder: Path, workers: int | None, progress: Progress
 ) -> dict[str, Sweep]:
     sizes = {name: len({run.id for run in experiment.runs}) for name, experiment in experiments.items()}
     total, before = sum(sizes.values()), 0
-    keeps = {step.name: step.keep for step in rfc2884.STEPS}
+    keeps = {step.name: step.keep for step in paper.steps}
     sweeps = {}
     for name, experiment in experiments.items():
         shifted = _shifted(progress, before, total)
@@ -89,17 +96,14 @@ def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int]
     return lambda done, _of: progress(before + done, total)
 
 
-def _analyse(published: Published, sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
-    samples = rfc2884.analyse(sweeps)
-    points = points_of(samples, published.metrics)
-    queue, windows = rfc2884.evolution(sweeps["evolution"])
+def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
+    samples = paper.analyse(sweeps)
+    points = paper.grid.points(samples, published.metrics)
     return {
         "samples": samples,
         "points": points,
-        "numbers": judge_numbers(published, points),
-        "claims": judge_claims(published, samples, points),
-        "evolution_queue": queue,
-        "evolution_windows": windows,
+        "numbers": judge_numbers(published, points, paper.grid),
+        "claims": judge_claims(published, samples, points, paper.grid),
         "departures": _departures(sweeps),
         "experiments": _experiments(sweeps),
     }
@@ -143,32 +147,23 @@ def _bounded(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _about(sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
+def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
     """Who made the results, from what, and how much of it."""
-    replicates = sorted({s.manifest["replicates"] for name, s in sweeps.items() if name != "evolution"})
-    one = sweeps["evolution"]
-    red = next(iter(one.specs.values()))["spec"]["queue"]["red"]
+    replicates = sorted({sweeps[step.name].manifest["replicates"] for step in paper.steps if step.measure})
     seconds = sum(_simulated(s) for s in sweeps.values())
     return {
         "ecnlab": maker(),
         "full": full,
-        "seed": one.manifest["seed"],
+        "seed": next(iter(sweeps.values())).manifest["seed"],
         "runs": sum(s.runs["id"].n_unique() for s in sweeps.values()),
         "simulated_s": seconds,
-        "replicates": f"{replicates[0]} to {replicates[-1]}",
-        "evolution": {"seed": one.runs["seed"][0], "min_th": size(red["min_th"]), "max_th": size(red["max_th"])},
+        "replicates": " to ".join(map(str, dict.fromkeys((replicates[0], replicates[-1])))),
     }
 
 
 def _simulated(found: Sweep) -> float:
     durations = {key: float(entry["spec"]["duration"].removesuffix(" s")) for key, entry in found.specs.items()}
     return sum(durations[key] for key in found.runs["spec_hash"])
-
-
-def size(text: str) -> float:
-    """Bytes of a size as a resolved scenario writes it."""
-    number, unit = text.split()
-    return float(number) * {"B": 1, "kB": 1000, "KB": 1000, "MB": 1e6}[unit]
 
 
 def _departures(sweeps: Mapping[str, Sweep]) -> pl.DataFrame:

@@ -33,12 +33,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell: text, how it is set, a chip's tone where it is one, and a name set in front of the text."""
+    """A table cell: text, how it is set, a chip's tone where it is one, a name set in front of the text, and a link."""
 
     text: str
     numeric: bool = False
     tone: Tone | None = None
     lead: str = ""
+    link: str = ""
 
     @property
     def sign(self) -> str:
@@ -107,6 +108,11 @@ class Page:
     footer: str
     facts: Sequence[tuple[str, str]] = field(default_factory=tuple)
 
+    @property
+    def draws(self) -> bool:
+        """Whether anything on it is drawn: a page of tables does without the library that draws."""
+        return any(isinstance(block, Group | Chart) for section in self.sections for block in section.blocks)
+
 
 def render(page: Page) -> str:
     """The page as HTML text.
@@ -124,7 +130,7 @@ def render(page: Page) -> str:
         total=total,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),
-        plotly=Markup(get_plotlyjs()),
+        plotly=Markup(get_plotlyjs()) if page.draws else "",
         plot=lambda block: Markup(document(block.plot())),
     )
 

@@ -5,29 +5,20 @@ The experiments are the files of ``papers/rfc2884``; here is what is measured in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
+from ecnlab.papers.paper import Drawn, Paper, Step, Tables, measured
 from ecnlab.papers.rfc2884 import measure
-from ecnlab.papers.rfc2884.measure import Tables
-from ecnlab.papers.samples import ordered
+from ecnlab.papers.rfc2884.grid import GRID
+from ecnlab.papers.rfc2884.page import page
+from ecnlab.scenario import size
+from ecnlab.sweep import Sweep
 
 SEGMENT_BYTES: Final = 1460
 """Payload of a full segment on Ethernet."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An experiment file and how often it is replicated, in the quick and in the full size."""
-
-    name: str
-    quick: int
-    full: int
-    measure: Callable[[Tables], pl.DataFrame] | None
-    keep: tuple[str, ...] = ()
 
 
 def _envelope(sweep: Tables) -> pl.DataFrame:
@@ -65,18 +56,18 @@ STEPS: Final = (
     Step("disciplines", 5, 20, measure.disciplines, ("flow_series",)),
     Step("evolution", 1, 1, None, ("queue_series", "flow_series")),
 )
-"""All experiments, in the order of the run. The quick size is a part of the full one: the same seeds, fewer of them."""
+"""All experiments, in the order of the run."""
 
 
 def analyse(sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     """The samples of all experiments. ``sweeps`` is by the name of the step."""
-    parts = [step.measure(sweeps[step.name]) for step in STEPS if step.measure]
-    by_name = dict(zip([step.name for step in STEPS if step.measure], parts, strict=True))
+    by_name = measured(STEPS, sweeps)
+    parts = list(by_name.values())
     bulk, short = sweeps["homogeneous-bulk"], sweeps["homogeneous-transactions"]
     parts.append(measure.against_nobody(sweeps["variants-bulk"], bulk, "goodput_bps", "bulk"))
     parts.append(measure.against_nobody(sweeps["variants-transactions"], short, "exchanges", "transaction"))
     parts.append(measure.mice_over_bulk(by_name["transactions"], by_name["bulk"]))
-    return ordered(pl.concat(parts))
+    return GRID.ordered(pl.concat(parts))
 
 
 def evolution(sweep: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -102,3 +93,15 @@ def evolution(sweep: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
     )
     windows = series.collect().pivot(on="group", index="time_s", values="cwnd_bytes").sort("time_s")
     return queue.collect(), windows.select("time_s", "ecn", "plain")
+
+
+def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
+    """The run of the step ``evolution``, and the settings that its charts name."""
+    one = sweeps["evolution"]
+    queue, windows = evolution(one)
+    red = next(iter(one.specs.values()))["spec"]["queue"]["red"]
+    facts = {"seed": one.runs["seed"][0], "min_th": size(red["min_th"]), "max_th": size(red["max_th"])}
+    return Drawn({"evolution_queue": queue, "evolution_windows": windows}, {"evolution": facts})
+
+
+PAPER: Final = Paper("rfc2884", GRID, STEPS, analyse, draw, page)

@@ -9,6 +9,7 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.published import Published
+from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.samples import at
 from ecnlab.report import Axis, Chart, Figure, Group, Line, Section, Series
 from ecnlab.report.page import Block
@@ -35,26 +36,7 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
         )
     ]
     figures = [
-        _gain(
-            "Bulk gain against congestion",
-            "max_p 0.1.",
-            "bulk_gain",
-            main,
-            numbers,
-            published,
-            "congestion",
-            {"maxp": "0.1"},
-        ),
-        _gain(
-            "Bulk gain against max_p",
-            "High congestion.",
-            "bulk_gain",
-            main,
-            numbers,
-            published,
-            "maxp",
-            {"congestion": "high"},
-        ),
+        *_gains("Bulk gain", ("max_p 0.1.", "High congestion."), "bulk_gain", main, numbers, published),
         blocks.figure(
             "Retransmissions against max_p",
             "Reno, high congestion; share of the segments sent.",
@@ -84,7 +66,7 @@ def bulk(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> S
         [
             Group(figures),
             blocks.table_of(
-                everything, published, "All loads, max_p and recoveries", ["recovery", "congestion", "maxp"]
+                everything, published, "All loads, max_p and recoveries", ["recovery", "congestion", "maxp"], GRID
             ),
         ],
     )
@@ -104,25 +86,13 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
     ]
     printed = blocks.printed(at(numbers, "transaction_ecn", {}), "maxp", MAX_P, "printed, ECN client", 0)
     figures = [
-        _gain(
-            "Transaction gain against congestion",
-            "5 KB, max_p 0.1.",
+        *_gains(
+            "Transaction gain",
+            ("5 KB, max_p 0.1.", "5 KB, high congestion."),
             "transaction_gain",
             main,
             numbers,
             published,
-            "congestion",
-            {"maxp": "0.1"},
-        ),
-        _gain(
-            "Transaction gain against max_p",
-            "5 KB, high congestion.",
-            "transaction_gain",
-            main,
-            numbers,
-            published,
-            "maxp",
-            {"congestion": "high"},
         ),
         blocks.figure(
             "Transaction rate against max_p",
@@ -151,6 +121,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
                 published,
                 "All loads, max_p, recoveries and sizes",
                 ["recovery", "congestion", "maxp", "size"],
+                GRID,
             ),
         ],
     )
@@ -159,7 +130,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
 def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Section:
     """Section 5.1."""
     low = [
-        _by(at(points, "jain", {"congestion": "low", "background": side}), "maxp", blocks.named(side), style)
+        _by(at(points, "jain", {"congestion": "low", "background": side}), "maxp", GRID.named(side), style)
         for style, side in enumerate(("ecn", "plain"))
     ]
     scale = {label: MAX_P[label] for label in ("0.02", "0.05", "0.1", "0.2")}
@@ -168,7 +139,7 @@ def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         marks
         for style, side in enumerate(("ecn", "plain"))
         for marks in blocks.printed(
-            at(numbers, "jain", {"background": side}), "maxp", scale, f"printed, {blocks.named(side)}", style
+            at(numbers, "jain", {"background": side}), "maxp", scale, f"printed, {GRID.named(side)}", style
         )
     ]
     signals = [
@@ -205,7 +176,7 @@ def fairness(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         "Jain's index is 1 when all flows have equal goodput and 1/n when one has everything.",
         [
             Group(figures),
-            blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp", "background"]),
+            blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp", "background"], GRID),
         ],
     )
 
@@ -241,24 +212,30 @@ def evolution(queue: pl.DataFrame, windows: pl.DataFrame, about: Mapping[str, An
     )
 
 
-def _gain(
+def _gains(
     title: str,
-    caption: str,
+    captions: tuple[str, str],
     metric: str,
     points: pl.DataFrame,
     numbers: pl.DataFrame,
     published: Published,
-    axis: str,
-    where: dict[str, str | list[str]],
-) -> Figure:
-    """A figure of a gain along an axis for the two stacks the RFC printed numbers of."""
-    scale, drawn = (LOAD, LOAD_AXIS) if axis == "congestion" else (MAX_P, MAX_P_AXIS)
-    curves, marks = [], []
-    for style, recovery in enumerate(("reno", "fack")):
-        here = {**where, "recovery": recovery}
-        curves.append(blocks.series(at(points, metric, here), axis, scale, blocks.named(recovery), style))
-        marks += blocks.printed(at(numbers, metric, here), axis, scale, f"printed, {blocks.named(recovery)}", style)
-    return blocks.figure(title, caption, drawn, published.metrics[metric], curves, marks)
+) -> list[Figure]:
+    """A gain along either axis for the two stacks the RFC printed numbers of: at max_p 0.1, and at high congestion."""
+    figures = []
+    for along, where, axis, scale, drawn, caption in (
+        ("congestion", {"maxp": "0.1"}, "congestion", LOAD, LOAD_AXIS, captions[0]),
+        ("max_p", {"congestion": "high"}, "maxp", MAX_P, MAX_P_AXIS, captions[1]),
+    ):
+        curves, marks = [], []
+        for style, recovery in enumerate(("reno", "fack")):
+            here = {**where, "recovery": recovery}
+            name = GRID.named(recovery)
+            curves.append(blocks.series(at(points, metric, here), axis, scale, name, style))
+            marks += blocks.printed(at(numbers, metric, here), axis, scale, f"printed, {name}", style)
+        figures.append(
+            blocks.figure(f"{title} against {along}", caption, drawn, published.metrics[metric], curves, marks)
+        )
+    return figures
 
 
 def _by(points: pl.DataFrame, axis: str, name: str, style: int, scale: Mapping[str, float] = MAX_P) -> Series:

@@ -7,11 +7,13 @@ keep their order: a sum of floats is the same bytes only in one order.
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Final
 
 import polars as pl
 
-from ecnlab.papers.samples import KEYS, samples
+from ecnlab.papers import measures
+from ecnlab.papers.paper import Tables
+from ecnlab.papers.rfc2884.grid import GRID
 
 TEST_S: Final = 180.0
 """A transaction test lasts three minutes (section 5.3)."""
@@ -23,14 +25,6 @@ PIPE: Final = "pipe"
 """The congested link: r1 to r2."""
 
 
-class Tables(Protocol):
-    """The tables of a sweep, with the columns that name the run in front."""
-
-    def table(self, name: str) -> pl.LazyFrame:
-        """All rows of a table, over all runs."""
-        ...
-
-
 def bulk(sweep: Tables) -> pl.DataFrame:
     """Section 5.2: two files side by side."""
     flows = _competing(sweep, "flows_run")
@@ -38,13 +32,13 @@ def bulk(sweep: Tables) -> pl.DataFrame:
     speed = _sides(flows, pl.col("bytes_delivered") * 8 / duration)
     return pl.concat(
         [
-            samples("bulk_gain", speed),
-            samples("bulk_difference", speed),
+            GRID.samples("bulk_gain", speed),
+            GRID.samples("bulk_difference", speed),
             *_each("bulk", speed),
-            samples("bulk_gain_together", _together(sweep)),
+            GRID.samples("bulk_gain_together", _together(sweep)),
             *_retransmissions(flows),
-            samples("region_share", _link(sweep, "share_in_region")),
-            samples("utilisation", _link(sweep, "utilisation")),
+            GRID.samples("region_share", _link(sweep, "share_in_region")),
+            GRID.samples("utilisation", _link(sweep, "utilisation")),
         ]
     )
 
@@ -56,8 +50,8 @@ def search(sweep: Tables) -> pl.DataFrame:
     return pl.concat(
         [
             window(sweep, "search_gain", "search_share"),
-            samples("search_timeouts", _pair(plain, pl.col("timeouts"), plain, again)),
-            samples("search_losses_per_episode", _pair(plain, again, plain, episodes)),
+            GRID.samples("search_timeouts", measures.pair(GRID, plain, pl.col("timeouts"), plain, again)),
+            GRID.samples("search_losses_per_episode", measures.pair(GRID, plain, again, plain, episodes)),
         ]
     )
 
@@ -65,7 +59,7 @@ def search(sweep: Tables) -> pl.DataFrame:
 def window(sweep: Tables, metric: str = "window_gain", share: str = "window_share") -> pl.DataFrame:
     """Bulk transfers without end: goodput of the two competing flows over the window."""
     goodput = _sides(_competing(sweep, "flows"), pl.col("goodput_bps"))
-    return pl.concat([samples(metric, goodput), samples(share, _link(sweep, "share_in_region"))])
+    return pl.concat([GRID.samples(metric, goodput), GRID.samples(share, _link(sweep, "share_in_region"))])
 
 
 def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
@@ -73,10 +67,10 @@ def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
     rates = _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S)
     return pl.concat(
         [
-            samples(f"{prefix}_gain", rates),
-            samples(f"{prefix}_difference", rates),
+            GRID.samples(f"{prefix}_gain", rates),
+            GRID.samples(f"{prefix}_difference", rates),
             *_each(prefix, rates),
-            samples(f"{prefix}_region_share", _link(sweep, "share_in_region")),
+            GRID.samples(f"{prefix}_region_share", _link(sweep, "share_in_region")),
         ]
     )
 
@@ -86,36 +80,30 @@ def losses(sweep: Tables) -> pl.DataFrame:
     lossy = sweep.table("transactions").filter(
         pl.col("group") == "plain", pl.col("measured"), pl.col("retransmits") > 0
     )
-    counted = lossy.group_by(_run_keys(lossy), maintain_order=True).agg(
+    counted = lossy.group_by(GRID.run_keys(lossy), maintain_order=True).agg(
         (pl.col("timeouts") > 0).sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
     )
-    return pl.concat([samples("loss_needs_timeout", counted), *(_handshakes(sweep, side) for side in ("ecn", "plain"))])
+    return pl.concat(
+        [GRID.samples("loss_needs_timeout", counted), *(_handshakes(sweep, side) for side in ("ecn", "plain"))]
+    )
 
 
 def _handshakes(sweep: Tables, side: str) -> pl.DataFrame:
     """Transactions whose SYN or SYN-ACK was lost: the connection took the initial timeout to stand."""
     done = sweep.table("transactions").filter(pl.col("group") == side, pl.col("measured"))
     waited = pl.col("established_s") - pl.col("start_s") > INITIAL_RTO_S
-    keys = _run_keys(done)
+    keys = GRID.run_keys(done)
     counted = done.group_by(keys, maintain_order=True).agg(
         waited.sum().cast(pl.Float64).alias("value"), pl.len().cast(pl.Float64).alias("other")
     )
-    return samples(f"handshake_lost_{side}", counted)
+    return GRID.samples(f"handshake_lost_{side}", counted)
 
 
 def fairness(sweep: Tables) -> pl.DataFrame:
     """Section 5.1: Jain's index over all flows, and its difference between the two backgrounds."""
-    flows = sweep.table("flows")
-    x = pl.col("goodput_bps")
-    index = (
-        flows.group_by(_run_keys(flows), maintain_order=True)
-        .agg((x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value"))
-        .collect()
-    )
-    on = [key for key in _run_keys(flows) if key != "background"]
-    other = index.filter(pl.col("background") == "plain").select(*on, pl.col("value").alias("other"))
-    both = index.filter(pl.col("background") == "ecn").drop("background").join(other, on=on)
-    return pl.concat([samples("jain", index), samples("jain_difference", both)])
+    index = measures.jain(GRID, sweep.table("flows"))
+    both = measures.beside(GRID, index, "background", "ecn", "plain")
+    return pl.concat([GRID.samples("jain", index), GRID.samples("jain_difference", both)])
 
 
 def signals(sweep: Tables) -> pl.DataFrame:
@@ -124,15 +112,15 @@ def signals(sweep: Tables) -> pl.DataFrame:
     drops = pl.col("early_drops") + pl.col("forced_drops") + pl.col("tail_drops")
     ecn = queues.filter(pl.col("group") == "ecn")
     plain = queues.filter(pl.col("group") == "plain")
-    counts = _pair(ecn, pl.col("marks"), plain, drops)
-    rates = _pair(ecn, pl.col("marks") / pl.col("arrived"), plain, drops / pl.col("arrived"))
-    return pl.concat([samples("marks_to_drops", counts), samples("mark_rate_to_drop_rate", rates)])
+    counts = measures.pair(GRID, ecn, pl.col("marks"), plain, drops)
+    rates = measures.pair(GRID, ecn, pl.col("marks") / pl.col("arrived"), plain, drops / pl.col("arrived"))
+    return pl.concat([GRID.samples("marks_to_drops", counts), GRID.samples("mark_rate_to_drop_rate", rates)])
 
 
 def alone(sweep: Tables) -> pl.DataFrame:
     """One client at a time: the arms are compared under the same seeds."""
     flows = sweep.table("flows").filter(pl.col("group") == "ecn")
-    return samples("alone_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
+    return GRID.samples("alone_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
 
 
 def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
@@ -141,8 +129,8 @@ def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
     competing = flows.filter(pl.col("group").is_in(["ecn", "plain"]))
     return pl.concat(
         [
-            samples("homogeneous_total_gain", _arms(flows, pl.col("goodput_bps").sum())),
-            samples("homogeneous_gain", _arms(competing, pl.col("goodput_bps").mean())),
+            GRID.samples("homogeneous_total_gain", _arms(flows, pl.col("goodput_bps").sum())),
+            GRID.samples("homogeneous_gain", _arms(competing, pl.col("goodput_bps").mean())),
         ]
     )
 
@@ -150,41 +138,19 @@ def homogeneous_bulk(sweep: Tables) -> pl.DataFrame:
 def homogeneous_transactions(sweep: Tables) -> pl.DataFrame:
     """All flows ECN against all flows not: transactions of both clients."""
     flows = sweep.table("flows").filter(pl.col("group").is_in(["ecn", "plain"]))
-    return samples("homogeneous_transaction_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
+    return GRID.samples("homogeneous_transaction_gain", _arms(flows, pl.col("exchanges").sum() / TEST_S))
 
 
 def disciplines(sweep: Tables) -> pl.DataFrame:
     """Section 2: what a full queue does, by who is dropped; and RED."""
-    flows = sweep.table("flows")
-    x = pl.col("goodput_bps")
-    index = flows.group_by(_run_keys(flows), maintain_order=True).agg(
-        (x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")
-    )
     return pl.concat(
         [
-            samples("discipline_jain", index),
-            samples("discipline_utilisation", _link(sweep, "utilisation")),
-            samples("discipline_queue", _link(sweep, "queue_mean_packets")),
-            samples("discipline_synchrony", _synchrony(sweep)),
+            GRID.samples("discipline_jain", measures.jain(GRID, sweep.table("flows"))),
+            GRID.samples("discipline_utilisation", _link(sweep, "utilisation")),
+            GRID.samples("discipline_queue", _link(sweep, "queue_mean_packets")),
+            GRID.samples("discipline_synchrony", measures.window_correlation(GRID, sweep, since_s=30.0)),
         ]
     )
-
-
-def _synchrony(sweep: Tables) -> pl.LazyFrame:
-    """Mean correlation of two flows' windows: 0 when they move by themselves, 1 when all move as one.
-
-    With z the windows in standard deviations, the sum of n of them has the variance n + n (n - 1) times it.
-    """
-    series = sweep.table("flow_series").filter(pl.col("time_s") >= 30.0)
-    keys, cwnd = _run_keys(series), pl.col("cwnd_bytes")
-    z = ((cwnd - cwnd.mean()) / cwnd.std()).over([*keys, "flow"]).alias("z")
-    total = (
-        series.with_columns(z)
-        .group_by([*keys, "time_s"], maintain_order=True)
-        .agg(pl.col("z").sum(), pl.len().alias("n"))
-    )
-    n = pl.col("n").first()
-    return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
 
 
 def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str) -> pl.DataFrame:
@@ -197,10 +163,10 @@ def against_nobody(mixed: Tables, homogeneous: Tables, column: str, prefix: str)
     for group in ("ecn", "plain"):
         here = mixed.table("flows").filter(pl.col("group") == group, pl.col("variant") == "primary")
         base = nobody.lazy().filter(pl.col("group") == group)
-        on = [key for key in _run_keys(base) if key != "variant"]
+        on = [key for key in GRID.run_keys(base) if key != "variant"]
         value = here.select(*on, pl.col(column).cast(pl.Float64).alias("value"))
         other = base.select(*on, pl.col(column).cast(pl.Float64).alias("other"))
-        parts.append(samples(f"{prefix}_{group}_against_nobody", value.join(other, on=on)))
+        parts.append(GRID.samples(f"{prefix}_{group}_against_nobody", value.join(other, on=on)))
     return pl.concat(parts)
 
 
@@ -210,33 +176,35 @@ def mice_over_bulk(short: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
     ratio = (pl.col("value") / pl.col("other")).alias("value")
     mice = short.filter(pl.col("metric") == "transaction_gain").select(*on, ratio)
     elephants = long.filter(pl.col("metric") == "bulk_gain").select(*on, ratio.alias("other"))
-    return samples("mice_over_bulk", mice.join(elephants, on=on))
+    return GRID.samples("mice_over_bulk", mice.join(elephants, on=on))
 
 
 def _retransmissions(flows: pl.LazyFrame) -> list[pl.DataFrame]:
     ecn, plain = flows.filter(pl.col("group") == "ecn"), flows.filter(pl.col("group") == "plain")
     again, sent, timeouts = pl.col("retransmits"), pl.col("data_segments_sent"), pl.col("timeouts")
     return [
-        samples("retransmits_ecn", _pair(ecn, again, ecn, sent)),
-        samples("retransmits_plain", _pair(plain, again, plain, sent)),
-        samples("timeouts_ecn", _pair(ecn, timeouts, ecn, sent)),
-        samples("timeouts_plain", _pair(plain, timeouts, plain, again)),
-        samples("timeouts_inferred", _pair(plain, again - pl.col("retransmits_fast"), plain, again)),
-        samples("retransmits_saved", _pair(plain, again / sent, ecn, again / sent)),
-        samples("losses_per_episode", _pair(plain, again, plain, pl.col("fast_recoveries") + timeouts)),
+        GRID.samples("retransmits_ecn", measures.pair(GRID, ecn, again, ecn, sent)),
+        GRID.samples("retransmits_plain", measures.pair(GRID, plain, again, plain, sent)),
+        GRID.samples("timeouts_ecn", measures.pair(GRID, ecn, timeouts, ecn, sent)),
+        GRID.samples("timeouts_plain", measures.pair(GRID, plain, timeouts, plain, again)),
+        GRID.samples("timeouts_inferred", measures.pair(GRID, plain, again - pl.col("retransmits_fast"), plain, again)),
+        GRID.samples("retransmits_saved", measures.pair(GRID, plain, again / sent, ecn, again / sent)),
+        GRID.samples(
+            "losses_per_episode", measures.pair(GRID, plain, again, plain, pl.col("fast_recoveries") + timeouts)
+        ),
     ]
 
 
 def _each(prefix: str, both: pl.LazyFrame) -> list[pl.DataFrame]:
     """The two sides of a comparison by themselves."""
     plain = both.select(pl.exclude("value", "other"), pl.col("other").alias("value"))
-    return [samples(f"{prefix}_ecn", both.select(pl.exclude("other"))), samples(f"{prefix}_plain", plain)]
+    return [GRID.samples(f"{prefix}_ecn", both.select(pl.exclude("other"))), GRID.samples(f"{prefix}_plain", plain)]
 
 
 def _together(sweep: Tables) -> pl.LazyFrame:
     """Bytes that each side had when the first of the two finished."""
     competing = _competing(sweep, "flows_run")
-    keys = _run_keys(competing)
+    keys = GRID.run_keys(competing)
     first = competing.group_by(keys, maintain_order=True).agg(pl.col("finish_s").min().alias("until_s"))
     names = competing.select(*keys, pl.col("name").alias("flow"), "group")
     series = sweep.table("flow_series").select(*keys, "flow", "time_s", "delivered_bytes")
@@ -251,29 +219,16 @@ def _competing(sweep: Tables, table: str) -> pl.LazyFrame:
 
 def _sides(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     """``value`` of the ECN flow and, as ``other``, of the non-ECN flow of the same run."""
-    return _pair(flows.filter(pl.col("group") == "ecn"), value, flows.filter(pl.col("group") == "plain"), value)
-
-
-def _pair(left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Expr) -> pl.LazyFrame:
-    keys = _run_keys(left)
-    first = left.select(*keys, value.cast(pl.Float64).alias("value"))
-    second = right.select(*keys, other.cast(pl.Float64).alias("other"))
-    return first.join(second, on=keys)
+    return measures.pair(
+        GRID, flows.filter(pl.col("group") == "ecn"), value, flows.filter(pl.col("group") == "plain"), value
+    )
 
 
 def _arms(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     """``value`` of each run of the ECN arm beside the other arm's of the same seed."""
-    keys = _run_keys(flows)
-    per_run = flows.group_by(["arm", *keys], maintain_order=True).agg(value.cast(pl.Float64).alias("value"))
-    ecn = per_run.filter(pl.col("arm") == "ecn").drop("arm")
-    return ecn.join(per_run.filter(pl.col("arm") == "plain").drop("arm").rename({"value": "other"}), on=keys)
+    per_run = flows.group_by(["arm", *GRID.run_keys(flows)], maintain_order=True).agg(value.alias("value"))
+    return measures.beside(GRID, per_run, "arm", "ecn", "plain")
 
 
 def _link(sweep: Tables, column: str) -> pl.LazyFrame:
-    links = sweep.table("links").filter(pl.col("link") == PIPE)
-    return links.select(*_run_keys(links), pl.col(column).alias("value"))
-
-
-def _run_keys(frame: pl.LazyFrame) -> list[str]:
-    columns = frame.collect_schema().names()
-    return [key for key in (*KEYS, "replicate") if key in columns]
+    return measures.of_link(GRID, sweep, PIPE, pl.col(column))

@@ -13,6 +13,7 @@ from ecnlab.papers.published import Published
 from ecnlab.papers.reasons import quantity
 from ecnlab.papers.rfc2884.choice import SHARE, choose
 from ecnlab.papers.rfc2884.gains import LOAD, LOAD_AXIS, MAX_P, MAX_P_AXIS
+from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.samples import at
 from ecnlab.report import Axis, Figure, Finding, Group, Section, Table
 from ecnlab.report.page import Cell
@@ -89,7 +90,7 @@ def redistribution(points: pl.DataFrame, published: Published) -> Section:
         "The RFC lets ECN and non-ECN flows share one queue, and most flows are non-ECN. An ECN flow may then "
         "gain what the others "
         "lose. Here every flow uses ECN in one arm and none in the other, under the same seeds.",
-        [Group(figures), blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp"])],
+        [Group(figures), blocks.table_of(everything, published, "All loads and max_p", ["congestion", "maxp"], GRID)],
     )
 
 
@@ -143,7 +144,7 @@ def _nearest(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
         inside = least <= row["printed"] <= most
         rows.append(
             [
-                Cell(blocks.place({**row, "recovery": ""}), lead=row["id"]),
+                Cell(GRID.place({**row, "recovery": ""}), lead=row["id"]),
                 Cell(quantity(row["printed"], kind), True),
                 Cell(f"{quantity(least, kind)} to {quantity(most, kind)}", True),
                 Cell("within" if inside else "outside", tone="yes" if inside else "no"),
@@ -212,7 +213,10 @@ def variants(points: pl.DataFrame, published: Published) -> Section:
         '"20 ms" may be one way or there and back. The hosts\' timers are those of 1999: the same with '
         "today's. RED spaces its signals "
         "evenly as in the 1993 paper: the same as ns-2 spaces them, and with a chance in proportion to bytes.",
-        [Group(figures), blocks.table_of(everything, published, "All variants", ["variant", "congestion", "maxp"])],
+        [
+            Group(figures),
+            blocks.table_of(everything, published, "All variants", ["variant", "congestion", "maxp"], GRID),
+        ],
     )
 
 
@@ -274,6 +278,7 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
                 published,
                 "Share of time in the region, everywhere",
                 ["congestion", "maxp", "recovery", "min_th"],
+                GRID,
             ),
         ],
     )

@@ -1,0 +1,67 @@
+"""The page that links the reports of all papers, from their ``results.json``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab import store
+from ecnlab.papers.blocks import ANSWERS, VERDICTS
+from ecnlab.report import Page, Section, Table
+from ecnlab.report.page import Cell, Tone
+
+COLUMNS: Final = ("paper", "printed numbers", "claims", "runs", "simulated", "size")
+
+
+def index_page(out: Path, names: Sequence[str]) -> Page:
+    """The page for the reports in the folders ``names`` of ``out``.
+
+    Raises FolderError if one of them has no ``results.json``.
+    """
+    results = {name: store.read_json(out / name / "results.json") for name in names}
+    answers = {name: _answers(found) for name, found in results.items()}
+    total = sum(answers.values(), Counter[str]())
+    tally: list[tuple[str, Tone, int]] = [(answer, tone, total[answer]) for answer, tone in ANSWERS.items()]
+    made = next(iter(results.values()))["ecnlab"]
+    rows = [_row(name, found, answers[name]) for name, found in results.items()]
+    return Page(
+        title="Papers, run again",
+        kicker=f"ecnlab {made['version']}",
+        lede="Each paper's experiments in one packet simulator, every printed number and claim beside what it measures "
+        "now, with intervals.",
+        tally=tally,
+        tally_caption=f"{total.total()} claims, do they hold:",
+        findings=[],
+        sections=[
+            Section(
+                "papers",
+                "The papers",
+                "Each report says for every row what was printed, what was measured, and why they differ if they do.",
+                [Table("The reports.", COLUMNS, rows, cards=True)],
+            )
+        ],
+        footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the results beside this page.",
+    )
+
+
+def _answers(results: Mapping[str, Any]) -> Counter[str]:
+    """How many claims have each answer; a claim may have several tests, all of which carry its answer."""
+    return Counter({claim["id"]: claim["answer"] for claim in results["claims"]}.values())
+
+
+def _row(name: str, results: Mapping[str, Any], answers: Counter[str]) -> list[Cell | str]:
+    paper, verdicts = results["paper"], Counter(number["verdict"] for number in results["numbers"])
+    return [
+        Cell(f"{paper['title']}. {paper['authors']}, {paper['date']}", lead=paper["name"], link=f"{name}/report.html"),
+        Cell(_counts(verdicts, VERDICTS)),
+        Cell(_counts(answers, ANSWERS)),
+        Cell(f"{results['runs']:,}", True),
+        Cell(f"{results['simulated_s'] / 3600:,.0f} h", True),
+        Cell("full" if results["full"] else "quick"),
+    ]
+
+
+def _counts(found: Counter[str], order: Mapping[str, Tone]) -> str:
+    return ", ".join(f"{found[key]} {key}" for key in order if found[key]) or "none"

@@ -1,0 +1,67 @@
+"""From the tables of a sweep to one value per run: what more than one paper measures.
+
+Groups keep their order: a sum of floats is the same bytes only in one order.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from ecnlab.papers.grid import Grid
+from ecnlab.papers.paper import Tables
+
+
+def of_link(grid: Grid, sweep: Tables, name: str, value: pl.Expr, table: str = "links") -> pl.LazyFrame:
+    """``value`` of the link ``name`` in each run."""
+    links = sweep.table(table).filter(pl.col("link") == name)
+    return links.select(*grid.run_keys(links), value.alias("value"))
+
+
+def pair(grid: Grid, left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Expr) -> pl.LazyFrame:
+    """``value`` of ``left`` and, as ``other``, that of ``right`` of the same run."""
+    keys = grid.run_keys(left)
+    first = left.select(*keys, value.cast(pl.Float64).alias("value"))
+    second = right.select(*keys, other.cast(pl.Float64).alias("other"))
+    return first.join(second, on=keys)
+
+
+def beside(grid: Grid, values: pl.LazyFrame, key: str, left: str, right: str) -> pl.LazyFrame:
+    """``value`` of the runs where ``key`` is ``left`` and, as ``other``, of those of the same seed where it is ``right``.
+
+    ``values`` has one row a run. The result lacks ``key``.
+    """
+    on = [name for name in grid.run_keys(values) if name != key]
+    here = values.filter(pl.col(key) == left).select(*on, pl.col("value").cast(pl.Float64))
+    there = values.filter(pl.col(key) == right).select(*on, pl.col("value").cast(pl.Float64).alias("other"))
+    return here.join(there, on=on)
+
+
+def jain(grid: Grid, flows: pl.LazyFrame) -> pl.LazyFrame:
+    """Jain's index of the goodputs of ``flows``: 1 when all are equal, 1/n when one has everything."""
+    x = pl.col("goodput_bps")
+    index = (x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")
+    return flows.group_by(grid.run_keys(flows), maintain_order=True).agg(index)
+
+
+def window_correlation(grid: Grid, sweep: Tables, since_s: float) -> pl.LazyFrame:
+    """Mean correlation of two flows' windows: 0 when they move by themselves, 1 when all move as one."""
+    series = sweep.table("flow_series").filter(pl.col("time_s") >= since_s)
+    return mean_correlation(grid, series.rename({"cwnd_bytes": "x"}))
+
+
+def mean_correlation(grid: Grid, series: pl.LazyFrame) -> pl.LazyFrame:
+    """Mean correlation over all pairs of flows of ``x``, given for each ``flow`` at the same times ``time_s``.
+
+    With z the values in standard deviations, the sum of n of them has the variance n + n (n - 1) times it. A flow whose
+    value never changes has no correlation and is left out.
+    """
+    keys, x = grid.run_keys(series), pl.col("x").cast(pl.Float64)
+    z = ((x - x.mean()) / x.std()).over([*keys, "flow"]).alias("z")
+    total = (
+        series.with_columns(z)
+        .filter(pl.col("z").is_finite())
+        .group_by([*keys, "time_s"], maintain_order=True)
+        .agg(pl.col("z").sum(), pl.len().alias("n"))
+    )
+    n = pl.col("n").first()
+    return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))

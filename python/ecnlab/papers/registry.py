@@ -1,0 +1,27 @@
+"""The papers there are. A new one is a row here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from ecnlab.errors import EcnlabError
+from ecnlab.papers import rfc2884
+from ecnlab.papers.paper import Paper
+
+PAPERS: Final[dict[str, Paper]] = {paper.name: paper for paper in (rfc2884.PAPER,)}
+"""Papers with a reproduction, by name, in the order of the index page."""
+
+
+def find(paper: str | os.PathLike[str]) -> tuple[Paper, Path]:
+    """A paper and its folder: by its name, from ``papers/`` here or in the checkout the package is read from; or a folder.
+
+    Raises EcnlabError if there is none.
+    """
+    name = Path(paper).resolve().name
+    checkout = Path(__file__).parents[3]
+    for folder in (Path(paper), Path("papers") / name, checkout / "papers" / name):
+        if name in PAPERS and (folder / "published.toml").is_file():
+            return PAPERS[name], folder
+    raise EcnlabError(f"no paper is called {str(paper)!r}; there are {', '.join(PAPERS)}")

@@ -1,0 +1,24 @@
+"""The grid of RFC 2884's experiments."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.papers.grid import Grid
+
+LOADS: Final = {"low": 2.0, "moderate": 5.0, "high": 10.0}
+"""Background flows of the congestion levels (section 4.3)."""
+
+GRID: Final = Grid(
+    keys=("variant", "recovery", "congestion", "maxp", "size", "background", "min_th"),
+    levels=LOADS,
+    names={
+        "reno": "Reno",
+        "newreno": "NewReno",
+        "sack": "SACK",
+        "fack": "SACK/FACK",
+        "plain": "non-ECN background",
+        "ecn": "ECN background",
+    },
+    words={"congestion": "{} load", "maxp": "max_p {}", "min_th": "min_th {}"},
+)
