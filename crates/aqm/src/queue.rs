@@ -119,13 +119,7 @@ impl<P: Item> Queue<P> {
     pub fn passes(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
         debug_assert!(self.state.ring.is_empty());
         if self.is_open {
-            // Nothing to decide and nothing to integrate: the queue was empty and stays so.
-            let kind = self.counters.kind(packet.group(), packet.ecn());
-            kind.arrived(packet.wire_len());
-            kind.departed(packet.wire_len());
-            self.passed += 1;
-            watch.enqueued(packet);
-            watch.dequeued(packet);
+            self.pass_open(packet, watch);
             return true;
         }
         if !self.admits(packet, now, watch) {
@@ -133,6 +127,24 @@ impl<P: Item> Queue<P> {
         }
         watch.enqueued(packet);
         self.releases(packet, Dur::ZERO, now, watch)
+    }
+
+    /// Whether the empty queue lets any packet pass.
+    #[inline(always)]
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// [`Queue::passes`] of an open queue: nothing to decide, and nothing to integrate, for it was empty and stays so.
+    #[inline(always)]
+    pub fn pass_open(&mut self, packet: &P, watch: &mut impl Watch<P>) {
+        debug_assert!(self.is_open && self.state.ring.is_empty());
+        let kind = self.counters.kind(packet.group(), packet.ecn());
+        kind.arrived(packet.wire_len());
+        kind.departed(packet.wire_len());
+        self.passed += 1;
+        watch.enqueued(packet);
+        watch.dequeued(packet);
     }
 
     /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
@@ -214,7 +226,7 @@ impl<P: Item> Queue<P> {
     /// Whether the last arrival left source quenches to send.
     #[inline(always)]
     pub fn owes(&self) -> bool {
-        !self.is_open && !self.owed.is_empty()
+        !self.owed.is_empty()
     }
     /// Hands over the first of them.
     pub fn take_owed(&mut self) -> Option<Owed<P>> {

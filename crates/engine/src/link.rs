@@ -105,6 +105,16 @@ impl Link {
         }
         self.clock = now;
         watch.at(now);
+        if !self.queue.is_open() {
+            return self.judge(packet, now, watch);
+        }
+        self.queue.pass_open(packet, watch);
+        self.transmit(packet, now, watch);
+        false
+    }
+
+    #[inline(never)]
+    fn judge(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) -> bool {
         if self.queue.passes(packet, now, watch) {
             self.transmit(packet, now, watch);
         }
