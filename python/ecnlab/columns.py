@@ -137,7 +137,7 @@ PACKETS: Final = {
     "flow": Column("", "name of the flow instance"),
     "connection": Column("", "serial number of the connection in the run"),
     "from_sender": Column("", "whether the flow's sending end (its `from`) sent it"),
-    "protocol": Column("", "tcp or udp"),
+    "protocol": Column("", "tcp, udp or icmp (source quench)"),
     "seq": Column("", "sequence number; of UDP the number of the datagram in its flow"),
     "ack": Column("", "acknowledgement number; of UDP 0"),
     "len": Column("bytes", "payload"),

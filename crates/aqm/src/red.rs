@@ -76,9 +76,6 @@ pub struct Params {
     /// What happens where the probability has reached 1. Default `drop` (RFC 2884 §1).
     #[serde(default)]
     pub above: Above,
-    /// Tells senders by source quench too (Akujobi et al. 2003). Default: off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub becn: Option<Becn>,
     /// At this probability p_b or more, ECN-capable packets too are signalled by drops (ns-2's
     /// `mark_p_`). Default: at none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +92,9 @@ pub struct Params {
     /// The gentle slope keeps the `max_p` of the start while `max_p` moves (ns-2). Default false.
     #[serde(default)]
     pub frozen_gentle: bool,
+    /// Tells senders by source quench too (Akujobi et al. 2003). Default: off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becn: Option<Becn>,
 }
 
 /// What happens to packets where the probability has reached 1.
@@ -136,12 +136,12 @@ impl Params {
             spare_short: false,
             gentle: false,
             above: Above::default(),
-            becn: None,
             mark_p: None,
             target_delay: default_target_delay(),
             adaptive: None,
             feng: None,
             frozen_gentle: false,
+            becn: None,
         }
     }
 
