@@ -72,8 +72,7 @@ pub struct Hosts {
 impl Hosts {
     /// Opens a connection; its SYN is left in `out`. Returns its index.
     pub fn open(&mut self, opening: &Opening, exchange: Exchange, now: Time, out: &mut Out) -> u32 {
-        let serial = self.opened;
-        self.opened += 1;
+        let serial = self.take_serial();
         let connection = Connection {
             exchange,
             flow: opening.flow,
@@ -84,6 +83,12 @@ impl Hosts {
         };
         let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
         self.place(connection, pair)
+    }
+
+    /// A serial number of its own, for a pair of ports.
+    pub fn take_serial(&mut self) -> u32 {
+        self.opened += 1;
+        self.opened - 1
     }
 
     fn place(&mut self, connection: Connection, pair: [Host; 2]) -> u32 {
@@ -140,10 +145,10 @@ impl Opening<'_> {
         let (endpoint, expects) = if side == exchange.opener {
             let mut endpoint = Endpoint::connect(self.tcp[i], self.iss[i], now, out);
             endpoint.write(exchange.request, now, out);
-            if exchange.response == 0 && exchange.request != ENDLESS {
+            if exchange.is_one_way() && exchange.request != ENDLESS {
                 endpoint.close(now, out);
             }
-            (endpoint, if exchange.response == 0 { u64::MAX } else { exchange.response })
+            (endpoint, if exchange.is_one_way() { u64::MAX } else { exchange.response })
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };

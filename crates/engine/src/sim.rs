@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ecnlab_aqm::Owed;
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
-use ecnlab_traffic::{Exchange, Side, Source};
+use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 use ecnlab_wire::{Flags, Quench, Segment};
 
 use crate::Error;
 use crate::events::{Class, EventQueue};
-use crate::flow::Flow;
+use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
 use crate::packet::{Body, Packet};
@@ -47,7 +47,7 @@ pub struct Sim<P: Probe> {
     end: Time,
     sample: Option<Dur>,
     out: Out,
-    exchanges: Vec<Exchange>,
+    demands: Vec<Demand>,
 }
 
 impl<P: Probe> Sim<P> {
@@ -55,11 +55,12 @@ impl<P: Probe> Sim<P> {
     pub fn new(plan: &Plan, seed: u64, probe: P) -> Result<Sim<P>, Error> {
         let mut routes = Routes::new(plan.nodes.len());
         let mut events = EventQueue::default();
+        let mut hosts = Hosts::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
-            let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
-            let first_links = [path(flow.from, flow.to)?, path(flow.to, flow.from)?];
-            flows.push(Flow::new(flow, first_links, seed));
+            let ways = ways(plan, flow, &mut routes)?;
+            let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
+            flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
         }
         events.push(Time::ZERO + plan.warmup, Class::Warmup, 0);
@@ -74,7 +75,7 @@ impl<P: Probe> Sim<P> {
         Ok(Sim {
             links,
             flows,
-            hosts: Hosts::default(),
+            hosts,
             transactions: Vec::new(),
             series: Series::default(),
             warm: None,
@@ -85,7 +86,7 @@ impl<P: Probe> Sim<P> {
             end: Time::ZERO + plan.duration,
             sample: plan.sample,
             out: Vec::new(),
-            exchanges: Vec::new(),
+            demands: Vec::new(),
         })
     }
 
@@ -150,8 +151,12 @@ impl<P: Probe> Sim<P> {
         let row = self.links[index as usize].row_behind;
         while let Some(Owed { packet, cause, wire_len }) = self.links[index as usize].queue_mut().take_owed() {
             let Body::Tcp(segment) = packet.body else { continue };
-            let endpoint = packet.endpoint ^ 1;
-            let to = self.flows[packet.flow as usize].node(side_of(endpoint));
+            let receiver = self.hosts.host(packet.endpoint);
+            if receiver.serial != packet.connection {
+                self.stray += 1;
+                continue;
+            }
+            let (to, endpoint) = (receiver.peer, packet.endpoint ^ 1);
             let body = Body::Quench(Quench::new(cause, segment.seq, wire_len));
             let mut quench = Packet { body, to, endpoint, ..packet };
             match self.routes.next(row, to) {
@@ -265,9 +270,9 @@ impl<P: Probe> Sim<P> {
         if side_of(index) == exchange.opener {
             host.endpoint.close(now, &mut self.out);
             self.complete(connection, now);
-        } else if exchange.response > 0 {
+        } else if !exchange.is_one_way() {
             host.endpoint.write(exchange.response, now, &mut self.out);
-        } else {
+        } else if exchange.done == Done::Arrived {
             self.complete(connection, now);
         }
         self.send(index, now);
@@ -278,17 +283,21 @@ impl<P: Probe> Sim<P> {
         let c = self.hosts.connection_mut(connection);
         c.done = true;
         let c = *c;
-        if c.exchange.response > 0 {
+        if !c.exchange.is_one_way() {
             let [from, to] = self.hosts.counters(connection);
             self.transactions.push(Transaction::new(&c, from, to, now));
         }
         let flow = &mut self.flows[c.flow as usize];
         flow.count_exchange(now);
-        self.ask_again(c.flow, c.exchange.key, now);
+        let next = flow.source.on_done(c.exchange.key, now);
+        self.arm_wake(c.flow, next);
     }
 
-    fn ask_again(&mut self, flow: u32, key: u32, now: Time) {
-        if let Some(at) = self.flows[flow as usize].source.on_done(key, now) {
+    /// Sees to it that the source of `flow` is asked at `next`.
+    fn arm_wake(&mut self, flow: u32, next: Option<Time>) {
+        let armed = &mut self.flows[flow as usize].armed;
+        if let Some(at) = next.filter(|at| at < armed) {
+            *armed = at;
             self.events.push(at, Class::Wake, flow);
         }
     }
@@ -309,10 +318,22 @@ impl<P: Probe> Sim<P> {
             endpoint.close(now, &mut self.out);
             self.send(index, now);
         }
+        self.see_acknowledged(index, now);
         let both_closed =
             [Side::From, Side::To].iter().all(|&side| self.hosts.host(host_of(connection, side)).endpoint.is_closed());
         if both_closed {
             self.retire(connection, now);
+        }
+    }
+
+    /// The endpoint at `index` may have the acknowledgement of all that it wrote. It closed behind
+    /// its last byte, so that whatever brings the acknowledgement is a change of the connection.
+    fn see_acknowledged(&mut self, index: u32, now: Time) {
+        let c = self.hosts.connection(index / 2);
+        let Exchange { opener, request, done, .. } = c.exchange;
+        let waits = !c.done && done == Done::Acknowledged && opener == side_of(index);
+        if waits && self.hosts.host(index).endpoint.acked() >= request {
+            self.complete(index / 2, now);
         }
     }
 
@@ -321,25 +342,34 @@ impl<P: Probe> Sim<P> {
         self.flows[c.flow as usize].retire(connection, &self.hosts);
         self.hosts.retire(connection);
         if !c.done {
-            // Reset or given up: the source goes on to its next exchange.
-            self.ask_again(c.flow, c.exchange.key, now);
+            let next = self.flows[c.flow as usize].source.on_failed(c.exchange.key, now);
+            self.arm_wake(c.flow, next);
         }
     }
 
     fn on_wake(&mut self, index: u32, now: Time) {
         let flow = &mut self.flows[index as usize];
-        let mut exchanges = std::mem::take(&mut self.exchanges);
-        if let Some(at) = flow.source.poll(now, &mut flow.rng, &mut exchanges) {
-            self.events.push(at, Class::Wake, index);
+        if flow.armed != now {
+            return; // as in `on_timer`: the source has asked for an earlier wake since
         }
-        for exchange in exchanges.drain(..) {
-            self.open(index, exchange, now);
+        flow.armed = Time::NEVER;
+        let mut demands = std::mem::take(&mut self.demands);
+        let next = flow.source.poll(now, &mut flow.rng, &mut demands);
+        self.arm_wake(index, next);
+        for demand in demands.drain(..) {
+            match demand {
+                Demand::Exchange(exchange) => self.open(index, exchange, now),
+                Demand::Datagram(wire_len) => {
+                    let (link, mut packet) = self.flows[index as usize].datagram(index, wire_len);
+                    self.offer(link, &mut packet, now);
+                }
+            }
         }
-        self.exchanges = exchanges;
+        self.demands = demands;
     }
 
     fn open(&mut self, flow: u32, exchange: Exchange, now: Time) {
-        let opening = self.flows[flow as usize].opening(flow);
+        let opening = self.flows[flow as usize].opening(flow, exchange.ends);
         let connection = self.hosts.open(&opening, exchange, now, &mut self.out);
         self.flows[flow as usize].live.push(connection);
         let opener = host_of(connection, exchange.opener);
@@ -374,6 +404,15 @@ impl<P: Probe> Sim<P> {
     }
 }
 
+/// The ways between the ends of a flow, which `routes` then knows.
+fn ways(plan: &Plan, flow: &FlowPlan, routes: &mut Routes) -> Result<Ways, Error> {
+    let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
+    let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
+    let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
+    let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
+    Ok(Ways { nodes, first_links })
+}
+
 fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
     Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
 }
@@ -384,13 +423,12 @@ fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Rou
         return Ok(());
     }
     for (flow, planned) in flows.iter().zip(&plan.flows) {
-        let ways = [(Side::From, planned.from, planned.to), (Side::To, planned.to, planned.from)];
-        for (side, sender, receiver) in ways {
-            let path: Vec<u32> = routes.path(flow.first_link(side), receiver, &plan.links).collect();
+        for (first_link, [sender, receiver]) in flow.paths() {
+            let path: Vec<u32> = routes.path(first_link, receiver as usize, &plan.links).collect();
             for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
                 let router = plan.links[link as usize].from;
-                if !routes.know(router, sender, &plan.links) {
-                    return Err(no_route(plan, planned, router, sender));
+                if !routes.know(router, sender as usize, &plan.links) {
+                    return Err(no_route(plan, planned, router, sender as usize));
                 }
             }
         }

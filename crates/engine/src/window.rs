@@ -8,7 +8,7 @@ use ecnlab_tcp::Counters as TcpCounters;
 use crate::flow::{Flow, Totals};
 use crate::hosts::Hosts;
 use crate::link::{self, Link};
-use crate::plan::Plan;
+use crate::plan::{FlowPlan, Plan};
 use crate::table::Table;
 
 /// Everything that counts, as it stood at one instant.
@@ -89,8 +89,7 @@ impl Window {
         t.u32("flow", 0..names.len() as u32);
         t.text("name", 0..names.len() as u32, &names);
         t.text("group", plan.flows.iter().map(|f| f.group as u32), &plan.groups);
-        t.text("from", plan.flows.iter().map(|f| f.from as u32), &plan.nodes);
-        t.text("to", plan.flows.iter().map(|f| f.to as u32), &plan.nodes);
+        add_ends(&mut t, plan);
         t.f64("start_s", plan.flows.iter().map(|f| f.start.as_secs()));
         t.f64("finish_s", flows.iter().map(|f| f.finished.map_or(f64::NAN, Time::as_secs)));
         t.bool("ecn", self.flows.iter().map(|f| f.ecn));
@@ -187,6 +186,25 @@ impl Window {
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
         t
     }
+}
+
+/// The columns `from` and `to`: of a pool its first and its last node.
+fn add_ends(t: &mut Table, plan: &Plan) {
+    add_end(t, "from", plan, |flow| &flow.from);
+    add_end(t, "to", plan, |flow| &flow.to);
+}
+
+fn add_end(t: &mut Table, column: &'static str, plan: &Plan, nodes: fn(&FlowPlan) -> &[usize]) {
+    let mut names = plan.nodes.clone();
+    let mut code = |nodes: &[usize]| match nodes {
+        [first, .., last] => {
+            names.push(format!("{}..{}", plan.nodes[*first], plan.nodes[*last]));
+            names.len() as u32 - 1
+        }
+        _ => nodes.first().map_or(0, |&node| node as u32),
+    };
+    let codes: Vec<u32> = plan.flows.iter().map(|flow| code(nodes(flow))).collect();
+    t.text(column, codes, &names);
 }
 
 fn seconds(totals: &Totals, f: fn(&TcpCounters) -> Dur) -> f64 {
