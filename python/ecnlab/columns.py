@@ -37,6 +37,8 @@ FLOWS: Final = {
     "timeouts": Column("count", "expiries of the retransmission timer"),
     "fast_recoveries": Column("count", "entries into fast recovery"),
     "ecn_reductions": Column("count", "window reductions on ECN-Echo"),
+    "quench_reductions": Column("count", "window reductions on ICMP source quench"),
+    "quenches_received": Column("count", "source quenches received, unheard ones included"),
     "ce_received": Column("count", "packets that arrived with CE"),
     "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
     "cwr_sent": Column("count", "segments sent with CWR"),
@@ -79,6 +81,7 @@ QUEUES: Final = {
     "forced_drops_ect": Column("count", "of forced_drops, ECN-capable"),
     "tail_drops": Column("count", "of dropped, because the buffer was full"),
     "tail_drops_ect": Column("count", "of tail_drops, ECN-capable"),
+    "quenches": Column("count", "source quenches sent to the senders of marked and dropped packets"),
 }
 
 LINKS: Final = {
@@ -134,7 +137,7 @@ PACKETS: Final = {
     "flow": Column("", "name of the flow instance"),
     "connection": Column("", "serial number of the connection in the run"),
     "from_sender": Column("", "whether the flow's sending end (its `from`) sent it"),
-    "protocol": Column("", "tcp or udp"),
+    "protocol": Column("", "tcp, udp or icmp (source quench)"),
     "seq": Column("", "sequence number; of UDP the number of the datagram in its flow"),
     "ack": Column("", "acknowledgement number; of UDP 0"),
     "len": Column("bytes", "payload"),

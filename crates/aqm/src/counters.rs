@@ -28,6 +28,8 @@ pub struct Kind {
     pub forced: Tally,
     /// Were dropped for want of room.
     pub tail: Tally,
+    /// Source quenches sent about them; only about ECN-capable ones, and not counted in bytes of theirs.
+    pub quenches: u64,
 }
 
 /// One flow group's packets, by ECN class.
@@ -70,6 +72,9 @@ impl Kind {
     }
     pub(crate) fn marked(&mut self, len: u32) {
         self.marks.count(len);
+    }
+    pub(crate) fn quenched(&mut self) {
+        self.quenches += 1;
     }
     pub(crate) fn drop(&mut self, len: u32, why: DropReason) {
         match why {
@@ -135,6 +140,6 @@ macro_rules! fieldwise {
 }
 fieldwise! {
     Tally { packets, bytes }
-    Kind { arrived, departed, marks, early, forced, tail }
+    Kind { arrived, departed, marks, early, forced, tail, quenches }
     Group { not_ect, ect }
 }

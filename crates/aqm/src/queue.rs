@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
+use ecnlab_wire::{Ecn, QuenchCause};
 
 use crate::registry::Law;
 use crate::stats::Gauge;
 use crate::{
-    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Stats, Tally,
-    Verdict, View, Watch,
+    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed, Stats,
+    Tally, Verdict, View, Watch,
 };
 
 /// A link's queue.
@@ -27,6 +28,8 @@ pub struct Queue<P> {
     law: Law,
     rng: Rng,
     gauge: Gauge,
+    /// Source quenches that the last arrival gave rise to.
+    owed: VecDeque<Owed<P>>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,6 +84,7 @@ impl<P: Item> Queue<P> {
             law,
             rng,
             gauge: Gauge::new(),
+            owed: VecDeque::new(),
         }
     }
 
@@ -192,6 +196,20 @@ impl<P: Item> Queue<P> {
         self.gauge.cut(std::mem::take(&mut self.passed))
     }
 
+    /// Whether source quenches are ever to be expected.
+    pub fn speaks_back(&self) -> bool {
+        self.law.speaks_back()
+    }
+    /// Whether the last arrival left source quenches to send.
+    #[inline(always)]
+    pub fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+    /// Hands over the first of them.
+    pub fn take_owed(&mut self) -> Option<Owed<P>> {
+        self.owed.pop_front()
+    }
+
     /// What was counted since the start.
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -243,6 +261,9 @@ impl<P: Item> Queue<P> {
     fn drop(&mut self, packet: &P, why: DropReason, watch: &mut impl Watch<P>) {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
         watch.dropped(packet, why);
+        if packet.ecn().is_capable() {
+            self.speak_back(packet, QuenchCause::Dropped);
+        }
     }
 
     fn can_mark(&self, packet: &P) -> bool {
@@ -253,7 +274,7 @@ impl<P: Item> Queue<P> {
     fn mark(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
         if self.common.mark_at == MarkAt::Front
             && let Some(mut head) = self.state.ring.front().copied()
-            && matches!(head.packet.ecn(), ecnlab_wire::Ecn::Ect0 | ecnlab_wire::Ecn::Ect1)
+            && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
         {
             self.mark_this(&mut head.packet, watch);
             self.state.ring[0] = head;
@@ -263,9 +284,20 @@ impl<P: Item> Queue<P> {
     }
 
     fn mark_this(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
+        if packet.ecn() != Ecn::Ce {
+            self.speak_back(packet, QuenchCause::Marked);
+        }
         packet.mark();
         self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
         watch.marked(packet);
+    }
+
+    /// The effect on the way back of a mark or a drop, if the law speaks back.
+    fn speak_back(&mut self, packet: &P, cause: QuenchCause) {
+        if let Some(wire_len) = self.law.quench() {
+            self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
+            self.owed.push_back(Owed { packet: *packet, cause, wire_len });
+        }
     }
 
     /// Carries out a forced drop. Whether it took the arriving packet.

@@ -84,6 +84,13 @@ impl Flow {
         Opening { flow: index, group: self.group, tcp: [from, to], nodes, first_links, iss }
     }
 
+    /// Every way that its packets may take: the first link, and the nodes of sender and receiver.
+    pub fn paths(&self) -> impl Iterator<Item = (u32, [u32; 2])> {
+        let Ways { nodes: [from, to], first_links } = &self.ways;
+        let pairs = from.iter().flat_map(move |&a| to.iter().map(move |&b| [a, b]));
+        pairs.zip(first_links).flat_map(|([a, b], &[there, back])| [(there, [a, b]), (back, [b, a])])
+    }
+
     /// An exchange was completed.
     pub fn count_exchange(&mut self, now: Time) {
         self.ended.exchanges += 1;

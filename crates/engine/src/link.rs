@@ -5,7 +5,7 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
-use ecnlab_aqm::{Item, LinkContext, Queue, Stats, Tally, Watch};
+use ecnlab_aqm::{Item, LinkContext, Owed, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::faults::Faults;
@@ -68,6 +68,8 @@ pub struct Link {
     waiting: u32,
     /// The row of the node at the far end in [`crate::routes::Routes`].
     pub row: u32,
+    /// The row of the node that it leaves.
+    pub row_behind: u32,
     slow: Box<Slow>,
     /// Whether a packet that meets neither another nor a busy transmitter goes straight through.
     open: bool,
@@ -117,6 +119,7 @@ impl Link {
             delivered: Tally::default(),
             waiting: 0,
             row: 0,
+            row_behind: 0,
             open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none(),
             slow: Box::new(slow),
         }
@@ -135,9 +138,9 @@ impl Link {
         self.transmit(packet, now);
     }
 
-    /// `packet` arrives at the queue.
+    /// `packet` arrives at the queue. Whether the queue now owes source quenches.
     #[inline(never)]
-    pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) {
+    pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) -> bool {
         if self.is_due(now) {
             self.replay(now, watch);
         }
@@ -148,6 +151,12 @@ impl Link {
         if self.is_due(now) {
             self.replay(now, watch);
         }
+        self.slow.queue.owes()
+    }
+
+    /// The source quenches that the last arrival left to send.
+    pub fn take_owed(&mut self) -> impl Iterator<Item = Owed<Packet>> {
+        std::iter::from_fn(|| self.slow.queue.take_owed())
     }
 
     /// When the next packet reaches the far end; [`Time::NEVER`] if none is on the wire.

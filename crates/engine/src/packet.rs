@@ -1,7 +1,7 @@
 //! What links and queues carry.
 
 use ecnlab_aqm::Item;
-use ecnlab_wire::{Datagram, Ecn, Segment};
+use ecnlab_wire::{Datagram, Ecn, Quench, Segment};
 
 /// What queues and routers see of a packet under way. Small and `Copy`: it goes from ring to ring by
 /// value, two to a cache line with their times. What only the ends look at stays in the [`Hold`].
@@ -115,6 +115,8 @@ pub enum Body {
     Tcp(Segment),
     /// UDP.
     Datagram(Datagram),
+    /// ICMP source quench about a TCP segment; its connection is the segment's.
+    Quench(Quench),
 }
 
 impl Body {
@@ -124,6 +126,7 @@ impl Body {
         match self {
             Body::Tcp(segment) => (segment.wire_len, segment.ecn),
             Body::Datagram(datagram) => (datagram.wire_len, datagram.ecn),
+            Body::Quench(quench) => (quench.wire_len, quench.ecn),
         }
     }
 
@@ -133,6 +136,7 @@ impl Body {
         match self {
             Body::Tcp(segment) => segment.len,
             Body::Datagram(datagram) => datagram.len,
+            Body::Quench(_) => 0,
         }
     }
 }
@@ -210,6 +214,7 @@ impl Hold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ecnlab_wire::{QuenchCause, Seq};
 
     #[test]
     fn a_packet_and_its_time_take_half_a_cache_line() {
@@ -242,14 +247,15 @@ mod tests {
             (Body::Tcp(segment), 1500, Ecn::Ect0, true),
             (Body::Tcp(ack), 40, Ecn::NotEct, false),
             (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
+            (Body::Quench(Quench::new(QuenchCause::Marked, Seq(0), 40)), 40, Ecn::NotEct, false),
         ];
         let mut hold = Hold::default();
         for (body, wire_len, ecn, has_data) in bodies {
             let packet = hold.load(body, 1, &way);
             assert_eq!((packet.wire_len(), packet.ecn(), packet.has_data()), (wire_len, ecn, has_data));
         }
-        assert_eq!(hold.len(), 3);
+        assert_eq!(hold.len(), 4);
         hold.unload(1);
-        assert_eq!((hold.len(), hold.load(bodies[0].0, 1, &way).cargo()), (2, 1));
+        assert_eq!((hold.len(), hold.load(bodies[0].0, 1, &way).cargo()), (3, 1));
     }
 }

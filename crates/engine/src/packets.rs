@@ -139,20 +139,23 @@ impl Probe for PacketLog {
     }
 }
 
-const PROTOCOLS: [&str; 2] = ["tcp", "udp"];
+const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];
 
 /// Index in [`PROTOCOLS`].
 fn protocol(body: &Body) -> u32 {
     match body {
         Body::Tcp(_) => 0,
         Body::Datagram(_) => 1,
+        Body::Quench(_) => 2,
     }
 }
 
-/// Sequence number, acknowledgement number and flags; of these UDP has the first alone.
+/// Sequence number, acknowledgement number and flags; of these UDP has the first alone, and a source quench that of
+/// the segment it is about.
 fn numbers(body: &Body) -> (Seq, Seq, Flags) {
     match body {
         Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),
         Body::Datagram(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
+        Body::Quench(quench) => (quench.seq, Seq(0), Flags::empty()),
     }
 }

@@ -2,20 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ecnlab_aqm::Item;
+use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
-use ecnlab_wire::Flags;
+use ecnlab_wire::{Flags, Quench};
 
 use crate::Error;
 use crate::events::{Class, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Hold, Packet, Way};
+use crate::packet::{Body, Cargo, Hold, Packet, Way};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
-use crate::plan::{FlowPlan, LinkPlan, Plan};
+use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::transactions::Transaction;
@@ -69,12 +69,11 @@ impl<P: Probe> Sim<P> {
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
-        let link = |l: &LinkPlan| {
-            let mut link = Link::new(l, plan.groups.len(), seed);
-            link.row = routes.row(l.to);
-            link
-        };
-        let links = plan.links.iter().map(link).collect();
+        let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
+        learn_ways_back(plan, &links, &flows, &mut routes)?;
+        for (link, l) in links.iter_mut().zip(&plan.links) {
+            (link.row, link.row_behind) = (routes.row(l.to), routes.row(l.from));
+        }
         Ok(Sim {
             links,
             hold: Hold::default(),
@@ -152,12 +151,41 @@ impl<P: Probe> Sim<P> {
             self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
             link.pass(packet, now);
         } else {
-            link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
+            let owes = link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
+            if owes {
+                self.speak_back(index, now);
+            }
         }
+        let link = &mut self.links[index as usize];
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
             self.events.push(next, Class::Link, index);
+        }
+    }
+
+    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
+    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    #[cold]
+    fn speak_back(&mut self, index: u32, now: Time) {
+        let link = &mut self.links[index as usize];
+        let row = link.row_behind;
+        // All are read before one is sent: it may take the place of a dropped packet's cargo.
+        let owed: Vec<(Owed<Packet>, Cargo)> =
+            link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
+        for (Owed { cause, wire_len, .. }, Cargo { body, endpoint, connection }) in owed {
+            let Body::Tcp(segment) = body else { continue };
+            let receiver = self.hosts.host(endpoint).way;
+            if receiver.connection != connection {
+                self.stray += 1;
+                continue;
+            }
+            let quench =
+                self.hold.load(Body::Quench(Quench::new(cause, segment.seq, wire_len)), endpoint ^ 1, &receiver);
+            match self.routes.next(row, receiver.to) {
+                ARRIVED => self.receive(quench, now),
+                link => self.offer(link, quench, now),
+            }
         }
     }
 
@@ -175,6 +203,7 @@ impl<P: Probe> Sim<P> {
         let segment = match &mut cargo.body {
             Body::Tcp(segment) => segment,
             Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
+            Body::Quench(_) => return self.receive_quench(packet, now),
         };
         let (endpoint, flags) = (cargo.endpoint, segment.flags);
         let host = self.hosts.host_mut(endpoint);
@@ -185,6 +214,20 @@ impl<P: Probe> Sim<P> {
         segment.ecn = packet.ecn();
         host.endpoint.on_segment(segment, now, &mut self.out);
         self.after(endpoint, flags, now);
+    }
+
+    /// An ICMP message for a connection that is over has no one to tell.
+    #[cold]
+    fn receive_quench(&mut self, packet: Packet, now: Time) {
+        let &Cargo { body, endpoint, connection } = self.hold.cargo(packet.cargo());
+        let Body::Quench(quench) = body else { return };
+        let host = self.hosts.host_mut(endpoint);
+        if host.way.connection != connection {
+            self.stray += 1;
+            return;
+        }
+        host.endpoint.on_quench(&quench, now);
+        self.arm_timer(endpoint);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -398,13 +441,32 @@ impl<P: Probe> Sim<P> {
 
 /// The ways between the ends of a flow, which `routes` then knows.
 fn ways(plan: &Plan, flow: &FlowPlan, routes: &mut Routes) -> Result<Ways, Error> {
-    let mut path = |from: usize, to: usize| {
-        let no_route =
-            || Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() };
-        routes.add(from, to, &plan.links).ok_or_else(no_route)
-    };
+    let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
     let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
     let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
     let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
     Ok(Ways { nodes, first_links })
+}
+
+fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
+    Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
+}
+
+/// A router that speaks back knows the way to each sender whose data cross it.
+fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Routes) -> Result<(), Error> {
+    if !links.iter().any(|link| link.queue().speaks_back()) {
+        return Ok(());
+    }
+    for (flow, planned) in flows.iter().zip(&plan.flows) {
+        for (first_link, [sender, receiver]) in flow.paths() {
+            let path: Vec<u32> = routes.path(first_link, receiver as usize, &plan.links).collect();
+            for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
+                let router = plan.links[link as usize].from;
+                if !routes.know(router, sender as usize, &plan.links) {
+                    return Err(no_route(plan, planned, router, sender as usize));
+                }
+            }
+        }
+    }
+    Ok(())
 }

@@ -113,6 +113,8 @@ impl Window {
         t.u64("timeouts", count(0, |c| c.timeouts));
         t.u64("fast_recoveries", count(0, |c| c.fast_recoveries));
         t.u64("ecn_reductions", count(0, |c| c.ecn_reductions));
+        t.u64("quench_reductions", count(0, |c| c.quench_reductions));
+        t.u64("quenches_received", count(0, |c| c.quenches_received));
         t.u64("ce_received", count(1, |c| c.ce_received));
         t.u64("ece_received", count(0, |c| c.ece_received));
         t.u64("cwr_sent", count(0, |c| c.cwr_sent));
@@ -150,6 +152,7 @@ impl Window {
         t.u64("forced_drops_ect", ect(|k| k.forced.packets));
         t.u64("tail_drops", all(|k| k.tail.packets));
         t.u64("tail_drops_ect", ect(|k| k.tail.packets));
+        t.u64("quenches", all(|k| k.quenches));
         t
     }
 

@@ -39,7 +39,11 @@ fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
 
 /// As the engine does.
 fn offer(link: &mut Link, len: u32, at: Time) {
-    if link.is_clear(at) { link.pass(packet(len), at) } else { link.enqueue(packet(len), at, &mut ()) }
+    if link.is_clear(at) {
+        link.pass(packet(len), at);
+    } else {
+        link.enqueue(packet(len), at, &mut ());
+    }
 }
 
 /// Runs the link's own events up to `until`, as the engine would.
