@@ -37,6 +37,8 @@ FLOWS: Final = {
     "timeouts": Column("count", "expiries of the retransmission timer"),
     "fast_recoveries": Column("count", "entries into fast recovery"),
     "ecn_reductions": Column("count", "window reductions on ECN-Echo"),
+    "quench_reductions": Column("count", "window reductions on ICMP source quench"),
+    "quenches_received": Column("count", "source quenches received, unheard ones included"),
     "ce_received": Column("count", "packets that arrived with CE"),
     "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
     "cwr_sent": Column("count", "segments sent with CWR"),
@@ -79,6 +81,7 @@ QUEUES: Final = {
     "forced_drops_ect": Column("count", "of forced_drops, ECN-capable"),
     "tail_drops": Column("count", "of dropped, because the buffer was full"),
     "tail_drops_ect": Column("count", "of tail_drops, ECN-capable"),
+    "quenches": Column("count", "source quenches sent to the senders of marked and dropped packets"),
 }
 
 LINKS: Final = {
@@ -132,14 +135,15 @@ PACKETS: Final = {
     "link": Column("", "link where it happened"),
     "event": Column("", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss or deliver"),
     "flow": Column("", "name of the flow instance"),
-    "connection": Column("", "number of the connection in its flow"),
+    "connection": Column("", "serial number of the connection in the run"),
     "from_sender": Column("", "whether the flow's sending end (its `from`) sent it"),
-    "seq": Column("", "sequence number"),
-    "ack": Column("", "acknowledgement number"),
+    "protocol": Column("", "tcp, udp or icmp (source quench)"),
+    "seq": Column("", "sequence number; of UDP the number of the datagram in its flow"),
+    "ack": Column("", "acknowledgement number; of UDP 0"),
     "len": Column("bytes", "payload"),
     "wire_len": Column("bytes", "size on the wire"),
     "ecn": Column("", "ECN field at the event: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE"),
-    "flags": Column("", "TCP flags, as in the header"),
+    "flags": Column("", "TCP flags, as in the header; of UDP 0"),
 }
 
 PREDICTION: Final = {

@@ -2,8 +2,6 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
-use ecnlab_wire::Ecn;
-
 use crate::DropReason;
 
 /// So many packets of so many bytes.
@@ -30,6 +28,8 @@ pub struct Kind {
     pub forced: Tally,
     /// Were dropped for want of room.
     pub tail: Tally,
+    /// Source quenches sent about them; only about ECN-capable ones, and not counted in bytes of theirs.
+    pub quenches: u64,
 }
 
 /// One flow group's packets, by ECN class.
@@ -73,6 +73,9 @@ impl Kind {
     pub(crate) fn marked(&mut self, len: u32) {
         self.marks.count(len);
     }
+    pub(crate) fn quenched(&mut self) {
+        self.quenches += 1;
+    }
     pub(crate) fn drop(&mut self, len: u32, why: DropReason) {
         match why {
             DropReason::Early => self.early.count(len),
@@ -107,9 +110,9 @@ impl Counters {
     }
 
     #[inline]
-    pub(crate) fn kind(&mut self, group: usize, ecn: Ecn) -> &mut Kind {
+    pub(crate) fn kind(&mut self, group: usize, capable: bool) -> &mut Kind {
         let group = &mut self.groups[group];
-        if ecn.is_capable() { &mut group.ect } else { &mut group.not_ect }
+        if capable { &mut group.ect } else { &mut group.not_ect }
     }
 }
 
@@ -137,6 +140,6 @@ macro_rules! fieldwise {
 }
 fieldwise! {
     Tally { packets, bytes }
-    Kind { arrived, departed, marks, early, forced, tail }
+    Kind { arrived, departed, marks, early, forced, tail, quenches }
     Group { not_ect, ect }
 }

@@ -75,6 +75,18 @@ pub trait Aqm {
         false
     }
 
+    /// Whether it ever speaks back to senders: constant, and `false` if [`Aqm::quench`] never gives a length.
+    fn speaks_back(&self) -> bool {
+        false
+    }
+    /// The length of the source quench owed to the sender of an ECN-capable packet whose arrival the law has just
+    /// judged, if that packet is marked or dropped. `None` where the router does not speak back now.
+    ///
+    /// Asked only after [`Aqm::on_enqueue`]: departures are replayed late, when it is too late to speak.
+    fn quench(&self) -> Option<u32> {
+        None
+    }
+
     /// How often [`Aqm::on_tick`] is due, if at all. Constant, and never zero.
     ///
     /// Ticks are lazy: the queue runs those that are due, in order of time, before each enqueue,

@@ -1,5 +1,5 @@
 //! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
-//! signal becomes a CE mark or a drop.
+//! signal becomes a CE mark or a drop, and a source quench with it.
 
 mod config;
 mod counters;
@@ -10,7 +10,7 @@ pub mod red;
 pub mod registry;
 mod stats;
 
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Ecn, QuenchCause};
 
 pub use config::{Admit, Common, Config, Forced, Full, Impossible, MarkAt};
 pub use counters::{Counters, Group, Kind, Tally};
@@ -52,6 +52,17 @@ pub trait Item: Copy {
     fn mark(&mut self);
     /// The index of the flow group it is counted under.
     fn group(&self) -> usize;
+}
+
+/// A source quench that the router owes the sender of `packet`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owed<P> {
+    /// The packet as it came, before any mark.
+    pub packet: P,
+    /// What became of it.
+    pub cause: QuenchCause,
+    /// Bytes of the source quench on the wire.
+    pub wire_len: u32,
 }
 
 /// Sees each packet's fate; chosen when a run is built, so that not watching costs nothing.

@@ -3,26 +3,23 @@
 use std::collections::VecDeque;
 
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
+use ecnlab_wire::{Ecn, QuenchCause};
 
 use crate::registry::Law;
 use crate::stats::Gauge;
 use crate::{
-    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Stats, Tally,
-    Verdict, View, Watch,
+    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed, Stats,
+    Tally, Verdict, View, Watch,
 };
 
 /// A link's queue.
 ///
 /// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's
 /// `now` must be at least the previous one's.
-///
-/// In memory as it stands here: a packet that passes an open queue touches no more than the first four.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub struct Queue<P> {
-    /// Whether an empty queue lets any packet pass: the law is indifferent and there is room for one.
     is_open: bool,
-    /// Packets that have passed it so since the statistics were last cut; their sojourns are nothing.
+    /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
     passed: u64,
     counters: Counters,
     state: State<P>,
@@ -31,10 +28,11 @@ pub struct Queue<P> {
     law: Law,
     rng: Rng,
     gauge: Gauge,
+    /// Source quenches that the last arrival gave rise to.
+    owed: VecDeque<Owed<P>>,
 }
 
 #[derive(Clone, Debug)]
-#[repr(C)]
 struct State<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
@@ -86,6 +84,7 @@ impl<P: Item> Queue<P> {
             law,
             rng,
             gauge: Gauge::new(),
+            owed: VecDeque::new(),
         }
     }
 
@@ -109,33 +108,27 @@ impl<P: Item> Queue<P> {
         }
     }
 
-    /// [`Queue::enqueue`] and [`Queue::dequeue`] of one instant, for an empty queue before an idle
-    /// transmitter: whether `packet` goes straight through, marked if it must be.
-    #[inline]
-    pub fn passes(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
-        debug_assert!(self.state.ring.is_empty());
-        if self.is_open {
-            // Nothing to decide and nothing to integrate: the queue was empty and stays so.
-            let kind = self.counters.kind(packet.group(), packet.ecn());
-            kind.arrived(packet.wire_len());
-            kind.departed(packet.wire_len());
-            self.passed += 1;
-            watch.enqueued(packet);
-            watch.dequeued(packet);
-            return true;
-        }
-        if !self.admits(packet, now, watch) {
-            return false;
-        }
-        watch.enqueued(packet);
-        self.releases(packet, Dur::ZERO, now, watch)
+    /// Whether any packet goes straight through while the queue is empty and the transmitter idle:
+    /// the law is indifferent, and there is room for one. Such a packet need not be shown to the
+    /// queue; it is reported by [`Queue::count_passed`].
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Counts packets of one group, all ECN-capable or none, that went straight through an open queue.
+    /// They stand in the counters and statistics as ones that entered and left at the same instant.
+    pub fn count_passed(&mut self, group: usize, capable: bool, packets: Tally) {
+        let kind = self.counters.kind(group, capable);
+        kind.arrived += packets;
+        kind.departed += packets;
+        self.passed += packets.packets;
     }
 
     /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
     #[inline]
     fn admits(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
         self.observe(now);
-        self.counters.kind(packet.group(), packet.ecn()).arrived(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
         let view = self.view(now);
         let signal = match self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng) {
             Verdict::Pass => false,
@@ -177,7 +170,7 @@ impl<P: Item> Queue<P> {
             }
         }
         self.gauge.departed(sojourn);
-        self.counters.kind(packet.group(), packet.ecn()).departed(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).departed(packet.wire_len());
         self.state.sent(packet.wire_len(), now, self.rate);
         watch.dequeued(packet);
         true
@@ -201,6 +194,20 @@ impl<P: Item> Queue<P> {
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
         self.gauge.cut(std::mem::take(&mut self.passed))
+    }
+
+    /// Whether source quenches are ever to be expected.
+    pub fn speaks_back(&self) -> bool {
+        self.law.speaks_back()
+    }
+    /// Whether the last arrival left source quenches to send.
+    #[inline(always)]
+    pub fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+    /// Hands over the first of them.
+    pub fn take_owed(&mut self) -> Option<Owed<P>> {
+        self.owed.pop_front()
     }
 
     /// What was counted since the start.
@@ -252,8 +259,11 @@ impl<P: Item> Queue<P> {
     }
 
     fn drop(&mut self, packet: &P, why: DropReason, watch: &mut impl Watch<P>) {
-        self.counters.kind(packet.group(), packet.ecn()).drop(packet.wire_len(), why);
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
         watch.dropped(packet, why);
+        if packet.ecn().is_capable() {
+            self.speak_back(packet, QuenchCause::Dropped);
+        }
     }
 
     fn can_mark(&self, packet: &P) -> bool {
@@ -264,7 +274,7 @@ impl<P: Item> Queue<P> {
     fn mark(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
         if self.common.mark_at == MarkAt::Front
             && let Some(mut head) = self.state.ring.front().copied()
-            && matches!(head.packet.ecn(), ecnlab_wire::Ecn::Ect0 | ecnlab_wire::Ecn::Ect1)
+            && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
         {
             self.mark_this(&mut head.packet, watch);
             self.state.ring[0] = head;
@@ -274,9 +284,20 @@ impl<P: Item> Queue<P> {
     }
 
     fn mark_this(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
+        if packet.ecn() != Ecn::Ce {
+            self.speak_back(packet, QuenchCause::Marked);
+        }
         packet.mark();
-        self.counters.kind(packet.group(), packet.ecn()).marked(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
         watch.marked(packet);
+    }
+
+    /// The effect on the way back of a mark or a drop, if the law speaks back.
+    fn speak_back(&mut self, packet: &P, cause: QuenchCause) {
+        if let Some(wire_len) = self.law.quench() {
+            self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
+            self.owed.push_back(Owed { packet: *packet, cause, wire_len });
+        }
     }
 
     /// Carries out a forced drop. Whether it took the arriving packet.

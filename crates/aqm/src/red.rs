@@ -4,11 +4,12 @@
 //! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values that make it
 //! ns-2's. Here is the order of the decision; its parts are in the modules:
 //! `average` the moving average, `curve` the probability, `spacing` the distance between
-//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link.
+//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link, `becn` when it speaks back.
 
 mod adaptive;
 mod auto;
 mod average;
+mod becn;
 mod curve;
 mod spacing;
 
@@ -25,6 +26,7 @@ use spacing::Spacer;
 pub use adaptive::{Bottom, Clock, Feng, Floyd};
 pub use auto::{Threshold, Unit, Weight};
 pub use average::Idle;
+pub use becn::Becn;
 pub use spacing::{CountReset, Probability, Spacing};
 
 /// RED's keys in `[queue.NAME]`.
@@ -90,6 +92,9 @@ pub struct Params {
     /// The gentle slope keeps the `max_p` of the start while `max_p` moves (ns-2). Default false.
     #[serde(default)]
     pub frozen_gentle: bool,
+    /// Tells senders by source quench too (Akujobi et al. 2003). Default: off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub becn: Option<Becn>,
 }
 
 /// What happens to packets where the probability has reached 1.
@@ -136,6 +141,7 @@ impl Params {
             adaptive: None,
             feng: None,
             frozen_gentle: false,
+            becn: None,
         }
     }
 
@@ -155,6 +161,7 @@ impl Params {
         Impossible::unless(!self.count_arrival || self.spacing == Spacing::Uniform, "count_arrival", || {
             "only spacing = \"uniform\" has a choice of counts".to_owned()
         })?;
+        self.becn.map_or(Ok(()), |becn| becn.check(self))?;
         self.check_adaptation()
     }
 
@@ -179,6 +186,7 @@ pub struct Red {
     ewma: Ewma,
     spacer: Spacer,
     adaptation: Adaptation,
+    becn: Option<Becn>,
     /// The average has been over `min_th` since a packet was last spared.
     crossed: bool,
 }
@@ -253,6 +261,7 @@ impl Aqm for Red {
             ewma: Ewma::new(weight, params.idle, auto::capacity(link, params.mean_packet)),
             spacer: Spacer::new(params),
             adaptation: Adaptation::new(params, link),
+            becn: params.becn,
             crossed: false,
         }
     }
@@ -283,6 +292,15 @@ impl Aqm for Red {
         if self.switches.count_reset == CountReset::All {
             self.spacer.restart();
         }
+    }
+
+    fn speaks_back(&self) -> bool {
+        self.becn.is_some()
+    }
+
+    fn quench(&self) -> Option<u32> {
+        let becn = self.becn.filter(|becn| self.avg() >= becn.from())?;
+        Some(becn.quench_size.0 as u32)
     }
 
     fn tick(&self) -> Option<Dur> {

@@ -25,6 +25,7 @@ pub struct Row {
 macro_rules! registry {
     ($($name:literal: $module:ident::$Law:ident, $about:literal;)+) => {
         /// A law's parameters, whichever law it is.
+        #[allow(clippy::large_enum_variant, reason = "read once for a link, when a run is planned")]
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "discipline")]
         pub enum Params {
@@ -100,6 +101,16 @@ macro_rules! registry {
             fn is_indifferent(&self) -> bool {
                 match self {
                     $(Law::$Law(law) => law.is_indifferent(),)+
+                }
+            }
+            fn speaks_back(&self) -> bool {
+                match self {
+                    $(Law::$Law(law) => law.speaks_back(),)+
+                }
+            }
+            fn quench(&self) -> Option<u32> {
+                match self {
+                    $(Law::$Law(law) => law.quench(),)+
                 }
             }
             fn tick(&self) -> Option<Dur> {

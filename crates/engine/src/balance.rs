@@ -2,6 +2,7 @@
 
 use ecnlab_traffic::{ENDLESS, Side};
 
+use crate::flow::Totals;
 use crate::hosts::{Connection, host_of};
 use crate::packets::Probe;
 use crate::plan::Plan;
@@ -9,12 +10,22 @@ use crate::sim::Sim;
 use crate::{Error, link};
 
 /// For every link, entered = left + dropped + held; for every connection, what one application has
-/// is what the other wrote, up to what is under way.
+/// is what the other wrote, up to what is under way; for datagrams,
+/// no more arrive than were sent.
 pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
+    let held: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+    if held != sim.hold.len() as u64 {
+        let loaded = sim.hold.len();
+        return Err(Error::Conservation(format!("{loaded} packets are under way, the links have {held}")));
+    }
     for (plan, link) in plan.links.iter().zip(&sim.links) {
         link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
     }
     for (plan, flow) in plan.flows.iter().zip(&sim.flows) {
+        if !plan.traffic.uses_tcp() {
+            datagrams_balance(&flow.totals(&sim.hosts))
+                .map_err(|why| Error::Conservation(format!("flow `{}`: {why}", plan.name)))?;
+        }
         for &connection in &flow.live {
             let c = sim.hosts.connection(connection);
             for sender in [Side::From, Side::To] {
@@ -37,6 +48,12 @@ fn link_balances(link: &link::Link) -> Result<(), String> {
         return Err(format!("{departed} packets left the queue, {accounted} were delivered, lost or are on the wire"));
     }
     Ok(())
+}
+
+/// What arrived of a flow's datagrams is no more than was sent.
+fn datagrams_balance(totals: &Totals) -> Result<(), String> {
+    let (sent, delivered) = (totals.tcp[Side::From.index()].bytes_sent, totals.delivered);
+    if delivered <= sent { Ok(()) } else { Err(format!("{sent} bytes sent in datagrams, {delivered} received")) }
 }
 
 /// acked <= received <= written, in the direction of `sender`; and all three equal once it is done.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ecnlab_aqm::Item;
 use ecnlab_base::Rng;
 
 use crate::packet::Packet;
@@ -13,18 +14,18 @@ pub struct Faults {
     plan: Errors,
     rng: Rng,
     packets: u64,
-    /// Data segments seen, for the flows that the plan names.
+    /// Data segments and datagrams seen, for the flows that the plan names.
     segments: HashMap<usize, u64>,
 }
 
 impl Faults {
     /// The faults that `plan` describes, or `None` if there are none.
-    pub fn new(plan: &Errors, rng: Rng) -> Option<Box<Faults>> {
+    pub fn new(plan: &Errors, rng: Rng) -> Option<Faults> {
         if *plan == Errors::default() {
             return None;
         }
         let named = plan.drop_segments.iter().chain(&plan.mark_segments).map(|&(flow, _)| (flow, 0)).collect();
-        Some(Box::new(Faults { plan: plan.clone(), rng, packets: 0, segments: named }))
+        Some(Faults { plan: plan.clone(), rng, packets: 0, segments: named })
     }
 
     /// Whether `packet` gets through; gives it CE where the plan says so.
@@ -35,8 +36,8 @@ impl Faults {
         let listed = |packets: &[u64], segments: &[(usize, u64)]| {
             packets.contains(&self.packets) || segment.is_some_and(|s| segments.contains(&s))
         };
-        if listed(&self.plan.mark_packets, &self.plan.mark_segments) && packet.segment.ecn.is_capable() {
-            packet.segment.ecn = ecnlab_wire::Ecn::Ce;
+        if listed(&self.plan.mark_packets, &self.plan.mark_segments) && packet.ecn().is_capable() {
+            packet.mark();
         }
         let dropped = listed(&self.plan.drop_packets, &self.plan.drop_segments);
         // The draw is made for every packet, so that a list never shifts the stream.
@@ -44,12 +45,12 @@ impl Faults {
         !(dropped || lost)
     }
 
-    /// (flow, n) if this is the n-th data segment of a flow that the plan names.
+    /// (flow, n) if this is the n-th data segment or datagram of a flow that the plan names.
     fn count_segment(&mut self, packet: &Packet) -> Option<(usize, u64)> {
-        if packet.segment.len == 0 {
+        if !packet.has_data() {
             return None;
         }
-        let flow = packet.flow as usize;
+        let flow = packet.flow() as usize;
         let count = self.segments.get_mut(&flow)?;
         *count += 1;
         Some((flow, *count))

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ecnlab_base::{Rng, Time};
 use ecnlab_tcp::{Config, Counters};
 use ecnlab_traffic::{Side, Traffic};
-use ecnlab_wire::Seq;
+use ecnlab_wire::{Datagram, Ecn, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
+use crate::packet::Way;
 use crate::plan::FlowPlan;
 
 /// One flow of the run.
@@ -18,15 +19,28 @@ pub struct Flow {
     pub rng: Rng,
     /// Connections in use, oldest first.
     pub live: Vec<u32>,
-    /// What the ended connections add up to.
+    /// When the source is to be asked next, [`Time::NEVER`] if that is not known.
+    pub armed: Time,
+    /// What the ended connections and the datagrams add up to.
     ended: Totals,
     /// When the last exchange was completed.
     pub finished: Option<Time>,
     iss: Rng,
     group: u32,
     tcp: [Arc<Config>; 2],
-    nodes: [u32; 2],
-    first_links: [u32; 2],
+    /// The serial number that stands for the datagrams' pair of ports.
+    serial: u32,
+    ways: Ways,
+}
+
+/// The nodes at a flow's ends, and the first links between them.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    /// The `from` nodes and the `to` nodes.
+    pub nodes: [Vec<u32>; 2],
+    /// For each pair of them, `to` nodes counting fastest: the first link on the way from each to
+    /// the other.
+    pub first_links: Vec<[u32; 2]>,
 }
 
 /// Sums over a flow's connections.
@@ -43,34 +57,60 @@ pub struct Totals {
 }
 
 impl Flow {
-    /// A flow at rest.
-    pub fn new(plan: &FlowPlan, first_links: [u32; 2], seed: u64) -> Flow {
+    /// A flow at rest, its source to be asked at the start. `serial` stands for its pair of UDP ports, if it has one.
+    pub fn new(plan: &FlowPlan, ways: Ways, serial: u32, seed: u64) -> Flow {
+        let ends = [plan.from.len() as u32, plan.to.len() as u32];
         Flow {
-            source: Traffic::new(&plan.traffic),
+            source: Traffic::new(&plan.traffic, ends),
             rng: Rng::named(seed, &format!("flow.{}", plan.name)),
             live: Vec::new(),
+            armed: plan.start,
             ended: Totals::default(),
             finished: None,
             iss: Rng::named(seed, &format!("iss.{}", plan.name)),
             group: plan.group as u32,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
-            nodes: [plan.from as u32, plan.to as u32],
-            first_links,
+            serial,
+            ways,
         }
     }
 
-    /// What the next connection of this flow, the run's `index`-th, needs to know.
-    pub fn opening(&mut self, index: u32) -> Opening<'_> {
+    /// What the next connection of this flow, the run's `index`-th, needs to know; it joins the
+    /// `ends` of the flow.
+    pub fn opening(&mut self, index: u32, ends: [u32; 2]) -> Opening<'_> {
         let iss = [0, 1].map(|_| Seq(self.iss.u64() as u32));
         let [from, to] = &self.tcp;
-        let (nodes, first_links) = (self.nodes, self.first_links);
+        let (nodes, first_links) = self.ways.between(ends);
         Opening { flow: index, group: self.group, tcp: [from, to], nodes, first_links, iss }
+    }
+
+    /// Every way that its packets may take: the first link, and the nodes of sender and receiver.
+    pub fn paths(&self) -> impl Iterator<Item = (u32, [u32; 2])> {
+        let Ways { nodes: [from, to], first_links } = &self.ways;
+        let pairs = from.iter().flat_map(move |&a| to.iter().map(move |&b| [a, b]));
+        pairs.zip(first_links).flat_map(|([a, b], &[there, back])| [(there, [a, b]), (back, [b, a])])
     }
 
     /// An exchange was completed.
     pub fn count_exchange(&mut self, now: Time) {
         self.ended.exchanges += 1;
         self.finished = Some(now);
+    }
+
+    /// The next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, and its way.
+    pub fn datagram(&mut self, index: u32, wire_len: u32) -> (Datagram, Way) {
+        let sent = &mut self.ended.tcp[Side::From.index()];
+        let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, Ecn::NotEct);
+        sent.segments_sent += 1;
+        sent.data_segments_sent += 1;
+        sent.bytes_sent += u64::from(datagram.len);
+        let ([_, to], [first_link, _]) = self.ways.between([0, 0]);
+        (datagram, Way { first_link, to, connection: self.serial, flow: index, group: self.group })
+    }
+
+    /// A datagram reached the far end.
+    pub fn receive(&mut self, datagram: &Datagram) {
+        self.ended.delivered += u64::from(datagram.len);
     }
 
     /// Adds an ended connection's counters to the flow's.
@@ -86,6 +126,15 @@ impl Flow {
             totals.add(connection, hosts);
         }
         totals
+    }
+}
+
+impl Ways {
+    /// The nodes at the given ends, and the first link on the way from each to the other.
+    fn between(&self, ends: [u32; 2]) -> ([u32; 2], [u32; 2]) {
+        let [from, to] = ends.map(|end| end as usize);
+        let nodes = [self.nodes[0][from], self.nodes[1][to]];
+        (nodes, self.first_links[from * self.nodes[1].len() + to])
     }
 }
 

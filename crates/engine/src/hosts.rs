@@ -7,6 +7,8 @@ use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::Seq;
 
+use crate::packet::Way;
+
 /// One end of a connection, with what the engine keeps of it on the per-packet path.
 pub struct Host {
     /// The TCP endpoint.
@@ -15,16 +17,8 @@ pub struct Host {
     pub armed: Time,
     /// The application is told when so many bytes have arrived.
     pub expects: u64,
-    /// The first link on the way to the peer.
-    pub first_link: u32,
-    /// The peer's node.
-    pub peer: u32,
-    /// The connection's serial number (see [`crate::packet::Packet::connection`]).
-    pub serial: u32,
-    /// Index of the flow.
-    pub flow: u32,
-    /// Index of the flow's group.
-    pub group: u32,
+    /// What its packets bear.
+    pub way: Way,
 }
 
 /// What both ends of a connection share. Its hosts are those at `2 * i` (from) and `2 * i + 1` (to).
@@ -72,8 +66,7 @@ pub struct Hosts {
 impl Hosts {
     /// Opens a connection; its SYN is left in `out`. Returns its index.
     pub fn open(&mut self, opening: &Opening, exchange: Exchange, now: Time, out: &mut Out) -> u32 {
-        let serial = self.opened;
-        self.opened += 1;
+        let serial = self.take_serial();
         let connection = Connection {
             exchange,
             flow: opening.flow,
@@ -84,6 +77,12 @@ impl Hosts {
         };
         let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
         self.place(connection, pair)
+    }
+
+    /// A serial number of its own, for a pair of ports.
+    pub fn take_serial(&mut self) -> u32 {
+        self.opened += 1;
+        self.opened - 1
     }
 
     fn place(&mut self, connection: Connection, pair: [Host; 2]) -> u32 {
@@ -140,15 +139,21 @@ impl Opening<'_> {
         let (endpoint, expects) = if side == exchange.opener {
             let mut endpoint = Endpoint::connect(self.tcp[i], self.iss[i], now, out);
             endpoint.write(exchange.request, now, out);
-            if exchange.response == 0 && exchange.request != ENDLESS {
+            if exchange.is_one_way() && exchange.request != ENDLESS {
                 endpoint.close(now, out);
             }
-            (endpoint, if exchange.response == 0 { u64::MAX } else { exchange.response })
+            (endpoint, if exchange.is_one_way() { u64::MAX } else { exchange.response })
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };
-        let (first_link, peer) = (self.first_links[i], self.nodes[1 - i]);
-        Host { endpoint, armed: Time::NEVER, expects, first_link, peer, serial, flow: self.flow, group: self.group }
+        let way = Way {
+            first_link: self.first_links[i],
+            to: self.nodes[1 - i],
+            connection: serial,
+            flow: self.flow,
+            group: self.group,
+        };
+        Host { endpoint, armed: Time::NEVER, expects, way }
     }
 }
 

@@ -9,6 +9,7 @@ mod faults;
 mod flow;
 mod hosts;
 mod link;
+mod objects;
 mod packet;
 mod packets;
 mod plan;
@@ -26,7 +27,7 @@ use ecnlab_base::Time;
 
 pub use events::{Class, Event, EventQueue};
 pub use link::{Link, WatchWire};
-pub use packet::Packet;
+pub use packet::{Label, Packet};
 pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
 pub use table::{Column, Table};
 
@@ -104,6 +105,7 @@ fn tables<P: Probe>(plan: &Plan, sim: Sim<P>, start: &Snapshot, end: &Snapshot) 
     tables.extend(Window::whole(start, warm, end).tables(plan, &sim.flows, "_run"));
     let warm_at = Time::ZERO + plan.warmup;
     tables.push(transactions::table(&sim.transactions, &flows, &plan.groups, &group_of, warm_at));
+    tables.extend(objects::table(plan, &sim.flows));
     if plan.sample.is_some() {
         tables.extend(sim.series.tables(&links, &flows));
     }

@@ -1,19 +1,154 @@
 //! What links and queues carry.
 
 use ecnlab_aqm::Item;
-use ecnlab_wire::{Ecn, Segment};
+use ecnlab_wire::{Datagram, Ecn, Quench, Segment};
 
-/// A segment under way. `Copy`: it goes from ring to ring by value.
-#[derive(Clone, Copy, Debug)]
+/// What queues and routers see of a packet under way. Small and `Copy`: it goes from ring to ring by
+/// value, two to a cache line with their times. What only the ends look at stays in the [`Hold`].
+///
+/// Packed in words, since fields would be copied one by one.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// The segment and its codepoint.
-    pub segment: Segment,
+    /// Bytes on the wire; index of the node it is for.
+    way: u64,
+    /// The place of the rest in the [`Hold`]; index of the flow.
+    whose: u64,
+    /// Index of the flow's group; codepoint; whether it has payload.
+    kind: u64,
+}
+
+/// What a [`Packet`] is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Label {
+    /// Bytes on the wire.
+    pub wire_len: u32,
     /// Index of the node it is for.
     pub to: u32,
-    /// Index of the endpoint it is for.
+    /// The place of the rest in the [`Hold`].
+    pub cargo: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the flow's group.
+    pub group: u32,
+    /// The codepoint in its IP header.
+    pub ecn: Ecn,
+    /// Whether it has payload.
+    pub has_data: bool,
+}
+
+impl From<Label> for Packet {
+    #[inline]
+    fn from(label: Label) -> Packet {
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let marks = u32::from(label.ecn.bits()) | u32::from(label.has_data) << HAS_DATA;
+        Packet {
+            way: word(label.wire_len, label.to),
+            whose: word(label.cargo, label.flow),
+            kind: word(label.group, marks),
+        }
+    }
+}
+
+/// The bit of the upper half of `kind` that says payload; below it are the two of the codepoint.
+const HAS_DATA: u32 = 2;
+
+impl Packet {
+    /// See [`Label::to`].
+    #[inline]
+    pub fn to(&self) -> u32 {
+        (self.way >> 32) as u32
+    }
+    /// See [`Label::cargo`].
+    #[inline]
+    pub fn cargo(&self) -> u32 {
+        self.whose as u32
+    }
+    /// See [`Label::flow`].
+    pub fn flow(&self) -> u32 {
+        (self.whose >> 32) as u32
+    }
+    /// See [`Label::has_data`].
+    pub fn has_data(&self) -> bool {
+        self.kind >> (32 + HAS_DATA) & 1 == 1
+    }
+    /// What tells packets apart that are counted apart: group, and whether ECN-capable.
+    #[inline]
+    pub fn class(&self) -> (u32, bool) {
+        (self.kind as u32, self.ecn().is_capable())
+    }
+}
+
+impl Item for Packet {
+    #[inline]
+    fn wire_len(&self) -> u32 {
+        self.way as u32
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        Ecn::from_bits((self.kind >> 32) as u8)
+    }
+    fn mark(&mut self) {
+        self.kind |= u64::from(Ecn::Ce.bits()) << 32;
+    }
+    #[inline]
+    fn group(&self) -> usize {
+        self.kind as u32 as usize
+    }
+}
+
+/// What only the ends of a packet's way look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Cargo {
+    /// What is under the IP header; its codepoint is the one it was sent with.
+    pub body: Body,
+    /// Index of the endpoint it is for; of a datagram only which side of its flow counts.
     pub endpoint: u32,
     /// The connection's serial number, which stands for its pair of ports: an endpoint's place may
     /// be used again, and a packet of an earlier connection must not reach the later one.
+    pub connection: u32,
+}
+
+/// The protocols that links carry.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// TCP.
+    Tcp(Segment),
+    /// UDP.
+    Datagram(Datagram),
+    /// ICMP source quench about a TCP segment; its connection is the segment's.
+    Quench(Quench),
+}
+
+impl Body {
+    /// Bytes on the wire, and the codepoint it was sent with.
+    #[inline]
+    fn header(&self) -> (u32, Ecn) {
+        match self {
+            Body::Tcp(segment) => (segment.wire_len, segment.ecn),
+            Body::Datagram(datagram) => (datagram.wire_len, datagram.ecn),
+            Body::Quench(quench) => (quench.wire_len, quench.ecn),
+        }
+    }
+
+    /// Payload bytes.
+    #[inline]
+    pub fn payload(&self) -> u32 {
+        match self {
+            Body::Tcp(segment) => segment.len,
+            Body::Datagram(datagram) => datagram.len,
+            Body::Quench(_) => 0,
+        }
+    }
+}
+
+/// What the packets of one end have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The first link on the way to the peer.
+    pub first_link: u32,
+    /// The peer's node.
+    pub to: u32,
+    /// See [`Cargo::connection`].
     pub connection: u32,
     /// Index of the flow.
     pub flow: u32,
@@ -21,17 +156,106 @@ pub struct Packet {
     pub group: u32,
 }
 
-impl Item for Packet {
-    fn wire_len(&self) -> u32 {
-        self.segment.wire_len
+/// The cargoes of all packets under way. A place given free is the next one used, while it is still
+/// in the processor's cache.
+#[derive(Debug, Default)]
+pub struct Hold {
+    places: Vec<Cargo>,
+    free: Vec<u32>,
+}
+
+impl Hold {
+    /// Takes `body` in, for the endpoint `endpoint` on its `way`; returns the packet that has it.
+    #[inline]
+    pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
+        let &Way { to, connection, flow, group, .. } = way;
+        let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
+        let cargo = self.place(Cargo { body, endpoint, connection });
+        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
     }
-    fn ecn(&self) -> Ecn {
-        self.segment.ecn
+
+    #[inline]
+    fn place(&mut self, cargo: Cargo) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = cargo;
+                place
+            }
+            None => self.grow(cargo),
+        }
     }
-    fn mark(&mut self) {
-        self.segment.ecn = Ecn::Ce;
+
+    #[cold]
+    fn grow(&mut self, cargo: Cargo) -> u32 {
+        self.places.push(cargo);
+        self.places.len() as u32 - 1
     }
-    fn group(&self) -> usize {
-        self.group as usize
+
+    /// Gives the place of a packet free that has arrived or was lost. Its cargo can be read until the
+    /// next one is loaded.
+    #[inline]
+    pub fn unload(&mut self, place: u32) -> &mut Cargo {
+        self.free.push(place);
+        &mut self.places[place as usize]
+    }
+
+    /// What is at `place`.
+    #[inline]
+    pub fn cargo(&self, place: u32) -> &Cargo {
+        &self.places[place as usize]
+    }
+
+    /// Packets under way.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_wire::{QuenchCause, Seq};
+
+    #[test]
+    fn a_packet_and_its_time_take_half_a_cache_line() {
+        assert!(size_of::<(ecnlab_base::Time, Packet)>() <= 32);
+        assert_eq!(size_of::<Body>(), size_of::<Segment>(), "the tag takes room of its own");
+    }
+
+    #[test]
+    fn a_label_comes_out_as_it_went_in() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            for has_data in [false, true] {
+                let label = Label { wire_len: 1500, to: 2, cargo: 3, flow: 4, group: 5, ecn, has_data };
+                let mut packet = Packet::from(label);
+                assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
+                assert_eq!(packet.class(), (5, ecn.is_capable()));
+                packet.mark();
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
+            }
+        }
+    }
+
+    #[test]
+    fn each_protocol_has_its_length_and_its_codepoint() {
+        let way = Way { first_link: 0, to: 1, connection: 7, flow: 0, group: 3 };
+        let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
+        let ack = Segment { wire_len: 40, ..Segment::default() };
+        let datagram = Datagram::filling(1000, 7, Ecn::Ect0);
+        let bodies = [
+            (Body::Tcp(segment), 1500, Ecn::Ect0, true),
+            (Body::Tcp(ack), 40, Ecn::NotEct, false),
+            (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
+            (Body::Quench(Quench::new(QuenchCause::Marked, Seq(0), 40)), 40, Ecn::NotEct, false),
+        ];
+        let mut hold = Hold::default();
+        for (body, wire_len, ecn, has_data) in bodies {
+            let packet = hold.load(body, 1, &way);
+            assert_eq!((packet.wire_len(), packet.ecn(), packet.has_data()), (wire_len, ecn, has_data));
+        }
+        assert_eq!(hold.len(), 4);
+        hold.unload(1);
+        assert_eq!((hold.len(), hold.load(bodies[0].0, 1, &way).cargo()), (3, 1));
     }
 }

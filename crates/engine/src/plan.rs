@@ -85,10 +85,10 @@ pub struct FlowPlan {
     pub name: String,
     /// Index of its group.
     pub group: usize,
-    /// The node that sends the main data.
-    pub from: usize,
-    /// The node that receives it.
-    pub to: usize,
+    /// The node that sends the main data; of a [pool](traffic::Source::POOL) as many as there are.
+    pub from: Vec<usize>,
+    /// The node that receives it; of a pool as many as there are.
+    pub to: Vec<usize>,
     /// What is sent.
     pub traffic: traffic::Params,
     /// The endpoint at `from`.

@@ -55,6 +55,25 @@ impl Routes {
         Some(first)
     }
 
+    /// Sees to it that [`Routes::next`] knows the way from `node`, to which no path may lead so far, to `to`. Whether
+    /// there is one.
+    pub fn know(&mut self, node: usize, to: usize, links: &[LinkPlan]) -> bool {
+        if node == to || self.next(self.rows[node], to as u32) != ARRIVED {
+            return true;
+        }
+        let Some(first) = self.add(node, to, links) else { return false };
+        let row = self.own_row(node);
+        self.next[row as usize + to] = first;
+        true
+    }
+
+    /// The links of the path from its `first` to `to`, which has been added.
+    pub fn path(&self, first: u32, to: usize, links: &[LinkPlan]) -> impl Iterator<Item = u32> {
+        std::iter::successors(Some(first), move |&link| {
+            Some(self.next(self.rows[links[link as usize].to], to as u32)).filter(|&next| next != ARRIVED)
+        })
+    }
+
     fn own_row(&mut self, node: usize) -> u32 {
         if self.rows[node] == 0 {
             self.rows[node] = self.next.len() as u32;

@@ -2,19 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
-use ecnlab_traffic::{Exchange, Side, Source};
-use ecnlab_wire::Flags;
+use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
+use ecnlab_wire::{Flags, Quench};
 
 use crate::Error;
 use crate::events::{Class, EventQueue};
-use crate::flow::Flow;
+use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::Packet;
-use crate::packets::Probe;
-use crate::plan::{LinkPlan, Plan};
+use crate::packet::{Body, Cargo, Hold, Packet, Way};
+use crate::packets::{Event as Happening, LinkWatch, Probe};
+use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::transactions::Transaction;
@@ -27,6 +28,8 @@ const EVENTS_PER_LOOK: u32 = 1 << 16;
 pub struct Sim<P: Probe> {
     /// Simplex links, as in the plan.
     pub links: Vec<Link>,
+    /// What the packets under way carry.
+    pub hold: Hold,
     /// Flows, as in the plan.
     pub flows: Vec<Flow>,
     /// Connections.
@@ -46,7 +49,7 @@ pub struct Sim<P: Probe> {
     end: Time,
     sample: Option<Dur>,
     out: Out,
-    exchanges: Vec<Exchange>,
+    demands: Vec<Demand>,
 }
 
 impl<P: Probe> Sim<P> {
@@ -54,34 +57,28 @@ impl<P: Probe> Sim<P> {
     pub fn new(plan: &Plan, seed: u64, probe: P) -> Result<Sim<P>, Error> {
         let mut routes = Routes::new(plan.nodes.len());
         let mut events = EventQueue::default();
+        let mut hosts = Hosts::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
-            let mut path = |from: usize, to: usize| {
-                let no_route = || Error::NoRoute {
-                    flow: flow.name.clone(),
-                    from: plan.nodes[from].clone(),
-                    to: plan.nodes[to].clone(),
-                };
-                routes.add(from, to, &plan.links).ok_or_else(no_route)
-            };
-            let first_links = [path(flow.from, flow.to)?, path(flow.to, flow.from)?];
-            flows.push(Flow::new(flow, first_links, seed));
+            let ways = ways(plan, flow, &mut routes)?;
+            let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
+            flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
         }
         events.push(Time::ZERO + plan.warmup, Class::Warmup, 0);
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
-        let link = |l: &LinkPlan| {
-            let mut link = Link::new(l, plan.groups.len(), seed);
-            link.row = routes.row(l.to);
-            link
-        };
-        let links = plan.links.iter().map(link).collect();
+        let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
+        learn_ways_back(plan, &links, &flows, &mut routes)?;
+        for (link, l) in links.iter_mut().zip(&plan.links) {
+            (link.row, link.row_behind) = (routes.row(l.to), routes.row(l.from));
+        }
         Ok(Sim {
             links,
+            hold: Hold::default(),
             flows,
-            hosts: Hosts::default(),
+            hosts,
             transactions: Vec::new(),
             series: Series::default(),
             warm: None,
@@ -92,7 +89,7 @@ impl<P: Probe> Sim<P> {
             end: Time::ZERO + plan.duration,
             sample: plan.sample,
             out: Vec::new(),
-            exchanges: Vec::new(),
+            demands: Vec::new(),
         })
     }
 
@@ -121,34 +118,44 @@ impl<P: Probe> Sim<P> {
         Ok(())
     }
 
+    /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
+    #[inline(never)]
     fn on_link(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
         if link.armed != now {
             return; // as in `on_timer`: a nearer event has taken this one's place
         }
-        link.armed = Time::NEVER;
-        link.advance(now, &mut self.probe.watch(index));
-        let row = link.row;
-        while let Some(mut packet) = self.take_delivered(index, now) {
-            match self.routes.next(row, packet.to) {
-                ARRIVED => self.receive(&packet, now),
-                link => self.offer(link, &mut packet, now),
-            }
+        if link.is_due(now) {
+            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
         }
-        self.arm_link(index);
-    }
-
-    fn take_delivered(&mut self, index: u32, now: Time) -> Option<Packet> {
-        self.links[index as usize].take_delivered(now, &mut self.probe.watch(index))
-    }
-
-    fn offer(&mut self, index: u32, packet: &mut Packet, now: Time) {
-        self.links[index as usize].offer(packet, now, &mut self.probe.watch(index));
-        self.arm_link(index);
+        if link.first_arrival() > now {
+            return self.arm_link(index);
+        }
+        let (packet, row) = (link.deliver(), link.row);
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(link.armed, Class::Link, index);
+        }
+        self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+        match self.routes.next(row, packet.to()) {
+            ARRIVED => self.receive(packet, now),
+            link => self.offer(link, packet, now),
+        }
     }
 
     #[inline(always)]
-    fn arm_link(&mut self, index: u32) {
+    fn offer(&mut self, index: u32, packet: Packet, now: Time) {
+        let link = &mut self.links[index as usize];
+        if link.is_clear(now) {
+            self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
+            self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
+            link.pass(packet, now);
+        } else {
+            let owes = link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
+            if owes {
+                self.speak_back(index, now);
+            }
+        }
         let link = &mut self.links[index as usize];
         let next = link.next_event();
         if next < link.armed {
@@ -157,14 +164,70 @@ impl<P: Probe> Sim<P> {
         }
     }
 
-    fn receive(&mut self, packet: &Packet, now: Time) {
-        let host = self.hosts.host_mut(packet.endpoint);
-        if host.serial != packet.connection {
+    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
+    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    #[cold]
+    fn speak_back(&mut self, index: u32, now: Time) {
+        let link = &mut self.links[index as usize];
+        let row = link.row_behind;
+        // All are read before one is sent: it may take the place of a dropped packet's cargo.
+        let owed: Vec<(Owed<Packet>, Cargo)> =
+            link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
+        for (Owed { cause, wire_len, .. }, Cargo { body, endpoint, connection }) in owed {
+            let Body::Tcp(segment) = body else { continue };
+            let receiver = self.hosts.host(endpoint).way;
+            if receiver.connection != connection {
+                self.stray += 1;
+                continue;
+            }
+            let quench =
+                self.hold.load(Body::Quench(Quench::new(cause, segment.seq, wire_len)), endpoint ^ 1, &receiver);
+            match self.routes.next(row, receiver.to) {
+                ARRIVED => self.receive(quench, now),
+                link => self.offer(link, quench, now),
+            }
+        }
+    }
+
+    #[cold]
+    fn arm_link(&mut self, index: u32) {
+        let link = &mut self.links[index as usize];
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(link.armed, Class::Link, index);
+        }
+    }
+
+    fn receive(&mut self, packet: Packet, now: Time) {
+        let cargo = self.hold.unload(packet.cargo());
+        let segment = match &mut cargo.body {
+            Body::Tcp(segment) => segment,
+            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
+            Body::Quench(_) => return self.receive_quench(packet, now),
+        };
+        let (endpoint, flags) = (cargo.endpoint, segment.flags);
+        let host = self.hosts.host_mut(endpoint);
+        if host.way.connection != cargo.connection {
             self.stray += 1;
             return;
         }
-        host.endpoint.on_segment(&packet.segment, now, &mut self.out);
-        self.after(packet.endpoint, packet.segment.flags, now);
+        segment.ecn = packet.ecn();
+        host.endpoint.on_segment(segment, now, &mut self.out);
+        self.after(endpoint, flags, now);
+    }
+
+    /// An ICMP message for a connection that is over has no one to tell.
+    #[cold]
+    fn receive_quench(&mut self, packet: Packet, now: Time) {
+        let &Cargo { body, endpoint, connection } = self.hold.cargo(packet.cargo());
+        let Body::Quench(quench) = body else { return };
+        let host = self.hosts.host_mut(endpoint);
+        if host.way.connection != connection {
+            self.stray += 1;
+            return;
+        }
+        host.endpoint.on_quench(&quench, now);
+        self.arm_timer(endpoint);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -181,32 +244,47 @@ impl<P: Probe> Sim<P> {
 
     /// Everything that can follow a call of an endpoint: segments to send, a new deadline, bytes for
     /// the application, the end of the connection.
+    #[inline(always)]
     fn after(&mut self, index: u32, flags: Flags, now: Time) {
-        self.send(index, now);
-        let host = self.hosts.host(index);
-        if host.endpoint.received() >= host.expects {
+        let host = self.hosts.host_mut(index);
+        let open = host.endpoint.state() == State::Established;
+        let plain = open && !flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST));
+        let arrived = host.endpoint.received() >= host.expects;
+        let (way, deadline) = (host.way, host.endpoint.deadline());
+        if deadline < host.armed {
+            host.armed = deadline;
+            self.events.push(deadline, Class::Timer, index);
+        }
+        self.send_from(index, way, now);
+        if arrived || !plain {
+            self.on_milestone(index, arrived, !plain, now);
+        }
+    }
+
+    /// The application may go on, or the connection has changed.
+    #[cold]
+    fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
+        if arrived {
             self.on_arrived(index, now);
         }
-        let open = self.hosts.host(index).endpoint.state() == State::Established;
-        if !open || flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST)) {
+        // To answer may have closed the connection.
+        if changed || self.hosts.host(index).endpoint.state() != State::Established {
             self.on_change(index, now);
         }
         self.arm_timer(index);
     }
 
     fn send(&mut self, index: u32, now: Time) {
-        if self.out.is_empty() {
-            return;
+        self.send_from(index, self.hosts.host(index).way, now);
+    }
+
+    #[inline(always)]
+    fn send_from(&mut self, index: u32, way: Way, now: Time) {
+        for i in 0..self.out.len() {
+            let packet = self.hold.load(Body::Tcp(self.out[i]), index ^ 1, &way);
+            self.offer(way.first_link, packet, now);
         }
-        let host = self.hosts.host(index);
-        let (link, to) = (host.first_link, host.peer);
-        let (connection, flow, group) = (host.serial, host.flow, host.group);
-        let mut out = std::mem::take(&mut self.out);
-        for &segment in &out {
-            self.offer(link, &mut Packet { segment, to, endpoint: index ^ 1, connection, flow, group }, now);
-        }
-        out.clear();
-        self.out = out;
+        self.out.clear();
     }
 
     fn arm_timer(&mut self, index: u32) {
@@ -227,9 +305,9 @@ impl<P: Probe> Sim<P> {
         if side_of(index) == exchange.opener {
             host.endpoint.close(now, &mut self.out);
             self.complete(connection, now);
-        } else if exchange.response > 0 {
+        } else if !exchange.is_one_way() {
             host.endpoint.write(exchange.response, now, &mut self.out);
-        } else {
+        } else if exchange.done == Done::Arrived {
             self.complete(connection, now);
         }
         self.send(index, now);
@@ -240,17 +318,21 @@ impl<P: Probe> Sim<P> {
         let c = self.hosts.connection_mut(connection);
         c.done = true;
         let c = *c;
-        if c.exchange.response > 0 {
+        if !c.exchange.is_one_way() {
             let [from, to] = self.hosts.counters(connection);
             self.transactions.push(Transaction::new(&c, from, to, now));
         }
         let flow = &mut self.flows[c.flow as usize];
         flow.count_exchange(now);
-        self.ask_again(c.flow, c.exchange.key, now);
+        let next = flow.source.on_done(c.exchange.key, now);
+        self.arm_wake(c.flow, next);
     }
 
-    fn ask_again(&mut self, flow: u32, key: u32, now: Time) {
-        if let Some(at) = self.flows[flow as usize].source.on_done(key, now) {
+    /// Sees to it that the source of `flow` is asked at `next`.
+    fn arm_wake(&mut self, flow: u32, next: Option<Time>) {
+        let armed = &mut self.flows[flow as usize].armed;
+        if let Some(at) = next.filter(|at| at < armed) {
+            *armed = at;
             self.events.push(at, Class::Wake, flow);
         }
     }
@@ -271,10 +353,22 @@ impl<P: Probe> Sim<P> {
             endpoint.close(now, &mut self.out);
             self.send(index, now);
         }
+        self.see_acknowledged(index, now);
         let both_closed =
             [Side::From, Side::To].iter().all(|&side| self.hosts.host(host_of(connection, side)).endpoint.is_closed());
         if both_closed {
             self.retire(connection, now);
+        }
+    }
+
+    /// The endpoint at `index` may have the acknowledgement of all that it wrote. It closed behind
+    /// its last byte, so that whatever brings the acknowledgement is a change of the connection.
+    fn see_acknowledged(&mut self, index: u32, now: Time) {
+        let c = self.hosts.connection(index / 2);
+        let Exchange { opener, request, done, .. } = c.exchange;
+        let waits = !c.done && done == Done::Acknowledged && opener == side_of(index);
+        if waits && self.hosts.host(index).endpoint.acked() >= request {
+            self.complete(index / 2, now);
         }
     }
 
@@ -283,25 +377,35 @@ impl<P: Probe> Sim<P> {
         self.flows[c.flow as usize].retire(connection, &self.hosts);
         self.hosts.retire(connection);
         if !c.done {
-            // Reset or given up: the source goes on to its next exchange.
-            self.ask_again(c.flow, c.exchange.key, now);
+            let next = self.flows[c.flow as usize].source.on_failed(c.exchange.key, now);
+            self.arm_wake(c.flow, next);
         }
     }
 
     fn on_wake(&mut self, index: u32, now: Time) {
         let flow = &mut self.flows[index as usize];
-        let mut exchanges = std::mem::take(&mut self.exchanges);
-        if let Some(at) = flow.source.poll(now, &mut flow.rng, &mut exchanges) {
-            self.events.push(at, Class::Wake, index);
+        if flow.armed != now {
+            return; // as in `on_timer`: the source has asked for an earlier wake since
         }
-        for exchange in exchanges.drain(..) {
-            self.open(index, exchange, now);
+        flow.armed = Time::NEVER;
+        let mut demands = std::mem::take(&mut self.demands);
+        let next = flow.source.poll(now, &mut flow.rng, &mut demands);
+        self.arm_wake(index, next);
+        for demand in demands.drain(..) {
+            match demand {
+                Demand::Exchange(exchange) => self.open(index, exchange, now),
+                Demand::Datagram(wire_len) => {
+                    let (datagram, way) = self.flows[index as usize].datagram(index, wire_len);
+                    let packet = self.hold.load(Body::Datagram(datagram), Side::To.index() as u32, &way);
+                    self.offer(way.first_link, packet, now);
+                }
+            }
         }
-        self.exchanges = exchanges;
+        self.demands = demands;
     }
 
     fn open(&mut self, flow: u32, exchange: Exchange, now: Time) {
-        let opening = self.flows[flow as usize].opening(flow);
+        let opening = self.flows[flow as usize].opening(flow, exchange.ends);
         let connection = self.hosts.open(&opening, exchange, now, &mut self.out);
         self.flows[flow as usize].live.push(connection);
         let opener = host_of(connection, exchange.opener);
@@ -330,8 +434,39 @@ impl<P: Probe> Sim<P> {
     /// Brings every link and its statistics up to `now`.
     fn observe(&mut self, now: Time) {
         for (i, link) in self.links.iter_mut().enumerate() {
-            link.advance(now, &mut self.probe.watch(i as u32));
-            link.queue_mut().observe(now);
+            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
         }
     }
+}
+
+/// The ways between the ends of a flow, which `routes` then knows.
+fn ways(plan: &Plan, flow: &FlowPlan, routes: &mut Routes) -> Result<Ways, Error> {
+    let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
+    let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
+    let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
+    let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
+    Ok(Ways { nodes, first_links })
+}
+
+fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
+    Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
+}
+
+/// A router that speaks back knows the way to each sender whose data cross it.
+fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Routes) -> Result<(), Error> {
+    if !links.iter().any(|link| link.queue().speaks_back()) {
+        return Ok(());
+    }
+    for (flow, planned) in flows.iter().zip(&plan.flows) {
+        for (first_link, [sender, receiver]) in flow.paths() {
+            let path: Vec<u32> = routes.path(first_link, receiver as usize, &plan.links).collect();
+            for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
+                let router = plan.links[link as usize].from;
+                if !routes.know(router, sender as usize, &plan.links) {
+                    return Err(no_route(plan, planned, router, sender as usize));
+                }
+            }
+        }
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use ecnlab_tcp::Counters as TcpCounters;
 use crate::flow::{Flow, Totals};
 use crate::hosts::Hosts;
 use crate::link::{self, Link};
-use crate::plan::Plan;
+use crate::plan::{FlowPlan, Plan};
 use crate::table::Table;
 
 /// Everything that counts, as it stood at one instant.
@@ -33,7 +33,7 @@ impl Snapshot {
     pub fn take(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Snapshot {
         let reading = |link: &mut Link| LinkReading {
             wire: link.counters(),
-            stats: link.queue_mut().cut_stats(now),
+            stats: link.cut_stats(now),
             queue: link.queue().counters().clone(),
             held: link.queue().packets() as u64 + link.on_wire(),
         };
@@ -89,8 +89,7 @@ impl Window {
         t.u32("flow", 0..names.len() as u32);
         t.text("name", 0..names.len() as u32, &names);
         t.text("group", plan.flows.iter().map(|f| f.group as u32), &plan.groups);
-        t.text("from", plan.flows.iter().map(|f| f.from as u32), &plan.nodes);
-        t.text("to", plan.flows.iter().map(|f| f.to as u32), &plan.nodes);
+        add_ends(&mut t, plan);
         t.f64("start_s", plan.flows.iter().map(|f| f.start.as_secs()));
         t.f64("finish_s", flows.iter().map(|f| f.finished.map_or(f64::NAN, Time::as_secs)));
         t.bool("ecn", self.flows.iter().map(|f| f.ecn));
@@ -114,6 +113,8 @@ impl Window {
         t.u64("timeouts", count(0, |c| c.timeouts));
         t.u64("fast_recoveries", count(0, |c| c.fast_recoveries));
         t.u64("ecn_reductions", count(0, |c| c.ecn_reductions));
+        t.u64("quench_reductions", count(0, |c| c.quench_reductions));
+        t.u64("quenches_received", count(0, |c| c.quenches_received));
         t.u64("ce_received", count(1, |c| c.ce_received));
         t.u64("ece_received", count(0, |c| c.ece_received));
         t.u64("cwr_sent", count(0, |c| c.cwr_sent));
@@ -151,6 +152,7 @@ impl Window {
         t.u64("forced_drops_ect", ect(|k| k.forced.packets));
         t.u64("tail_drops", all(|k| k.tail.packets));
         t.u64("tail_drops_ect", ect(|k| k.tail.packets));
+        t.u64("quenches", all(|k| k.quenches));
         t
     }
 
@@ -184,6 +186,25 @@ impl Window {
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
         t
     }
+}
+
+/// The columns `from` and `to`: of a pool its first and its last node.
+fn add_ends(t: &mut Table, plan: &Plan) {
+    add_end(t, "from", plan, |flow| &flow.from);
+    add_end(t, "to", plan, |flow| &flow.to);
+}
+
+fn add_end(t: &mut Table, column: &'static str, plan: &Plan, nodes: fn(&FlowPlan) -> &[usize]) {
+    let mut names = plan.nodes.clone();
+    let mut code = |nodes: &[usize]| match nodes {
+        [first, .., last] => {
+            names.push(format!("{}..{}", plan.nodes[*first], plan.nodes[*last]));
+            names.len() as u32 - 1
+        }
+        _ => nodes.first().map_or(0, |&node| node as u32),
+    };
+    let codes: Vec<u32> = plan.flows.iter().map(|flow| code(nodes(flow))).collect();
+    t.text(column, codes, &names);
 }
 
 fn seconds(totals: &Totals, f: fn(&TcpCounters) -> Dur) -> f64 {

@@ -1,10 +1,11 @@
 //! What cannot be, beyond what types can say: names without a bearer, values without sense.
 
 use ecnlab_base::{Bytes, Dur};
+use ecnlab_traffic::{Checked, Impossible};
 
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
-use crate::layout::{self, Layout};
+use crate::layout::{self, Instance, Layout};
 use crate::path::Path;
 use crate::profile;
 use crate::spec::Spec;
@@ -116,8 +117,15 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
 fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
     found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
     let delay = path.key("delay");
-    let max = link.delay.max();
-    found.unless(max <= LONGEST_DELAY, &delay, format!("`{delay}` is {max}"), "write at most 24 h");
+    match link.delay.max() {
+        Some(max) => {
+            found.unless(max <= LONGEST_DELAY, &delay, format!("`{delay}` is {max}"), "write at most 24 h");
+        }
+        None => {
+            let message = format!("`{delay}` has no upper end");
+            found.value(&delay, message, "write a time, or { uniform = [\"1 ms\", \"5 ms\"] }");
+        }
+    }
     let loss = path.key("loss");
     let message = format!("`{loss}` is {}, no probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");
@@ -169,8 +177,9 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
             found.known(&at, "tcp", name, &tcps);
         }
     }
+    check_traffic(flow, &path, found);
     let start = path.key("start");
-    let (latest, end) = (flow.start.max(), spec.head.duration);
+    let (latest, end) = (flow.start.max().unwrap_or_default(), spec.head.duration);
     let message = format!("`{start}`, {latest}, is not before the end of the run, {end}");
     found.unless(latest < end || end.is_zero(), &start, message, "write an earlier start or a longer duration");
     let group = path.key("group");
@@ -179,12 +188,32 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
     found.unless(flow.group.as_deref().unwrap_or(name) != "all", &group, message, "write another name");
 }
 
+/// What the kind of traffic refuses, and what it has no use for.
+fn check_traffic(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
+    if let Err(Impossible { key, message }) = flow.traffic.check() {
+        let at = path.key("traffic").key(key);
+        let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
+        found.value(&at, format!("`{at}`: {message}"), help);
+    }
+    if flow.traffic.uses_tcp() {
+        return;
+    }
+    for (key, tcp) in [("tcp", &flow.tcp), ("tcp_from", &flow.tcp_from), ("tcp_to", &flow.tcp_to)] {
+        if tcp.is_some() {
+            let at = path.key(key);
+            let message = format!("`{at}`: traffic of the kind `{}` has no TCP", flow.traffic.name());
+            found.key(&at, message, "leave it out");
+        }
+    }
+}
+
 /// Whether data and ACKs find their way, and only one.
 fn check_ways(spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
     let ways = layout.ways(spec);
     let island = layout::islands(layout.nodes.len(), ways.iter().map(|w| (w.from, w.to)));
-    if let Some(flow) = layout.flows.iter().find(|f| island[f.from] != island[f.to]) {
-        let (from, to) = (&layout.nodes[flow.from], &layout.nodes[flow.to]);
+    let apart = |flow| Instance::pairs(flow).find(|&(from, to)| island[from] != island[to]).map(|pair| (flow, pair));
+    if let Some((flow, (from, to))) = layout.flows.iter().find_map(apart) {
+        let (from, to) = (&layout.nodes[from], &layout.nodes[to]);
         let message = format!("flow `{}`: there is no way from `{from}` to `{to}` and back", flow.name);
         let help = "join them by links; data and ACKs need both directions";
         found.key(&Path::of(&["flow", &flow.table]), message, help);

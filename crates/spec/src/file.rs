@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Dur, Rate};
+use ecnlab_base::{Bytes, Dist, Dur, Rate};
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::quantity::{LinkRate, Spread};
+use crate::quantity::LinkRate;
 
 /// The version of the scenario and experiment formats that this build reads and writes.
 pub const FORMAT: u64 = 1;
@@ -103,8 +103,8 @@ pub(crate) struct Link {
     pub duplex: bool,
     /// Transmission rate, or "unlimited" for a delay box.
     pub rate: LinkRate,
-    /// Propagation delay.
-    pub delay: Spread,
+    /// Propagation delay; of a distribution with an upper end, one is drawn for each link and run.
+    pub delay: Dist<Dur>,
     /// Name of the `[queue.NAME]` in front of it; "default" if left out.
     #[serde(default = "default_queue")]
     pub queue: String,
@@ -178,7 +178,7 @@ pub(crate) struct Flow {
     /// The group by which queues count and results are gathered; the flow's name if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// When it begins; at once if left out.
+    /// When it begins, drawn for each flow and run; at once if left out.
     #[serde(default)]
-    pub start: Spread,
+    pub start: Dist<Dur>,
 }

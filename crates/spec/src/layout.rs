@@ -1,6 +1,7 @@
 //! Instances: arrays spelled out, ends paired, names turned into indices.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 use crate::check::Findings;
 use crate::diagnostic::suggest;
@@ -24,10 +25,29 @@ pub(crate) struct Instance {
     pub name: String,
     /// The table that describes it.
     pub table: String,
-    /// Index of a node.
+    /// Index of a node; of a pool, of its first.
     pub from: usize,
-    /// Index of a node.
+    /// Index of a node; of a pool, of its first.
     pub to: usize,
+    /// Nodes at `from` and at `to`, with successive indices: one each, but for a pool.
+    pub ends: [usize; 2],
+}
+
+impl Instance {
+    /// Every node at `from`.
+    pub fn senders(&self) -> Range<usize> {
+        self.from..self.from + self.ends[0]
+    }
+
+    /// Every node at `to`.
+    pub fn receivers(&self) -> Range<usize> {
+        self.to..self.to + self.ends[1]
+    }
+
+    /// Every node at `from` with every node at `to`.
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.senders().flat_map(|from| self.receivers().map(move |to| (from, to)))
+    }
 }
 
 /// More instances of a kind than this are taken for a slip of the keyboard.
@@ -75,13 +95,14 @@ impl Layout {
         let nodes = layout.lay_nodes(spec, found);
         for (name, link) in &spec.links {
             let (from, to) = (&link.forward.from, &link.forward.to);
-            let wanted = Wanted { section: "link", name, count: link.forward.count, least: 1, from, to };
+            let wanted = Wanted { section: "link", name, count: link.forward.count, least: 1, pool: false, from, to };
             let all = wanted.instances(&nodes, layout.links.len(), found);
             layout.links.extend(all);
         }
         for (name, flow) in &spec.flows {
             // No flow at all is a load like any other: an experiment sweeps it from 0 up.
-            let wanted = Wanted { section: "flow", name, count: flow.count, least: 0, from: &flow.from, to: &flow.to };
+            let (from, to, pool) = (&flow.from, &flow.to, flow.traffic.is_pool());
+            let wanted = Wanted { section: "flow", name, count: flow.count, least: 0, pool, from, to };
             let all = wanted.instances(&nodes, layout.flows.len(), found);
             layout.flows.extend(all);
         }
@@ -157,6 +178,8 @@ struct Wanted<'a> {
     count: Option<u32>,
     /// The least `count` that makes sense.
     least: u32,
+    /// Whether each instance has all the nodes of an array, rather than one.
+    pool: bool,
     from: &'a str,
     to: &'a str,
 }
@@ -169,6 +192,17 @@ impl Wanted<'_> {
         let to = find(&path.key("to"), self.to, nodes, found);
         let count = checked(self.count, self.least, &path, before, found);
         let (Some(from), Some(to), Some(count)) = (from, to, count) else { return Vec::new() };
+        let all = if self.pool { self.pools(from, to, count) } else { self.pairs(from, to, count) };
+        let meets = |i: &&Instance| i.senders().any(|node| i.receivers().contains(&node));
+        if let Some(turn) = all.iter().find(meets) {
+            let message = format!("`{path}`: `{}` has both ends at one node", turn.name);
+            found.key(&path, message, "its ends must differ");
+        }
+        all
+    }
+
+    /// The i-th instance between the i-th nodes.
+    fn pairs(&self, from: Group, to: Group, count: usize) -> Vec<Instance> {
         let array = self.count.is_some() || from.array || to.array;
         let len = if self.count.is_some() { count } else { from.len.max(to.len) };
         let instance = |i| Instance {
@@ -176,13 +210,21 @@ impl Wanted<'_> {
             table: self.name.to_owned(),
             from: from.first + i % from.len,
             to: to.first + i % to.len,
+            ends: [1, 1],
         };
-        let all: Vec<Instance> = (0..len).map(instance).collect();
-        if let Some(turn) = all.iter().find(|i| i.from == i.to) {
-            let message = format!("`{path}`: `{}` has both ends at one node", turn.name);
-            found.key(&path, message, "its ends must differ");
-        }
-        all
+        (0..len).map(instance).collect()
+    }
+
+    /// Every instance between all the nodes.
+    fn pools(&self, from: Group, to: Group, count: usize) -> Vec<Instance> {
+        let instance = |i| Instance {
+            name: instance_name(self.name, i, self.count.is_some()),
+            table: self.name.to_owned(),
+            from: from.first,
+            to: to.first,
+            ends: [from.len, to.len],
+        };
+        (0..count).map(instance).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a scenario to what the engine runs: every random choice of the set-up made.
 
-use ecnlab_base::Time;
+use ecnlab_base::{Rng, Time};
 use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
 
 use crate::Scenario;
@@ -35,7 +35,7 @@ impl Scenario {
             from: way.from,
             to: way.to,
             rate: link.rate.0,
-            delay: link.delay.draw(seed, &format!("delay.{stream}")),
+            delay: link.delay.draw(&mut Rng::named(seed, &format!("delay.{stream}"))),
             queue: spec.queues[&link.queue].clone(),
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
             errors: self.errors(link),
@@ -63,12 +63,12 @@ impl Scenario {
         let spec = self.spec();
         let flow = &spec.flows[&instance.table];
         let group = flow.group.as_ref().unwrap_or(&instance.table);
-        let start = flow.start.draw(seed, &format!("start.{}", instance.name));
+        let start = flow.start.draw(&mut Rng::named(seed, &format!("start.{}", instance.name)));
         FlowPlan {
             name: instance.name.clone(),
             group: self.layout().groups.iter().position(|g| g == group).unwrap_or(0),
-            from: instance.from,
-            to: instance.to,
+            from: instance.senders().collect(),
+            to: instance.receivers().collect(),
             traffic: flow.traffic.clone(),
             tcp_from: spec.tcps[flow.tcp_from()].config.clone(),
             tcp_to: spec.tcps[flow.tcp_to()].config.clone(),

@@ -44,7 +44,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"rde\"\nlimit",
         &["x.toml:10:14: `queue.red.discipline` cannot be `rde`; did you mean `red`?"],
     ),
-    ("\"off\"", "\"on\"", &["x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168"]),
+    (
+        "\"off\"",
+        "\"on\"",
+        &["x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, becn, ecn-becn"],
+    ),
     ("ecn = \"off\"", "profle = \"modern\"", &["x.toml:15:1: unknown key `tcp.mine.profle`; did you mean `profile`?"]),
     (
         "ecn = \"off\"",
@@ -176,7 +180,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "tcp.mine = 5",
         &["x.toml:14:1: unknown key `queue.red.tcp`; valid keys: min_th, max_th, max_p, weight, mean_packet, idle, \
          probability, spacing, count_arrival, count_reset, first_passes, spare_short, gentle, above, mark_p, \
-         target_delay, adaptive, feng, frozen_gentle, limit, full, admit, forced, mark_at, ecn, discipline"],
+         target_delay, adaptive, feng, frozen_gentle, becn, limit, full, admit, forced, mark_at, ecn, discipline"],
     ),
     (
         "format = 1",
@@ -285,6 +289,19 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"5 packets\"",
         "\"50 packets\"",
         &["x.toml:12:10: `queue.red.min_th`: 50 packets must be less than max_th, 15 packets"],
+    ),
+    (
+        "max_th = \"15 packets\"",
+        "max_th = \"15 packets\"\nbecn = { thresh = \"20 packets\" }",
+        &[
+            "x.toml:14:19: `queue.red.becn.thresh`: 20 packets must lie from min_th, 5 packets, to max_th, 15 packets, in \
+           their unit",
+        ],
+    ),
+    (
+        "max_th = \"15 packets\"",
+        "max_th = \"15 packets\"\nbecn = { threshold = \"10 packets\" }",
+        &["x.toml:14:10: unknown key `queue.red.becn.threshold`; did you mean `thresh`?"],
     ),
     (
         "\"60 packets\"",

@@ -111,8 +111,11 @@ fn the_mix_is_thirty_flows_twenty_of_them_with_ecn() {
 #[test]
 fn the_ith_flow_joins_the_ith_nodes_round_and_round() {
     let plan = scenario(PAIRS).plan(1);
-    let flows: Vec<(&str, &str, &str)> =
-        plan.flows.iter().map(|f| (f.name.as_str(), plan.nodes[f.from].as_str(), plan.nodes[f.to].as_str())).collect();
+    let flows: Vec<(&str, &str, &str)> = plan
+        .flows
+        .iter()
+        .map(|f| (f.name.as_str(), plan.nodes[f.from[0]].as_str(), plan.nodes[f.to[0]].as_str()))
+        .collect();
     assert_eq!(
         flows,
         [

@@ -25,8 +25,10 @@ pub struct Counters {
     pub fast_recoveries: u64,
     /// Window reductions in answer to ECN-Echo.
     pub ecn_reductions: u64,
-    /// Times that ECN-Echo met a window of one segment, so that the timer had to pass first.
+    /// Times that ECN-Echo or a source quench met a window of one segment, so that the timer had to pass first.
     pub ecn_holds: u64,
+    /// Window reductions in answer to a source quench.
+    pub quench_reductions: u64,
     /// Zero-window probes sent.
     pub window_probes: u64,
     /// Segments of any kind received, refused ones included.
@@ -43,6 +45,8 @@ pub struct Counters {
     pub cwr_received: u64,
     /// Segments sent with CWR (without SYN).
     pub cwr_sent: u64,
+    /// Source quenches received, unheard ones included.
+    pub quenches_received: u64,
     /// Duplicate ACKs received (RFC 5681 §2).
     pub dupacks_received: u64,
     /// RTT samples taken.
@@ -79,6 +83,7 @@ impl Counters {
             fast_recoveries: self.fast_recoveries + other.fast_recoveries,
             ecn_reductions: self.ecn_reductions + other.ecn_reductions,
             ecn_holds: self.ecn_holds + other.ecn_holds,
+            quench_reductions: self.quench_reductions + other.quench_reductions,
             window_probes: self.window_probes + other.window_probes,
             segments_received: self.segments_received + other.segments_received,
             duplicate_bytes: self.duplicate_bytes + other.duplicate_bytes,
@@ -87,6 +92,7 @@ impl Counters {
             ece_sent: self.ece_sent + other.ece_sent,
             cwr_received: self.cwr_received + other.cwr_received,
             cwr_sent: self.cwr_sent + other.cwr_sent,
+            quenches_received: self.quenches_received + other.quenches_received,
             dupacks_received: self.dupacks_received + other.dupacks_received,
             rtt_samples: self.rtt_samples + other.rtt_samples,
             rtt_sum: self.rtt_sum + other.rtt_sum,
@@ -110,6 +116,7 @@ impl Counters {
             fast_recoveries: self.fast_recoveries - earlier.fast_recoveries,
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
             ecn_holds: self.ecn_holds - earlier.ecn_holds,
+            quench_reductions: self.quench_reductions - earlier.quench_reductions,
             window_probes: self.window_probes - earlier.window_probes,
             segments_received: self.segments_received - earlier.segments_received,
             duplicate_bytes: self.duplicate_bytes - earlier.duplicate_bytes,
@@ -118,6 +125,7 @@ impl Counters {
             ece_sent: self.ece_sent - earlier.ece_sent,
             cwr_received: self.cwr_received - earlier.cwr_received,
             cwr_sent: self.cwr_sent - earlier.cwr_sent,
+            quenches_received: self.quenches_received - earlier.quenches_received,
             dupacks_received: self.dupacks_received - earlier.dupacks_received,
             rtt_samples: self.rtt_samples - earlier.rtt_samples,
             rtt_sum: self.rtt_sum - earlier.rtt_sum,

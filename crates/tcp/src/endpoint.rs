@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_wire::{Flags, Segment, Seq};
+use ecnlab_wire::{Flags, Quench, Segment, Seq};
 
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::ecn;
+use crate::ecn::{self, Feedback};
 use crate::receiver::Receiver;
 use crate::sender::{Cx, Sender};
 
@@ -148,6 +148,18 @@ impl Endpoint {
             State::SynSent => self.on_syn_sent(segment, now, out),
             _ => self.on_synchronised(segment, now, out),
         }
+    }
+
+    /// A source quench has arrived whose addresses and ports are this connection's. It may move the deadline; it
+    /// sends nothing.
+    pub fn on_quench(&mut self, quench: &Quench, now: Time) {
+        self.counters.quenches_received += 1;
+        if !self.ecn.hears_quench() || !self.is_established() {
+            return;
+        }
+        let Some(offset) = self.tx.offset(quench.seq) else { return };
+        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
+        self.tx.on_quench(offset, quench.cause, &mut cx);
     }
 
     /// The deadline may have come; harmless if it has not.

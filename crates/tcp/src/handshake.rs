@@ -26,7 +26,7 @@ impl Endpoint {
 
     /// Answers a SYN that had `peer_flags`, for the first time or again.
     fn send_syn_ack(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
-        let mut syn = self.syn_segment(Flags::SYN | Flags::ACK | self.ecn.syn_ack(peer_flags));
+        let mut syn = self.syn_segment(Flags::SYN | Flags::ACK | self.ecn.syn_ack(peer_flags).unwrap_or_default());
         syn.ack = self.rx.ack();
         syn.timestamps = self.timestamps.then(|| self.stamp(now));
         self.rx.acknowledged();
@@ -71,7 +71,7 @@ impl Endpoint {
 
     /// Answers the SYN, or the same SYN again.
     pub(crate) fn answer_syn(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
-        if self.ecn.syn_ack(peer_flags).is_empty() {
+        if self.ecn.syn_ack(peer_flags).is_none() {
             // RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none, whatever another asked.
             self.ecn = ecn::Scheme::new(EcnKind::Off);
         }
@@ -157,7 +157,7 @@ impl Endpoint {
             let peer_flags = if self.ecn.is_off() { Flags::empty() } else { self.ecn.syn() };
             return self.send_syn_ack(peer_flags, now, out);
         }
-        if self.config.ecn_syn_fallback {
+        if self.config.ecn_syn_fallback && !self.ecn.syn().is_empty() {
             // RFC 3168 §6.1.1.1: a middlebox may drop SYNs that ask for ECN.
             self.ecn = ecn::Scheme::new(EcnKind::Off);
         }

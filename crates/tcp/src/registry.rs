@@ -38,14 +38,14 @@ macro_rules! rows {
 macro_rules! family {
     ($(#[$doc:meta])* $kind:ident, $rows:ident, $family:literal, $folder:literal;
      $([$none:ident, $none_name:literal, $none_summary:literal])?
-     $($variant:ident, $name:literal, $summary:literal;)+) => {
+     $($variant:ident, $name:literal, $file:literal, $summary:literal;)+) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub enum $kind {
             $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)?
             $(#[doc = $summary] #[serde(rename = $name)] $variant,)+
         }
-        rows! { $rows, $family, $folder; $($name, $name, $summary;)+ }
+        rows! { $rows, $family, $folder; $($name, $file, $summary;)+ }
         impl $kind {
             /// Its name in a scenario.
             pub const fn name(self) -> &'static str {
@@ -95,19 +95,21 @@ window_laws! {
 family! {
     /// The loss recovery schemes.
     RecoveryKind, RECOVERY, "recovery", "recovery";
-    Tahoe, "tahoe", "Fast retransmit, then slow start from one segment.";
-    Reno, "reno", "Fast recovery that the first new ACK ends.";
-    NewReno, "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
-    Sack, "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
-    Fack, "fack", "Data in flight counted from the forward-most byte the receiver reports.";
+    Tahoe, "tahoe", "tahoe", "Fast retransmit, then slow start from one segment.";
+    Reno, "reno", "reno", "Fast recovery that the first new ACK ends.";
+    NewReno, "newreno", "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
+    Sack, "sack", "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
+    Fack, "fack", "fack", "Data in flight counted from the forward-most byte the receiver reports.";
 }
 
 family! {
     /// The ECN feedback schemes.
     EcnKind, ECN, "ecn", "ecn";
     [Off, "off", "No ECN: neither offered nor accepted."]
-    Rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
-    Rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
+    Rfc2481, "rfc2481", "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
+    Rfc3168, "rfc3168", "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
+    Becn, "becn", "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
+    EcnBecn, "ecn-becn", "becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, whichever tells first.";
 }
 
 /// Every law of this crate.

@@ -8,7 +8,7 @@ use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Exchange, Side, Source};
+use crate::{Checked, Demand, Done, Exchange, Side, Source};
 
 /// Transactions that `to` opens and `from` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,8 @@ pub struct Params {
     pub think: Dur,
 }
 
+impl Checked for Params {}
+
 /// An endless series of transactions.
 #[derive(Clone, Debug)]
 pub struct Crr {
@@ -33,17 +35,18 @@ pub struct Crr {
 
 impl Crr {
     /// The source that `params` describe.
-    pub fn new(params: &Params) -> Crr {
+    pub fn new(params: &Params, _ends: [u32; 2]) -> Crr {
         Crr { params: params.clone(), next: 0, busy: false }
     }
 }
 
 impl Source for Crr {
-    fn poll(&mut self, _now: Time, _rng: &mut Rng, out: &mut Vec<Exchange>) -> Option<Time> {
+    fn poll(&mut self, _now: Time, _rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
         if !self.busy {
             self.busy = true;
             let (request, response) = (self.params.request.0, self.params.response.0);
-            out.push(Exchange { key: self.next, opener: Side::To, request, response });
+            let (key, opener, ends, done) = (self.next, Side::To, [0, 0], Done::Arrived);
+            out.push(Demand::Exchange(Exchange { key, opener, ends, request, response, done }));
             self.next += 1;
         }
         None
@@ -62,14 +65,18 @@ mod tests {
     #[test]
     fn the_next_transaction_waits_for_the_last_and_the_think_time() {
         let params = Params { request: Bytes(128), response: Bytes(5_000), think: Dur::from_ms(30) };
-        let mut crr = Crr::new(&params);
+        let mut crr = Crr::new(&params, [1, 1]);
         let (mut out, mut rng) = (Vec::new(), Rng::named(1, "crr"));
         crr.poll(Time::ZERO, &mut rng, &mut out);
         crr.poll(Time::ZERO, &mut rng, &mut out);
-        assert_eq!(out, [Exchange { key: 0, opener: Side::To, request: 128, response: 5_000 }]);
+        let exchange = |key| {
+            let (opener, ends, done) = (Side::To, [0, 0], Done::Arrived);
+            Demand::Exchange(Exchange { key, opener, ends, request: 128, response: 5_000, done })
+        };
+        assert_eq!(out, [exchange(0)]);
         let done = Time::ZERO + Dur::from_ms(100);
         assert_eq!(crr.on_done(0, done), Some(Time::ZERO + Dur::from_ms(130)));
         crr.poll(Time::ZERO + Dur::from_ms(130), &mut rng, &mut out);
-        assert_eq!(out[1].key, 1);
+        assert_eq!(out[1], exchange(1));
     }
 }

@@ -4,7 +4,7 @@ use ecnlab_base::{Bytes, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ENDLESS, Exchange, Side, Source};
+use crate::{Checked, Demand, Done, ENDLESS, Exchange, Side, Source};
 
 /// A bulk transfer from `from` to `to`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -15,6 +15,8 @@ pub struct Params {
     pub size: Option<Bytes>,
 }
 
+impl Checked for Params {}
+
 /// One bulk transfer, begun at the first poll.
 #[derive(Clone, Debug)]
 pub struct Ftp {
@@ -24,16 +26,17 @@ pub struct Ftp {
 
 impl Ftp {
     /// The source that `params` describe.
-    pub fn new(params: &Params) -> Ftp {
+    pub fn new(params: &Params, _ends: [u32; 2]) -> Ftp {
         Ftp { size: params.size.map_or(ENDLESS, |b| b.0), begun: false }
     }
 }
 
 impl Source for Ftp {
-    fn poll(&mut self, _now: Time, _rng: &mut Rng, out: &mut Vec<Exchange>) -> Option<Time> {
+    fn poll(&mut self, _now: Time, _rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
         if !self.begun {
             self.begun = true;
-            out.push(Exchange { key: 0, opener: Side::From, request: self.size, response: 0 });
+            let (opener, ends, done) = (Side::From, [0, 0], Done::Arrived);
+            out.push(Demand::Exchange(Exchange { key: 0, opener, ends, request: self.size, response: 0, done }));
         }
         None
     }
@@ -45,10 +48,11 @@ mod tests {
 
     #[test]
     fn a_file_is_sent_once() {
-        let mut ftp = Ftp::new(&Params { size: Some(Bytes(20_000_000)) });
+        let mut ftp = Ftp::new(&Params { size: Some(Bytes(20_000_000)) }, [1, 1]);
         let (mut out, mut rng) = (Vec::new(), Rng::named(1, "ftp"));
         assert_eq!(ftp.poll(Time::ZERO, &mut rng, &mut out), None);
         ftp.poll(Time::ZERO, &mut rng, &mut out);
-        assert_eq!(out, [Exchange { key: 0, opener: Side::From, request: 20_000_000, response: 0 }]);
+        let (opener, ends, done) = (Side::From, [0, 0], Done::Arrived);
+        assert_eq!(out, [Demand::Exchange(Exchange { key: 0, opener, ends, request: 20_000_000, response: 0, done })]);
     }
 }

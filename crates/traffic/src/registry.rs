@@ -4,7 +4,7 @@ use ecnlab_base::{Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Crr, Exchange, Ftp, Source, crr, ftp};
+use crate::{Cbr, Checked, Crr, Demand, Ftp, Impossible, Object, OnOff, Source, Web, cbr, crr, ftp, on_off, web};
 
 /// What the documentation and the command line say of one kind of traffic.
 #[derive(Clone, Copy, Debug)]
@@ -29,21 +29,51 @@ macro_rules! traffic {
 
         /// A source of any kind, without dynamic dispatch.
         #[derive(Clone, Debug)]
+        #[expect(clippy::large_enum_variant, reason = "one a flow; a box would only hide it")]
         pub enum Traffic {
             $(#[doc = $about] $variant($variant),)*
         }
 
+        impl Params {
+            /// The kind's name.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Params::$variant(_) => $name,)*
+                }
+            }
+            /// [`Source::TCP`] of the kind.
+            pub const fn uses_tcp(&self) -> bool {
+                match self {
+                    $(Params::$variant(_) => $variant::TCP,)*
+                }
+            }
+            /// [`Source::POOL`] of the kind.
+            pub const fn is_pool(&self) -> bool {
+                match self {
+                    $(Params::$variant(_) => $variant::POOL,)*
+                }
+            }
+        }
+
+        impl Checked for Params {
+            fn check(&self) -> Result<(), Impossible> {
+                match self {
+                    $(Params::$variant(p) => p.check(),)*
+                }
+            }
+        }
+
         impl Traffic {
-            /// The source that `params` describe.
-            pub fn new(params: &Params) -> Traffic {
+            /// The source that `params` describe, with so many `from` nodes and `to` nodes.
+            pub fn new(params: &Params, ends: [u32; 2]) -> Traffic {
                 match params {
-                    $(Params::$variant(p) => Traffic::$variant($variant::new(p)),)*
+                    $(Params::$variant(p) => Traffic::$variant($variant::new(p, ends)),)*
                 }
             }
         }
 
         impl Source for Traffic {
-            fn poll(&mut self, now: Time, rng: &mut Rng, out: &mut Vec<Exchange>) -> Option<Time> {
+            fn poll(&mut self, now: Time, rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
                 match self {
                     $(Traffic::$variant(s) => s.poll(now, rng, out),)*
                 }
@@ -53,6 +83,16 @@ macro_rules! traffic {
                     $(Traffic::$variant(s) => s.on_done(key, now),)*
                 }
             }
+            fn on_failed(&mut self, key: u32, now: Time) -> Option<Time> {
+                match self {
+                    $(Traffic::$variant(s) => s.on_failed(key, now),)*
+                }
+            }
+            fn objects(&self) -> &[Object] {
+                match self {
+                    $(Traffic::$variant(s) => s.objects(),)*
+                }
+            }
         }
     };
 }
@@ -60,4 +100,7 @@ macro_rules! traffic {
 traffic! {
     Ftp, ftp, "ftp", "A bulk transfer, endless or of a size";
     Crr, crr, "crr", "Connect, request, response, close, and again: Netperf's TCP_CRR";
+    Web, web, "web", "Sessions of pages of objects, each request and each response on its own connection";
+    Cbr, cbr, "cbr", "UDP datagrams at a constant rate";
+    OnOff, on_off, "on-off", "UDP datagrams at a constant rate in bursts";
 }

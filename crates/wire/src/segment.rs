@@ -84,28 +84,32 @@ pub struct Timestamps {
 }
 
 /// A TCP segment and the IP codepoint it travels under. `Copy`: it goes from ring to ring by value.
+///
+/// Laid out as it stands here: what every protocol has is first and at the same place in each, so that
+/// a queue reads a length without asking which protocol it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct Segment {
+    /// Bytes on the wire: payload, options, TCP and IP headers.
+    pub wire_len: u32,
+    /// The codepoint in the IP header.
+    pub ecn: Ecn,
+    /// SACK-permitted option; SYN segments only.
+    pub sack_permitted: bool,
+    /// The window field as sent (not yet scaled).
+    pub window: u16,
+    /// Payload bytes.
+    pub len: u32,
     /// Sequence number of the first byte (or of the SYN or FIN).
     pub seq: Seq,
     /// Next byte expected from the peer; significant with [`Flags::ACK`].
     pub ack: Seq,
-    /// Payload bytes.
-    pub len: u32,
-    /// Bytes on the wire: payload, options, TCP and IP headers.
-    pub wire_len: u32,
-    /// The window field as sent (not yet scaled).
-    pub window: u16,
     /// Header flags.
     pub flags: Flags,
-    /// The codepoint in the IP header.
-    pub ecn: Ecn,
     /// Maximum segment size option; SYN segments only.
     pub mss: Option<u16>,
     /// Window scale option; SYN segments only.
     pub window_scale: Option<u8>,
-    /// SACK-permitted option; SYN segments only.
-    pub sack_permitted: bool,
     /// Timestamp option.
     pub timestamps: Option<Timestamps>,
     /// SACK option.

@@ -109,11 +109,11 @@ def _links(spec: Table) -> Iterator[Link]:
     """Every direction of every link, in the order of their names."""
     for name, table in sorted(spec["link"].items()):
         start, end = _node(table["from"]), _node(table["to"])
-        delay = _delay(name, table["delay"])
+        delay = _delay(table["delay"])
         yield Link(name, start, end, _rate(table), delay, table["queue"], table)
         if table["duplex"]:
             back = table["reverse"]
-            returns = _delay(name, back["delay"]) if "delay" in back else delay
+            returns = _delay(back["delay"]) if "delay" in back else delay
             yield Link(f"{name}~reverse", end, start, _rate(back), returns, back["queue"], back)
 
 
@@ -171,13 +171,15 @@ def _rate(table: Table) -> float:
     return min(quantity(rate) for rate in rates)
 
 
-def _delay(name: str, delay: str | Table) -> float:
+def _delay(delay: str | Table) -> float:
     """A delay, or the mean of a random one."""
     if isinstance(delay, str):
         return quantity(delay)
-    covered(set(delay) == {"uniform"}, f"the delay of {name} is {_listed(delay)}", "give a uniform or a fixed one")
-    low, high = (quantity(text) for text in delay["uniform"])
-    return (low + high) / 2.0
+    ((kind, given),) = delay.items()
+    if kind == "uniform":
+        low, high = (quantity(text) for text in given)
+        return (low + high) / 2.0
+    return quantity(given if isinstance(given, str) else given["mean"])
 
 
 def _listed(values: Any) -> str:

@@ -219,6 +219,25 @@ fn missing_unknown_and_unitless_keys_are_refused() {
 }
 
 #[test]
+fn becn_lies_between_the_thresholds_in_their_unit() {
+    let wrong = |thresh: &str| {
+        let params =
+            read(&format!("min_th = \"15 kB\"\nmax_th = \"45 kB\"\nbecn = {{ thresh = \"{thresh}\" }}")).unwrap();
+        params.check().err().map(|e| e.key)
+    };
+    for thresh in ["15 kB", "20 kB", "45 kB"] {
+        assert_eq!(wrong(thresh), None, "{thresh}");
+    }
+    for thresh in ["14999 B", "45001 B", "20 packets"] {
+        assert_eq!(wrong(thresh), Some("becn.thresh"), "{thresh}");
+    }
+    let auto = read("min_th = \"auto bytes\"\nmax_th = \"auto bytes\"\nbecn = { thresh = \"5 kB\" }").unwrap();
+    assert_eq!(auto.check().unwrap_err().key, "becn.thresh");
+    let small = read("min_th = \"15 kB\"\nmax_th = \"45 kB\"\nbecn = { thresh = \"20 kB\", quench_size = \"27 B\" }");
+    assert_eq!(small.unwrap().check().unwrap_err().key, "becn.quench_size");
+}
+
+#[test]
 fn what_is_written_reads_back() {
     let mut params = between(5.0, 15.0);
     params.weight = Weight::Auto;

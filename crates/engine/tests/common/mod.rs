@@ -49,8 +49,8 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
     FlowPlan {
         name: name.to_owned(),
         group: 0,
-        from: 0,
-        to,
+        from: vec![0],
+        to: vec![to],
         traffic,
         tcp_from: Arc::clone(tcp),
         tcp_to: Arc::clone(tcp),

@@ -1,11 +1,13 @@
 //! ECN feedback: what a receiver tells of marks, and when a sender listens. One scheme per file.
 
+pub mod becn;
 pub mod rfc2481;
 pub mod rfc3168;
 
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::registry::EcnKind;
+use becn::{Becn, EcnBecn};
 use rfc2481::Rfc2481;
 use rfc3168::Rfc3168;
 
@@ -24,8 +26,8 @@ pub enum Sending {
 pub trait Feedback {
     /// Flags of a SYN that offers the scheme.
     fn syn(&self) -> Flags;
-    /// Flags of the SYN-ACK that answers a SYN with `flags`; empty refuses.
-    fn syn_ack(&self, flags: Flags) -> Flags;
+    /// Flags of the SYN-ACK that answers a SYN with `flags`; `None` where the peer does not take part.
+    fn syn_ack(&self, flags: Flags) -> Option<Flags>;
     /// Whether a SYN-ACK with `flags` accepts the offer.
     fn accepted(&self, flags: Flags) -> bool;
     /// Codepoint of a segment with data.
@@ -40,6 +42,10 @@ pub trait Feedback {
     fn congestion(&self, flags: Flags) -> bool;
     /// The congestion window was reduced, whatever the reason.
     fn on_reduction(&mut self);
+    /// Whether a source quench is heard. RFC 9293 §3.9.2.2: a host ignores it.
+    fn hears_quench(&self) -> bool {
+        false
+    }
 }
 
 /// Dispatches to the scheme in use.
@@ -62,8 +68,8 @@ macro_rules! schemes {
             fn syn(&self) -> Flags {
                 match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.syn()),+ }
             }
-            fn syn_ack(&self, flags: Flags) -> Flags {
-                match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.syn_ack(flags)),+ }
+            fn syn_ack(&self, flags: Flags) -> Option<Flags> {
+                match self { Scheme::Off => None, $(Scheme::$scheme(s) => s.syn_ack(flags)),+ }
             }
             fn accepted(&self, flags: Flags) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.accepted(flags)),+ }
@@ -91,7 +97,10 @@ macro_rules! schemes {
             fn on_reduction(&mut self) {
                 match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_reduction()),+ }
             }
+            fn hears_quench(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.hears_quench()),+ }
+            }
         }
     };
 }
-schemes!(Rfc2481, Rfc3168);
+schemes!(Rfc2481, Rfc3168, Becn, EcnBecn);

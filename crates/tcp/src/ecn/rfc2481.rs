@@ -21,9 +21,9 @@ impl Feedback for Rfc2481 {
         Flags::ECE | Flags::CWR
     }
 
-    fn syn_ack(&self, flags: Flags) -> Flags {
+    fn syn_ack(&self, flags: Flags) -> Option<Flags> {
         // §6.1.1: ECE alone in the SYN-ACK, so that a host that reflects reserved bits is not believed.
-        if flags.contains(Flags::ECE | Flags::CWR) { Flags::ECE } else { Flags::empty() }
+        flags.contains(Flags::ECE | Flags::CWR).then_some(Flags::ECE)
     }
 
     fn accepted(&self, flags: Flags) -> bool {

@@ -20,9 +20,9 @@ impl Feedback for Rfc3168 {
         Flags::ECE | Flags::CWR
     }
 
-    fn syn_ack(&self, flags: Flags) -> Flags {
+    fn syn_ack(&self, flags: Flags) -> Option<Flags> {
         // §6.1.1: an "ECN-setup SYN-ACK packet" answers an ECN-setup SYN only.
-        if flags.contains(Flags::ECE | Flags::CWR) { Flags::ECE } else { Flags::empty() }
+        flags.contains(Flags::ECE | Flags::CWR).then_some(Flags::ECE)
     }
 
     fn accepted(&self, flags: Flags) -> bool {

@@ -88,7 +88,8 @@ impl Sender {
             self.sacked.clear();
         }
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
-        let held_up = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
+        let echoes = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
+        let held_up = echoes || seen.ack <= self.quiet_until;
         if grow && !held_up && !self.release_hold(cx.config) {
             self.law.on_ack(&Ack { acked });
         }
@@ -146,13 +147,18 @@ impl Sender {
         if self.recovery.active || self.una <= self.recovery.recover {
             return;
         }
+        self.reduce_for_ecn(acked, cx);
+        cx.counters.ecn_reductions += 1;
+    }
+
+    /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
+    pub(super) fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
         // FlightSize is that before the ACK: its data left the network with the mark.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
         let base = self.reduction_base(cx.config) + acked;
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
-        cx.counters.ecn_reductions += 1;
         if one_segment {
             // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
             // new is sent before it expires.
@@ -168,6 +174,12 @@ impl Sender {
         if ack <= self.recovery.recover.max(1) && self.recovery.cause != Cause::Timeout {
             return;
         }
+        self.reduce_for_ecn_ns2(cx);
+        cx.counters.ecn_reductions += 1;
+    }
+
+    /// The reduction of ECN as ns-2 makes it.
+    pub(super) fn reduce_for_ecn_ns2(&mut self, cx: &mut Cx) {
         let segment = u64::from(self.mss);
         let at_one = self.law.cwnd() <= segment;
         if at_one && self.echo_at_one {
@@ -177,7 +189,6 @@ impl Sender {
         let base = self.reduction_base(cx.config);
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
-        cx.counters.ecn_reductions += 1;
         // Half of it is less than a segment: ns-2's window is then shut until the timer fires.
         self.hold = base < 2 * segment;
         cx.counters.ecn_holds += u64::from(self.hold);

@@ -1,6 +1,7 @@
 //! The sending half: its state, what to send next, its timer.
 
 mod acks;
+mod quench;
 mod reduction;
 
 use std::collections::VecDeque;
@@ -79,10 +80,12 @@ pub(crate) struct Sender {
     pub scheme: RecoveryKind,
     /// The application has closed: FIN follows the data.
     pub closing: bool,
-    /// ECN-Echo met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2).
+    /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2).
     hold: bool,
     /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
     echo_at_one: bool,
+    /// ACKs up to here do not open the window: a source quench wants a round trip of quiet.
+    quiet_until: u64,
     /// Bytes outstanding after the last burst that sent anything.
     used: u64,
     /// Timeouts in a row.
@@ -118,6 +121,7 @@ impl Sender {
             closing: false,
             hold: false,
             echo_at_one: false,
+            quiet_until: 0,
             used: 0,
             timeouts: 0,
             recovery: Recovery::default(),

@@ -110,6 +110,7 @@ impl Sender {
         self.reduced(Cause::Timeout, cx);
         self.go_back();
         self.hold = false;
+        self.quiet_until = 0;
         self.timeouts += 1;
         cx.counters.timeouts += 1;
         self.rto.back_off(cx.config);

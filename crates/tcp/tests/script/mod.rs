@@ -12,6 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ecnlab_base::Time;
+use ecnlab_wire::QuenchCause;
 use segment::Described;
 
 /// One test: a script, with the variant of its `each` lines filled in.
@@ -51,6 +52,7 @@ pub enum Action {
     Close,
     Abort,
     Arrive(Described),
+    Quench { cause: QuenchCause, seq: u32 },
     Expect(Described),
     Nothing,
     Check { name: String, value: String },

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ecnlab_base::Time;
+use ecnlab_wire::QuenchCause;
 
 use super::{Action, Case, Failure, Place, Setting, Step, parse_time, segment};
 
@@ -178,6 +179,7 @@ impl<'a> Reader<'a> {
         let (verb, rest) = body.split_once(char::is_whitespace).unwrap_or((body, ""));
         let alone = |action| if rest.is_empty() { Ok(vec![action]) } else { Err(format!("`{verb}` stands alone")) };
         match verb {
+            "<" if rest.starts_with("quench ") => quench(rest),
             "<" => Ok(segment::parse(rest)?.into_iter().map(|s| self.arrive(s)).collect()),
             ">" => Ok(segment::parse(rest)?.into_iter().map(Action::Expect).collect()),
             "connect" => alone(Action::Connect),
@@ -204,6 +206,18 @@ fn once(field: &mut String, text: &str, place: &Place) -> Result<(), Failure> {
     }
     *field = text.to_owned();
     Ok(())
+}
+
+/// `quench marked 3001`: an ICMP source quench about the segment that begins there.
+fn quench(rest: &str) -> Result<Vec<Action>, String> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let (cause, seq) = match words[..] {
+        [_, "marked", seq] => (QuenchCause::Marked, seq),
+        [_, "dropped", seq] => (QuenchCause::Dropped, seq),
+        _ => return Err("`< quench marked SEQ` or `< quench dropped SEQ`".into()),
+    };
+    let seq = seq.parse().map_err(|_| format!("`{seq}` is no sequence number"))?;
+    Ok(vec![Action::Quench { cause, seq }])
 }
 
 /// `NAME VALUE` pairs.

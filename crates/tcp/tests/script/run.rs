@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ecnlab_base::Time;
 use ecnlab_tcp::config::Headers;
 use ecnlab_tcp::{Config, Endpoint};
-use ecnlab_wire::{Segment, Seq};
+use ecnlab_wire::{QUENCH_LEN, Quench, Segment, Seq};
 
 use super::segment::Described;
 use super::{Action, Case, Failure, Place, Step, observe, show_time};
@@ -75,6 +75,10 @@ impl Player {
             Action::Arrive(segment) => {
                 self.trace.push(format!("{} < {segment}", show_time(now)));
                 self.open(place)?.on_segment(&segment.build(IRS, ISS), now, &mut out);
+            }
+            Action::Quench { cause, seq } => {
+                self.trace.push(format!("{} < quench {cause:?} {seq}", show_time(now)));
+                self.open(place)?.on_quench(&Quench::new(*cause, ISS + *seq, QUENCH_LEN), now);
             }
             Action::Write(bytes) => self.open(place)?.write(*bytes, now, &mut out),
             Action::Close => self.open(place)?.close(now, &mut out),

@@ -1,0 +1,28 @@
+//! What a source quench does to a sender (Akujobi et al. 2003 §IV-B): ECN's reaction, before the ACK that would ask
+//! for it.
+
+use ecnlab_wire::QuenchCause;
+
+use super::{Cx, Sender};
+use crate::config::EcnResponse;
+
+impl Sender {
+    /// A source quench about the segment at `offset`, from `una` on. At most one reduction a round trip, whether a
+    /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
+    pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
+        // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
+        // As with ECN-Echo, a round trip is over when data sent after the last reduction is acknowledged.
+        if offset >= self.max || self.recovery.active || self.una <= self.recovery.recover {
+            return;
+        }
+        match cx.config.ecn_response {
+            EcnResponse::Standard => self.reduce_for_ecn(0, cx),
+            EcnResponse::Ns2 => self.reduce_for_ecn_ns2(cx),
+        }
+        cx.counters.quench_reductions += 1;
+        if cause == QuenchCause::Marked {
+            // "Waits a full roundtrip time after window reduction before it starts increasing the window."
+            self.quiet_until = self.max;
+        }
+    }
+}

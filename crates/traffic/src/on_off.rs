@@ -1,0 +1,107 @@
+//! UDP in bursts: at a constant rate for a while, then silent for a while.
+
+use ecnlab_base::{Bytes, Dist, Dur, Rate, Rng, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cbr::check_packet;
+use crate::{Checked, Demand, Impossible, Source};
+
+/// Bursts of datagrams. With both times exponential this is ns-2's `Exponential` source, with both
+/// Pareto its `Pareto` source, which adds up to self-similar traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Bits per second on the wire during a burst, headers included.
+    pub rate: Rate,
+    /// Size of each packet on the wire, headers included.
+    pub packet: Bytes,
+    /// How long a burst lasts; the shortest holds one packet.
+    pub on: Dist<Dur>,
+    /// How long the silence behind it lasts.
+    pub off: Dist<Dur>,
+}
+
+impl Checked for Params {
+    fn check(&self) -> Result<(), Impossible> {
+        check_packet(self.packet)
+    }
+}
+
+/// A source of bursts of datagrams; the first burst comes at once.
+#[derive(Clone, Debug)]
+pub struct OnOff {
+    params: Params,
+    pause: Dur,
+    next: Time,
+    /// Packets of this burst still to send.
+    left: u64,
+}
+
+impl OnOff {
+    /// The source that `params` describe.
+    pub fn new(params: &Params, _ends: [u32; 2]) -> OnOff {
+        let pause = params.rate.time_for(params.packet.0);
+        OnOff { params: params.clone(), pause, next: Time::ZERO, left: 0 }
+    }
+
+    /// Packets of a new burst: as many as begin within its time.
+    fn burst(&self, rng: &mut Rng) -> u64 {
+        self.params.on.draw(rng).ps().div_ceil(self.pause.ps()).max(1)
+    }
+}
+
+impl Source for OnOff {
+    const TCP: bool = false;
+
+    fn poll(&mut self, now: Time, rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
+        if now >= self.next {
+            if self.left == 0 {
+                self.left = self.burst(rng);
+            }
+            out.push(Demand::Datagram(self.params.packet.0 as u32));
+            self.left -= 1;
+            let silence = if self.left == 0 { self.params.off.draw(rng) } else { Dur::ZERO };
+            self.next = now.saturating_add(self.pause).saturating_add(silence);
+        }
+        Some(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(on: Dist<Dur>, off: Dist<Dur>) -> Params {
+        Params { rate: Rate::from_bps(1_000_000), packet: Bytes(1000), on, off }
+    }
+
+    /// When each of the first `n` packets goes, in milliseconds.
+    fn times(params: &Params, n: usize) -> Vec<f64> {
+        let (mut source, mut rng, mut out) = (OnOff::new(params, [1, 1]), Rng::named(3, "on-off"), Vec::new());
+        let mut at = Time::ZERO;
+        let next = |_| {
+            let now = at;
+            at = source.poll(now, &mut rng, &mut out).unwrap_or(Time::NEVER);
+            now.as_secs() * 1000.0
+        };
+        (0..n).map(next).collect()
+    }
+
+    #[test]
+    fn bursts_and_silences_take_turns() {
+        // 1000 B at 1 Mbit/s: one every 8 ms; 20 ms hold those at 0, 8 and 16; then 8 + 40 ms.
+        let params = params(Dist::Constant(Dur::from_ms(20)), Dist::Constant(Dur::from_ms(40)));
+        assert_eq!(times(&params, 5), [0.0, 8.0, 16.0, 64.0, 72.0]);
+    }
+
+    #[test]
+    fn the_mean_rate_is_that_of_on_and_off_times() {
+        let times = times(&params(Dist::Exponential(Dur::from_ms(500)), Dist::Exponential(Dur::from_ms(500))), 100_000);
+        // A burst holds ceil(E / 8 ms) packets: 1 / (1 - e^(-8/500)) = 63.0 of them, 504 ms; with the
+        // silence 1004 ms. 1600 bursts, each time with a standard deviation of 500 ms: five standard
+        // errors of a cycle are 5 * 707 / 40 = 88 ms, 9 percent.
+        let per_packet = times[times.len() - 1] / times.len() as f64;
+        assert!((per_packet / (1004.0 / 63.0) - 1.0).abs() < 0.09, "{per_packet}");
+    }
+}

@@ -1,0 +1,190 @@
+//! ICMP source quench (RFC 792 p. 10), with BECN's marker bit. Historic: routers must not send it, hosts must ignore
+//! it (RFC 6633, May 2012). Here it is what Akujobi et al. 2003 made of it, to be compared with what replaced it.
+
+use crate::segment::IPV4_HEADER;
+use crate::{Ecn, Seq};
+
+/// Why a router speaks back. One bit of the message tells (Akujobi et al. 2003 §IV-B).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QuenchCause {
+    /// The packet was marked and went on: the bit is set.
+    Marked,
+    /// The packet was dropped: the bit is clear, as in every source quench of RFC 792.
+    Dropped,
+}
+
+/// What a source quench tells the sender of a TCP segment, once its addresses and ports have found the connection.
+/// Laid out as a [`Segment`](crate::Segment) is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Quench {
+    /// Bytes on the wire: the message and its IP header.
+    pub wire_len: u32,
+    /// The codepoint in its IP header: Not-ECT, so that it is never marked and nothing is ever sent about it.
+    pub ecn: Ecn,
+    /// What became of the packet.
+    pub cause: QuenchCause,
+    /// The packet's sequence number, from the 64 bits of its datagram that the message returns.
+    pub seq: Seq,
+}
+
+/// Bytes of the message with its IP header: 20 + 8 + the offending IP header of 20 + 64 bits of its data.
+pub const QUENCH_LEN: u32 = IPV4_HEADER + MESSAGE_LEN as u32;
+
+/// Bytes of the ICMP message about a datagram without IP options.
+pub const MESSAGE_LEN: usize = ICMP_HEADER + RETURNED;
+
+const ICMP_HEADER: usize = 8;
+/// RFC 792: the internet header and the first 64 bits of the datagram's data.
+const RETURNED: usize = IPV4_HEADER as usize + 8;
+/// RFC 792: type 4, code 0.
+const TYPE: u8 = 4;
+const CODE: u8 = 0;
+/// Bit 0, the first, of the 32 unused bits. The papers ask for one bit of them and do not say which.
+const MARKED: u8 = 0x80;
+const PROTOCOL_TCP: u8 = 6;
+
+/// Why bytes are no source quench about a TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Fewer bytes than header, returned IP header and 64 bits.
+    Short,
+    /// Another type or code of ICMP.
+    NotAQuench,
+    /// The checksum does not hold.
+    Checksum,
+    /// What is returned is not the beginning of an IPv4 datagram of TCP.
+    NotTcp,
+}
+
+impl Quench {
+    /// The message of `wire_len` bytes about a packet whose first sequence number is `seq`.
+    pub const fn new(cause: QuenchCause, seq: Seq, wire_len: u32) -> Quench {
+        Quench { wire_len, ecn: Ecn::NotEct, cause, seq }
+    }
+
+    /// The message about the datagram that begins with `datagram`, or `None` if that is no IPv4 datagram of TCP
+    /// without IP options.
+    pub fn emit(cause: QuenchCause, datagram: &[u8]) -> Option<[u8; MESSAGE_LEN]> {
+        let returned = datagram.get(..RETURNED)?;
+        seq_of(returned)?;
+        let mut message = [0; MESSAGE_LEN];
+        message[0] = TYPE;
+        message[1] = CODE;
+        message[4] = if cause == QuenchCause::Marked { MARKED } else { 0 };
+        message[ICMP_HEADER..].copy_from_slice(returned);
+        let sum = checksum(&message);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        Some(message)
+    }
+
+    /// Reads an ICMP message; the datagram it returns, from which the connection is known, begins at byte 8.
+    ///
+    /// # Errors
+    /// [`Malformed`] says what is wrong; such a message is ignored.
+    pub fn parse(message: &[u8]) -> Result<Quench, Malformed> {
+        let head = message.get(..MESSAGE_LEN).ok_or(Malformed::Short)?;
+        if head[..2] != [TYPE, CODE] {
+            return Err(Malformed::NotAQuench);
+        }
+        // RFC 792: the sum over the whole message, its checksum field included, is all ones.
+        if checksum(message) != 0 {
+            return Err(Malformed::Checksum);
+        }
+        let seq = seq_of(&head[ICMP_HEADER..]).ok_or(Malformed::NotTcp)?;
+        let cause = if head[4] & MARKED != 0 { QuenchCause::Marked } else { QuenchCause::Dropped };
+        Ok(Quench::new(cause, seq, QUENCH_LEN))
+    }
+}
+
+/// The sequence number in the first [`RETURNED`] bytes of an IPv4 datagram of TCP.
+fn seq_of(returned: &[u8]) -> Option<Seq> {
+    // Version 4, five words of header; the first fragment, which alone holds the TCP header.
+    let plain = returned[0] == 0x45 && returned[9] == PROTOCOL_TCP;
+    let first = u16::from_be_bytes([returned[6], returned[7]]) & 0x1fff == 0;
+    let seq = returned[24..28].try_into().ok()?;
+    (plain && first).then(|| Seq(u32::from_be_bytes(seq)))
+}
+
+/// The internet checksum (RFC 1071) over `bytes`.
+fn checksum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks(2).map(|c| u32::from(c[0]) << 8 | c.get(1).map_or(0, |&b| u32::from(b)));
+    let mut sum = words.fold(0_u64, |sum, word| sum + u64::from(word));
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// An IPv4 header from 10.0.0.1 to 10.0.0.2, protocol TCP, then ports 80 and 5000 and the number 0x01020304.
+    const DATAGRAM: [u8; 28] = [
+        0x45, 0, 0x03, 0xe8, 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, // IP
+        0, 80, 0x13, 0x88, 1, 2, 3, 4, // the 64 bits
+    ];
+
+    #[test]
+    fn the_message_is_that_of_rfc_792() {
+        let message = Quench::emit(QuenchCause::Marked, &DATAGRAM).unwrap();
+        assert_eq!(message[..2], [4, 0]);
+        // Bit 0 of the unused word is the first on the wire.
+        assert_eq!(message[4..8], [0x80, 0, 0, 0]);
+        assert_eq!(message[8..], DATAGRAM);
+        assert_eq!(Quench::emit(QuenchCause::Dropped, &DATAGRAM).unwrap()[4..8], [0; 4]);
+        // 20 of IP, 8 of ICMP, 20 + 8 returned.
+        assert_eq!((message.len(), QUENCH_LEN), (36, 56));
+    }
+
+    #[test]
+    fn the_checksum_can_be_redone_by_hand() {
+        // 0x0400 + 0x8000 + 0x4500 + 0x03e8 + 0x0001 + 0x4006 + 0x0a00 + 0x0001 + 0x0a00 + 0x0002 + 0x0050 + 0x1388
+        // + 0x0102 + 0x0304 = 0x138d0, folded 0x38d1, its complement 0xc72e.
+        let message = Quench::emit(QuenchCause::Marked, &DATAGRAM).unwrap();
+        assert_eq!(message[2..4], [0xc7, 0x2e]);
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        for cause in [QuenchCause::Marked, QuenchCause::Dropped] {
+            let message = Quench::emit(cause, &DATAGRAM).unwrap();
+            assert_eq!(Quench::parse(&message), Ok(Quench::new(cause, Seq(0x0102_0304), QUENCH_LEN)));
+        }
+    }
+
+    /// The message with some bytes changed and its checksum made good again.
+    fn changed(changes: &[(usize, u8)]) -> Vec<u8> {
+        let mut message = Quench::emit(QuenchCause::Marked, &DATAGRAM).unwrap().to_vec();
+        changes.iter().for_each(|&(place, byte)| message[place] = byte);
+        message[2..4].fill(0);
+        let sum = checksum(&message);
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        message
+    }
+
+    #[test]
+    fn what_is_malformed_is_told_apart() {
+        assert_eq!(Quench::parse(&changed(&[])[..35]), Err(Malformed::Short));
+        // Type 3 is destination unreachable; a source quench has no code but 0.
+        assert_eq!(Quench::parse(&changed(&[(0, 3)])), Err(Malformed::NotAQuench));
+        assert_eq!(Quench::parse(&changed(&[(1, 1)])), Err(Malformed::NotAQuench));
+        // IPv6, IP options, UDP, a later fragment.
+        for wrong in [(8, 0x65), (8, 0x46), (17, 17), (15, 1)] {
+            assert_eq!(Quench::parse(&changed(&[wrong])), Err(Malformed::NotTcp), "{wrong:?}");
+        }
+        let mut broken = changed(&[]);
+        broken[35] ^= 1;
+        assert_eq!(Quench::parse(&broken), Err(Malformed::Checksum));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+            let _ = Quench::parse(&bytes);
+            let _ = Quench::emit(QuenchCause::Marked, &bytes);
+        }
+    }
+}
