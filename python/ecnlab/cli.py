@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -187,14 +187,8 @@ def sweep(
     """
     question = read_experiment(experiment)
     folder = out or Path("results") / experiment.stem
-    try:
-        with console.progress(experiment.stem) as report:
-            result = sweep_experiment(
-                question, folder, workers=workers, replicates=replicates, keep=keep, progress=report
-            )
-    except KeyboardInterrupt:
-        console.complain(f"finished runs are in {folder}: the same command continues")
-        raise
+    with _resumable(folder), console.progress(experiment.stem) as report:
+        result = sweep_experiment(question, folder, workers=workers, replicates=replicates, keep=keep, progress=report)
     if as_json:
         console.write_json(_sweep_summary(result))
     else:
@@ -222,11 +216,11 @@ def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> 
 
     if paper == "all":
         folder = out or Path("results")
-        with console.progresses() as begin:
+        with _resumable(folder), console.progresses() as begin:
             page = papers.reproduce_all(folder, full=full, workers=workers, progress=begin)
     else:
         folder = out or Path("results") / Path(paper).resolve().name
-        with console.progress(paper) as report:
+        with _resumable(folder), console.progress(paper) as report:
             page = papers.reproduce(paper, folder, full=full, workers=workers, progress=report)
     console.say(f"report: {page}")
 
@@ -323,6 +317,16 @@ def profiles(name: str | None, as_json: bool) -> None:
 def schema(kind: FileKind) -> None:
     """Write the JSON schema of scenario or experiment files, for editors."""
     console.write_json(_core.schema(kind))
+
+
+@contextlib.contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """Say after an interruption that nothing finished is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.complain(f"finished runs are in {folder}: the same command continues")
+        raise
 
 
 def _brief(result: Run) -> dict[str, list[str]]:

@@ -46,6 +46,15 @@ def test_timestamps_take_their_place_from_the_segment_and_bytes_acked_undoes_the
     assert slow.per_ack == 2
 
 
+def test_a_random_delay_is_its_mean() -> None:
+    def base(delay: object) -> float:
+        return seen(**{"link.access.delay": delay}).classes[0].base_rtt_s
+
+    uniform = base({"uniform": ["1 ms", "5 ms"]})
+    assert base("3 ms") == base({"exponential": "3 ms"}) == pytest.approx(uniform)
+    assert base({"pareto2": {"mean": "3 ms", "shape": 1.5}}) == pytest.approx(uniform)
+
+
 def test_a_shaper_is_the_slow_link() -> None:
     assert seen(CHECKOUT / "papers" / "rfc2884" / "testbed.toml").link.rate_bps == 1.5e6
 
