@@ -71,10 +71,10 @@ impl Packet {
     pub fn has_data(&self) -> bool {
         self.kind >> (32 + HAS_DATA) & 1 == 1
     }
-    /// What tells packets apart that are counted apart: group, and whether ECN-capable.
+    /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
     #[inline]
-    pub fn class(&self) -> (u32, bool) {
-        (self.kind as u32, self.ecn().is_capable())
+    pub fn class(&self) -> u32 {
+        (self.kind as u32) << 1 | u32::from(self.ecn().is_capable())
     }
 }
 
@@ -156,6 +156,14 @@ pub struct Way {
     pub group: u32,
 }
 
+impl Way {
+    #[inline]
+    fn packet(&self, cargo: u32, wire_len: u32, ecn: Ecn, has_data: bool) -> Packet {
+        let &Way { to, flow, group, .. } = self;
+        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
+    }
+}
+
 /// The cargoes of all packets under way. A place given free is the next one used, while it is still
 /// in the processor's cache.
 #[derive(Debug, Default)]
@@ -168,26 +176,35 @@ impl Hold {
     /// Takes `body` in, for the endpoint `endpoint` on its `way`; returns the packet that has it.
     #[inline]
     pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
-        let &Way { to, connection, flow, group, .. } = way;
         let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
-        let cargo = self.place(Cargo { body, endpoint, connection });
-        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
+        let cargo = self.place(endpoint, way);
+        self.places[cargo as usize].body = body;
+        way.packet(cargo, wire_len, ecn, has_data)
     }
 
+    /// [`Hold::load`] of a segment, which is copied once and straight to its place.
     #[inline]
-    fn place(&mut self, cargo: Cargo) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = cargo;
-                place
-            }
-            None => self.grow(cargo),
-        }
+    pub fn load_segment(&mut self, segment: &Segment, endpoint: u32, way: &Way) -> Packet {
+        let cargo = self.place(endpoint, way);
+        self.places[cargo as usize].body = Body::Tcp(*segment);
+        way.packet(cargo, segment.wire_len, segment.ecn, segment.len > 0)
+    }
+
+    /// A place with the addressee filled in.
+    #[inline]
+    fn place(&mut self, endpoint: u32, way: &Way) -> u32 {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.grow(),
+        };
+        let cargo = &mut self.places[place as usize];
+        (cargo.endpoint, cargo.connection) = (endpoint, way.connection);
+        place
     }
 
     #[cold]
-    fn grow(&mut self, cargo: Cargo) -> u32 {
-        self.places.push(cargo);
+    fn grow(&mut self) -> u32 {
+        self.places.push(Cargo { body: Body::Datagram(Datagram::default()), endpoint: 0, connection: 0 });
         self.places.len() as u32 - 1
     }
 
@@ -230,7 +247,7 @@ mod tests {
                 let mut packet = Packet::from(label);
                 assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
-                assert_eq!(packet.class(), (5, ecn.is_capable()));
+                assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
             }

@@ -72,7 +72,7 @@ impl<P: Probe> Sim<P> {
         let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
         learn_ways_back(plan, &links, &flows, &mut routes)?;
         for (link, l) in links.iter_mut().zip(&plan.links) {
-            (link.row, link.row_behind) = (routes.row(l.to), routes.row(l.from));
+            link.set_rows(routes.row(l.to), routes.row(l.from));
         }
         Ok(Sim {
             links,
@@ -169,7 +169,7 @@ impl<P: Probe> Sim<P> {
     #[cold]
     fn speak_back(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
-        let row = link.row_behind;
+        let row = link.row_behind();
         // All are read before one is sent: it may take the place of a dropped packet's cargo.
         let owed: Vec<(Owed<Packet>, Cargo)> =
             link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
@@ -281,7 +281,7 @@ impl<P: Probe> Sim<P> {
     #[inline(always)]
     fn send_from(&mut self, index: u32, way: Way, now: Time) {
         for i in 0..self.out.len() {
-            let packet = self.hold.load(Body::Tcp(self.out[i]), index ^ 1, &way);
+            let packet = self.hold.load_segment(&self.out[i], index ^ 1, &way);
             self.offer(way.first_link, packet, now);
         }
         self.out.clear();
