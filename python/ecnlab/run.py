@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,6 +19,12 @@ from ecnlab.provenance import maker
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
 from ecnlab.types import Column
+
+PACKETS: Final = "packets"
+"""The engine that simulates every packet."""
+
+MODEL: Final = "model"
+"""The engine that predicts by closed forms, see `ecnlab.prediction`."""
 
 
 class Run:
@@ -88,7 +94,7 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        _refuse_other(target, self.manifest)
+        refuse_other(target, self.manifest)
         with store.whole_folder(target) as scratch:
             for name in self._tables:
                 store.write_table(scratch / f"{name}.parquet", self._tables[name])
@@ -117,11 +123,11 @@ def run(
     if overrides:
         question = question.with_overrides(dict(overrides))
     if out is not None:
-        _refuse_other(Path(out), {"kind": "run", "spec_hash": question.hash, "seed": seed, "events": events})
+        refuse_other(out, {"engine": PACKETS, "spec_hash": question.hash, "seed": seed, "events": events})
     began, clock = datetime.now(UTC), time.perf_counter()
     tables = simulate(question, seed, events)
     seconds = time.perf_counter() - clock
-    result = Run(_manifest(question, seed, events, tables, began, seconds), tables)
+    result = Run(manifest_of(question, PACKETS, seed, events, tables, began, seconds), tables)
     if out is not None:
         result.save(out)
     return result
@@ -162,12 +168,20 @@ def _series(name: str, values: Column) -> pl.Series:
     return pl.Series(name, values, nan_to_null=True)
 
 
-def _manifest(
-    scenario: Scenario, seed: int, events: bool, tables: Mapping[str, pl.DataFrame], began: datetime, seconds: float
+def manifest_of(
+    scenario: Scenario,
+    engine: str,
+    seed: int | None,
+    events: bool,
+    tables: Mapping[str, pl.DataFrame],
+    began: datetime,
+    seconds: float,
 ) -> dict[str, Any]:
+    """What a run folder says of itself (docs/run-folder.md)."""
     return {
         "format": store.FORMAT,
         "kind": "run",
+        "engine": engine,
         "title": scenario.title,
         "ecnlab": maker(),
         "seed": seed,
@@ -180,13 +194,19 @@ def _manifest(
     }
 
 
-def _refuse_other(folder: Path, manifest: Mapping[str, Any]) -> None:
+def engine_of(manifest: Mapping[str, Any]) -> str:
+    """Which engine made a run: folders from before there were two do not say."""
+    engine: str = manifest.get("engine", PACKETS)
+    return engine
+
+
+def refuse_other(folder: str | os.PathLike[str], manifest: Mapping[str, Any]) -> None:
     """Raise FolderError unless ``folder`` is free or holds the run that ``manifest`` describes."""
-    if folder.is_dir() and not any(folder.iterdir()):
+    path = Path(folder)
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
-    if not folder.exists():
-        return
-    there = store.read_manifest(folder)
-    if any(there.get(key) != manifest[key] for key in ("kind", "spec_hash", "seed", "events")):
+    there = store.read_manifest(path)
+    same = there["kind"] == "run" and engine_of(there) == engine_of(manifest)
+    if not same or any(there.get(key) != manifest[key] for key in ("spec_hash", "seed", "events")):
         held = f"another {there['kind']} ({there['title']!r})"
-        raise FolderError(f"{folder} holds {held}: choose another folder, or remove that one first")
+        raise FolderError(f"{path} holds {held}: choose another folder, or remove that one first")

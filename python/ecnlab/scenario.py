@@ -62,9 +62,3 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise EcnlabError(f"{path}: not a TOML file: byte {error.start} is not UTF-8") from error
-
-
-def size(text: str) -> float:
-    """Bytes of a size as a resolved scenario writes it."""
-    number, unit = text.split()
-    return float(number) * {"B": 1, "kB": 1000, "KB": 1000, "MB": 1e6}[unit]
