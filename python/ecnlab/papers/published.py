@@ -60,11 +60,12 @@ class Printed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number(Printed):
-    """A printed number."""
+    """A printed number. ``margin`` is how far it was rounded, where that is not the same for all of its metric."""
 
     value: float
     unit: str = ""
     about: bool = False
+    margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
