@@ -83,8 +83,8 @@ def rates(sweep: Tables, window: float = WINDOW) -> pl.DataFrame:
         rows["rate"].append({**at, **ours})
         if at["arm"] == "reno":
             rows["rate_full"].append({**at, **_predicted(run, partial(_full, window))})
-        marks = float(run["ecn_reductions"].sum())
-        every = marks + float(run["timeouts"].sum() + run["fast_recoveries"].sum())
+        marks, timeouts, recoveries = (float(run[c].sum()) for c in ("ecn_reductions", "timeouts", "fast_recoveries"))
+        every = marks + timeouts + recoveries
         rows["indications"].append({**at, "value": every / float(run["data_segments_sent"].sum())})
         if every:
             rows["mark_share"].append({**at, "value": marks / every})
@@ -161,9 +161,7 @@ def _equilibrium(at: Mapping[str, Any]) -> tuple[float, float]:
     alpha, beta = RESPONSES[str(at["arm"])]
     rate = partial(ecn.sending_rate, timeout_s=TIMEOUT_S, alpha=alpha, beta=beta)
     flows = float(at.get("flows", 20.0))
-    found = models.equilibrium(
-        rate, law, flows=flows, capacity=CAPACITY, base_rtt_s=BASE_RTT_S, max_window=WINDOW
-    )
+    found = models.equilibrium(rate, law, flows=flows, capacity=CAPACITY, base_rtt_s=BASE_RTT_S, max_window=WINDOW)
     return float(found.queue), float(found.p)
 
 

@@ -26,7 +26,7 @@ def page(paper: Path, tables: Stored) -> Page:
         "networks, as far as the slides describe them, with the models beside the measurements and an interval for "
         "every comparison.",
         findings=[
-            sections.ordering(points, given.numbers),
+            sections.ordering(given.numbers),
             given.say("W11.response.ab-reno.sign", "ECN(α, β) answers web requests sooner than Reno."),
             given.say("W11.ftp.ab-reno.sign", "ECN(α, β) gives FTP more goodput than Reno."),
             given.say("W11.drops.ab-ecn.sign", "ECN(α, β) loses fewer packets than Reno-ECN."),

@@ -23,14 +23,14 @@ MAX_P_AXIS: Final = Axis("max_p", [(value, label) for label, value in MAX_P.item
 GAINS: Final = [f"{metric}_gain" for metric in COLUMNS]
 
 
-def ordering(points: pl.DataFrame, numbers: pl.DataFrame) -> Finding:
+def ordering(numbers: pl.DataFrame) -> Finding:
     """How many printed differences of slide 20 have the sign that was printed, by their intervals."""
     rows = numbers.filter(pl.col("row") == "W11", pl.col("metric").is_in(["delay_gain", "ftp_gain", "drops_gain"]))
     sides = rows.select(
         ((pl.col("printed") > 0) & (pl.col("low") > 0) | (pl.col("printed") < 0) & (pl.col("high") < 0)).alias("same"),
         ((pl.col("printed") > 0) & (pl.col("high") < 0) | (pl.col("printed") < 0) & (pl.col("low") > 0)).alias("other"),
     )
-    same, other = sides["same"].sum(), sides["other"].sum()
+    same, other = (int(sides[side].sum()) for side in ("same", "other"))
     tone: Tone = "yes" if same == rows.height else "no" if same < rows.height / 2 else "partly"
     return Finding(
         {"yes": "Yes", "partly": "Mostly", "no": "No"}[tone],
@@ -88,7 +88,9 @@ def equilibrium(points: pl.DataFrame, published: Published) -> Section:
     figures = []
     for metric, label in (("queue", "average queue, packets"), ("signals", "marked or dropped")):
         curves = [
-            blocks.series(at(load, f"{metric}_{side}", {"arm": arm}), "flows", FLOWS, f"{GRID.named(arm)}, {side}", style)
+            blocks.series(
+                at(load, f"{metric}_{side}", {"arm": arm}), "flows", FLOWS, f"{GRID.named(arm)}, {side}", style
+            )
             for style, (arm, side) in enumerate(
                 (arm, side) for arm in ("reno", "ecn-ab-real") for side in ("measured", "predicted")
             )
@@ -105,7 +107,11 @@ def equilibrium(points: pl.DataFrame, published: Published) -> Section:
         )
     errors = [
         blocks.series(
-            at(settings, "queue", {"arm": arm, "min_th": min_th}), "maxp", MAX_P, f"{GRID.named(arm)}, min_th {min_th}", style
+            at(settings, "queue", {"arm": arm, "min_th": min_th}),
+            "maxp",
+            MAX_P,
+            f"{GRID.named(arm)}, min_th {min_th}",
+            style,
         )
         for style, (arm, min_th) in enumerate((arm, th) for arm in ("reno", "ecn-ab-real") for th in ("14", "28"))
     ]
@@ -161,7 +167,9 @@ def ten_more(points: pl.DataFrame, published: Published) -> Section:
         "against 12.082 s for Reno-ECN).",
         [
             blocks.table_of(changes, published, "With ten more, over without", ["test", "arm"], GRID, folded=False),
-            blocks.table_of(gains, published, "Compared under the same seeds", ["test", "arm", "against"], GRID, folded=False),
+            blocks.table_of(
+                gains, published, "Compared under the same seeds", ["test", "arm", "against"], GRID, folded=False
+            ),
             blocks.table_of(values, published, "What each response gives", ["test", "arm"], GRID),
         ],
     )
@@ -169,7 +177,9 @@ def ten_more(points: pl.DataFrame, published: Published) -> Section:
 
 def choices(points: pl.DataFrame, published: Published) -> Section:
     """What the slides leave open, chosen otherwise."""
-    others = points.filter(~pl.col("test").is_in(["", AS_IS, MORE_FTP, MORE_UDP, "10 Mb/s"]), pl.col("metric").is_in(GAINS))
+    others = points.filter(
+        ~pl.col("test").is_in(["", AS_IS, MORE_FTP, MORE_UDP, "10 Mb/s"]), pl.col("metric").is_in(GAINS)
+    )
     return Section(
         "choices",
         "Other choices",
@@ -186,7 +196,11 @@ def long_term(points: pl.DataFrame, published: Published) -> Section:
         "Ten flows with the new response and ten of Reno-ECN share the validation network. (1, 1/2) and (0.2, 7/8) have the "
         "same square-root law, and with real windows the same goodput. Where a reduced window is cut to whole packets, "
         "7/8 of 5 is 4, and the new response gets less.",
-        [blocks.table_of(at(points, "share_gain", {}), published, "Goodput beside Reno-ECN", ["arm"], GRID, folded=False)],
+        [
+            blocks.table_of(
+                at(points, "share_gain", {}), published, "Goodput beside Reno-ECN", ["arm"], GRID, folded=False
+            )
+        ],
     )
 
 
@@ -202,4 +216,6 @@ def _full(points: pl.DataFrame) -> list[Series]:
 
 
 def _error(title: str, caption: str, axis: Axis, curves: list[Series], published: Published) -> Figure:
-    return blocks.figure(title, caption, axis, published.metrics["rate"], curves, label="predicted over measured, less one")
+    return blocks.figure(
+        title, caption, axis, published.metrics["rate"], curves, label="predicted over measured, less one"
+    )
