@@ -57,6 +57,11 @@ class Run:
         return self.table("transactions")
 
     @property
+    def objects(self) -> pl.DataFrame:
+        """One row a web object; only where a flow is web traffic."""
+        return self.table("objects")
+
+    @property
     def queues(self) -> pl.DataFrame:
         """One row a link and flow group; counters of the measurement window."""
         return self.table("queues")

@@ -139,6 +139,7 @@ def missing_table(name: str, present: Mapping[str, object]) -> FolderError:
     remedies = {
         "queue_series": 'set sample = "100 ms" in the scenario',
         "flow_series": 'set sample = "100 ms" in the scenario',
+        "objects": "it is of web traffic, of which this has none; or keep it when sweeping (keep=, --keep)",
         "packets": "run with events=True (--events), or set packets = true in the scenario",
     }
     remedy = remedies.get(name, "keep it when sweeping (keep=, --keep)")
