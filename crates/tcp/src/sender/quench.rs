@@ -11,13 +11,16 @@ impl Sender {
     /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
         // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
-        // As with ECN-Echo, a round trip is over when data sent after the last reduction is acknowledged.
-        if offset >= self.max || self.recovery.active || self.una <= self.recovery.recover {
+        if offset >= self.max || self.recovery.active {
             return;
         }
+        let reduced_before = self.recovery.recover;
         match cx.config.ecn_response {
-            EcnResponse::Standard => self.reduce_for_ecn(0, cx),
-            EcnResponse::Ns2 => self.reduce_for_ecn_ns2(cx),
+            // As with ECN-Echo, a round trip is over when data sent after the last reduction is acknowledged;
+            EcnResponse::Standard if self.una > reduced_before => self.reduce_for_ecn(0, cx),
+            // in ns-2, for source quenches, when all sent before it is (tcp.cc, quench).
+            EcnResponse::Ns2 if self.una >= reduced_before => self.reduce_for_ecn_ns2(cx),
+            _ => return,
         }
         cx.counters.quench_reductions += 1;
         if cause == QuenchCause::Marked {
