@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import rfc2884
+from ecnlab.papers import akujobi, rfc2884
 from ecnlab.papers.paper import Paper
 
-PAPERS: Final[dict[str, Paper]] = {paper.name: paper for paper in (rfc2884.PAPER,)}
+PAPERS: Final[dict[str, Paper]] = {paper.name: paper for paper in (rfc2884.PAPER, akujobi.PAPER)}
 """Papers with a reproduction, by name, in the order of the index page."""
 
 

@@ -10,7 +10,7 @@ SCHEMES: Final = ("ecn", "eb40", "eb20", "becn")
 """The paper's schemes, in the order of its claims."""
 
 GRID: Final = Grid(
-    keys=("scheme", "flows", "loss", "pages", "above", "spacing", "mean_packet", "tick", "timer"),
+    keys=("scheme", "hearing", "flows", "loss", "pages", "above", "spacing", "mean_packet", "tick", "timer"),
     levels={name: float(level) for level, name in enumerate(("plain", *SCHEMES))}
     | {"eb45": 1.5, "eb15": 3.2, "eb6": 3.3, "becn56": 4.5},
     names={
@@ -26,6 +26,7 @@ GRID: Final = Grid(
     },
     words={
         "flows": "{} flows",
+        "hearing": "heard again as in {}",
         "loss": "{} of the way back lost",
         "pages": "pages from {}",
         "above": "past max_th: {}",

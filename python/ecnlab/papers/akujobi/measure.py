@@ -46,8 +46,7 @@ def heavy(sweep: Tables) -> pl.DataFrame:
 
 def variants(sweep: Tables) -> pl.DataFrame:
     """Experiment A at 46 flows over what the paper leaves open."""
-    loss = measures.pair(GRID, _pipe_queue(sweep, "able"), pl.col("dropped"), _pipe_queue(sweep, "able"), _arrived())
-    return pl.concat([GRID.samples("variant_gain", _goodputs(sweep)), GRID.samples("variant_loss", loss)])
+    return pl.concat([GRID.samples("variant_gain", _goodputs(sweep)), _loss(sweep, "variant_loss", "able")])
 
 
 def homogeneous(sweep: Tables) -> pl.DataFrame:
@@ -56,7 +55,7 @@ def homogeneous(sweep: Tables) -> pl.DataFrame:
     variance, loss = _link(sweep, "queue_var_packets"), _rate(_pipe_queue(sweep, "all"), "dropped", "arrived")
     return pl.concat(
         [
-            GRID.samples("utilisation", _link(sweep, "utilisation")),
+            GRID.samples("utilisation", measures.of_link(GRID, sweep, PIPE, 100 * pl.col("utilisation"))),
             GRID.samples("utilisation_printed", _printed_utilisation(sweep)),
             GRID.samples("quench_share", share),
             GRID.samples("quench_saving", _against(share, "becn", ("eb40", "eb20"))),
@@ -90,8 +89,18 @@ def lossy(sweep: Tables) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+def web_loads(sweep: Tables) -> pl.DataFrame:
+    """Experiment D over its other loads."""
+    return _web(sweep, ("eb20",)).with_columns(pl.lit("start to start").alias("pages"))
+
+
 def web(sweep: Tables) -> pl.DataFrame:
-    """Experiment D: delay of objects and its fairness, loss of web packets, and the queue."""
+    """Experiment D at 15 FTP flows."""
+    return _web(sweep, ("eb20", "eb40"))
+
+
+def _web(sweep: Tables, schemes: Sequence[str]) -> pl.DataFrame:
+    """Delay of objects and its fairness, loss of web packets, and the queue."""
     done = sweep.table("objects").filter(pl.col("complete"))
     delay = _over_time(done, pl.col("delay_s").mean())
     t = pl.col("delay_s")
@@ -107,7 +116,7 @@ def web(sweep: Tables) -> pl.DataFrame:
     ):
         parts.append(GRID.samples(name, values))
         parts += [
-            GRID.samples(f"{name}_of_ecn", _against_all(values, "ecn", scheme)) for scheme in ("eb20", "eb40")
+            GRID.samples(f"{name}_of_ecn", _against_all(values, "ecn", scheme)) for scheme in schemes
         ]
     return pl.concat(parts)
 
@@ -122,11 +131,12 @@ def _goodputs(sweep: Tables) -> pl.LazyFrame:
 
 def _losses(sweep: Tables, prefix: str = "") -> list[pl.DataFrame]:
     """Packets dropped at the bottleneck over packets injected into it, of either group (section V-B)."""
-    parts = []
-    for metric, group in (("loss", "able"), ("plain_loss", "plain")):
-        queue = _pipe_queue(sweep, group)
-        parts.append(GRID.samples(prefix + metric, measures.pair(GRID, queue, pl.col("dropped"), queue, _arrived())))
-    return parts
+    return [_loss(sweep, f"{prefix}loss", "able"), _loss(sweep, f"{prefix}plain_loss", "plain")]
+
+
+def _loss(sweep: Tables, metric: str, group: str) -> pl.DataFrame:
+    queue = _pipe_queue(sweep, group)
+    return GRID.samples(metric, measures.pair(GRID, queue, 100 * pl.col("dropped"), queue, pl.col("arrived")))
 
 
 def _quench_share(sweep: Tables) -> pl.LazyFrame:
@@ -146,7 +156,7 @@ def _printed_utilisation(sweep: Tables) -> pl.LazyFrame:
     quenches = _pipe_queue(sweep, "all").select(*keys, "quenches")
     bits = 8.0 * (DATA_BYTES * pl.col("delivered") + SMALL_BYTES * (pl.col("acks") + pl.col("quenches")))
     whole = there.join(back, on=keys).join(quenches, on=keys)
-    return whole.select(*keys, (bits / (pl.col("rate_bps") * DURATION_S)).alias("value"))
+    return whole.select(*keys, (100 * bits / (pl.col("rate_bps") * DURATION_S)).alias("value"))
 
 
 DURATION_S: Final = 100.0
@@ -183,12 +193,9 @@ def _pipe_queue(sweep: Tables, group: str) -> pl.LazyFrame:
     return sweep.table("queues").filter(pl.col("link") == PIPE, pl.col("group") == group)
 
 
-def _arrived() -> pl.Expr:
-    return pl.col("arrived")
-
-
 def _rate(frame: pl.LazyFrame, part: str, whole: str) -> pl.LazyFrame:
-    return _columns(frame, pl.col(part) / pl.col(whole))
+    """One column over another, in percent."""
+    return _columns(frame, 100 * pl.col(part) / pl.col(whole))
 
 
 def _columns(frame: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
