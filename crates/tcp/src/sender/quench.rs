@@ -14,18 +14,22 @@ impl Sender {
         if offset >= self.max || self.recovery.active {
             return;
         }
-        let reduced_before = self.recovery.recover;
-        match cx.config.ecn_response {
-            // As with ECN-Echo, a round trip is over when data sent after the last reduction is acknowledged;
-            EcnResponse::Standard if self.una > reduced_before => self.reduce_for_ecn(0, cx),
-            // in ns-2, for source quenches, when all sent before it is (tcp.cc, quench).
-            EcnResponse::Ns2 if self.una >= reduced_before => self.reduce_for_ecn_ns2(cx),
-            _ => return,
+        // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
+        // quenches, when all sent before it is (tcp.cc, quench).
+        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
+        let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
+        if self.una <= within(self.recovery.recover) {
+            return;
+        }
+        if ns2 {
+            self.reduce_for_ecn_ns2(cx);
+        } else {
+            self.reduce_for_ecn(0, cx);
         }
         cx.counters.quench_reductions += 1;
         if cause == QuenchCause::Marked {
             // "Waits a full roundtrip time after window reduction before it starts increasing the window."
-            self.quiet_until = self.max;
+            self.quiet_until = within(self.max);
         }
     }
 }
