@@ -1,11 +1,28 @@
-//! What travels: the IP codepoint, the TCP header and its options, and the arithmetic of their lengths.
+//! What travels: the IP codepoint, the TCP header and its options, and the arithmetic of their lengths; and all of it,
+//! with IPv4, IPv6, UDP and ICMP, as bytes.
 //!
-//! Payloads are counted, not carried: the simulator's segments say how many bytes they hold.
+//! The simulator's [`Segment`]s count their payload instead of carrying it. The header types read bytes and write them:
+//! `parse` never panics, whatever it is given, and what `emit` writes, `parse` reads back.
 
+mod checksum;
 mod ecn;
+mod error;
+mod icmp;
+mod ip;
+mod options;
+pub mod pcap;
 mod segment;
 mod seq;
+mod tcp;
+mod udp;
 
+pub use checksum::Checksum;
 pub use ecn::Ecn;
+pub use error::WireError;
+pub use icmp::IcmpHeader;
+pub use ip::{Extension, Fragment, IpPacket, Ipv4Header, Ipv6Header, protocol};
+pub use options::{AccEcn, TcpOptions};
 pub use segment::{Flags, IPV4_HEADER, MAX_SACK_BLOCKS, SackBlock, SackBlocks, Segment, TCP_HEADER, Timestamps};
 pub use seq::Seq;
+pub use tcp::TcpHeader;
+pub use udp::UdpHeader;
