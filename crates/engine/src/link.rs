@@ -42,6 +42,8 @@ impl Counters {
 pub trait WatchWire: Watch<Packet> {
     /// The clock of what follows: queue decisions are replayed at their own times.
     fn at(&mut self, _now: Time) {}
+    /// `packet` came to the queue, which has not yet decided about it.
+    fn arrived(&mut self, _packet: &Packet) {}
     /// The error model took `packet`.
     fn lost(&mut self, _packet: &Packet) {}
     /// `packet` reached the far end.
@@ -97,11 +99,12 @@ impl Link {
     /// `packet` arrives at the queue; it may be marked on its way in.
     #[inline(always)]
     pub fn offer(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) {
+        watch.at(now);
+        watch.arrived(packet);
         if !self.is_idle(now) {
             return self.enqueue(packet, now, watch);
         }
         self.clock = now;
-        watch.at(now);
         if self.queue.passes(packet, now, watch) {
             self.transmit(packet, now, watch);
         }

@@ -4,7 +4,7 @@ use ecnlab_aqm::Item;
 use ecnlab_wire::{Ecn, Segment};
 
 /// A segment under way. `Copy`: it goes from ring to ring by value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// The segment and its codepoint.
     pub segment: Segment,

@@ -1,8 +1,9 @@
-//! Each packet's way, when a run is asked to keep it.
+//! Each packet's way, when a run is asked to keep it or to hand it on.
 
 use ecnlab_aqm::{DropReason, Watch};
 use ecnlab_base::Time;
 
+use crate::capture::{LinkTap, Taps};
 use crate::link::WatchWire;
 use crate::packet::Packet;
 use crate::table::Table;
@@ -15,6 +16,14 @@ pub trait Probe {
         Self: 'a;
     /// The watch of link `link`.
     fn watch(&mut self, link: u32) -> Self::Watch<'_>;
+    /// Whether the links should be brought up to date and [`Probe::flush`] be called.
+    fn is_full(&self) -> bool {
+        false
+    }
+    /// Hands on what was seen; nothing earlier will be seen any more. Whether the run may go on.
+    fn flush(&mut self) -> bool {
+        true
+    }
     /// The table of packets, if one was kept.
     fn table(self, links: &[String], flows: &[String]) -> Option<Table>;
 }
@@ -123,5 +132,82 @@ impl Probe for PacketLog {
         t.u32("ecn", rows.iter().map(|r| u32::from(r.3.segment.ecn.bits())));
         t.u32("flags", rows.iter().map(|r| u32::from(r.3.segment.flags.bits())));
         Some(t)
+    }
+}
+
+/// Keeps the packets' way, hands packets on to captures, or both.
+pub struct Recorder<'s> {
+    /// The log, if one is kept.
+    pub log: Option<PacketLog>,
+    /// The captures.
+    pub taps: Taps<'s>,
+}
+
+/// What both hear of one link.
+pub struct LinkRecorder<'a> {
+    log: Option<LinkLog<'a>>,
+    tap: LinkTap<'a>,
+}
+
+impl Probe for Recorder<'_> {
+    type Watch<'a>
+        = LinkRecorder<'a>
+    where
+        Self: 'a;
+
+    fn watch(&mut self, link: u32) -> LinkRecorder<'_> {
+        LinkRecorder { log: self.log.as_mut().map(|log| log.watch(link)), tap: self.taps.of_link(link) }
+    }
+    fn is_full(&self) -> bool {
+        self.taps.is_full()
+    }
+    fn flush(&mut self) -> bool {
+        self.taps.flush()
+    }
+    fn table(self, links: &[String], flows: &[String]) -> Option<Table> {
+        self.log?.table(links, flows)
+    }
+}
+
+impl LinkRecorder<'_> {
+    fn log(&mut self, note: impl FnOnce(&mut LinkLog<'_>)) {
+        if let Some(log) = &mut self.log {
+            note(log);
+        }
+    }
+}
+
+impl Watch<Packet> for LinkRecorder<'_> {
+    fn enqueued(&mut self, packet: &Packet) {
+        self.log(|log| log.enqueued(packet));
+    }
+    fn marked(&mut self, packet: &Packet) {
+        self.log(|log| log.marked(packet));
+        self.tap.marked(packet);
+    }
+    fn dropped(&mut self, packet: &Packet, why: DropReason) {
+        self.log(|log| log.dropped(packet, why));
+        self.tap.dropped(packet, why);
+    }
+    fn dequeued(&mut self, packet: &Packet) {
+        self.log(|log| log.dequeued(packet));
+        self.tap.dequeued(packet);
+    }
+}
+
+impl WatchWire for LinkRecorder<'_> {
+    fn at(&mut self, now: Time) {
+        self.log(|log| log.at(now));
+        self.tap.at(now);
+    }
+    fn arrived(&mut self, packet: &Packet) {
+        self.tap.arrived(packet);
+    }
+    fn lost(&mut self, packet: &Packet) {
+        self.log(|log| log.lost(packet));
+    }
+    fn delivered(&mut self, packet: &Packet) {
+        self.log(|log| log.delivered(packet));
+        self.tap.delivered(packet);
     }
 }

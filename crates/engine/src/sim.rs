@@ -110,6 +110,9 @@ impl<P: Probe> Sim<P> {
                 Class::Warmup => self.on_warmup(event.time),
                 Class::Sample => self.on_sample(event.time),
             }
+            if self.probe.is_full() {
+                self.flush(event.time)?;
+            }
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
@@ -119,6 +122,14 @@ impl<P: Probe> Sim<P> {
             }
         }
         Ok(())
+    }
+
+    /// Brings the links up to `now` and hands on what the probe has seen.
+    pub fn flush(&mut self, now: Time) -> Result<(), Error> {
+        for (i, link) in self.links.iter_mut().enumerate() {
+            link.advance(now, &mut self.probe.watch(i as u32));
+        }
+        if self.probe.flush() { Ok(()) } else { Err(Error::Cancelled) }
     }
 
     fn on_link(&mut self, index: u32, now: Time) {
