@@ -24,7 +24,7 @@ from ecnlab.results import load
 from ecnlab.run import Run
 from ecnlab.run import run as run_scenario
 from ecnlab.scenario import check as check_file
-from ecnlab.scenario import read_experiment, read_scenario
+from ecnlab.scenario import read_experiment, read_scenario, with_captures
 from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
 from ecnlab.types import FileKind
@@ -82,15 +82,17 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
 @click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
 @click.option("--events", is_flag=True, help="Record every packet event.")
+@click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @as_json
 @examples("""
       ecnlab run dumbbell.toml
+      ecnlab run dumbbell.toml --capture bottleneck
       ecnlab run dumbbell.toml --seed 7 --events --out results/look
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
 """)
-def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) -> None:
+def run(file: Path, seed: int, out: Path | None, events: bool, places: tuple[str, ...], as_json: bool) -> None:
     """Simulate the scenario FILE once and store the run."""
-    scenario = read_scenario(file)
+    scenario = with_captures(read_scenario(file), places)
     suffix = "-events" if events else ""
     folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}-seed{seed}{suffix}"
     result = run_scenario(scenario, seed, events=events, out=folder)
@@ -100,6 +102,8 @@ def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) ->
     else:
         _show_run(result, rows=20)
         console.say(f"stored in {folder}")
+        for capture in result.captures:
+            console.say(f"capture {capture}")
 
 
 @cli.command()

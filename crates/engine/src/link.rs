@@ -77,6 +77,8 @@ pub struct Link {
 
 /// What only packets touch that wait, and links with a shaper or faults.
 struct Slow {
+    /// The node that the link leaves.
+    from: u32,
     queue: Queue<Packet>,
     /// Up to when departures have been replayed.
     clock: Time,
@@ -101,6 +103,7 @@ impl Link {
         let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
         let slow = Slow {
+            from: plan.from as u32,
             queue: Queue::new(&plan.queue, context, groups, stream("queue")),
             clock: Time::ZERO,
             rate: plan.rate,
@@ -152,6 +155,11 @@ impl Link {
             self.replay(now, watch);
         }
         self.slow.queue.owes()
+    }
+
+    /// The node that it leaves.
+    pub fn from(&self) -> u32 {
+        self.slow.from
     }
 
     /// The source quenches that the last arrival left to send.
