@@ -78,6 +78,8 @@ pub struct Link {
 struct Slow {
     /// The row of the node that the link leaves.
     row_behind: u32,
+    /// The node that the link leaves.
+    from: u32,
     queue: Queue<Packet>,
     /// Up to when departures have been replayed.
     clock: Time,
@@ -96,6 +98,7 @@ impl Link {
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
         let slow = Slow {
             row_behind: 0,
+            from: plan.from as u32,
             queue: Queue::new(&plan.queue, context, groups, stream("queue")),
             clock: Time::ZERO,
             rate: plan.rate,
@@ -158,6 +161,11 @@ impl Link {
             self.replay(now, watch);
         }
         self.slow.queue.owes()
+    }
+
+    /// The node that it leaves.
+    pub fn from(&self) -> u32 {
+        self.slow.from
     }
 
     /// The source quenches that the last arrival left to send.
