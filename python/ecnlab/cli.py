@@ -25,7 +25,7 @@ from ecnlab.results import load
 from ecnlab.run import MODEL, PACKETS, Run, engine_of
 from ecnlab.run import run as run_scenario
 from ecnlab.scenario import check as check_file
-from ecnlab.scenario import read_experiment, read_scenario
+from ecnlab.scenario import read_experiment, read_scenario, with_captures
 from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
 from ecnlab.types import FileKind
@@ -83,6 +83,7 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
 @click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
 @click.option("--events", is_flag=True, help="Record every packet event.")
+@click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @click.option(
     "--engine",
     type=click.Choice([PACKETS, MODEL]),
@@ -93,13 +94,16 @@ def cli() -> None:
 @as_json
 @examples("""
       ecnlab run dumbbell.toml
+      ecnlab run dumbbell.toml --capture bottleneck
       ecnlab run dumbbell.toml --seed 7 --events --out results/look
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
       ecnlab run dumbbell.toml --engine model
 """)
-def run(file: Path, seed: int, out: Path | None, events: bool, engine: str, as_json: bool) -> None:
+def run(
+    file: Path, seed: int, out: Path | None, events: bool, places: tuple[str, ...], engine: str, as_json: bool
+) -> None:
     """Simulate the scenario FILE once, or predict it, and store the run."""
-    scenario = read_scenario(file)
+    scenario = with_captures(read_scenario(file), places)
     name = Path("results") / f"{file.stem}-{scenario.hash[:8]}"
     if engine == MODEL:
         _refuse_chance()
@@ -114,14 +118,16 @@ def run(file: Path, seed: int, out: Path | None, events: bool, engine: str, as_j
     else:
         _show_run(result, rows=20)
         console.say(f"stored in {folder}")
+        for capture in result.captures:
+            console.say(f"capture {capture}")
 
 
 def _refuse_chance() -> None:
     """Refuse options that mean nothing to a model."""
     context = click.get_current_context()
-    for option in ("seed", "events"):
+    for option, flag in (("seed", "seed"), ("events", "events"), ("places", "capture")):
         if context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{option} is for --engine {PACKETS}: a model has neither chance nor packets")
+            raise click.UsageError(f"--{flag} is for --engine {PACKETS}: a model has neither chance nor packets")
 
 
 def _predict(scenario: Scenario, folder: Path) -> Run:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +24,18 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     """The experiment in the file ``path``, with the scenario it names. Raises as ``read_scenario`` does."""
     return Experiment(str(path), read_text(path))
+
+
+def with_captures(scenario: Scenario, places: Sequence[str]) -> Scenario:
+    """``scenario`` with a capture at each of ``places``, links or nodes. Raises SpecError if there is no such place."""
+    links = scenario.resolved["link"]
+    overrides = {
+        f"capture.{re.sub('[^A-Za-z0-9_-]', '-', place).strip('-')}": {
+            "link" if place.partition("[")[0] in links else "node": place
+        }
+        for place in places
+    }
+    return scenario.with_overrides(overrides) if overrides else scenario
 
 
 def check(path: str | os.PathLike[str]) -> None:

@@ -139,6 +139,7 @@ def missing_table(name: str, present: Mapping[str, object]) -> FolderError:
     remedies = {
         "queue_series": 'set sample = "100 ms" in the scenario',
         "flow_series": 'set sample = "100 ms" in the scenario',
+        "objects": "it is of web traffic, of which this has none; or keep it when sweeping (keep=, --keep)",
         "packets": "run with events=True (--events), or set packets = true in the scenario",
     }
     remedy = remedies.get(name, "keep it when sweeping (keep=, --keep)")
@@ -156,6 +157,26 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         replace_folder(scratch, folder)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside ``folder`` that vanishes when the block ends."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}.scratch")
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make ``target`` the same file as ``source``, or a copy where the file system has no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def replace_folder(new: Path, folder: Path) -> None:

@@ -12,12 +12,28 @@ from conftest import assert_same_bytes
 import ecnlab
 from ecnlab.columns import TABLES
 
+WEB = {
+    "kind": "web",
+    "sessions": 3,
+    "inter_session": {"exponential": "0.5 s"},
+    "pages": 2,
+    "inter_page": "0.5 s",
+    "objects": {"pareto2": {"mean": 3, "shape": 1.5}},
+    "inter_object": "0.1 s",
+    "object_size": "8 kB",
+    "packet": "1000 B",
+}
+
 
 def test_tables_are_what_the_registry_says(scenario):
-    run = ecnlab.run(scenario, seed=1, events=True)
+    flow = {"from": "server", "to": "client", "traffic": WEB}
+    run = ecnlab.run(scenario, seed=1, events=True, overrides={"flow.web": flow})
     assert {name: list(run.table(name).columns) for name in run.tables} == {
         name: list(columns) for name, columns in TABLES.items()
     }
+    assert run.objects["complete"].any()
+    with pytest.raises(ecnlab.EcnlabError, match="web traffic"):
+        _ = ecnlab.run(scenario).objects
 
 
 def test_counters_agree_between_tables(scenario):

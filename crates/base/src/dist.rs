@@ -30,6 +30,7 @@ pub enum Dist<T> {
 /// A distribution with a tail that falls off as a power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Tail_{T}")]
 pub struct Tail<T> {
     /// The mean.
     pub mean: T,

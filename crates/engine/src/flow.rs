@@ -104,8 +104,8 @@ impl Flow {
         sent.segments_sent += 1;
         sent.data_segments_sent += 1;
         sent.bytes_sent += u64::from(datagram.len);
-        let ([_, to], [first_link, _]) = self.ways.between([0, 0]);
-        (datagram, Way { first_link, to, connection: self.serial, flow: index, group: self.group })
+        let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
+        (datagram, Way { first_link, from, to, connection: self.serial, flow: index, group: self.group })
     }
 
     /// A datagram reached the far end.

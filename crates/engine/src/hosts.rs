@@ -148,6 +148,7 @@ impl Opening<'_> {
         };
         let way = Way {
             first_link: self.first_links[i],
+            from: self.nodes[i],
             to: self.nodes[1 - i],
             connection: serial,
             flow: self.flow,

@@ -61,15 +61,14 @@ pub struct Link {
     delay: Dur,
     transmitter: Transmitter,
     wire: Wire,
-    /// What went straight through the queue and is not yet in its counters.
-    passed: Passed,
+    /// What went straight through the queue and is not yet in its counters: packets of one class.
+    passed: Tally,
+    class: u32,
     delivered: Tally,
     /// Packets in the queue.
     waiting: u32,
     /// The row of the node at the far end in [`crate::routes::Routes`].
     pub row: u32,
-    /// The row of the node that it leaves.
-    pub row_behind: u32,
     slow: Box<Slow>,
     /// Whether a packet that meets neither another nor a busy transmitter goes straight through.
     open: bool,
@@ -77,6 +76,10 @@ pub struct Link {
 
 /// What only packets touch that wait, and links with a shaper or faults.
 struct Slow {
+    /// The row of the node that the link leaves.
+    row_behind: u32,
+    /// The node that the link leaves.
+    from: u32,
     queue: Queue<Packet>,
     /// Up to when departures have been replayed.
     clock: Time,
@@ -87,13 +90,6 @@ struct Slow {
     lost: u64,
 }
 
-/// Packets of one class.
-#[derive(Clone, Copy, Default)]
-struct Passed {
-    class: (u32, bool),
-    packets: Tally,
-}
-
 impl Link {
     /// An idle link.
     pub fn new(plan: &LinkPlan, groups: usize, seed: u64) -> Link {
@@ -101,6 +97,8 @@ impl Link {
         let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
         let slow = Slow {
+            row_behind: 0,
+            from: plan.from as u32,
             queue: Queue::new(&plan.queue, context, groups, stream("queue")),
             clock: Time::ZERO,
             rate: plan.rate,
@@ -115,14 +113,25 @@ impl Link {
             delay: plan.delay,
             transmitter: Transmitter::default(),
             wire: Wire::new(),
-            passed: Passed::default(),
+            passed: Tally::default(),
+            class: 0,
             delivered: Tally::default(),
             waiting: 0,
             row: 0,
-            row_behind: 0,
             open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none(),
             slow: Box::new(slow),
         }
+    }
+
+    /// Tells the link the rows of the nodes at its far end and behind it in [`crate::routes::Routes`].
+    pub fn set_rows(&mut self, row: u32, row_behind: u32) {
+        self.row = row;
+        self.slow.row_behind = row_behind;
+    }
+
+    /// The row of the node that it leaves.
+    pub fn row_behind(&self) -> u32 {
+        self.slow.row_behind
     }
 
     /// Whether a packet that arrives at `now` goes straight through to the wire.
@@ -152,6 +161,11 @@ impl Link {
             self.replay(now, watch);
         }
         self.slow.queue.owes()
+    }
+
+    /// The node that it leaves.
+    pub fn from(&self) -> u32 {
+        self.slow.from
     }
 
     /// The source quenches that the last arrival left to send.
@@ -240,19 +254,19 @@ impl Link {
 
     #[inline(always)]
     fn count_passed(&mut self, packet: &Packet) {
-        if self.passed.class != packet.class() {
+        if self.class != packet.class() {
             self.settle();
-            self.passed.class = packet.class();
+            self.class = packet.class();
         }
-        self.passed.packets.packets += 1;
-        self.passed.packets.bytes += u64::from(packet.wire_len());
+        self.passed.packets += 1;
+        self.passed.bytes += u64::from(packet.wire_len());
     }
 
     /// Brings the queue's counters up to date.
     #[cold]
     fn settle(&mut self) {
-        let (group, capable) = self.passed.class;
-        self.slow.queue.count_passed(group as usize, capable, std::mem::take(&mut self.passed.packets));
+        let (group, capable) = (self.class >> 1, self.class & 1 == 1);
+        self.slow.queue.count_passed(group as usize, capable, std::mem::take(&mut self.passed));
     }
 
     /// When the link next needs the engine: at the first delivery, or, with the wire empty, when the
@@ -344,5 +358,15 @@ impl Bucket {
     #[inline(never)]
     fn spend(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.shaper.rate.time_for(u64::from(len));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_most_packets_touch_is_two_cache_lines() {
+        assert_eq!(size_of::<Link>(), 128);
     }
 }

@@ -71,10 +71,10 @@ impl Packet {
     pub fn has_data(&self) -> bool {
         self.kind >> (32 + HAS_DATA) & 1 == 1
     }
-    /// What tells packets apart that are counted apart: group, and whether ECN-capable.
+    /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
     #[inline]
-    pub fn class(&self) -> (u32, bool) {
-        (self.kind as u32, self.ecn().is_capable())
+    pub fn class(&self) -> u32 {
+        (self.kind as u32) << 1 | u32::from(self.ecn().is_capable())
     }
 }
 
@@ -106,6 +106,8 @@ pub struct Cargo {
     /// The connection's serial number, which stands for its pair of ports: an endpoint's place may
     /// be used again, and a packet of an earlier connection must not reach the later one.
     pub connection: u32,
+    /// Index of the node that sent it.
+    pub from: u32,
 }
 
 /// The protocols that links carry.
@@ -116,7 +118,18 @@ pub enum Body {
     /// UDP.
     Datagram(Datagram),
     /// ICMP source quench about a TCP segment; its connection is the segment's.
-    Quench(Quench),
+    Quench(Quench, Returned),
+}
+
+/// What a source quench returns of the packet that it is about, beside what [`Quench`] has.
+#[derive(Clone, Copy, Debug)]
+pub struct Returned {
+    /// Index of the node it was for.
+    pub to: u32,
+    /// The bytes that its IP header gave.
+    pub len: u32,
+    /// The codepoint it came with.
+    pub ecn: Ecn,
 }
 
 impl Body {
@@ -126,7 +139,7 @@ impl Body {
         match self {
             Body::Tcp(segment) => (segment.wire_len, segment.ecn),
             Body::Datagram(datagram) => (datagram.wire_len, datagram.ecn),
-            Body::Quench(quench) => (quench.wire_len, quench.ecn),
+            Body::Quench(quench, _) => (quench.wire_len, quench.ecn),
         }
     }
 
@@ -136,7 +149,7 @@ impl Body {
         match self {
             Body::Tcp(segment) => segment.len,
             Body::Datagram(datagram) => datagram.len,
-            Body::Quench(_) => 0,
+            Body::Quench(..) => 0,
         }
     }
 }
@@ -146,6 +159,8 @@ impl Body {
 pub struct Way {
     /// The first link on the way to the peer.
     pub first_link: u32,
+    /// Their node.
+    pub from: u32,
     /// The peer's node.
     pub to: u32,
     /// See [`Cargo::connection`].
@@ -154,6 +169,14 @@ pub struct Way {
     pub flow: u32,
     /// Index of the flow's group.
     pub group: u32,
+}
+
+impl Way {
+    #[inline]
+    fn packet(&self, cargo: u32, wire_len: u32, ecn: Ecn, has_data: bool) -> Packet {
+        let &Way { to, flow, group, .. } = self;
+        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
+    }
 }
 
 /// The cargoes of all packets under way. A place given free is the next one used, while it is still
@@ -168,26 +191,35 @@ impl Hold {
     /// Takes `body` in, for the endpoint `endpoint` on its `way`; returns the packet that has it.
     #[inline]
     pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
-        let &Way { to, connection, flow, group, .. } = way;
         let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
-        let cargo = self.place(Cargo { body, endpoint, connection });
-        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
+        let cargo = self.place(endpoint, way);
+        self.places[cargo as usize].body = body;
+        way.packet(cargo, wire_len, ecn, has_data)
     }
 
+    /// [`Hold::load`] of a segment, which is copied once and straight to its place.
     #[inline]
-    fn place(&mut self, cargo: Cargo) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = cargo;
-                place
-            }
-            None => self.grow(cargo),
-        }
+    pub fn load_segment(&mut self, segment: &Segment, endpoint: u32, way: &Way) -> Packet {
+        let cargo = self.place(endpoint, way);
+        self.places[cargo as usize].body = Body::Tcp(*segment);
+        way.packet(cargo, segment.wire_len, segment.ecn, segment.len > 0)
+    }
+
+    /// A place with the addressee filled in.
+    #[inline]
+    fn place(&mut self, endpoint: u32, way: &Way) -> u32 {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.grow(),
+        };
+        let cargo = &mut self.places[place as usize];
+        (cargo.endpoint, cargo.connection, cargo.from) = (endpoint, way.connection, way.from);
+        place
     }
 
     #[cold]
-    fn grow(&mut self, cargo: Cargo) -> u32 {
-        self.places.push(cargo);
+    fn grow(&mut self) -> u32 {
+        self.places.push(Cargo { body: Body::Datagram(Datagram::default()), endpoint: 0, connection: 0, from: 0 });
         self.places.len() as u32 - 1
     }
 
@@ -230,7 +262,7 @@ mod tests {
                 let mut packet = Packet::from(label);
                 assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
-                assert_eq!(packet.class(), (5, ecn.is_capable()));
+                assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
             }
@@ -239,15 +271,16 @@ mod tests {
 
     #[test]
     fn each_protocol_has_its_length_and_its_codepoint() {
-        let way = Way { first_link: 0, to: 1, connection: 7, flow: 0, group: 3 };
+        let way = Way { first_link: 0, from: 0, to: 1, connection: 7, flow: 0, group: 3 };
         let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
         let ack = Segment { wire_len: 40, ..Segment::default() };
         let datagram = Datagram::filling(1000, 7, Ecn::Ect0);
+        let quench = Quench::new(QuenchCause::Marked, Seq(0), 40);
         let bodies = [
             (Body::Tcp(segment), 1500, Ecn::Ect0, true),
             (Body::Tcp(ack), 40, Ecn::NotEct, false),
             (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
-            (Body::Quench(Quench::new(QuenchCause::Marked, Seq(0), 40)), 40, Ecn::NotEct, false),
+            (Body::Quench(quench, Returned { to: 2, len: 1500, ecn: Ecn::Ect0 }), 40, Ecn::NotEct, false),
         ];
         let mut hold = Hold::default();
         for (body, wire_len, ecn, has_data) in bodies {

@@ -1,9 +1,10 @@
-//! Each packet's way, when a run is asked to keep it.
+//! Each packet's way, when a run is asked to keep it or to hand it on.
 
 use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Seq};
 
+use crate::capture::Taps;
 use crate::link::WatchWire;
 use crate::packet::{Body, Cargo, Hold, Packet};
 use crate::table::Table;
@@ -12,6 +13,14 @@ use crate::table::Table;
 pub trait Probe {
     /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
     fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold);
+    /// Whether the links should be brought up to date and [`Probe::flush`] be called.
+    fn is_full(&self) -> bool {
+        false
+    }
+    /// Hands on what was seen; nothing earlier will be seen any more. Whether the run may go on.
+    fn flush(&mut self) -> bool {
+        true
+    }
     /// The table of packets, if one was kept.
     fn table(self, links: &[String], flows: &[String]) -> Option<Table>;
 }
@@ -25,7 +34,7 @@ impl Probe for () {
 }
 
 /// What happened to a packet; the order is that of [`EVENT_NAMES`].
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// It entered the queue.
     Enqueue,
@@ -43,6 +52,8 @@ pub enum Event {
     Loss,
     /// It reached the far end.
     Deliver,
+    /// It came to the queue, which has not yet decided about it. The log leaves this out.
+    Arrive,
 }
 
 /// Watches one link: tells the probe, and unloads the packets that go no further.
@@ -111,7 +122,9 @@ pub struct PacketLog {
 
 impl Probe for PacketLog {
     fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
-        self.rows.push((at, link, event, *packet, *hold.cargo(packet.cargo())));
+        if event != Event::Arrive {
+            self.rows.push((at, link, event, *packet, *hold.cargo(packet.cargo())));
+        }
     }
 
     fn table(mut self, links: &[String], flows: &[String]) -> Option<Table> {
@@ -139,6 +152,32 @@ impl Probe for PacketLog {
     }
 }
 
+/// Keeps the packets' way, hands packets on to captures, or both.
+pub struct Recorder<'s> {
+    /// The log, if one is kept.
+    pub log: Option<PacketLog>,
+    /// The captures.
+    pub taps: Taps<'s>,
+}
+
+impl Probe for Recorder<'_> {
+    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
+        if let Some(log) = &mut self.log {
+            log.note(at, link, event, packet, hold);
+        }
+        self.taps.note(at, link, event, packet, hold);
+    }
+    fn is_full(&self) -> bool {
+        self.taps.is_full()
+    }
+    fn flush(&mut self) -> bool {
+        self.taps.flush()
+    }
+    fn table(self, links: &[String], flows: &[String]) -> Option<Table> {
+        self.log?.table(links, flows)
+    }
+}
+
 const PROTOCOLS: [&str; 3] = ["tcp", "udp", "icmp"];
 
 /// Index in [`PROTOCOLS`].
@@ -146,7 +185,7 @@ fn protocol(body: &Body) -> u32 {
     match body {
         Body::Tcp(_) => 0,
         Body::Datagram(_) => 1,
-        Body::Quench(_) => 2,
+        Body::Quench(..) => 2,
     }
 }
 
@@ -156,6 +195,6 @@ fn numbers(body: &Body) -> (Seq, Seq, Flags) {
     match body {
         Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),
         Body::Datagram(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
-        Body::Quench(quench) => (quench.seq, Seq(0), Flags::empty()),
+        Body::Quench(quench, _) => (quench.seq, Seq(0), Flags::empty()),
     }
 }

@@ -13,7 +13,7 @@ use crate::events::{Class, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Cargo, Hold, Packet, Way};
+use crate::packet::{Body, Cargo, Hold, Packet, Returned, Way};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
 use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
@@ -72,7 +72,7 @@ impl<P: Probe> Sim<P> {
         let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
         learn_ways_back(plan, &links, &flows, &mut routes)?;
         for (link, l) in links.iter_mut().zip(&plan.links) {
-            (link.row, link.row_behind) = (routes.row(l.to), routes.row(l.from));
+            link.set_rows(routes.row(l.to), routes.row(l.from));
         }
         Ok(Sim {
             links,
@@ -107,6 +107,9 @@ impl<P: Probe> Sim<P> {
                 Class::Warmup => self.on_warmup(event.time),
                 Class::Sample => self.on_sample(event.time),
             }
+            if self.probe.is_full() {
+                self.flush(event.time)?;
+            }
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
@@ -116,6 +119,16 @@ impl<P: Probe> Sim<P> {
             }
         }
         Ok(())
+    }
+
+    /// Brings the links up to `now` and hands on what the probe has seen.
+    pub fn flush(&mut self, now: Time) -> Result<(), Error> {
+        for (i, link) in self.links.iter_mut().enumerate() {
+            if link.is_due(now) {
+                link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
+            }
+        }
+        if self.probe.flush() { Ok(()) } else { Err(Error::Cancelled) }
     }
 
     /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
@@ -145,6 +158,7 @@ impl<P: Probe> Sim<P> {
 
     #[inline(always)]
     fn offer(&mut self, index: u32, packet: Packet, now: Time) {
+        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
         if link.is_clear(now) {
             self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
@@ -169,19 +183,20 @@ impl<P: Probe> Sim<P> {
     #[cold]
     fn speak_back(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
-        let row = link.row_behind;
+        let (router, row) = (link.from(), link.row_behind());
         // All are read before one is sent: it may take the place of a dropped packet's cargo.
         let owed: Vec<(Owed<Packet>, Cargo)> =
             link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
-        for (Owed { cause, wire_len, .. }, Cargo { body, endpoint, connection }) in owed {
+        for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
             let Body::Tcp(segment) = body else { continue };
             let receiver = self.hosts.host(endpoint).way;
             if receiver.connection != connection {
                 self.stray += 1;
                 continue;
             }
-            let quench =
-                self.hold.load(Body::Quench(Quench::new(cause, segment.seq, wire_len)), endpoint ^ 1, &receiver);
+            let returned = Returned { to: packet.to(), len: segment.ipv4_len(), ecn: packet.ecn() };
+            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len), returned);
+            let quench = self.hold.load(body, endpoint ^ 1, &Way { from: router, ..receiver });
             match self.routes.next(row, receiver.to) {
                 ARRIVED => self.receive(quench, now),
                 link => self.offer(link, quench, now),
@@ -203,7 +218,7 @@ impl<P: Probe> Sim<P> {
         let segment = match &mut cargo.body {
             Body::Tcp(segment) => segment,
             Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
-            Body::Quench(_) => return self.receive_quench(packet, now),
+            Body::Quench(..) => return self.receive_quench(packet, now),
         };
         let (endpoint, flags) = (cargo.endpoint, segment.flags);
         let host = self.hosts.host_mut(endpoint);
@@ -219,8 +234,8 @@ impl<P: Probe> Sim<P> {
     /// An ICMP message for a connection that is over has no one to tell.
     #[cold]
     fn receive_quench(&mut self, packet: Packet, now: Time) {
-        let &Cargo { body, endpoint, connection } = self.hold.cargo(packet.cargo());
-        let Body::Quench(quench) = body else { return };
+        let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
+        let Body::Quench(quench, _) = body else { return };
         let host = self.hosts.host_mut(endpoint);
         if host.way.connection != connection {
             self.stray += 1;
@@ -281,7 +296,7 @@ impl<P: Probe> Sim<P> {
     #[inline(always)]
     fn send_from(&mut self, index: u32, way: Way, now: Time) {
         for i in 0..self.out.len() {
-            let packet = self.hold.load(Body::Tcp(self.out[i]), index ^ 1, &way);
+            let packet = self.hold.load_segment(&self.out[i], index ^ 1, &way);
             self.offer(way.first_link, packet, now);
         }
         self.out.clear();

@@ -13,13 +13,13 @@ pub struct Wire {
     head: u32,
     len: u32,
     /// As many as a power of two.
-    slots: Vec<(Time, Packet)>,
+    slots: Box<[(Time, Packet)]>,
 }
 
 impl Wire {
     /// An empty wire.
     pub fn new() -> Wire {
-        Wire { first: Time::NEVER, head: 0, len: 0, slots: Vec::new() }
+        Wire { first: Time::NEVER, head: 0, len: 0, slots: Box::default() }
     }
 
     /// Packets on the wire.
@@ -72,7 +72,9 @@ impl Wire {
     fn grow(&mut self) {
         self.slots.rotate_left(self.head as usize);
         self.head = 0;
-        self.slots.resize((2 * self.len()).max(4), (Time::NEVER, Packet::default()));
+        let mut slots = std::mem::take(&mut self.slots).into_vec();
+        slots.resize((2 * self.len()).max(4), (Time::NEVER, Packet::default()));
+        self.slots = slots.into_boxed_slice();
     }
 }
 

@@ -3,6 +3,7 @@
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_traffic::{Checked, Impossible};
 
+use crate::capture;
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
 use crate::layout::{self, Instance, Layout};
@@ -58,13 +59,19 @@ pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>>
     for (name, link) in &spec.links {
         let path = Path::of(&["link", name]);
         check_link(&link.forward, &path, spec, &layout, &mut found);
+        check_delay(&link.forward, &path, &mut found);
         if let Some(reverse) = &link.reverse {
-            check_link(reverse, &path.key("reverse"), spec, &layout, &mut found);
+            let path = path.key("reverse");
+            check_link(reverse, &path, spec, &layout, &mut found);
+            if link.own_delay {
+                check_delay(reverse, &path, &mut found);
+            }
         }
     }
     for (name, flow) in &spec.flows {
         check_flow(name, flow, spec, &mut found);
     }
+    capture::check(spec, &layout, &mut found);
     if found.found.is_empty() {
         check_ways(spec, &layout, &mut found);
     }
@@ -116,16 +123,6 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
 
 fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
     found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
-    let delay = path.key("delay");
-    match link.delay.max() {
-        Some(max) => {
-            found.unless(max <= LONGEST_DELAY, &delay, format!("`{delay}` is {max}"), "write at most 24 h");
-        }
-        None => {
-            let message = format!("`{delay}` has no upper end");
-            found.value(&delay, message, "write a time, or { uniform = [\"1 ms\", \"5 ms\"] }");
-        }
-    }
     let loss = path.key("loss");
     let message = format!("`{loss}` is {}, no probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");
@@ -152,6 +149,19 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
                 let names: Vec<&String> = spec.flows.keys().collect();
                 found.key(&at, format!("`{at}`: there is no flow `{flow}`"), suggest(flow, &names, "flows"));
             }
+        }
+    }
+}
+
+fn check_delay(link: &Link, path: &Path, found: &mut Findings<'_>) {
+    let delay = path.key("delay");
+    match link.delay.max() {
+        Some(max) => {
+            found.unless(max <= LONGEST_DELAY, &delay, format!("`{delay}` is {max}"), "write at most 24 h");
+        }
+        None => {
+            let message = format!("`{delay}` has no upper end");
+            found.value(&delay, message, "write a time, or { uniform = [\"1 ms\", \"5 ms\"] }");
         }
     }
 }

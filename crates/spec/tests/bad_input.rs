@@ -67,6 +67,48 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:19:27: unknown key `flow.bulk.traffic.sise`; did you mean `size`?"],
     ),
     ("\"ftp\"", "\"fpt\"", &["x.toml:19:11: `flow.bulk.traffic.kind` cannot be `fpt`; did you mean `ftp`?"]),
+    // Distributions, and traffic that is not TCP's.
+    (
+        "\"5 ms\"",
+        "{ exponential = \"5 ms\" }",
+        &["x.toml:7:9: `link.pipe.delay` has no upper end; write a time, or { uniform = [\"1 ms\", \"5 ms\"] }"],
+    ),
+    (
+        "traffic = \"ftp\"",
+        "start = { pareto2 = { mean = \"1 s\", shape = 1 } }\ntraffic = \"ftp\"",
+        &["x.toml:19:21: `flow.bulk.start.pareto2`: with shape 1 there is no mean; write a shape above 1"],
+    ),
+    (
+        "traffic = \"ftp\"",
+        "start = { exponential = \"1 s\", uniform = [\"1 s\", \"2 s\"] }\ntraffic = \"ftp\"",
+        &[
+            "x.toml:19:25: `flow.bulk.start.exponential`: `exponential` and `uniform` cannot both hold; write one of them",
+        ],
+    ),
+    (
+        "traffic = \"ftp\"",
+        "start = { normal = \"1 s\" }\ntraffic = \"ftp\"",
+        &["x.toml:19:11: unknown key `flow.bulk.start.normal`; valid keys: uniform, exponential, pareto, pareto2"],
+    ),
+    (
+        "\"ftp\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"20 B\" }",
+        &[
+            "x.toml:19:53: `flow.bulk.traffic.packet`: 20 B is no size of a UDP packet; write 28 B to 65535 B",
+            "x.toml:20:1: `flow.bulk.tcp`: traffic of the kind `cbr` has no TCP; leave it out",
+        ],
+    ),
+    (
+        "\"ftp\"\ntcp = \"mine\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1000 B\", jitter = 2 }",
+        &["x.toml:19:72: `flow.bulk.traffic.jitter`: 2 is no share of a pause; write a number from 0 to 1"],
+    ),
+    (
+        "\"ftp\"",
+        "{ kind = \"on-off\", rate = \"1 Mbps\", packet = \"1000 B\", on = \"1 s\", off = 2 }",
+        &["x.toml:19:84: `flow.bulk.traffic.off` is an integer, not a time such as \"20 ms\" or \
+           { uniform = [\"1 ms\", \"5 ms\"] }"],
+    ),
     // The window law: a name, or a table of its kind and parameters.
     (
         "ecn = \"off\"",

@@ -74,6 +74,24 @@ fn every_discipline_and_profile_is_named() {
 }
 
 #[test]
+fn the_page_on_traffic_names_every_kind_and_key_and_its_examples_run() {
+    let page = fs::read_to_string(common::root().join("docs/traffic.md")).unwrap();
+    let schema = scenario_schema();
+    let web = &schema["definitions"]["Params"]["oneOf"].as_array().unwrap()[2];
+    let row = |name: &str| page.contains(&format!("| `{name}` |"));
+    let missing: Vec<String> = keys(web).into_iter().filter(|key| key != "kind" && !row(key)).collect();
+    assert!(missing.is_empty() && !keys(web).is_empty(), "docs/traffic.md does not speak of {missing:?}");
+    assert!(laws().iter().filter(|law| law.family == "traffic").all(|law| row(law.name)));
+    let network = "format = 1\nduration = \"60 s\"\n[node.server]\ncount = 2\n[node.client]\ncount = 2\n\
+        [link.pipe]\nfrom = \"server\"\nto = \"client\"\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\n\
+        [link.cross]\nfrom = \"server[0]\"\nto = \"client[1]\"\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\n";
+    for flow in blocks(&page).iter().filter(|block| block.contains("[flow.")) {
+        let scenario = parse_scenario("docs/traffic.md", &format!("{network}{flow}")).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(scenario.plan(1).flows.len(), 1);
+    }
+}
+
+#[test]
 fn the_mistake_it_shows_is_told_as_it_shows_it() {
     let file = fs::read_to_string(common::root().join("examples/mixed.toml")).unwrap();
     let wrong = parse_scenario("mixed.toml", &file.replace("min_th", "minth")).unwrap_err();

@@ -162,8 +162,9 @@ pub enum EcnResponse {
     Standard,
     /// Also one after each timeout, whatever was outstanding. The reduction comes before all else that the ACK does. A
     /// second echo in a row at a window of one segment doubles the timeout. A timeout keeps ssthresh if the
-    /// reduction before it was ECN's, however old; so does the loss of the first segment sent after that reduction
-    /// (ns-2's tcp.cc: ecn, newack, timeout; tcp-reno.cc: dupack_action).
+    /// reduction before it was ECN's, however old; so does the loss of the first segment sent after that reduction. A
+    /// source quench is heard once all that was outstanding at the last reduction is acknowledged
+    /// (ns-2's tcp.cc: ecn, newack, timeout, quench; tcp-reno.cc: dupack_action).
     #[serde(rename = "ns-2")]
     Ns2,
 }

@@ -80,7 +80,7 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
     tests = []
     for row in place.iter_rows(named=True):
         measured = Interval(row["mean"], row["low"], row["high"], row["n"])
-        label = ", ".join(row[key] for key in varying)
+        label = ", ".join(row[key] for key in varying if row[key])
         tests.append(
             {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": _outcome(claim, measured)}
         )

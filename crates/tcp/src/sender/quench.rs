@@ -11,18 +11,25 @@ impl Sender {
     /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
         // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
-        // As with ECN-Echo, a round trip is over when data sent after the last reduction is acknowledged.
-        if offset >= self.max || self.recovery.active || self.una <= self.recovery.recover {
+        if offset >= self.max || self.recovery.active {
             return;
         }
-        match cx.config.ecn_response {
-            EcnResponse::Standard => self.reduce_for_ecn(0, cx),
-            EcnResponse::Ns2 => self.reduce_for_ecn_ns2(cx),
+        // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
+        // quenches, when all sent before it is (tcp.cc, quench).
+        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
+        let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
+        if self.una <= within(self.recovery.recover) {
+            return;
+        }
+        if ns2 {
+            self.reduce_for_ecn_ns2(cx);
+        } else {
+            self.reduce_for_ecn(0, cx);
         }
         cx.counters.quench_reductions += 1;
         if cause == QuenchCause::Marked {
             // "Waits a full roundtrip time after window reduction before it starts increasing the window."
-            self.quiet_until = self.max;
+            self.quiet_until = within(self.max);
         }
     }
 }

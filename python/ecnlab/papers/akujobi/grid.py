@@ -1,0 +1,38 @@
+"""The grid of Akujobi et al.'s experiments."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.papers.grid import Grid
+
+SCHEMES: Final = ("ecn", "eb40", "eb20", "becn")
+"""The paper's schemes, in the order of its claims."""
+
+GRID: Final = Grid(
+    keys=("scheme", "hearing", "flows", "loss", "pages", "above", "spacing", "mean_packet", "tick", "timer"),
+    levels={name: float(level) for level, name in enumerate(("plain", *SCHEMES))}
+    | {"eb45": 1.5, "eb15": 3.2, "eb6": 3.3, "becn56": 4.5},
+    names={
+        "plain": "plain TCP",
+        "ecn": "ECN",
+        "eb45": "ECN+BECN (45 kB)",
+        "eb40": "ECN+BECN (40 kB)",
+        "eb20": "ECN+BECN (20 kB)",
+        "eb15": "ECN+BECN (15 kB)",
+        "eb6": "ECN+BECN (6 kB)",
+        "becn": "BECN",
+        "becn56": "BECN, 56-byte quenches",
+    },
+    words={
+        "flows": "{} flows",
+        "hearing": "heard again as in {}",
+        "loss": "{} of the way back lost",
+        "pages": "pages from {}",
+        "above": "past max_th: {}",
+        "spacing": "spacing {}",
+        "mean_packet": "mean packet {}",
+        "tick": "tick {}",
+        "timer": "least timeout {}",
+    },
+)
