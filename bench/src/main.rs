@@ -1,4 +1,5 @@
-//! Times one run of a scenario: `ecnlab-bench SCENARIO [SEED]` prints one JSON object.
+//! Times one run of a scenario: `ecnlab-bench SCENARIO [SEED]` prints one JSON object; `ecnlab-bench trace CAPTURE` does
+//! the same for the analysis of a capture, reading it included.
 //!
 //! `wall_s` covers the engine's run and nothing of reading the scenario; `packets` are the segments of `mss` bytes that
 //! reached their application in order, over the whole run, as ns-2's `ack_` counts them.
@@ -11,6 +12,7 @@ use ecnlab_engine::{Column, Output};
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
+        [verb, path] if verb == "trace" => report(trace(path)),
         [path] => report(time(path, 1)),
         [path, seed] => match seed.parse() {
             Ok(seed) => report(time(path, seed)),
@@ -21,7 +23,7 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: ecnlab-bench SCENARIO [SEED]");
+    eprintln!("usage: ecnlab-bench SCENARIO [SEED], or ecnlab-bench trace CAPTURE");
     ExitCode::from(2)
 }
 
@@ -52,6 +54,19 @@ fn time(path: &str, seed: u64) -> Result<serde_json::Value, Box<dyn Error>> {
         "seed": seed,
         "wall_s": wall,
         "packets": delivered(&output)? / mss,
+    }))
+}
+
+#[allow(clippy::disallowed_methods)]
+fn trace(path: &str) -> Result<serde_json::Value, Box<dyn Error>> {
+    let begun = std::time::Instant::now();
+    let input = ecnlab_trace::Input::open(path.as_ref())?;
+    let analysis = ecnlab_trace::analyse(input, ecnlab_trace::Standard::Rfc3168, |_| true)?;
+    let wall = begun.elapsed().as_secs_f64();
+    Ok(serde_json::json!({
+        "wall_s": wall,
+        "packets": analysis.totals.packets,
+        "connections": analysis.tracker.connections().len(),
     }))
 }
 

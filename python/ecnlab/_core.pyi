@@ -1,5 +1,6 @@
 """The simulator, as Python sees it. Users want ``ecnlab.run`` and ``ecnlab.sweep``, which stand on this."""
 
+from pathlib import Path
 from typing import Any, Final, final
 
 from ecnlab.types import Column, Departure, Diagnostic, FileKind, Profile
@@ -43,7 +44,11 @@ class Scenario:
     def hash(self) -> str: ...
     @property
     def departures(self) -> list[Departure]: ...
-    def run(self, seed: int, *, events: bool = False, cancel: Cancel | None = None) -> dict[str, dict[str, Column]]: ...
+    @property
+    def captures(self) -> list[str]: ...
+    def run(
+        self, seed: int, *, events: bool = False, cancel: Cancel | None = None, captures: Path | None = None
+    ) -> dict[str, dict[str, Column]]: ...
 
 @final
 class ExperimentRun:

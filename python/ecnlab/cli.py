@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -17,14 +17,15 @@ import click
 import polars as pl
 
 from ecnlab import _core, console
-from ecnlab.columns import SUMMARY, TABLES
+from ecnlab._core import Scenario
+from ecnlab.columns import PREDICTION, SUMMARY, TABLES
 from ecnlab.errors import EcnlabError, RunError, SpecError
 from ecnlab.results import compare as compare_folders
 from ecnlab.results import load
-from ecnlab.run import Run
+from ecnlab.run import MODEL, PACKETS, Run, engine_of
 from ecnlab.run import run as run_scenario
 from ecnlab.scenario import check as check_file
-from ecnlab.scenario import read_experiment, read_scenario
+from ecnlab.scenario import read_experiment, read_scenario, with_captures
 from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
 from ecnlab.types import FileKind
@@ -82,24 +83,57 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
 @click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
 @click.option("--events", is_flag=True, help="Record every packet event.")
+@click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
+@click.option(
+    "--engine",
+    type=click.Choice([PACKETS, MODEL]),
+    default=PACKETS,
+    show_default=True,
+    help="Simulate every packet, or predict by closed forms.",
+)
 @as_json
 @examples("""
       ecnlab run dumbbell.toml
+      ecnlab run dumbbell.toml --capture bottleneck
       ecnlab run dumbbell.toml --seed 7 --events --out results/look
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
+      ecnlab run dumbbell.toml --engine model
 """)
-def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) -> None:
-    """Simulate the scenario FILE once and store the run."""
-    scenario = read_scenario(file)
-    suffix = "-events" if events else ""
-    folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}-seed{seed}{suffix}"
-    result = run_scenario(scenario, seed, events=events, out=folder)
+def run(
+    file: Path, seed: int, out: Path | None, events: bool, places: tuple[str, ...], engine: str, as_json: bool
+) -> None:
+    """Simulate the scenario FILE once, or predict it, and store the run."""
+    scenario = with_captures(read_scenario(file), places)
+    name = Path("results") / f"{file.stem}-{scenario.hash[:8]}"
+    if engine == MODEL:
+        _refuse_chance()
+        folder = out or name.with_name(f"{name.name}-model")
+        result = _predict(scenario, folder)
+    else:
+        folder = out or name.with_name(f"{name.name}-seed{seed}{'-events' if events else ''}")
+        result = run_scenario(scenario, seed, events=events, out=folder)
     if as_json:
-        tables = {name: result.table(name).to_dicts() for name in ("flows", "queues", "links")}
+        tables = {name: result.table(name).to_dicts() for name in _brief(result)}
         console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
     else:
         _show_run(result, rows=20)
         console.say(f"stored in {folder}")
+        for capture in result.captures:
+            console.say(f"capture {capture}")
+
+
+def _refuse_chance() -> None:
+    """Refuse options that mean nothing to a model."""
+    context = click.get_current_context()
+    for option, flag in (("seed", "seed"), ("events", "events"), ("places", "capture")):
+        if context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{flag} is for --engine {PACKETS}: a model has neither chance nor packets")
+
+
+def _predict(scenario: Scenario, folder: Path) -> Run:
+    from ecnlab.prediction import predict  # SciPy takes a second to load
+
+    return predict(scenario, out=folder)
 
 
 @cli.command()
@@ -159,14 +193,8 @@ def sweep(
     """
     question = read_experiment(experiment)
     folder = out or Path("results") / experiment.stem
-    try:
-        with console.progress(experiment.stem) as report:
-            result = sweep_experiment(
-                question, folder, workers=workers, replicates=replicates, keep=keep, progress=report
-            )
-    except KeyboardInterrupt:
-        console.complain(f"finished runs are in {folder}: the same command continues")
-        raise
+    with _resumable(folder), console.progress(experiment.stem) as report:
+        result = sweep_experiment(question, folder, workers=workers, replicates=replicates, keep=keep, progress=report)
     if as_json:
         console.write_json(_sweep_summary(result))
     else:
@@ -194,11 +222,11 @@ def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> 
 
     if paper == "all":
         folder = out or Path("results")
-        with console.progresses() as begin:
+        with _resumable(folder), console.progresses() as begin:
             page = papers.reproduce_all(folder, full=full, workers=workers, progress=begin)
     else:
         folder = out or Path("results") / Path(paper).resolve().name
-        with console.progress(paper) as report:
+        with _resumable(folder), console.progress(paper) as report:
             page = papers.reproduce(paper, folder, full=full, workers=workers, progress=report)
     console.say(f"report: {page}")
 
@@ -297,12 +325,28 @@ def schema(kind: FileKind) -> None:
     console.write_json(_core.schema(kind))
 
 
+@contextlib.contextmanager
+def _resumable(folder: Path) -> Iterator[None]:
+    """Say after an interruption that nothing finished is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.complain(f"finished runs are in {folder}: the same command continues")
+        raise
+
+
+def _brief(result: Run) -> dict[str, list[str]]:
+    """What to show of a run at a glance: columns by table."""
+    return {"prediction": list(PREDICTION)} if engine_of(result.manifest) == MODEL else BRIEF
+
+
 def _show_run(result: Run, rows: int) -> None:
     manifest = result.manifest
     made = manifest["ecnlab"]
-    console.say(f"{manifest['title']}: seed {manifest['seed']}, spec {manifest['spec_hash'][:12]}")
+    how = MODEL if engine_of(manifest) == MODEL else f"seed {manifest['seed']}"
+    console.say(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
     console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
-    for name, columns in BRIEF.items():
+    for name, columns in _brief(result).items():
         console.write_frame(result.table(name).select(columns), name, rows)
 
 

@@ -164,6 +164,25 @@ PACKETS: Final = {
     "flags": Column("", "TCP flags, as in the header; of UDP 0"),
 }
 
+PREDICTION: Final = {
+    "flow": Column("", "flow table of the scenario"),
+    "group": Column("", "group of its flows"),
+    "flows": Column("count", "how many flows it stands for; the numbers are those of one"),
+    "ecn": Column("", "whether both ends have ECN"),
+    "goodput_bps": Column("bit/s", "payload that passes the queue"),
+    "sent_pps": Column("packets/s", "full segments sent, retransmissions included"),
+    "window_segments": Column("segments", "mean window: what is sent in a round trip"),
+    "rtt_s": Column("s", "round trip, the queue's delay included"),
+    "timeout_s": Column("s", "first timeout of a series, as assumed"),
+    "marked": Column("ratio", "part of its packets that are marked"),
+    "dropped": Column("ratio", "part of its packets that are dropped"),
+    "link": Column("", "the slow link that all flows share"),
+    "queue_packets": Column("packets", "its average queue, in full segments"),
+    "queue_bytes": Column("bytes", "the same"),
+    "utilisation": Column("ratio", "what the flows carry over what the link can"),
+}
+"""The table ``prediction`` of the engine ``model``."""
+
 TABLES: Final[dict[str, dict[str, Column]]] = {
     "flows": FLOWS,
     "flows_run": FLOWS,
@@ -177,7 +196,7 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "flow_series": FLOW_SERIES,
     "packets": PACKETS,
 }
-"""Every table of a run. ``X`` counts the measurement window, ``X_run`` the whole run."""
+"""Every table of a simulated run. ``X`` counts the measurement window, ``X_run`` the whole run."""
 
 SUMMARY: Final = tuple(name for name, columns in TABLES.items() if columns in (FLOWS, QUEUES, LINKS))
 """The tables with one row a flow, queue or link: what a sweep always stores."""
@@ -185,4 +204,5 @@ SUMMARY: Final = tuple(name for name, columns in TABLES.items() if columns in (F
 
 def units(table: str) -> dict[str, str]:
     """The unit of each column of ``table`` that has one."""
-    return {name: column.unit for name, column in TABLES.get(table, {}).items() if column.unit}
+    columns = PREDICTION if table == "prediction" else TABLES.get(table, {})
+    return {name: column.unit for name, column in columns.items() if column.unit}

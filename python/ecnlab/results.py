@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from ecnlab import store
-from ecnlab.run import Run, load_run
+from ecnlab.run import Run, engine_of, load_run
 from ecnlab.sweep import Sweep, load_sweep
 
 
@@ -68,6 +68,8 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
 
 def _run_reasons(a: Run, b: Run) -> list[str]:
     reasons = list(_differences(a.manifest["spec"], b.manifest["spec"]))
+    if engine_of(a.manifest) != engine_of(b.manifest):
+        reasons.append(f"engine: {engine_of(a.manifest)} against {engine_of(b.manifest)}")
     if a.manifest["seed"] != b.manifest["seed"]:
         reasons.append(f"seed: {a.manifest['seed']} against {b.manifest['seed']}")
     return reasons

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -20,6 +21,15 @@ from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
 from ecnlab.types import Column
 
+PACKETS: Final = "packets"
+"""The engine that simulates every packet."""
+
+MODEL: Final = "model"
+"""The engine that predicts by closed forms, see `ecnlab.prediction`."""
+
+CAPTURES: Final = "captures"
+"""The folder of a run folder that holds its capture files."""
+
 
 class Run:
     """The result of one run. All tables are Polars frames (``.to_pandas()`` gives pandas', where that is installed).
@@ -27,9 +37,13 @@ class Run:
     Columns, units and meanings are in ``docs/run-folder.md``; ``manifest["tables"]`` has the units, too.
     """
 
-    def __init__(self, manifest: dict[str, Any], tables: Mapping[str, pl.DataFrame]) -> None:
+    def __init__(
+        self, manifest: dict[str, Any], tables: Mapping[str, pl.DataFrame], captures: tuple[Path, ...] = ()
+    ) -> None:
         self.manifest = manifest
         """What was asked and who answered: spec, hash, seed, version, units, wall time."""
+        self.captures = captures
+        """Its capture files, where they were written; see ``docs/captures.md``."""
         self._tables = tables
 
     def __repr__(self) -> str:
@@ -93,11 +107,15 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        _refuse_other(target, self.manifest)
+        refuse_other(target, self.manifest)
         with store.whole_folder(target) as scratch:
             for name in self._tables:
                 store.write_table(scratch / f"{name}.parquet", self._tables[name])
             store.write_json(scratch / store.MANIFEST, self.manifest)
+            if self.captures:
+                (scratch / CAPTURES).mkdir()
+            for capture in self.captures:
+                store.link_or_copy(capture, scratch / CAPTURES / capture.name)
         return target
 
 
@@ -107,13 +125,15 @@ def run(
     *,
     events: bool = False,
     out: str | os.PathLike[str] | None = None,
+    captures: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Run:
     """Simulate ``scenario`` (a file, or one already read) and return its tables.
 
     ``seed`` (0 to 2**64 - 1) chooses the random streams: the same scenario and seed give the same tables, bit for bit.
     ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``), and ``out``
-    is a folder to store the run in.
+    is a folder to store the run in. The captures that the scenario asks for are written into the folder ``captures``,
+    else into the run folder; without either there are none.
 
     Raises SpecError for a scenario that is not possible, FolderError and OSError as ``Run.save`` does, RunError if the
     simulator finds its own books not balanced.
@@ -122,28 +142,47 @@ def run(
     if overrides:
         question = question.with_overrides(dict(overrides))
     if out is not None:
-        _refuse_other(Path(out), {"kind": "run", "spec_hash": question.hash, "seed": seed, "events": events})
+        refuse_other(out, {"engine": PACKETS, "spec_hash": question.hash, "seed": seed, "events": events})
     began, clock = datetime.now(UTC), time.perf_counter()
-    tables = simulate(question, seed, events)
-    seconds = time.perf_counter() - clock
-    result = Run(_manifest(question, seed, events, tables, began, seconds), tables)
-    if out is not None:
-        result.save(out)
+    with _capture_folder(question, captures, out) as folder:
+        tables = simulate(question, seed, events, folder)
+        seconds = time.perf_counter() - clock
+        files = tuple(folder / name for name in question.captures) if folder else ()
+        result = Run(manifest_of(question, PACKETS, seed, events, tables, began, seconds), tables, files)
+        if out is not None:
+            result.save(out)
+            result.captures = tuple(Path(out) / CAPTURES / file.name for file in files)
     return result
+
+
+@contextmanager
+def _capture_folder(
+    scenario: Scenario, asked: str | os.PathLike[str] | None, out: str | os.PathLike[str] | None
+) -> Iterator[Path | None]:
+    """Where captures go: the folder asked for, or one beside ``out`` from which they move there."""
+    if (asked is None and out is None) or not scenario.captures:
+        yield None
+    elif asked is not None:
+        Path(asked).mkdir(parents=True, exist_ok=True)
+        yield Path(asked)
+    else:
+        with store.scratch_folder(Path(out or "")) as scratch:
+            yield scratch
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
     """The run stored in ``folder``; a table is read when first asked for. Raises FolderError, OSError."""
     path = Path(folder)
     manifest = store.read_manifest(path, "run")
-    return Run(manifest, store.StoredTables(path, list(manifest["tables"])))
+    captures = tuple(sorted((path / CAPTURES).iterdir())) if (path / CAPTURES).is_dir() else ()
+    return Run(manifest, store.StoredTables(path, list(manifest["tables"])), captures)
 
 
-def simulate(scenario: Scenario, seed: int, events: bool) -> dict[str, pl.DataFrame]:
+def simulate(scenario: Scenario, seed: int, events: bool, captures: Path | None = None) -> dict[str, pl.DataFrame]:
     """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run."""
     cancel = Cancel()
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(scenario.run, seed, events=events, cancel=cancel)
+        future = pool.submit(scenario.run, seed, events=events, cancel=cancel, captures=captures)
         try:
             (tables,) = as_finished([future])
         except BaseException:
@@ -167,12 +206,20 @@ def _series(name: str, values: Column) -> pl.Series:
     return pl.Series(name, values, nan_to_null=True)
 
 
-def _manifest(
-    scenario: Scenario, seed: int, events: bool, tables: Mapping[str, pl.DataFrame], began: datetime, seconds: float
+def manifest_of(
+    scenario: Scenario,
+    engine: str,
+    seed: int | None,
+    events: bool,
+    tables: Mapping[str, pl.DataFrame],
+    began: datetime,
+    seconds: float,
 ) -> dict[str, Any]:
+    """What a run folder says of itself (docs/run-folder.md)."""
     return {
         "format": store.FORMAT,
         "kind": "run",
+        "engine": engine,
         "title": scenario.title,
         "ecnlab": maker(),
         "seed": seed,
@@ -185,13 +232,19 @@ def _manifest(
     }
 
 
-def _refuse_other(folder: Path, manifest: Mapping[str, Any]) -> None:
+def engine_of(manifest: Mapping[str, Any]) -> str:
+    """Which engine made a run: folders from before there were two do not say."""
+    engine: str = manifest.get("engine", PACKETS)
+    return engine
+
+
+def refuse_other(folder: str | os.PathLike[str], manifest: Mapping[str, Any]) -> None:
     """Raise FolderError unless ``folder`` is free or holds the run that ``manifest`` describes."""
-    if folder.is_dir() and not any(folder.iterdir()):
+    path = Path(folder)
+    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
-    if not folder.exists():
-        return
-    there = store.read_manifest(folder)
-    if any(there.get(key) != manifest[key] for key in ("kind", "spec_hash", "seed", "events")):
+    there = store.read_manifest(path)
+    same = there["kind"] == "run" and engine_of(there) == engine_of(manifest)
+    if not same or any(there.get(key) != manifest[key] for key in ("spec_hash", "seed", "events")):
         held = f"another {there['kind']} ({there['title']!r})"
-        raise FolderError(f"{folder} holds {held}: choose another folder, or remove that one first")
+        raise FolderError(f"{path} holds {held}: choose another folder, or remove that one first")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +24,18 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     """The experiment in the file ``path``, with the scenario it names. Raises as ``read_scenario`` does."""
     return Experiment(str(path), read_text(path))
+
+
+def with_captures(scenario: Scenario, places: Sequence[str]) -> Scenario:
+    """``scenario`` with a capture at each of ``places``, links or nodes. Raises SpecError if there is no such place."""
+    links = scenario.resolved["link"]
+    overrides = {
+        f"capture.{re.sub('[^A-Za-z0-9_-]', '-', place).strip('-')}": {
+            "link" if place.partition("[")[0] in links else "node": place
+        }
+        for place in places
+    }
+    return scenario.with_overrides(overrides) if overrides else scenario
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -62,9 +76,3 @@ def read_text(path: str | os.PathLike[str]) -> str:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise EcnlabError(f"{path}: not a TOML file: byte {error.start} is not UTF-8") from error
-
-
-def size(text: str) -> float:
-    """Bytes of a size as a resolved scenario writes it."""
-    number, unit = text.split()
-    return float(number) * {"B": 1, "kB": 1000, "KB": 1000, "MB": 1e6}[unit]

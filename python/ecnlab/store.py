@@ -159,6 +159,26 @@ def whole_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+@contextmanager
+def scratch_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside ``folder`` that vanishes when the block ends."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}.scratch")
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make ``target`` the same file as ``source``, or a copy where the file system has no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
 def replace_folder(new: Path, folder: Path) -> None:
     """Put ``new`` in the place of ``folder``; the old one is gone only once the new one stands."""
     old = folder.with_name(f".{folder.name}.old")

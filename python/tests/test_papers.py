@@ -32,7 +32,7 @@ def rows(name: str) -> list[dict]:
 
 
 def test_every_folder_of_papers_has_its_row_in_the_registry() -> None:
-    assert {path.name for path in (CHECKOUT / "papers").iterdir() if path.is_dir()} == set(PAPERS)
+    assert {path.parent.name for path in (CHECKOUT / "papers").glob("*/published.toml")} == set(PAPERS)
 
 
 @every_paper
@@ -166,7 +166,7 @@ def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
     assert results["drawn"] == "nothing"
     verdicts, answers = [n["verdict"] for n in results["numbers"]], {c["answer"] for c in results["claims"]}
     assert verdicts == ["agrees"] and answers == {"yes"}
-    assert "1 agrees" in html and "1 yes" in html
+    assert "1 agree" in html and "1 yes" in html
     assert len(html) < 100_000 and "Plotly.newPlot" in html  # the page's script is there, the library is not
     assert told[0] == ("small", 0, 4) and told[-1] == ("small", 4, 4)
 
@@ -176,5 +176,21 @@ def test_the_full_size_builds_on_the_quick_one_and_nothing_is_done_twice(small, 
         told: list[int] = []
         papers.reproduce("small", tmp_path / "out", full=full, progress=lambda done, _of, told=told: told.append(done))
         assert (told[0], told[-1]) == (before, runs)
+    with pytest.raises(EcnlabError, match="--full"):
+        papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
     assert re.search(r"§1, p.\u00a02", html) and "Fig.\u00a03" in html
+
+
+def test_an_interrupted_reproduction_of_all_goes_on_where_it_was(small, tmp_path) -> None:
+    def interrupt(done: int, _of: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        papers.reproduce_all(tmp_path / "out", workers=1, progress=lambda _name: interrupt)
+    assert not (tmp_path / "out" / "index.html").exists()
+    told: list[int] = []
+    papers.reproduce_all(tmp_path / "out", progress=lambda _name: lambda done, _of: told.append(done))
+    assert told[0] >= 2 and told[-1] == 4
+    assert (tmp_path / "out" / "index.html").is_file()

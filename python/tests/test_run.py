@@ -12,7 +12,6 @@ from conftest import assert_same_bytes
 import ecnlab
 from ecnlab.columns import TABLES
 
-
 WEB = {
     "kind": "web",
     "sessions": 3,

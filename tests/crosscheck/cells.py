@@ -44,6 +44,13 @@ AUTOMATIC = {
     "min_th": 0, "max_th": 0, "weight": -1, "bytes": 1, "queue_in_bytes": 1, "mean_packet": 500, "mark_p": 0.1,
     "limit": 200, "background": 16,
 }  # fmt: skip
+ONE_LINK = {
+    "tcp": "Reno", "rate": 0.7e6, "delay": 0.020, "access_rate": 10e6, "access_delay": 0.001, "access_spread": 0.004,
+    "exit_rate": 1e12, "exit_delay": 0, "start": 0, "end": 50, "warmup": 10, "segment": 552, "window": 58, "limit": 100,
+    "initial_rto": 6, "max_rto": 100000, "precise_halves": 0,
+}  # fmt: skip
+"""Kadhum & Hassan's network; the last line is what ns-2.29 has otherwise than 2.35."""
+RED_229 = {"queue": "RED", "weight": -1, "bytes": 1, "queue_in_bytes": 1, "mean_packet": 500, "mark_p": 0.1}
 
 
 def _dumbbell(recovery: str, kind: str) -> Cell:
@@ -67,6 +74,38 @@ def _dumbbell(recovery: str, kind: str) -> Cell:
     )
 
 
+def _one_link(users: int, kind: str) -> Cell:
+    """One of the six cases of Kadhum & Hassan: the scenario of the paper's folder, profile ns-2.29."""
+    ecn, tail = kind == "red-ecn", kind == "drop-tail"
+    group = "ecn" if ecn else "plain"
+    low, high = (0, 0) if users == 10 else (60, 80)
+    spread = 7 if users == 10 else 0.2
+    overrides: dict[str, object] = {
+        "tcp.sender.ecn": "rfc2481" if ecn else "off",
+        # 58 packets, a whole number as in ns-2.
+        "tcp.sender.receive_buffer": "32016 B",
+        "flow.user.group": group,
+        "flow.user.count": users,
+        "flow.user.start": {"uniform": ["0 s", f"{spread} s"]},
+        "link.bottleneck.queue": "tail" if tail else "red",
+        "queue.red.ecn": ecn,
+        # ns-2.35 has no forced drop past twice max_th; a packet is dropped there all the same, by chance 1.
+        "queue.red.above": "mark",
+    }
+    if users == 30:
+        overrides |= {"queue.red.min_th": "30 kB", "queue.red.max_th": "40 kB"}
+    red = {"min_th": low, "max_th": high}
+    return Cell(
+        name=f"kadhum-{users}/{kind}",
+        scenario=HERE.parent.parent / "papers" / "kadhum-hassan" / "bottleneck.toml",
+        groups=(group,),
+        red=not tail,
+        mean_packet=500,
+        overrides=overrides,
+        ns2=ONE_LINK | ({"queue": "DropTail"} if tail else RED_229 | red) | {"spread": spread, group: users},
+    )
+
+
 def cells() -> list[Cell]:
     """Every cell, in the order of the report."""
     ten = [_dumbbell(recovery, kind) for recovery in RECOVERIES for kind in ("drop-tail", "red", "red-ecn")]
@@ -75,4 +114,5 @@ def cells() -> list[Cell]:
         "mixed/red-automatic", HERE / "mixed.toml", ("background", "plain", "ecn"), red=True, mean_packet=500,
         overrides={"link.bottleneck.queue": "automatic", "flow.background.count": 16}, ns2=AUTOMATIC,
     )  # fmt: skip
-    return [*ten, mixed, automatic]
+    paper = [_one_link(users, kind) for users in (10, 30) for kind in ("drop-tail", "red", "red-ecn")]
+    return [*ten, mixed, automatic, *paper]

@@ -14,7 +14,7 @@ array set P {
   access_rate 100e6  access_delay 0.001  access_spread 0  exit_rate 100e6  exit_delay 0.001
   hosts 0  shared_source 0  nonbottleneck_limit 5000
   background 0  plain 0  ecn 0  start 0  spread 1  background_start 0  background_spread 1
-  tcp Reno  segment 1000  window 64  tick 0.01  min_rto 0.2
+  tcp Reno  segment 1000  window 64  tick 0.01  min_rto 0.2  initial_rto 3  max_rto 60  precise_halves 1
   monitor 1  sample 0.01  drop {}  mark {}  packets {}
 }
 if {[llength $argv] % 2} { puts stderr "arguments come in pairs: -key value"; exit 2 }
@@ -40,6 +40,9 @@ Agent/TCP set packetSize_ $P(segment)
 Agent/TCP set window_ $P(window)
 Agent/TCP set tcpTick_ $P(tick)
 Agent/TCP set minrto_ $P(min_rto)
+Agent/TCP set rtxcur_init_ $P(initial_rto)
+Agent/TCP set maxrto_ $P(max_rto)
+Agent/TCP set precisionReduce_ [boolean $P(precise_halves)]
 Queue set limit_ $P(nonbottleneck_limit)
 Queue/RED set thresh_ $P(min_th)
 Queue/RED set maxthresh_ $P(max_th)

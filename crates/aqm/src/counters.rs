@@ -2,8 +2,6 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
-use ecnlab_wire::Ecn;
-
 use crate::DropReason;
 
 /// So many packets of so many bytes.
@@ -112,9 +110,9 @@ impl Counters {
     }
 
     #[inline]
-    pub(crate) fn kind(&mut self, group: usize, ecn: Ecn) -> &mut Kind {
+    pub(crate) fn kind(&mut self, group: usize, capable: bool) -> &mut Kind {
         let group = &mut self.groups[group];
-        if ecn.is_capable() { &mut group.ect } else { &mut group.not_ect }
+        if capable { &mut group.ect } else { &mut group.not_ect }
     }
 }
 

@@ -16,14 +16,10 @@ use crate::{
 ///
 /// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's
 /// `now` must be at least the previous one's.
-///
-/// In memory as it stands here: a packet that passes an open queue touches no more than the first four.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub struct Queue<P> {
-    /// Whether an empty queue lets any packet pass: the law is indifferent and there is room for one.
     is_open: bool,
-    /// Packets that have passed it so since the statistics were last cut; their sojourns are nothing.
+    /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
     passed: u64,
     counters: Counters,
     state: State<P>,
@@ -37,7 +33,6 @@ pub struct Queue<P> {
 }
 
 #[derive(Clone, Debug)]
-#[repr(C)]
 struct State<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,
@@ -113,45 +108,27 @@ impl<P: Item> Queue<P> {
         }
     }
 
-    /// [`Queue::enqueue`] and [`Queue::dequeue`] of one instant, for an empty queue before an idle
-    /// transmitter: whether `packet` goes straight through, marked if it must be.
-    #[inline]
-    pub fn passes(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
-        debug_assert!(self.state.ring.is_empty());
-        if self.is_open {
-            self.pass_open(packet, watch);
-            return true;
-        }
-        if !self.admits(packet, now, watch) {
-            return false;
-        }
-        watch.enqueued(packet);
-        self.releases(packet, Dur::ZERO, now, watch)
-    }
-
-    /// Whether the empty queue lets any packet pass.
-    #[inline(always)]
-    pub fn is_open(&self) -> bool {
+    /// Whether any packet goes straight through while the queue is empty and the transmitter idle:
+    /// the law is indifferent, and there is room for one. Such a packet need not be shown to the
+    /// queue; it is reported by [`Queue::count_passed`].
+    pub const fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// [`Queue::passes`] of an open queue: nothing to decide, and nothing to integrate, for it was empty and stays so.
-    #[inline(always)]
-    pub fn pass_open(&mut self, packet: &P, watch: &mut impl Watch<P>) {
-        debug_assert!(self.is_open && self.state.ring.is_empty());
-        let kind = self.counters.kind(packet.group(), packet.ecn());
-        kind.arrived(packet.wire_len());
-        kind.departed(packet.wire_len());
-        self.passed += 1;
-        watch.enqueued(packet);
-        watch.dequeued(packet);
+    /// Counts packets of one group, all ECN-capable or none, that went straight through an open queue.
+    /// They stand in the counters and statistics as ones that entered and left at the same instant.
+    pub fn count_passed(&mut self, group: usize, capable: bool, packets: Tally) {
+        let kind = self.counters.kind(group, capable);
+        kind.arrived += packets;
+        kind.departed += packets;
+        self.passed += packets.packets;
     }
 
     /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
     #[inline]
     fn admits(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
         self.observe(now);
-        self.counters.kind(packet.group(), packet.ecn()).arrived(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
         let view = self.view(now);
         let signal = match self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng) {
             Verdict::Pass => false,
@@ -193,7 +170,7 @@ impl<P: Item> Queue<P> {
             }
         }
         self.gauge.departed(sojourn);
-        self.counters.kind(packet.group(), packet.ecn()).departed(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).departed(packet.wire_len());
         self.state.sent(packet.wire_len(), now, self.rate);
         watch.dequeued(packet);
         true
@@ -282,7 +259,7 @@ impl<P: Item> Queue<P> {
     }
 
     fn drop(&mut self, packet: &P, why: DropReason, watch: &mut impl Watch<P>) {
-        self.counters.kind(packet.group(), packet.ecn()).drop(packet.wire_len(), why);
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
         watch.dropped(packet, why);
         if packet.ecn().is_capable() {
             self.speak_back(packet, QuenchCause::Dropped);
@@ -311,14 +288,14 @@ impl<P: Item> Queue<P> {
             self.speak_back(packet, QuenchCause::Marked);
         }
         packet.mark();
-        self.counters.kind(packet.group(), packet.ecn()).marked(packet.wire_len());
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
         watch.marked(packet);
     }
 
     /// The effect on the way back of a mark or a drop, if the law speaks back.
     fn speak_back(&mut self, packet: &P, cause: QuenchCause) {
         if let Some(wire_len) = self.law.quench() {
-            self.counters.kind(packet.group(), packet.ecn()).quenched();
+            self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
             self.owed.push_back(Owed { packet: *packet, cause, wire_len });
         }
     }

@@ -25,6 +25,7 @@ pub struct Row {
 macro_rules! registry {
     ($($name:literal: $module:ident::$Law:ident, $about:literal;)+) => {
         /// A law's parameters, whichever law it is.
+        #[allow(clippy::large_enum_variant, reason = "read once for a link, when a run is planned")]
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "discipline")]
         pub enum Params {

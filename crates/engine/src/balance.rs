@@ -13,6 +13,11 @@ use crate::{Error, link};
 /// is what the other wrote, up to what is under way; for datagrams,
 /// no more arrive than were sent.
 pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
+    let held: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+    if held != sim.hold.len() as u64 {
+        let loaded = sim.hold.len();
+        return Err(Error::Conservation(format!("{loaded} packets are under way, the links have {held}")));
+    }
     for (plan, link) in plan.links.iter().zip(&sim.links) {
         link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
     }

@@ -28,7 +28,18 @@ pub enum Class {
     Sample,
 }
 
-const CLASSES: [Class; 5] = [Class::Link, Class::Timer, Class::Wake, Class::Warmup, Class::Sample];
+impl Class {
+    #[inline]
+    const fn from_bits(bits: u64) -> Class {
+        match bits {
+            0 => Class::Link,
+            1 => Class::Timer,
+            2 => Class::Wake,
+            3 => Class::Warmup,
+            _ => Class::Sample,
+        }
+    }
+}
 
 const TARGET_BITS: u32 = 28;
 const SEQUENCE_BITS: u32 = 33;
@@ -79,7 +90,7 @@ impl EventQueue {
         self.near.turn_to(entry.time());
         Some(Event {
             time: Time::from_ps(entry.time()),
-            class: CLASSES[(order >> CLASS_SHIFT) as usize],
+            class: Class::from_bits(order >> CLASS_SHIFT),
             target: order as u32 & ((1 << TARGET_BITS) - 1),
         })
     }
@@ -132,7 +143,7 @@ mod tests {
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
             let mut now = 0;
             for (i, (step, class, pops)) in ops.into_iter().enumerate() {
-                q.push(Time::from_ps(now + step), CLASSES[class], i as u32);
+                q.push(Time::from_ps(now + step), Class::from_bits(class as u64), i as u32);
                 model.push((now + step, class, i as u32));
                 for _ in 0..pops.min(model.len() as u8) {
                     model.sort_unstable();

@@ -20,12 +20,12 @@ pub struct Faults {
 
 impl Faults {
     /// The faults that `plan` describes, or `None` if there are none.
-    pub fn new(plan: &Errors, rng: Rng) -> Option<Box<Faults>> {
+    pub fn new(plan: &Errors, rng: Rng) -> Option<Faults> {
         if *plan == Errors::default() {
             return None;
         }
         let named = plan.drop_segments.iter().chain(&plan.mark_segments).map(|&(flow, _)| (flow, 0)).collect();
-        Some(Box::new(Faults { plan: plan.clone(), rng, packets: 0, segments: named }))
+        Some(Faults { plan: plan.clone(), rng, packets: 0, segments: named })
     }
 
     /// Whether `packet` gets through; gives it CE where the plan says so.
@@ -47,10 +47,10 @@ impl Faults {
 
     /// (flow, n) if this is the n-th data segment or datagram of a flow that the plan names.
     fn count_segment(&mut self, packet: &Packet) -> Option<(usize, u64)> {
-        if packet.payload() == 0 {
+        if !packet.has_data() {
             return None;
         }
-        let flow = packet.flow as usize;
+        let flow = packet.flow() as usize;
         let count = self.segments.get_mut(&flow)?;
         *count += 1;
         Some((flow, *count))

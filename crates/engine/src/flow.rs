@@ -8,7 +8,7 @@ use ecnlab_traffic::{Side, Traffic};
 use ecnlab_wire::{Datagram, Ecn, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
-use crate::packet::{Body, Packet};
+use crate::packet::Way;
 use crate::plan::FlowPlan;
 
 /// One flow of the run.
@@ -97,19 +97,15 @@ impl Flow {
         self.finished = Some(now);
     }
 
-    /// The next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, and the
-    /// link it enters.
-    pub fn datagram(&mut self, index: u32, wire_len: u32) -> (u32, Packet) {
+    /// The next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, and its way.
+    pub fn datagram(&mut self, index: u32, wire_len: u32) -> (Datagram, Way) {
         let sent = &mut self.ended.tcp[Side::From.index()];
         let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, Ecn::NotEct);
         sent.segments_sent += 1;
         sent.data_segments_sent += 1;
         sent.bytes_sent += u64::from(datagram.len);
-        let ([_, to], [first_link, _]) = self.ways.between([0, 0]);
-        let (endpoint, connection) = (Side::To.index() as u32, self.serial);
-        let packet =
-            Packet { body: Body::Datagram(datagram), to, endpoint, connection, flow: index, group: self.group };
-        (first_link, packet)
+        let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
+        (datagram, Way { first_link, from, to, connection: self.serial, flow: index, group: self.group })
     }
 
     /// A datagram reached the far end.

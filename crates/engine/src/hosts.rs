@@ -7,6 +7,8 @@ use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::Seq;
 
+use crate::packet::Way;
+
 /// One end of a connection, with what the engine keeps of it on the per-packet path.
 pub struct Host {
     /// The TCP endpoint.
@@ -15,16 +17,8 @@ pub struct Host {
     pub armed: Time,
     /// The application is told when so many bytes have arrived.
     pub expects: u64,
-    /// The first link on the way to the peer.
-    pub first_link: u32,
-    /// The peer's node.
-    pub peer: u32,
-    /// The connection's serial number (see [`crate::packet::Packet::connection`]).
-    pub serial: u32,
-    /// Index of the flow.
-    pub flow: u32,
-    /// Index of the flow's group.
-    pub group: u32,
+    /// What its packets bear.
+    pub way: Way,
 }
 
 /// What both ends of a connection share. Its hosts are those at `2 * i` (from) and `2 * i + 1` (to).
@@ -152,8 +146,15 @@ impl Opening<'_> {
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };
-        let (first_link, peer) = (self.first_links[i], self.nodes[1 - i]);
-        Host { endpoint, armed: Time::NEVER, expects, first_link, peer, serial, flow: self.flow, group: self.group }
+        let way = Way {
+            first_link: self.first_links[i],
+            from: self.nodes[i],
+            to: self.nodes[1 - i],
+            connection: serial,
+            flow: self.flow,
+            group: self.group,
+        };
+        Host { endpoint, armed: Time::NEVER, expects, way }
     }
 }
 

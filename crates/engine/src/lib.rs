@@ -4,6 +4,7 @@
 //! the same plan and seed give the same bytes anywhere.
 
 mod balance;
+pub mod capture;
 mod events;
 mod faults;
 mod flow;
@@ -27,11 +28,12 @@ use ecnlab_base::Time;
 
 pub use events::{Class, Event, EventQueue};
 pub use link::{Link, WatchWire};
-pub use packet::{Body, Packet};
+pub use packet::{Body, Cargo, Label, Packet, Returned};
 pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
 pub use table::{Column, Table};
 
-use packets::{PacketLog, Probe};
+use capture::{Capture, Sink, Taps};
+use packets::{PacketLog, Probe, Recorder};
 use sim::Sim;
 use window::{Snapshot, Window};
 
@@ -84,11 +86,30 @@ pub fn run_until(plan: &Plan, seed: u64, cancel: &AtomicBool) -> Result<Output, 
     }
 }
 
+/// [`run_until`], with what `captures` see handed to `sink`.
+///
+/// # Errors
+/// As [`run_until`]; [`Error::Cancelled`] also if the sink wants no more.
+pub fn run_captured(
+    plan: &Plan,
+    seed: u64,
+    cancel: &AtomicBool,
+    captures: &[Capture],
+    sink: &mut dyn Sink,
+) -> Result<Output, Error> {
+    if captures.is_empty() {
+        return run_until(plan, seed, cancel);
+    }
+    let log = plan.packet_events.then(PacketLog::default);
+    run_with(plan, seed, cancel, Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) })
+}
+
 fn run_with<P: Probe>(plan: &Plan, seed: u64, cancel: &AtomicBool, probe: P) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe)?;
     let start = sim.snapshot(Time::ZERO);
     sim.run(cancel)?;
     let end = sim.snapshot(Time::ZERO + plan.duration);
+    sim.flush(Time::ZERO + plan.duration)?;
     balance::check(plan, &sim)?;
     Ok(Output { tables: tables(plan, sim, &start, &end) })
 }

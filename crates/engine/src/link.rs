@@ -5,7 +5,7 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
-use ecnlab_aqm::{Item, LinkContext, Queue, Watch};
+use ecnlab_aqm::{Item, LinkContext, Owed, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::faults::Faults;
@@ -44,35 +44,50 @@ pub trait WatchWire: Watch<Packet> {
     fn at(&mut self, _now: Time) {}
     /// The error model took `packet`.
     fn lost(&mut self, _packet: &Packet) {}
-    /// `packet` reached the far end.
-    fn delivered(&mut self, _packet: &Packet) {}
 }
 
 impl WatchWire for () {}
 
 /// One direction of a link.
 ///
-/// In memory as it stands here: there are many links, and most packets pass one whose queue is empty.
-/// Those touch the fields down to the first of the queue, and nothing of the 500 bytes behind.
-#[repr(C)]
+/// The fields are those that a packet touches which finds the queue empty, as most do: two cache lines,
+/// of which there are as many as links. All else is behind `slow`.
+#[repr(align(64))]
 pub struct Link {
     /// The time of the pending event, [`Time::NEVER`] if there is none.
     pub armed: Time,
     /// When the transmitter is free again.
     free_at: Time,
-    /// Up to when departures have been replayed.
-    clock: Time,
     delay: Dur,
     transmitter: Transmitter,
     wire: Wire,
-    counters: Counters,
-    shaper: Option<Box<Bucket>>,
-    faults: Option<Box<Faults>>,
+    /// What went straight through the queue and is not yet in its counters: packets of one class.
+    passed: Tally,
+    class: u32,
+    delivered: Tally,
+    /// Packets in the queue.
+    waiting: u32,
     /// The row of the node at the far end in [`crate::routes::Routes`].
     pub row: u32,
-    /// The row of the node that it leaves.
-    pub row_behind: u32,
+    slow: Box<Slow>,
+    /// Whether a packet that meets neither another nor a busy transmitter goes straight through.
+    open: bool,
+}
+
+/// What only packets touch that wait, and links with a shaper or faults.
+struct Slow {
+    /// The row of the node that the link leaves.
+    row_behind: u32,
+    /// The node that the link leaves.
+    from: u32,
     queue: Queue<Packet>,
+    /// Up to when departures have been replayed.
+    clock: Time,
+    rate: Option<Rate>,
+    earlier: Transmitter,
+    shaper: Option<Bucket>,
+    faults: Option<Faults>,
+    lost: u64,
 }
 
 impl Link {
@@ -81,177 +96,241 @@ impl Link {
         let rate = plan.drain_rate().unwrap_or(Rate::from_bps(u64::MAX));
         let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
+        let slow = Slow {
+            row_behind: 0,
+            from: plan.from as u32,
+            queue: Queue::new(&plan.queue, context, groups, stream("queue")),
+            clock: Time::ZERO,
+            rate: plan.rate,
+            earlier: Transmitter::default(),
+            shaper: plan.shaper.map(Bucket::new),
+            faults: Faults::new(&plan.errors, stream("faults")),
+            lost: 0,
+        };
         Link {
             armed: Time::NEVER,
             free_at: Time::ZERO,
-            clock: Time::ZERO,
             delay: plan.delay,
-            transmitter: Transmitter::new(plan.rate),
+            transmitter: Transmitter::default(),
             wire: Wire::new(),
-            counters: Counters::default(),
-            shaper: plan.shaper.map(|shaper| Box::new(Bucket::new(shaper))),
-            faults: Faults::new(&plan.errors, stream("faults")),
+            passed: Tally::default(),
+            class: 0,
+            delivered: Tally::default(),
+            waiting: 0,
             row: 0,
-            row_behind: 0,
-            queue: Queue::new(&plan.queue, context, groups, stream("queue")),
+            open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none(),
+            slow: Box::new(slow),
         }
     }
 
-    /// `packet` arrives at the queue; it may be marked on its way in. Whether the queue now owes source quenches.
+    /// Tells the link the rows of the nodes at its far end and behind it in [`crate::routes::Routes`].
+    pub fn set_rows(&mut self, row: u32, row_behind: u32) {
+        self.row = row;
+        self.slow.row_behind = row_behind;
+    }
+
+    /// The row of the node that it leaves.
+    pub fn row_behind(&self) -> u32 {
+        self.slow.row_behind
+    }
+
+    /// Whether a packet that arrives at `now` goes straight through to the wire.
     #[inline(always)]
-    pub fn offer(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) -> bool {
-        if !self.is_idle(now) {
-            return self.enqueue(packet, now, watch);
-        }
-        self.clock = now;
-        watch.at(now);
-        if !self.queue.is_open() {
-            return self.judge(packet, now, watch);
-        }
-        self.queue.pass_open(packet, watch);
-        self.transmit(packet, now, watch);
-        false
+    pub fn is_clear(&self, now: Time) -> bool {
+        self.open && self.waiting == 0 && self.free_at <= now
     }
 
-    #[inline(never)]
-    fn judge(&mut self, packet: &mut Packet, now: Time, watch: &mut impl WatchWire) -> bool {
-        if self.queue.passes(packet, now, watch) {
-            self.transmit(packet, now, watch);
-        }
-        self.queue.owes()
-    }
-
-    #[inline(never)]
-    fn enqueue(&mut self, packet: &Packet, now: Time, watch: &mut impl WatchWire) -> bool {
-        self.advance(now, watch);
-        watch.at(now);
-        self.queue.enqueue(*packet, now, watch);
-        self.advance(now, watch);
-        self.queue.owes()
-    }
-
-    /// The next packet that has reached the far end by `now`.
+    /// `packet` arrives at a link that [is clear](Link::is_clear).
     #[inline(always)]
-    pub fn take_delivered(&mut self, now: Time, watch: &mut impl WatchWire) -> Option<Packet> {
-        let at = self.wire.first();
-        let packet = self.wire.pop(now)?;
-        self.counters.delivered += 1;
-        self.counters.delivered_bytes += u64::from(packet.wire_len());
-        watch.at(at);
-        watch.delivered(&packet);
-        Some(packet)
+    pub fn pass(&mut self, packet: Packet, now: Time) {
+        self.count_passed(&packet);
+        self.transmit(packet, now);
+    }
+
+    /// `packet` arrives at the queue. Whether the queue now owes source quenches.
+    #[inline(never)]
+    pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) -> bool {
+        if self.is_due(now) {
+            self.replay(now, watch);
+        }
+        self.slow.clock = now;
+        watch.at(now);
+        self.slow.queue.enqueue(packet, now, watch);
+        self.waiting = self.slow.queue.packets() as u32;
+        if self.is_due(now) {
+            self.replay(now, watch);
+        }
+        self.slow.queue.owes()
+    }
+
+    /// The node that it leaves.
+    pub fn from(&self) -> u32 {
+        self.slow.from
+    }
+
+    /// The source quenches that the last arrival left to send.
+    pub fn take_owed(&mut self) -> impl Iterator<Item = Owed<Packet>> {
+        std::iter::from_fn(|| self.slow.queue.take_owed())
+    }
+
+    /// When the next packet reaches the far end; [`Time::NEVER`] if none is on the wire.
+    #[inline(always)]
+    pub fn first_arrival(&self) -> Time {
+        self.wire.first()
+    }
+
+    /// Takes the next packet off the wire, on which there must be one.
+    #[inline(always)]
+    pub fn deliver(&mut self) -> Packet {
+        let packet = self.wire.pop();
+        self.delivered.packets += 1;
+        self.delivered.bytes += u64::from(packet.wire_len());
+        packet
+    }
+
+    /// Whether departures up to and including `now` are to be [replayed](Link::replay).
+    #[inline(always)]
+    pub fn is_due(&self, now: Time) -> bool {
+        self.waiting > 0 && self.free_at <= now
     }
 
     /// Replays every departure up to and including `now`.
-    #[inline]
-    pub fn advance(&mut self, now: Time, watch: &mut impl WatchWire) {
-        if self.queue.packets() > 0 && self.free_at <= now {
-            self.replay(now, watch);
-        }
-        self.clock = now;
-    }
-
     #[inline(never)]
-    fn replay(&mut self, now: Time, watch: &mut impl WatchWire) {
-        while let Some(start) = self.next_start() {
+    pub fn replay(&mut self, now: Time, watch: &mut impl WatchWire) {
+        while self.waiting > 0 {
+            let start = self.next_start();
             if start > now {
                 break;
             }
-            self.clock = start;
+            self.slow.clock = start;
             watch.at(start);
-            if let Some(mut packet) = self.queue.dequeue(start, watch) {
-                self.transmit(&mut packet, start, watch);
+            if let Some(packet) = self.slow.queue.dequeue(start, watch) {
+                self.send(packet, start, watch);
             }
+            self.waiting = self.slow.queue.packets() as u32;
         }
+        self.slow.clock = now;
+    }
+
+    /// A packet leaves the queue for the wire, by way of the shaper and the faults.
+    #[inline]
+    fn send(&mut self, mut packet: Packet, start: Time, watch: &mut impl WatchWire) {
+        if let Some(bucket) = &mut self.slow.shaper {
+            bucket.spend(start, packet.wire_len());
+        }
+        if let Some(faults) = &mut self.slow.faults
+            && !faults.lets_through(&mut packet)
+        {
+            self.occupy(packet.wire_len(), start);
+            self.slow.lost += 1;
+            return watch.lost(&packet);
+        }
+        self.transmit(packet, start);
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, packet: Packet, start: Time) {
+        self.occupy(packet.wire_len(), start);
+        self.wire.push(self.free_at + self.delay, packet);
+    }
+
+    /// The transmitter works on a packet of `len` bytes from `start`.
+    #[inline(always)]
+    fn occupy(&mut self, len: u32, start: Time) {
+        if self.transmitter.len != len {
+            self.change_length(len);
+        }
+        self.free_at = start + self.transmitter.time;
+    }
+
+    /// The lengths on a link are few: the one before the last is kept too.
+    #[inline(never)]
+    fn change_length(&mut self, len: u32) {
+        std::mem::swap(&mut self.transmitter, &mut self.slow.earlier);
+        if self.transmitter.len != len {
+            self.transmitter = Transmitter::new(self.slow.rate, len);
+        }
+    }
+
+    #[inline(always)]
+    fn count_passed(&mut self, packet: &Packet) {
+        if self.class != packet.class() {
+            self.settle();
+            self.class = packet.class();
+        }
+        self.passed.packets += 1;
+        self.passed.bytes += u64::from(packet.wire_len());
+    }
+
+    /// Brings the queue's counters up to date.
+    #[cold]
+    fn settle(&mut self) {
+        let (group, capable) = (self.class >> 1, self.class & 1 == 1);
+        self.slow.queue.count_passed(group as usize, capable, std::mem::take(&mut self.passed));
     }
 
     /// When the link next needs the engine: at the first delivery, or, with the wire empty, when the
     /// shaper lets the next packet go.
-    #[inline]
-    pub fn next_event(&self) -> Time {
-        if self.wire.len() > 0 || self.queue.packets() == 0 {
-            return self.wire.first();
-        }
-        self.next_start().unwrap_or(Time::NEVER)
-    }
-
-    /// When the packet at the head of the queue goes, if nothing else arrives.
-    #[inline]
-    fn next_start(&self) -> Option<Time> {
-        let len = self.queue.head_len()?;
-        let free = self.free_at.max(self.clock);
-        Some(self.shaper.as_ref().map_or(free, |bucket| bucket.ready(len).max(free)))
-    }
-
-    /// Whether a packet that arrives at `now` goes at once, with nothing before it.
-    #[inline]
-    fn is_idle(&self, now: Time) -> bool {
-        self.queue.packets() == 0 && self.free_at <= now && self.shaper.is_none()
-    }
-
-    /// `packet` leaves the queue for the wire.
     #[inline(always)]
-    fn transmit(&mut self, packet: &mut Packet, start: Time, watch: &mut impl WatchWire) {
-        let len = packet.wire_len();
-        self.free_at = start + self.transmitter.time_for(len);
-        if let Some(bucket) = &mut self.shaper {
-            bucket.spend(start, len);
-        }
-        self.counters.sent_bytes += u64::from(len);
-        if let Some(faults) = &mut self.faults
-            && !faults.lets_through(packet)
-        {
-            self.counters.lost += 1;
-            watch.lost(packet);
-            return;
-        }
-        self.wire.push(self.free_at + self.delay, packet);
+    pub fn next_event(&self) -> Time {
+        let first = self.wire.first();
+        if first < Time::NEVER || self.waiting == 0 { first } else { self.next_start() }
     }
 
-    /// The queue in front of the wire.
+    /// When the packet at the head of the queue goes, of which there must be one.
+    #[inline]
+    fn next_start(&self) -> Time {
+        let free = self.free_at.max(self.slow.clock);
+        match (&self.slow.shaper, self.slow.queue.head_len()) {
+            (Some(bucket), Some(len)) => bucket.ready(len).max(free),
+            _ => free,
+        }
+    }
+
+    /// Brings the link, its counters and its statistics up to `now`.
+    pub fn observe(&mut self, now: Time, watch: &mut impl WatchWire) {
+        self.replay(now, watch);
+        self.settle();
+        self.slow.queue.observe(now);
+    }
+
+    /// The queue in front of the wire, as it was last observed.
     pub fn queue(&self) -> &Queue<Packet> {
-        &self.queue
+        &self.slow.queue
     }
-    /// The queue, to bring its statistics up to date after [`Link::advance`].
-    pub fn queue_mut(&mut self) -> &mut Queue<Packet> {
-        &mut self.queue
+
+    /// Hands over the queue's statistics up to `now`, and begins them anew.
+    pub fn cut_stats(&mut self, now: Time) -> Stats {
+        self.settle();
+        self.slow.queue.cut_stats(now)
     }
+
     /// Packets on the wire, the one in transmission included.
     pub fn on_wire(&self) -> u64 {
         self.wire.len() as u64
     }
-    /// What crossed the wire.
+
+    /// What crossed the wire, as it was last observed.
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters {
+            delivered: self.delivered.packets,
+            delivered_bytes: self.delivered.bytes,
+            lost: self.slow.lost,
+            sent_bytes: self.slow.queue.counters().total().all().departed.bytes,
+        }
     }
 }
 
-/// Serialisation times. The sizes on a link are few, and a 128-bit division is dear.
+/// How long packets of one length take to send. Kept, since a 128-bit division is dear.
+#[derive(Clone, Copy, Default)]
 struct Transmitter {
-    rate: Option<Rate>,
-    recent: [(u32, Dur); 2],
+    len: u32,
+    time: Dur,
 }
 
 impl Transmitter {
-    fn new(rate: Option<Rate>) -> Transmitter {
-        Transmitter { rate, recent: [(0, Dur::ZERO); 2] }
-    }
-
-    #[inline]
-    fn time_for(&mut self, len: u32) -> Dur {
-        if self.recent[0].0 != len {
-            self.bring_to_front(len);
-        }
-        self.recent[0].1
-    }
-
-    #[inline(never)]
-    fn bring_to_front(&mut self, len: u32) {
-        self.recent.swap(0, 1);
-        if self.recent[0].0 != len {
-            let time = self.rate.map_or(Dur::ZERO, |r| r.time_for(u64::from(len)));
-            self.recent[0] = (len, time);
-        }
+    fn new(rate: Option<Rate>, len: u32) -> Transmitter {
+        Transmitter { len, time: rate.map_or(Dur::ZERO, |r| r.time_for(u64::from(len))) }
     }
 }
 
@@ -279,5 +358,15 @@ impl Bucket {
     #[inline(never)]
     fn spend(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.shaper.rate.time_for(u64::from(len));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_most_packets_touch_is_two_cache_lines() {
+        assert_eq!(size_of::<Link>(), 128);
     }
 }

@@ -3,26 +3,114 @@
 use ecnlab_aqm::Item;
 use ecnlab_wire::{Datagram, Ecn, Quench, Segment};
 
-/// A packet under way. `Copy`: it goes from ring to ring by value.
-#[derive(Clone, Copy, Debug)]
+/// What queues and routers see of a packet under way. Small and `Copy`: it goes from ring to ring by
+/// value, two to a cache line with their times. What only the ends look at stays in the [`Hold`].
+///
+/// Packed in words, since fields would be copied one by one.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// What is under the IP header, and the header's codepoint and length with it.
-    pub body: Body,
+    /// Bytes on the wire; index of the node it is for.
+    way: u64,
+    /// The place of the rest in the [`Hold`]; index of the flow.
+    whose: u64,
+    /// Index of the flow's group; codepoint; whether it has payload.
+    kind: u64,
+}
+
+/// What a [`Packet`] is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Label {
+    /// Bytes on the wire.
+    pub wire_len: u32,
     /// Index of the node it is for.
     pub to: u32,
+    /// The place of the rest in the [`Hold`].
+    pub cargo: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the flow's group.
+    pub group: u32,
+    /// The codepoint in its IP header.
+    pub ecn: Ecn,
+    /// Whether it has payload.
+    pub has_data: bool,
+}
+
+impl From<Label> for Packet {
+    #[inline]
+    fn from(label: Label) -> Packet {
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let marks = u32::from(label.ecn.bits()) | u32::from(label.has_data) << HAS_DATA;
+        Packet {
+            way: word(label.wire_len, label.to),
+            whose: word(label.cargo, label.flow),
+            kind: word(label.group, marks),
+        }
+    }
+}
+
+/// The bit of the upper half of `kind` that says payload; below it are the two of the codepoint.
+const HAS_DATA: u32 = 2;
+
+impl Packet {
+    /// See [`Label::to`].
+    #[inline]
+    pub fn to(&self) -> u32 {
+        (self.way >> 32) as u32
+    }
+    /// See [`Label::cargo`].
+    #[inline]
+    pub fn cargo(&self) -> u32 {
+        self.whose as u32
+    }
+    /// See [`Label::flow`].
+    pub fn flow(&self) -> u32 {
+        (self.whose >> 32) as u32
+    }
+    /// See [`Label::has_data`].
+    pub fn has_data(&self) -> bool {
+        self.kind >> (32 + HAS_DATA) & 1 == 1
+    }
+    /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
+    #[inline]
+    pub fn class(&self) -> u32 {
+        (self.kind as u32) << 1 | u32::from(self.ecn().is_capable())
+    }
+}
+
+impl Item for Packet {
+    #[inline]
+    fn wire_len(&self) -> u32 {
+        self.way as u32
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        Ecn::from_bits((self.kind >> 32) as u8)
+    }
+    fn mark(&mut self) {
+        self.kind |= u64::from(Ecn::Ce.bits()) << 32;
+    }
+    #[inline]
+    fn group(&self) -> usize {
+        self.kind as u32 as usize
+    }
+}
+
+/// What only the ends of a packet's way look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Cargo {
+    /// What is under the IP header; its codepoint is the one it was sent with.
+    pub body: Body,
     /// Index of the endpoint it is for; of a datagram only which side of its flow counts.
     pub endpoint: u32,
     /// The connection's serial number, which stands for its pair of ports: an endpoint's place may
     /// be used again, and a packet of an earlier connection must not reach the later one.
     pub connection: u32,
-    /// Index of the flow.
-    pub flow: u32,
-    /// Index of the flow's group.
-    pub group: u32,
+    /// Index of the node that sent it.
+    pub from: u32,
 }
 
-/// The protocols that links carry. A segment keeps its spare bit patterns for the tag, so that to
-/// carry other protocols costs no byte.
+/// The protocols that links carry.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     /// TCP.
@@ -30,54 +118,128 @@ pub enum Body {
     /// UDP.
     Datagram(Datagram),
     /// ICMP source quench about a TCP segment; its connection is the segment's.
-    Quench(Quench),
+    Quench(Quench, Returned),
 }
 
-impl Packet {
-    /// The codepoint in the IP header, to be changed.
-    #[inline(always)]
-    pub fn ecn_mut(&mut self) -> &mut Ecn {
-        match &mut self.body {
-            Body::Tcp(segment) => &mut segment.ecn,
-            Body::Datagram(datagram) => &mut datagram.ecn,
-            Body::Quench(quench) => &mut quench.ecn,
+/// What a source quench returns of the packet that it is about, beside what [`Quench`] has.
+#[derive(Clone, Copy, Debug)]
+pub struct Returned {
+    /// Index of the node it was for.
+    pub to: u32,
+    /// The bytes that its IP header gave.
+    pub len: u32,
+    /// The codepoint it came with.
+    pub ecn: Ecn,
+}
+
+impl Body {
+    /// Bytes on the wire, and the codepoint it was sent with.
+    #[inline]
+    fn header(&self) -> (u32, Ecn) {
+        match self {
+            Body::Tcp(segment) => (segment.wire_len, segment.ecn),
+            Body::Datagram(datagram) => (datagram.wire_len, datagram.ecn),
+            Body::Quench(quench, _) => (quench.wire_len, quench.ecn),
         }
     }
 
     /// Payload bytes.
+    #[inline]
     pub fn payload(&self) -> u32 {
-        match &self.body {
+        match self {
             Body::Tcp(segment) => segment.len,
             Body::Datagram(datagram) => datagram.len,
-            Body::Quench(_) => 0,
+            Body::Quench(..) => 0,
         }
     }
 }
 
-impl Item for Packet {
-    #[inline(always)]
-    fn wire_len(&self) -> u32 {
-        match &self.body {
-            Body::Tcp(segment) => segment.wire_len,
-            Body::Datagram(datagram) => datagram.wire_len,
-            Body::Quench(quench) => quench.wire_len,
-        }
+/// What the packets of one end have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// The first link on the way to the peer.
+    pub first_link: u32,
+    /// Their node.
+    pub from: u32,
+    /// The peer's node.
+    pub to: u32,
+    /// See [`Cargo::connection`].
+    pub connection: u32,
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the flow's group.
+    pub group: u32,
+}
+
+impl Way {
+    #[inline]
+    fn packet(&self, cargo: u32, wire_len: u32, ecn: Ecn, has_data: bool) -> Packet {
+        let &Way { to, flow, group, .. } = self;
+        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
     }
-    #[inline(always)]
-    fn ecn(&self) -> Ecn {
-        match &self.body {
-            Body::Tcp(segment) => segment.ecn,
-            Body::Datagram(datagram) => datagram.ecn,
-            Body::Quench(quench) => quench.ecn,
-        }
+}
+
+/// The cargoes of all packets under way. A place given free is the next one used, while it is still
+/// in the processor's cache.
+#[derive(Debug, Default)]
+pub struct Hold {
+    places: Vec<Cargo>,
+    free: Vec<u32>,
+}
+
+impl Hold {
+    /// Takes `body` in, for the endpoint `endpoint` on its `way`; returns the packet that has it.
+    #[inline]
+    pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
+        let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
+        let cargo = self.place(endpoint, way);
+        self.places[cargo as usize].body = body;
+        way.packet(cargo, wire_len, ecn, has_data)
     }
-    #[inline(always)]
-    fn mark(&mut self) {
-        *self.ecn_mut() = Ecn::Ce;
+
+    /// [`Hold::load`] of a segment, which is copied once and straight to its place.
+    #[inline]
+    pub fn load_segment(&mut self, segment: &Segment, endpoint: u32, way: &Way) -> Packet {
+        let cargo = self.place(endpoint, way);
+        self.places[cargo as usize].body = Body::Tcp(*segment);
+        way.packet(cargo, segment.wire_len, segment.ecn, segment.len > 0)
     }
-    #[inline(always)]
-    fn group(&self) -> usize {
-        self.group as usize
+
+    /// A place with the addressee filled in.
+    #[inline]
+    fn place(&mut self, endpoint: u32, way: &Way) -> u32 {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => self.grow(),
+        };
+        let cargo = &mut self.places[place as usize];
+        (cargo.endpoint, cargo.connection, cargo.from) = (endpoint, way.connection, way.from);
+        place
+    }
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.places.push(Cargo { body: Body::Datagram(Datagram::default()), endpoint: 0, connection: 0, from: 0 });
+        self.places.len() as u32 - 1
+    }
+
+    /// Gives the place of a packet free that has arrived or was lost. Its cargo can be read until the
+    /// next one is loaded.
+    #[inline]
+    pub fn unload(&mut self, place: u32) -> &mut Cargo {
+        self.free.push(place);
+        &mut self.places[place as usize]
+    }
+
+    /// What is at `place`.
+    #[inline]
+    pub fn cargo(&self, place: u32) -> &Cargo {
+        &self.places[place as usize]
+    }
+
+    /// Packets under way.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
     }
 }
 
@@ -87,36 +249,46 @@ mod tests {
     use ecnlab_wire::{QuenchCause, Seq};
 
     #[test]
-    fn a_packet_stays_small() {
+    fn a_packet_and_its_time_take_half_a_cache_line() {
+        assert!(size_of::<(ecnlab_base::Time, Packet)>() <= 32);
         assert_eq!(size_of::<Body>(), size_of::<Segment>(), "the tag takes room of its own");
-        assert!(size_of::<Packet>() <= 88, "{}", size_of::<Packet>());
     }
 
     #[test]
-    fn lengths_and_codepoints_stand_at_one_place_whatever_the_protocol() {
-        let places = |body: Body| {
-            let packet = Packet { body, to: 0, endpoint: 0, connection: 0, flow: 0, group: 0 };
-            let (len, ecn) = match &packet.body {
-                Body::Tcp(segment) => (&raw const segment.wire_len, &raw const segment.ecn),
-                Body::Datagram(datagram) => (&raw const datagram.wire_len, &raw const datagram.ecn),
-                Body::Quench(quench) => (&raw const quench.wire_len, &raw const quench.ecn),
-            };
-            [len.addr(), ecn.addr()].map(|place| place - (&raw const packet).addr())
-        };
-        let tcp = places(Body::Tcp(Segment::default()));
-        assert_eq!(places(Body::Datagram(Datagram::default())), tcp);
-        assert_eq!(places(Body::Quench(Quench::new(QuenchCause::Marked, Seq(0), 40))), tcp);
+    fn a_label_comes_out_as_it_went_in() {
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            for has_data in [false, true] {
+                let label = Label { wire_len: 1500, to: 2, cargo: 3, flow: 4, group: 5, ecn, has_data };
+                let mut packet = Packet::from(label);
+                assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
+                assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
+                packet.mark();
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
+            }
+        }
     }
 
     #[test]
     fn each_protocol_has_its_length_and_its_codepoint() {
+        let way = Way { first_link: 0, from: 0, to: 1, connection: 7, flow: 0, group: 3 };
         let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
+        let ack = Segment { wire_len: 40, ..Segment::default() };
         let datagram = Datagram::filling(1000, 7, Ecn::Ect0);
-        for (body, wire_len, payload) in [(Body::Tcp(segment), 1500, 1460), (Body::Datagram(datagram), 1000, 972)] {
-            let mut packet = Packet { body, to: 1, endpoint: 1, connection: 0, flow: 0, group: 3 };
-            assert_eq!((packet.wire_len(), packet.payload(), packet.group()), (wire_len, payload, 3));
-            packet.mark();
-            assert_eq!(packet.ecn(), Ecn::Ce);
+        let quench = Quench::new(QuenchCause::Marked, Seq(0), 40);
+        let bodies = [
+            (Body::Tcp(segment), 1500, Ecn::Ect0, true),
+            (Body::Tcp(ack), 40, Ecn::NotEct, false),
+            (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
+            (Body::Quench(quench, Returned { to: 2, len: 1500, ecn: Ecn::Ect0 }), 40, Ecn::NotEct, false),
+        ];
+        let mut hold = Hold::default();
+        for (body, wire_len, ecn, has_data) in bodies {
+            let packet = hold.load(body, 1, &way);
+            assert_eq!((packet.wire_len(), packet.ecn(), packet.has_data()), (wire_len, ecn, has_data));
         }
+        assert_eq!(hold.len(), 4);
+        hold.unload(1);
+        assert_eq!((hold.len(), hold.load(bodies[0].0, 1, &way).cargo()), (3, 1));
     }
 }

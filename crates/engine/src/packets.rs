@@ -1,70 +1,84 @@
-//! Each packet's way, when a run is asked to keep it.
+//! Each packet's way, when a run is asked to keep it or to hand it on.
 
 use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Seq};
 
+use crate::capture::Taps;
 use crate::link::WatchWire;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Cargo, Hold, Packet};
 use crate::table::Table;
 
-/// Chosen when a run is built: not watching costs nothing.
+/// Sees what happens to packets. Chosen when a run is built: not watching costs nothing.
 pub trait Probe {
-    /// What sees the packets of one link.
-    type Watch<'a>: WatchWire
-    where
-        Self: 'a;
-    /// The watch of link `link`.
-    fn watch(&mut self, link: u32) -> Self::Watch<'_>;
+    /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
+    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold);
+    /// Whether the links should be brought up to date and [`Probe::flush`] be called.
+    fn is_full(&self) -> bool {
+        false
+    }
+    /// Hands on what was seen; nothing earlier will be seen any more. Whether the run may go on.
+    fn flush(&mut self) -> bool {
+        true
+    }
     /// The table of packets, if one was kept.
     fn table(self, links: &[String], flows: &[String]) -> Option<Table>;
 }
 
 /// Watches nothing.
 impl Probe for () {
-    type Watch<'a> = ();
-    fn watch(&mut self, _link: u32) {}
+    fn note(&mut self, _at: Time, _link: u32, _event: Event, _packet: &Packet, _hold: &Hold) {}
     fn table(self, _links: &[String], _flows: &[String]) -> Option<Table> {
         None
     }
 }
 
 /// What happened to a packet; the order is that of [`EVENT_NAMES`].
-#[derive(Clone, Copy)]
-enum Event {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// It entered the queue.
     Enqueue,
+    /// It left the queue for the wire.
     Dequeue,
+    /// It was given CE.
     Mark,
+    /// It was dropped as a signal.
     DropEarly,
+    /// It was dropped because the queue's law drops everything.
     DropForced,
+    /// It was dropped because the queue was full.
     DropTail,
+    /// The error model took it.
     Loss,
+    /// It reached the far end.
     Deliver,
+    /// It came to the queue, which has not yet decided about it. The log leaves this out.
+    Arrive,
 }
 
-const EVENT_NAMES: [&str; 8] =
-    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver"];
-
-/// Keeps every event of every packet on every link.
-#[derive(Default)]
-pub struct PacketLog {
-    rows: Vec<(Time, u32, Event, Packet)>,
-}
-
-/// Writes the events of one link.
-pub struct LinkLog<'a> {
-    rows: &'a mut Vec<(Time, u32, Event, Packet)>,
+/// Watches one link: tells the probe, and unloads the packets that go no further.
+pub struct LinkWatch<'a, P> {
+    probe: &'a mut P,
+    hold: &'a mut Hold,
     link: u32,
     now: Time,
 }
 
-impl LinkLog<'_> {
+impl<P: Probe> LinkWatch<'_, P> {
+    /// The watch of the link `link`.
+    #[inline]
+    pub fn new<'a>(probe: &'a mut P, hold: &'a mut Hold, link: u32) -> LinkWatch<'a, P> {
+        LinkWatch { probe, hold, link, now: Time::ZERO }
+    }
+
+    #[inline]
     fn note(&mut self, event: Event, packet: &Packet) {
-        self.rows.push((self.now, self.link, event, *packet));
+        self.probe.note(self.now, self.link, event, packet, self.hold);
     }
 }
 
-impl Watch<Packet> for LinkLog<'_> {
+impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
+    #[inline]
     fn enqueued(&mut self, packet: &Packet) {
         self.note(Event::Enqueue, packet);
     }
@@ -78,29 +92,39 @@ impl Watch<Packet> for LinkLog<'_> {
             DropReason::Tail => Event::DropTail,
         };
         self.note(event, packet);
+        self.hold.unload(packet.cargo());
     }
+    #[inline]
     fn dequeued(&mut self, packet: &Packet) {
         self.note(Event::Dequeue, packet);
     }
 }
 
-impl WatchWire for LinkLog<'_> {
+impl<P: Probe> WatchWire for LinkWatch<'_, P> {
+    #[inline]
     fn at(&mut self, now: Time) {
         self.now = now;
     }
     fn lost(&mut self, packet: &Packet) {
         self.note(Event::Loss, packet);
-    }
-    fn delivered(&mut self, packet: &Packet) {
-        self.note(Event::Deliver, packet);
+        self.hold.unload(packet.cargo());
     }
 }
 
-impl Probe for PacketLog {
-    type Watch<'a> = LinkLog<'a>;
+const EVENT_NAMES: [&str; 8] =
+    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver"];
 
-    fn watch(&mut self, link: u32) -> LinkLog<'_> {
-        LinkLog { rows: &mut self.rows, link, now: Time::ZERO }
+/// Keeps every event of every packet on every link.
+#[derive(Default)]
+pub struct PacketLog {
+    rows: Vec<(Time, u32, Event, Packet, Cargo)>,
+}
+
+impl Probe for PacketLog {
+    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
+        if event != Event::Arrive {
+            self.rows.push((at, link, event, *packet, *hold.cargo(packet.cargo())));
+        }
     }
 
     fn table(mut self, links: &[String], flows: &[String]) -> Option<Table> {
@@ -113,18 +137,44 @@ impl Probe for PacketLog {
         t.u64("time_ps", rows.iter().map(|r| r.0.ps()));
         t.text("link", rows.iter().map(|r| r.1), links);
         t.text("event", rows.iter().map(|r| r.2 as u32), &EVENT_NAMES.map(str::to_owned));
-        t.text("flow", rows.iter().map(|r| r.3.flow), flows);
-        t.u32("connection", rows.iter().map(|r| r.3.connection));
+        t.text("flow", rows.iter().map(|r| r.3.flow()), flows);
+        t.u32("connection", rows.iter().map(|r| r.4.connection));
         // Packets for the `to` end were sent by the `from` end.
-        t.bool("from_sender", rows.iter().map(|r| !r.3.endpoint.is_multiple_of(2)));
-        t.text("protocol", rows.iter().map(|r| protocol(&r.3.body)), &PROTOCOLS.map(str::to_owned));
-        t.u32("seq", rows.iter().map(|r| numbers(&r.3.body).0.0));
-        t.u32("ack", rows.iter().map(|r| numbers(&r.3.body).1.0));
-        t.u32("len", rows.iter().map(|r| r.3.payload()));
+        t.bool("from_sender", rows.iter().map(|r| !r.4.endpoint.is_multiple_of(2)));
+        t.text("protocol", rows.iter().map(|r| protocol(&r.4.body)), &PROTOCOLS.map(str::to_owned));
+        t.u32("seq", rows.iter().map(|r| numbers(&r.4.body).0.0));
+        t.u32("ack", rows.iter().map(|r| numbers(&r.4.body).1.0));
+        t.u32("len", rows.iter().map(|r| r.4.body.payload()));
         t.u32("wire_len", rows.iter().map(|r| r.3.wire_len()));
         t.u32("ecn", rows.iter().map(|r| u32::from(r.3.ecn().bits())));
-        t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.3.body).2.bits())));
+        t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.4.body).2.bits())));
         Some(t)
+    }
+}
+
+/// Keeps the packets' way, hands packets on to captures, or both.
+pub struct Recorder<'s> {
+    /// The log, if one is kept.
+    pub log: Option<PacketLog>,
+    /// The captures.
+    pub taps: Taps<'s>,
+}
+
+impl Probe for Recorder<'_> {
+    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
+        if let Some(log) = &mut self.log {
+            log.note(at, link, event, packet, hold);
+        }
+        self.taps.note(at, link, event, packet, hold);
+    }
+    fn is_full(&self) -> bool {
+        self.taps.is_full()
+    }
+    fn flush(&mut self) -> bool {
+        self.taps.flush()
+    }
+    fn table(self, links: &[String], flows: &[String]) -> Option<Table> {
+        self.log?.table(links, flows)
     }
 }
 
@@ -135,7 +185,7 @@ fn protocol(body: &Body) -> u32 {
     match body {
         Body::Tcp(_) => 0,
         Body::Datagram(_) => 1,
-        Body::Quench(_) => 2,
+        Body::Quench(..) => 2,
     }
 }
 
@@ -145,6 +195,6 @@ fn numbers(body: &Body) -> (Seq, Seq, Flags) {
     match body {
         Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),
         Body::Datagram(datagram) => (Seq(datagram.seq), Seq(0), Flags::empty()),
-        Body::Quench(quench) => (quench.seq, Seq(0), Flags::empty()),
+        Body::Quench(quench, _) => (quench.seq, Seq(0), Flags::empty()),
     }
 }

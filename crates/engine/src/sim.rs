@@ -2,19 +2,19 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ecnlab_aqm::Owed;
+use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
-use ecnlab_wire::{Flags, Quench, Segment};
+use ecnlab_wire::{Flags, Quench};
 
 use crate::Error;
 use crate::events::{Class, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Packet};
-use crate::packets::Probe;
+use crate::packet::{Body, Cargo, Hold, Packet, Returned, Way};
+use crate::packets::{Event as Happening, LinkWatch, Probe};
 use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
@@ -28,6 +28,8 @@ const EVENTS_PER_LOOK: u32 = 1 << 16;
 pub struct Sim<P: Probe> {
     /// Simplex links, as in the plan.
     pub links: Vec<Link>,
+    /// What the packets under way carry.
+    pub hold: Hold,
     /// Flows, as in the plan.
     pub flows: Vec<Flow>,
     /// Connections.
@@ -70,10 +72,11 @@ impl<P: Probe> Sim<P> {
         let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
         learn_ways_back(plan, &links, &flows, &mut routes)?;
         for (link, l) in links.iter_mut().zip(&plan.links) {
-            (link.row, link.row_behind) = (routes.row(l.to), routes.row(l.from));
+            link.set_rows(routes.row(l.to), routes.row(l.from));
         }
         Ok(Sim {
             links,
+            hold: Hold::default(),
             flows,
             hosts,
             transactions: Vec::new(),
@@ -104,6 +107,9 @@ impl<P: Probe> Sim<P> {
                 Class::Warmup => self.on_warmup(event.time),
                 Class::Sample => self.on_sample(event.time),
             }
+            if self.probe.is_full() {
+                self.flush(event.time)?;
+            }
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
@@ -115,59 +121,55 @@ impl<P: Probe> Sim<P> {
         Ok(())
     }
 
+    /// Brings the links up to `now` and hands on what the probe has seen.
+    pub fn flush(&mut self, now: Time) -> Result<(), Error> {
+        for (i, link) in self.links.iter_mut().enumerate() {
+            if link.is_due(now) {
+                link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
+            }
+        }
+        if self.probe.flush() { Ok(()) } else { Err(Error::Cancelled) }
+    }
+
+    /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
+    #[inline(never)]
     fn on_link(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
         if link.armed != now {
             return; // as in `on_timer`: a nearer event has taken this one's place
         }
-        link.armed = Time::NEVER;
-        link.advance(now, &mut self.probe.watch(index));
-        let row = link.row;
-        while let Some(mut packet) = self.take_delivered(index, now) {
-            match self.routes.next(row, packet.to) {
-                ARRIVED => self.receive(&packet, now),
-                link => self.offer(link, &mut packet, now),
-            }
+        if link.is_due(now) {
+            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
         }
-        self.arm_link(index);
-    }
-
-    fn take_delivered(&mut self, index: u32, now: Time) -> Option<Packet> {
-        self.links[index as usize].take_delivered(now, &mut self.probe.watch(index))
-    }
-
-    fn offer(&mut self, index: u32, packet: &mut Packet, now: Time) {
-        let owes = self.links[index as usize].offer(packet, now, &mut self.probe.watch(index));
-        self.arm_link(index);
-        if owes {
-            self.speak_back(index, now);
+        if link.first_arrival() > now {
+            return self.arm_link(index);
         }
-    }
-
-    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
-    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
-    #[cold]
-    fn speak_back(&mut self, index: u32, now: Time) {
-        let row = self.links[index as usize].row_behind;
-        while let Some(Owed { packet, cause, wire_len }) = self.links[index as usize].queue_mut().take_owed() {
-            let Body::Tcp(segment) = packet.body else { continue };
-            let receiver = self.hosts.host(packet.endpoint);
-            if receiver.serial != packet.connection {
-                self.stray += 1;
-                continue;
-            }
-            let (to, endpoint) = (receiver.peer, packet.endpoint ^ 1);
-            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len));
-            let mut quench = Packet { body, to, endpoint, ..packet };
-            match self.routes.next(row, to) {
-                ARRIVED => self.receive(&quench, now),
-                link => self.offer(link, &mut quench, now),
-            }
+        let (packet, row) = (link.deliver(), link.row);
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(link.armed, Class::Link, index);
+        }
+        self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+        match self.routes.next(row, packet.to()) {
+            ARRIVED => self.receive(packet, now),
+            link => self.offer(link, packet, now),
         }
     }
 
     #[inline(always)]
-    fn arm_link(&mut self, index: u32) {
+    fn offer(&mut self, index: u32, packet: Packet, now: Time) {
+        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
+        let link = &mut self.links[index as usize];
+        if link.is_clear(now) {
+            self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
+            self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
+            link.pass(packet, now);
+        } else {
+            let owes = link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
+            if owes {
+                self.speak_back(index, now);
+            }
+        }
         let link = &mut self.links[index as usize];
         let next = link.next_event();
         if next < link.armed {
@@ -176,34 +178,71 @@ impl<P: Probe> Sim<P> {
         }
     }
 
-    #[inline(always)]
-    fn receive(&mut self, packet: &Packet, now: Time) {
-        match &packet.body {
-            Body::Tcp(segment) => self.receive_segment(packet, segment, now),
-            Body::Datagram(datagram) => self.flows[packet.flow as usize].receive(datagram),
-            Body::Quench(quench) => self.receive_quench(packet, quench, now),
+    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
+    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    #[cold]
+    fn speak_back(&mut self, index: u32, now: Time) {
+        let link = &mut self.links[index as usize];
+        let (router, row) = (link.from(), link.row_behind());
+        // All are read before one is sent: it may take the place of a dropped packet's cargo.
+        let owed: Vec<(Owed<Packet>, Cargo)> =
+            link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
+        for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
+            let Body::Tcp(segment) = body else { continue };
+            let receiver = self.hosts.host(endpoint).way;
+            if receiver.connection != connection {
+                self.stray += 1;
+                continue;
+            }
+            let returned = Returned { to: packet.to(), len: segment.ipv4_len(), ecn: packet.ecn() };
+            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len), returned);
+            let quench = self.hold.load(body, endpoint ^ 1, &Way { from: router, ..receiver });
+            match self.routes.next(row, receiver.to) {
+                ARRIVED => self.receive(quench, now),
+                link => self.offer(link, quench, now),
+            }
         }
+    }
+
+    #[cold]
+    fn arm_link(&mut self, index: u32) {
+        let link = &mut self.links[index as usize];
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(link.armed, Class::Link, index);
+        }
+    }
+
+    fn receive(&mut self, packet: Packet, now: Time) {
+        let cargo = self.hold.unload(packet.cargo());
+        let segment = match &mut cargo.body {
+            Body::Tcp(segment) => segment,
+            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
+            Body::Quench(..) => return self.receive_quench(packet, now),
+        };
+        let (endpoint, flags) = (cargo.endpoint, segment.flags);
+        let host = self.hosts.host_mut(endpoint);
+        if host.way.connection != cargo.connection {
+            self.stray += 1;
+            return;
+        }
+        segment.ecn = packet.ecn();
+        host.endpoint.on_segment(segment, now, &mut self.out);
+        self.after(endpoint, flags, now);
     }
 
     /// An ICMP message for a connection that is over has no one to tell.
-    fn receive_quench(&mut self, packet: &Packet, quench: &Quench, now: Time) {
-        let host = self.hosts.host_mut(packet.endpoint);
-        if host.serial != packet.connection {
+    #[cold]
+    fn receive_quench(&mut self, packet: Packet, now: Time) {
+        let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
+        let Body::Quench(quench, _) = body else { return };
+        let host = self.hosts.host_mut(endpoint);
+        if host.way.connection != connection {
             self.stray += 1;
             return;
         }
-        host.endpoint.on_quench(quench, now);
-        self.arm_timer(packet.endpoint);
-    }
-
-    fn receive_segment(&mut self, packet: &Packet, segment: &Segment, now: Time) {
-        let host = self.hosts.host_mut(packet.endpoint);
-        if host.serial != packet.connection {
-            self.stray += 1;
-            return;
-        }
-        host.endpoint.on_segment(segment, now, &mut self.out);
-        self.after(packet.endpoint, segment.flags, now);
+        host.endpoint.on_quench(&quench, now);
+        self.arm_timer(endpoint);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -220,36 +259,47 @@ impl<P: Probe> Sim<P> {
 
     /// Everything that can follow a call of an endpoint: segments to send, a new deadline, bytes for
     /// the application, the end of the connection.
+    #[inline(always)]
     fn after(&mut self, index: u32, flags: Flags, now: Time) {
-        self.send(index, now);
-        let host = self.hosts.host(index);
-        if host.endpoint.received() >= host.expects {
+        let host = self.hosts.host_mut(index);
+        let open = host.endpoint.state() == State::Established;
+        let plain = open && !flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST));
+        let arrived = host.endpoint.received() >= host.expects;
+        let (way, deadline) = (host.way, host.endpoint.deadline());
+        if deadline < host.armed {
+            host.armed = deadline;
+            self.events.push(deadline, Class::Timer, index);
+        }
+        self.send_from(index, way, now);
+        if arrived || !plain {
+            self.on_milestone(index, arrived, !plain, now);
+        }
+    }
+
+    /// The application may go on, or the connection has changed.
+    #[cold]
+    fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
+        if arrived {
             self.on_arrived(index, now);
         }
-        let open = self.hosts.host(index).endpoint.state() == State::Established;
-        if !open || flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST)) {
+        // To answer may have closed the connection.
+        if changed || self.hosts.host(index).endpoint.state() != State::Established {
             self.on_change(index, now);
         }
         self.arm_timer(index);
     }
 
     fn send(&mut self, index: u32, now: Time) {
-        if self.out.is_empty() {
-            return;
+        self.send_from(index, self.hosts.host(index).way, now);
+    }
+
+    #[inline(always)]
+    fn send_from(&mut self, index: u32, way: Way, now: Time) {
+        for i in 0..self.out.len() {
+            let packet = self.hold.load_segment(&self.out[i], index ^ 1, &way);
+            self.offer(way.first_link, packet, now);
         }
-        let host = self.hosts.host(index);
-        let (link, to) = (host.first_link, host.peer);
-        let (connection, flow, group) = (host.serial, host.flow, host.group);
-        let mut out = std::mem::take(&mut self.out);
-        for &segment in &out {
-            self.offer(
-                link,
-                &mut Packet { body: Body::Tcp(segment), to, endpoint: index ^ 1, connection, flow, group },
-                now,
-            );
-        }
-        out.clear();
-        self.out = out;
+        self.out.clear();
     }
 
     fn arm_timer(&mut self, index: u32) {
@@ -360,8 +410,9 @@ impl<P: Probe> Sim<P> {
             match demand {
                 Demand::Exchange(exchange) => self.open(index, exchange, now),
                 Demand::Datagram(wire_len) => {
-                    let (link, mut packet) = self.flows[index as usize].datagram(index, wire_len);
-                    self.offer(link, &mut packet, now);
+                    let (datagram, way) = self.flows[index as usize].datagram(index, wire_len);
+                    let packet = self.hold.load(Body::Datagram(datagram), Side::To.index() as u32, &way);
+                    self.offer(way.first_link, packet, now);
                 }
             }
         }
@@ -398,8 +449,7 @@ impl<P: Probe> Sim<P> {
     /// Brings every link and its statistics up to `now`.
     fn observe(&mut self, now: Time) {
         for (i, link) in self.links.iter_mut().enumerate() {
-            link.advance(now, &mut self.probe.watch(i as u32));
-            link.queue_mut().observe(now);
+            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
         }
     }
 }

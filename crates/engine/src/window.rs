@@ -33,7 +33,7 @@ impl Snapshot {
     pub fn take(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Snapshot {
         let reading = |link: &mut Link| LinkReading {
             wire: link.counters(),
-            stats: link.queue_mut().cut_stats(now),
+            stats: link.cut_stats(now),
             queue: link.queue().counters().clone(),
             held: link.queue().packets() as u64 + link.on_wire(),
         };

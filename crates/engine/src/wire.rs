@@ -10,21 +10,21 @@ pub struct Wire {
     /// When the first packet arrives, [`Time::NEVER`] if there is none: kept here so that to ask costs
     /// no look into the ring.
     first: Time,
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
     /// As many as a power of two.
-    slots: Vec<(Time, Packet)>,
+    slots: Box<[(Time, Packet)]>,
 }
 
 impl Wire {
     /// An empty wire.
     pub fn new() -> Wire {
-        Wire { first: Time::NEVER, head: 0, len: 0, slots: Vec::new() }
+        Wire { first: Time::NEVER, head: 0, len: 0, slots: Box::default() }
     }
 
     /// Packets on the wire.
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// When the first packet arrives; [`Time::NEVER`] if there is none.
@@ -34,59 +34,60 @@ impl Wire {
     }
 
     /// Adds a packet that arrives at `at`, not before those there.
-    #[inline]
-    pub fn push(&mut self, at: Time, packet: &Packet) {
-        if self.len == self.slots.len() {
-            self.grow(packet);
+    #[inline(always)]
+    pub fn push(&mut self, at: Time, packet: Packet) {
+        if self.len() == self.slots.len() {
+            self.grow();
         }
         if self.len == 0 {
             self.first = at;
         }
         let place = self.wrap(self.head + self.len);
-        self.slots[place] = (at, *packet);
+        self.slots[place] = (at, packet);
         self.len += 1;
     }
 
-    /// Takes the first packet, if it has arrived by `now`.
-    #[inline]
-    pub fn pop(&mut self, now: Time) -> Option<Packet> {
-        if self.first > now || self.len == 0 {
-            return None;
-        }
-        let (_, packet) = self.slots[self.head];
+    /// Takes the first packet, of which there must be one.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Packet {
+        let (_, packet) = self.slots[self.head as usize];
         self.len -= 1;
         // An empty ring begins again at its start: a wire that is often empty stays on the same cache lines.
-        self.head = if self.len == 0 { 0 } else { self.wrap(self.head + 1) };
-        self.first = if self.len == 0 { Time::NEVER } else { self.slots[self.head].0 };
-        Some(packet)
+        (self.head, self.first) = if self.len == 0 {
+            (0, Time::NEVER)
+        } else {
+            let head = self.wrap(self.head + 1);
+            (head as u32, self.slots[head].0)
+        };
+        packet
     }
 
     #[inline]
-    fn wrap(&self, place: usize) -> usize {
-        place & (self.slots.len() - 1)
+    fn wrap(&self, place: u32) -> usize {
+        place as usize & (self.slots.len() - 1)
     }
 
-    /// Doubles the full ring; `filler` stands in the new places.
+    /// Doubles the full ring.
     #[cold]
-    fn grow(&mut self, filler: &Packet) {
-        self.slots.rotate_left(self.head);
+    fn grow(&mut self) {
+        self.slots.rotate_left(self.head as usize);
         self.head = 0;
-        self.slots.resize((2 * self.len).max(4), (Time::NEVER, *filler));
+        let mut slots = std::mem::take(&mut self.slots).into_vec();
+        slots.resize((2 * self.len()).max(4), (Time::NEVER, Packet::default()));
+        self.slots = slots.into_boxed_slice();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Label;
     use std::collections::VecDeque;
 
-    use ecnlab_wire::Segment;
     use proptest::prelude::*;
 
-    use crate::packet::Body;
-
-    fn packet(connection: u32) -> Packet {
-        Packet { body: Body::Tcp(Segment::default()), to: 0, endpoint: 0, connection, flow: 0, group: 0 }
+    fn packet(cargo: u32) -> Packet {
+        Label { cargo, ..Label::default() }.into()
     }
 
     proptest! {
@@ -99,14 +100,15 @@ mod tests {
             for (packets, wait) in bursts {
                 for _ in 0..packets {
                     let at = Time::from_ps(u64::from(sent));
-                    wire.push(at, &packet(sent));
+                    wire.push(at, packet(sent));
                     model.push_back((at, sent));
                     sent += 1;
                 }
                 now += wait;
-                while let Some(got) = wire.pop(Time::from_ps(now)) {
+                while wire.first() <= Time::from_ps(now) {
+                    let got = wire.pop();
                     let want = model.pop_front();
-                    prop_assert_eq!(Some(got.connection), want.map(|(_, packet)| packet));
+                    prop_assert_eq!(Some(got.cargo()), want.map(|(_, packet)| packet));
                     prop_assert!(want.is_some_and(|(at, _)| at.ps() <= now));
                 }
                 prop_assert_eq!(wire.first(), model.front().map_or(Time::NEVER, |&(at, _)| at));

@@ -3,8 +3,8 @@
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail};
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_engine::{Body, Errors, Link, LinkPlan, Packet, Shaper};
-use ecnlab_wire::{Ecn, Segment};
+use ecnlab_engine::{Errors, Label, Link, LinkPlan, Packet, Shaper};
+use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
 fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
@@ -22,22 +22,28 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
 }
 
 fn packet(wire_len: u32) -> Packet {
-    let segment = Segment { wire_len, len: wire_len.saturating_sub(40), ecn: Ecn::Ect0, ..Segment::default() };
-    Packet { body: Body::Tcp(segment), to: 1, endpoint: 0, connection: 0, flow: 0, group: 0 }
+    Label { wire_len, to: 1, ecn: Ecn::Ect0, has_data: wire_len > 40, ..Label::default() }.into()
 }
 
 /// Offers packets of the given sizes at the given times; returns when each was delivered.
 fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
     let mut link = Link::new(plan, 1, 1);
     let mut out = Vec::new();
-    for (i, &(at, len)) in arrivals.iter().enumerate() {
+    for &(at, len) in arrivals {
         drain(&mut link, at, &mut out);
-        let mut p = packet(len);
-        p.connection = i as u32;
-        link.offer(&mut p, at, &mut ());
+        offer(&mut link, len, at);
     }
     drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
     out
+}
+
+/// As the engine does.
+fn offer(link: &mut Link, len: u32, at: Time) {
+    if link.is_clear(at) {
+        link.pass(packet(len), at);
+    } else {
+        link.enqueue(packet(len), at, &mut ());
+    }
 }
 
 /// Runs the link's own events up to `until`, as the engine would.
@@ -47,8 +53,9 @@ fn drain(link: &mut Link, until: Time, out: &mut Vec<Time>) {
         if at > until || at == Time::NEVER {
             break;
         }
-        link.advance(at, &mut ());
-        while link.take_delivered(at, &mut ()).is_some() {
+        link.replay(at, &mut ());
+        while link.first_arrival() <= at {
+            link.deliver();
             out.push(at);
         }
     }
@@ -114,10 +121,10 @@ fn a_fifo_agrees_with_m_d_1_and_with_little() {
                 now += rng.exponential(service / rho);
                 let at = Time::ZERO + Dur::from_secs(now);
                 drain(&mut link, at, &mut out);
-                link.offer(&mut packet(1500), at, &mut ());
+                offer(&mut link, 1500, at);
             }
             let at = Time::ZERO + Dur::from_secs(now);
-            let stats = link.queue_mut().cut_stats(at);
+            let stats = link.cut_stats(at);
             batches.push(stats.sojourn_mean_s());
             // Little: packets waiting = departures a second * time waiting. Differs by the batch's ends only.
             let rate = stats.sojourns() as f64 / stats.span().as_secs();
@@ -157,10 +164,10 @@ proptest! {
         for &(at, len) in &arrivals {
             while let Some(look) = looks.next_if(|&l| l <= at) {
                 drain(&mut link, look, &mut out);
-                link.advance(look, &mut ());
+                link.replay(look, &mut ());
             }
             drain(&mut link, at, &mut out);
-            link.offer(&mut packet(len), at, &mut ());
+            offer(&mut link, len, at);
         }
         drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
         prop_assert_eq!(quiet, out);

@@ -2,6 +2,7 @@
 //!
 //! Its Python face, with the types of every value, is `python/ecnlab/_core.pyi`.
 
+mod captures;
 mod errors;
 mod experiment;
 mod json;

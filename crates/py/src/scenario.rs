@@ -1,13 +1,14 @@
 //! Scenarios, and the runs they describe.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{run_error, spec_error};
-use crate::{json, tables};
+use crate::errors::spec_error;
+use crate::{captures, json, tables};
 
 /// Asks runs in other threads to stop.
 #[pyclass(frozen, module = "ecnlab._core")]
@@ -72,14 +73,22 @@ impl Scenario {
         json::to_python(py, &self.0.departures())
     }
 
-    /// Simulate under `seed` and return the tables; other threads run meanwhile. Raises RunError, Cancelled.
-    #[pyo3(signature = (seed, *, events = false, cancel = None))]
+    /// The files of the captures that the scenario asks for.
+    #[getter]
+    fn captures(&self) -> Vec<String> {
+        self.0.captures().into_iter().map(|capture| capture.file).collect()
+    }
+
+    /// Simulate under `seed` and return the tables; other threads run meanwhile. Captures are written into the folder
+    /// `captures`, if given. Raises RunError, Cancelled, OSError.
+    #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         seed: u64,
         events: bool,
         cancel: Option<&Bound<'py, Cancel>>,
+        captures: Option<PathBuf>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let never = AtomicBool::new(false);
         let cancel = cancel.map_or(&never, |cancel| &cancel.get().0);
@@ -87,8 +96,11 @@ impl Scenario {
         let output = py.detach(|| {
             let mut plan = scenario.plan(seed);
             plan.packet_events |= events;
-            ecnlab_engine::run_until(&plan, seed, cancel)
+            match captures {
+                Some(folder) => captures::run(scenario, &plan, seed, cancel, &folder),
+                None => ecnlab_engine::run_until(&plan, seed, cancel).map_err(captures::Failure::Run),
+            }
         });
-        tables::to_python(py, output.map_err(|error| run_error(&error))?.tables)
+        tables::to_python(py, output.map_err(PyErr::from)?.tables)
     }
 }

@@ -3,6 +3,7 @@
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_traffic::{Checked, Impossible};
 
+use crate::capture;
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
 use crate::layout::{self, Instance, Layout};
@@ -70,6 +71,7 @@ pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>>
     for (name, flow) in &spec.flows {
         check_flow(name, flow, spec, &mut found);
     }
+    capture::check(spec, &layout, &mut found);
     if found.found.is_empty() {
         check_ways(spec, &layout, &mut found);
     }

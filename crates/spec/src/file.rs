@@ -61,6 +61,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "flow", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Flow>")]
     _flow: BTreeMap<String, Table>,
+    /// Captures: packets written down where they pass. Of no effect on results.
+    #[serde(default, rename = "capture", skip_serializing)]
+    #[schemars(with = "BTreeMap<String, Capture>")]
+    _capture: BTreeMap<String, Table>,
 }
 
 /// A table that is read on its own, so that its errors do not hide its neighbours'.
@@ -181,4 +185,64 @@ pub(crate) struct Flow {
     /// When it begins, drawn for each flow and run; at once if left out.
     #[serde(default)]
     pub start: Dist<Dur>,
+}
+
+/// A capture of the packets at an end of a link, or at all interfaces of a node.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Capture {
+    /// The link whose packets are captured, both directions, at one of its ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// Instead of a link: the node whose packets are captured, at all its interfaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<String>,
+    /// The end of the link: "from" (if left out) or "to".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+    /// Where outgoing packets are seen: "after" the queue (if left out), marks in place and drops noted, or "before" it.
+    #[serde(default)]
+    pub queue: QueueSide,
+    /// Bytes kept of each packet; 128 B, in which all headers fit, if left out.
+    #[serde(default = "default_snap")]
+    pub snap: Bytes,
+    /// The file format: "pcapng" (if left out), or "pcap", which has no interface names and no comments.
+    #[serde(default)]
+    pub format: CaptureFormat,
+}
+
+fn default_snap() -> Bytes {
+    Bytes(128)
+}
+
+/// An end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum End {
+    /// The node it leaves.
+    From,
+    /// The node it reaches.
+    To,
+}
+
+/// A side of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum QueueSide {
+    /// Packets as the queue lets them go, with its marks; what it drops is there too, with a comment.
+    #[default]
+    After,
+    /// Packets as they come to the queue.
+    Before,
+}
+
+/// A format of capture files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CaptureFormat {
+    /// Interface names, directions, comments.
+    #[default]
+    Pcapng,
+    /// Packets and times.
+    Pcap,
 }

@@ -6,6 +6,7 @@
 //! Whatever is wrong on the way is a [`Diagnostic`] with its line and a remedy. An [`Experiment`]
 //! grafts other values into the tree and goes the same way for each of its cells.
 
+mod capture;
 mod check;
 mod de;
 mod diagnostic;
@@ -26,6 +27,7 @@ mod source;
 mod spec;
 mod tree;
 
+pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment};
 pub use file::FORMAT;

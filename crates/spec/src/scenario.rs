@@ -108,6 +108,9 @@ impl Scenario {
         all.insert("tcp".into(), spec.tcps.iter().map(tcp).collect());
         let flow = |name: &String| (name.clone(), self.resolved_flow(name));
         all.insert("flow".into(), spec.flows.keys().map(flow).collect());
+        if !spec.captures.is_empty() {
+            all.insert("capture".into(), json!(spec.captures));
+        }
         Json::Object(all)
     }
 
@@ -120,12 +123,13 @@ impl Scenario {
         json!(flow)
     }
 
-    /// SHA-256, in hexadecimal, of the resolved scenario less its title: of all that results
-    /// depend on but the seed.
+    /// SHA-256, in hexadecimal, of the resolved scenario less its title and captures: of all that
+    /// results depend on but the seed.
     pub fn hash(&self) -> &str {
         self.0.hash.get_or_init(|| {
             let mut all = object(self.resolved());
             all.remove("title");
+            all.remove("capture");
             hex(&Sha256::digest(Json::Object(all).to_string()))
         })
     }

@@ -9,7 +9,7 @@ use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
 use crate::de::{self, Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
-use crate::file::{DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
+use crate::file::{Capture, DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
 use crate::path::Path;
 use crate::profile;
 use crate::tree::{Entry, Node, Table, Value};
@@ -23,6 +23,7 @@ pub(crate) struct Spec {
     pub queues: BTreeMap<String, aqm::Config>,
     pub tcps: BTreeMap<String, Tcp>,
     pub flows: BTreeMap<String, Flow>,
+    pub captures: BTreeMap<String, Capture>,
 }
 
 /// Both directions of a link.
@@ -43,7 +44,7 @@ pub(crate) struct Tcp {
 }
 
 /// Names of the sections whose tables are named by the user.
-pub(crate) const SECTIONS: [&str; 5] = ["node", "link", "queue", "tcp", "flow"];
+pub(crate) const SECTIONS: [&str; 6] = ["node", "link", "queue", "tcp", "flow", "capture"];
 
 /// What every scenario has without saying so: a queue and a TCP for those that name none.
 const BUILT_IN: &str = r#"
@@ -110,8 +111,9 @@ impl Spec {
         let queues = reader.section("queue", |_, node, path| read_queue(node, path));
         let tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
+        let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
         match head {
-            Some(head) if reader.found.is_empty() => Ok(Spec { head, nodes, links, queues, tcps, flows }),
+            Some(head) if reader.found.is_empty() => Ok(Spec { head, nodes, links, queues, tcps, flows, captures }),
             _ => Err(reader.found),
         }
     }

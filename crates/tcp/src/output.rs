@@ -1,7 +1,7 @@
 //! Segments out: data, ACKs, and what they carry besides.
 
 use ecnlab_base::Time;
-use ecnlab_wire::{Flags, SackBlocks, Segment, Timestamps};
+use ecnlab_wire::{Ecn, Flags, SackBlocks, Segment, Timestamps};
 
 use crate::ecn::{Feedback, Sending};
 use crate::endpoint::{Endpoint, Out, State};
@@ -36,25 +36,26 @@ impl Endpoint {
             _ if chunk.start < self.tx.max => Sending::Retransmission,
             _ => Sending::New,
         };
-        let mut segment = self.blank(now);
-        segment.seq = self.tx.seq(chunk.start);
-        segment.len = chunk.len;
+        let mut flags = self.ack_flags();
+        let mut ecn = Ecn::NotEct;
         if chunk.len > 0 {
             // RFC 3168 §6.1.4, RFC 2481 §6.1: only segments with data are ECN-capable.
-            segment.ecn = self.ecn.codepoint(sending);
-            segment.flags |= self.ecn.data_flags(sending);
+            ecn = self.ecn.codepoint(sending);
+            flags |= self.ecn.data_flags(sending);
             self.counters.data_segments_sent += 1;
             self.counters.bytes_sent += u64::from(chunk.len);
             if chunk.start + u64::from(chunk.len) == self.tx.end {
                 // RFC 9293 §3.9.1.2: the last of what was written is pushed.
-                segment.flags |= Flags::PSH;
+                flags |= Flags::PSH;
             }
         }
         if chunk.fin {
-            segment.flags |= Flags::FIN;
+            flags |= Flags::FIN;
         }
+        let (seq, len) = (self.tx.seq(chunk.start), chunk.len);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.sent(chunk, &mut cx);
+        let segment = Segment { seq, len, flags, ecn, ..self.blank(now) };
         self.rx.acknowledged();
         self.push(segment, out);
     }
@@ -62,24 +63,26 @@ impl Endpoint {
     /// Sends an ACK and nothing else.
     #[inline]
     pub(crate) fn send_ack(&mut self, now: Time, out: &mut Out) {
-        let mut segment = self.blank(now);
-        segment.seq = self.tx.seq(self.tx.max);
-        if self.rx.has_gap() && self.sack {
-            segment.sack = self.rx.sack_blocks();
-        }
+        let seq = self.tx.seq(self.tx.max);
+        let sack = if self.rx.has_gap() && self.sack { self.rx.sack_blocks() } else { SackBlocks::NONE };
+        let segment = Segment { seq, flags: self.ack_flags(), sack, ..self.blank(now) };
         self.rx.acknowledged();
         self.push(segment, out);
     }
 
-    /// A segment with ACK, window, timestamps and ECN-Echo, as all have after the handshake.
+    /// The flags that all segments have after the handshake: ACK and, if it is due, ECN-Echo.
     #[inline]
-    fn blank(&mut self, now: Time) -> Segment {
+    fn ack_flags(&mut self) -> Flags {
+        Flags::ACK | self.ecn.ack_flags()
+    }
+
+    /// What all segments have besides after the handshake.
+    #[inline(always)]
+    fn blank(&self, now: Time) -> Segment {
         Segment {
             ack: self.rx.ack(),
             window: self.rx.window(false),
-            flags: Flags::ACK | self.ecn.ack_flags(),
             timestamps: self.timestamps.then(|| self.stamp(now)),
-            sack: SackBlocks::NONE,
             ..Segment::default()
         }
     }
@@ -90,15 +93,15 @@ impl Endpoint {
     }
 
     /// Fills in the length and counts the segment.
-    #[inline]
-    pub(crate) fn push(&mut self, mut segment: Segment, out: &mut Out) {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, segment: Segment, out: &mut Out) {
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
-        segment.wire_len = headers.wire_len(&segment);
+        let wire_len = headers.wire_len(&segment);
         self.counters.segments_sent += 1;
         if !segment.flags.contains(Flags::SYN) {
             self.counters.ece_sent += u64::from(segment.flags.contains(Flags::ECE));
             self.counters.cwr_sent += u64::from(segment.flags.contains(Flags::CWR));
         }
-        out.push(segment);
+        out.push(Segment { wire_len, ..segment });
     }
 }

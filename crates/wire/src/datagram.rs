@@ -1,9 +1,9 @@
 //! A UDP datagram, with the IP codepoint it travels under.
 
-use crate::{Ecn, IPV4_HEADER};
+use crate::{Ecn, IPV4_HEADER, UdpHeader};
 
 /// Bytes of a UDP header (RFC 768).
-pub const UDP_HEADER: u32 = 8;
+pub const UDP_HEADER: u32 = UdpHeader::LEN as u32;
 
 /// A UDP datagram and the IP codepoint it travels under. The payload is counted; of its contents
 /// there is a sequence number, by which a receiver could tell what it missed. Laid out as a

@@ -1,16 +1,32 @@
 //! What travels: the IP codepoint, the TCP header and its options, the UDP datagram, the ICMP source quench, and the
-//! arithmetic of their lengths.
+//! arithmetic of their lengths; and all of it, with IPv4, IPv6, UDP and ICMP, as bytes.
 //!
-//! Payloads are counted, not carried: the simulator's segments say how many bytes they hold.
+//! The simulator's [`Segment`]s and [`Datagram`]s count their payload instead of carrying it. The header types read bytes
+//! and write them: `parse` never panics, whatever it is given, and what `emit` writes, `parse` reads back.
 
+mod checksum;
 mod datagram;
 mod ecn;
+mod error;
+mod icmp;
+mod ip;
+mod options;
+pub mod pcap;
 mod quench;
 mod segment;
 mod seq;
+mod tcp;
+mod udp;
 
+pub use checksum::Checksum;
 pub use datagram::{Datagram, UDP_HEADER};
 pub use ecn::Ecn;
+pub use error::WireError;
+pub use icmp::IcmpHeader;
+pub use ip::{Extension, Fragment, IpPacket, Ipv4Header, Ipv6Header, protocol};
+pub use options::{AccEcn, TcpOptions};
 pub use quench::{MESSAGE_LEN, Malformed, QUENCH_LEN, Quench, QuenchCause};
 pub use segment::{Flags, IPV4_HEADER, MAX_SACK_BLOCKS, SackBlock, SackBlocks, Segment, TCP_HEADER, Timestamps};
 pub use seq::Seq;
+pub use tcp::{TcpHeader, TcpStart};
+pub use udp::UdpHeader;

@@ -1,8 +1,7 @@
 //! ICMP source quench (RFC 792 p. 10), with BECN's marker bit. Historic: routers must not send it, hosts must ignore
 //! it (RFC 6633, May 2012). Here it is what Akujobi et al. 2003 made of it, to be compared with what replaced it.
 
-use crate::segment::IPV4_HEADER;
-use crate::{Ecn, Seq};
+use crate::{Checksum, Ecn, IPV4_HEADER, IcmpHeader, Ipv4Header, Seq, TcpStart, protocol};
 
 /// Why a router speaks back. One bit of the message tells (Akujobi et al. 2003 §IV-B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,17 +31,12 @@ pub struct Quench {
 pub const QUENCH_LEN: u32 = IPV4_HEADER + MESSAGE_LEN as u32;
 
 /// Bytes of the ICMP message about a datagram without IP options.
-pub const MESSAGE_LEN: usize = ICMP_HEADER + RETURNED;
+pub const MESSAGE_LEN: usize = IcmpHeader::LEN + RETURNED;
 
-const ICMP_HEADER: usize = 8;
 /// RFC 792: the internet header and the first 64 bits of the datagram's data.
-const RETURNED: usize = IPV4_HEADER as usize + 8;
-/// RFC 792: type 4, code 0.
-const TYPE: u8 = 4;
-const CODE: u8 = 0;
+const RETURNED: usize = IPV4_HEADER as usize + TcpStart::LEN;
 /// Bit 0, the first, of the 32 unused bits. The papers ask for one bit of them and do not say which.
 const MARKED: u8 = 0x80;
-const PROTOCOL_TCP: u8 = 6;
 
 /// Why bytes are no source quench about a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,16 +59,15 @@ impl Quench {
 
     /// The message about the datagram that begins with `datagram`, or `None` if that is no IPv4 datagram of TCP
     /// without IP options.
-    pub fn emit(cause: QuenchCause, datagram: &[u8]) -> Option<[u8; MESSAGE_LEN]> {
+    pub fn emit(cause: QuenchCause, datagram: &[u8]) -> Option<Vec<u8>> {
         let returned = datagram.get(..RETURNED)?;
         seq_of(returned)?;
-        let mut message = [0; MESSAGE_LEN];
-        message[0] = TYPE;
-        message[1] = CODE;
-        message[4] = if cause == QuenchCause::Marked { MARKED } else { 0 };
-        message[ICMP_HEADER..].copy_from_slice(returned);
-        let sum = checksum(&message);
-        message[2..4].copy_from_slice(&sum.to_be_bytes());
+        let marker = if cause == QuenchCause::Marked { MARKED } else { 0 };
+        // RFC 792: type 4, code 0.
+        let header = IcmpHeader { kind: IcmpHeader::SOURCE_QUENCH, code: 0, checksum: 0, rest: [marker, 0, 0, 0] };
+        let mut message = Vec::with_capacity(MESSAGE_LEN);
+        header.emit(Checksum::new().bytes(returned), &mut message);
+        message.extend(returned);
         Some(message)
     }
 
@@ -84,36 +77,26 @@ impl Quench {
     /// [`Malformed`] says what is wrong; such a message is ignored.
     pub fn parse(message: &[u8]) -> Result<Quench, Malformed> {
         let head = message.get(..MESSAGE_LEN).ok_or(Malformed::Short)?;
-        if head[..2] != [TYPE, CODE] {
+        let (header, returned) = IcmpHeader::parse(head).map_err(|_| Malformed::Short)?;
+        if (header.kind, header.code) != (IcmpHeader::SOURCE_QUENCH, 0) {
             return Err(Malformed::NotAQuench);
         }
-        // RFC 792: the sum over the whole message, its checksum field included, is all ones.
-        if checksum(message) != 0 {
+        // RFC 792: the sum is over the whole message.
+        if !Checksum::new().bytes(message).is_valid() {
             return Err(Malformed::Checksum);
         }
-        let seq = seq_of(&head[ICMP_HEADER..]).ok_or(Malformed::NotTcp)?;
-        let cause = if head[4] & MARKED != 0 { QuenchCause::Marked } else { QuenchCause::Dropped };
+        let seq = seq_of(returned).ok_or(Malformed::NotTcp)?;
+        let cause = if header.rest[0] & MARKED != 0 { QuenchCause::Marked } else { QuenchCause::Dropped };
         Ok(Quench::new(cause, seq, QUENCH_LEN))
     }
 }
 
 /// The sequence number in the first [`RETURNED`] bytes of an IPv4 datagram of TCP.
 fn seq_of(returned: &[u8]) -> Option<Seq> {
-    // Version 4, five words of header; the first fragment, which alone holds the TCP header.
-    let plain = returned[0] == 0x45 && returned[9] == PROTOCOL_TCP;
-    let first = u16::from_be_bytes([returned[6], returned[7]]) & 0x1fff == 0;
-    let seq = returned[24..28].try_into().ok()?;
-    (plain && first).then(|| Seq(u32::from_be_bytes(seq)))
-}
-
-/// The internet checksum (RFC 1071) over `bytes`.
-fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2).map(|c| u32::from(c[0]) << 8 | c.get(1).map_or(0, |&b| u32::from(b)));
-    let mut sum = words.fold(0_u64, |sum, word| sum + u64::from(word));
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
+    let (ip, data) = Ipv4Header::parse(returned).ok()?;
+    // The first fragment alone holds the TCP header.
+    let plain = ip.options.is_empty() && ip.protocol == protocol::TCP && ip.fragment_offset == 0;
+    Some(TcpStart::parse(data).ok()?.seq).filter(|_| plain)
 }
 
 #[cfg(test)]
@@ -157,10 +140,10 @@ mod tests {
 
     /// The message with some bytes changed and its checksum made good again.
     fn changed(changes: &[(usize, u8)]) -> Vec<u8> {
-        let mut message = Quench::emit(QuenchCause::Marked, &DATAGRAM).unwrap().to_vec();
+        let mut message = Quench::emit(QuenchCause::Marked, &DATAGRAM).unwrap();
         changes.iter().for_each(|&(place, byte)| message[place] = byte);
         message[2..4].fill(0);
-        let sum = checksum(&message);
+        let sum = Checksum::new().bytes(&message).value();
         message[2..4].copy_from_slice(&sum.to_be_bytes());
         message
     }

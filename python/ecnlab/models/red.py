@@ -59,6 +59,25 @@ class ControlLaw:
         chosen = self.marked + self.dropped
         return signalled(chosen[i] + part * (chosen[i + 1] - chosen[i]), self.spacing)
 
+    def scaled(self, factor: float) -> ControlLaw:
+        """The law whose probabilities are ``factor`` times these, at most 1: RED in byte mode, of packets of one size.
+
+        ``factor`` is their size over RED's mean packet. What is marked and what is dropped grow alike.
+        """
+        size = float(positive("factor", factor, "a ratio of sizes"))
+        certain = 1.0 / size
+        corners: list[tuple[float, float, float]] = []
+        for i, (queue, marked, dropped) in enumerate(zip(self.queue, self.marked, self.dropped, strict=True)):
+            before = self.marked[i - 1] + self.dropped[i - 1] if i else certain
+            if before < certain < marked + dropped and self.queue[i - 1] < queue:
+                part = (certain - before) / (marked + dropped - before)
+                edge = (_mix(self.marked[i - 1], marked, part), _mix(self.dropped[i - 1], dropped, part))
+                corners.append((_mix(self.queue[i - 1], queue, part), size * edge[0], size * edge[1]))
+            grown = 1.0 / max(marked + dropped, certain)
+            corners.append((float(queue), marked * grown, dropped * grown))
+        table = np.array(corners)
+        return ControlLaw(table[:, 0], table[:, 1], table[:, 2], self.spacing)
+
     def _spaced(self, marked: float, dropped: float) -> tuple[float, float]:
         chosen = marked + dropped
         if chosen == 0.0:

@@ -46,7 +46,7 @@ def number_table(
                 Cell(metric.name, lead=row["id"]),
                 Cell(sources[row["id"]]),
                 Cell(settings),
-                Cell(about + quantity(row["printed"], metric), True),
+                Cell(about + as_printed(row["printed"], metric), True),
                 Cell(quantity(row["mean"], metric, unit), True),
                 Cell(f"{quantity(row['low'], metric)} to {quantity(row['high'], metric)}", True),
                 Cell(str(row["n"]), True),
@@ -58,6 +58,11 @@ def number_table(
     return Table(
         "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
     )
+
+
+def as_printed(value: float, metric: Metric) -> str:
+    """A printed value with the digits it was printed with."""
+    return quantity(value, metric) if metric.percent else f"{value:.10g}".replace("-", "−")
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab import store
-from ecnlab.papers.blocks import ANSWERS, VERDICTS
+from ecnlab.papers.blocks import ANSWERS
 from ecnlab.report import Page, Section, Table
 from ecnlab.report.page import Cell, Tone
 
+PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
 COLUMNS: Final = ("paper", "printed numbers", "claims", "runs", "simulated", "size")
 
 
@@ -55,13 +56,14 @@ def _row(name: str, results: Mapping[str, Any], answers: Counter[str]) -> list[C
     paper, verdicts = results["paper"], Counter(number["verdict"] for number in results["numbers"])
     return [
         Cell(f"{paper['title']}. {paper['authors']}, {paper['date']}", lead=paper["name"], link=f"{name}/report.html"),
-        Cell(_counts(verdicts, VERDICTS)),
-        Cell(_counts(answers, ANSWERS)),
+        Cell(_counts(verdicts, PLURAL)),
+        Cell(_counts(answers, {answer: answer for answer in ANSWERS})),
         Cell(f"{results['runs']:,}", True),
         Cell(f"{results['simulated_s'] / 3600:,.0f} h", True),
         Cell("full" if results["full"] else "quick"),
     ]
 
 
-def _counts(found: Counter[str], order: Mapping[str, Tone]) -> str:
-    return ", ".join(f"{found[key]} {key}" for key in order if found[key]) or "none"
+def _counts(found: Counter[str], words: Mapping[str, str]) -> str:
+    """How many there are of each, in the order and the words of ``words``."""
+    return ", ".join(f"{found[key]} {word}" for key, word in words.items() if found[key]) or "none"

@@ -52,6 +52,7 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) ->
         )
     row = place.row(0, named=True)
     measured = Interval(row["mean"], row["low"], row["high"], row["n"])
+    margin = metric.margin if number.margin is None else number.margin
     return {
         "id": number.id,
         "row": number.row,
@@ -66,8 +67,8 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) ->
         "low": measured.low,
         "high": measured.high,
         "n": measured.n,
-        "margin": metric.margin,
-        "verdict": stats.verdict(measured, number.value, metric.margin, metric.neutral),
+        "margin": margin,
+        "verdict": stats.verdict(measured, number.value, margin, metric.neutral),
     }
 
 
@@ -79,7 +80,7 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
     tests = []
     for row in place.iter_rows(named=True):
         measured = Interval(row["mean"], row["low"], row["high"], row["n"])
-        label = ", ".join(row[key] for key in varying)
+        label = ", ".join(row[key] for key in varying if row[key])
         tests.append(
             {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": _outcome(claim, measured)}
         )

@@ -101,7 +101,7 @@ def _checklist(rows: list[dict[str, Any]]) -> Section:
     cells: list[list[Cell | str]] = [
         [
             Cell(row["what"], lead=row["id"]),
-            Cell(f"§{row['section']}"),
+            Cell(f"§{row['section']}" if row["section"][:1].isdigit() else row["section"]),
             Cell(row["state"].replace("-", " "), tone=tones[row["state"]]),
             Cell(", ".join(row["by"])),
             Cell(row["note"]),

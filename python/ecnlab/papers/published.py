@@ -49,22 +49,23 @@ class Printed:
     section: str = ""
     page: int = 0
     figure: str = ""
+    slide: int = 0
 
     @property
     def source(self) -> str:
         """Where it is printed, as far as the entry says."""
-        section, page = f"§{self.section}" if self.section else "", f"p.\u00a0{self.page}" if self.page else ""
-        figure = f"Fig.\u00a0{self.figure}" if self.figure else ""
-        return ", ".join(part for part in (section, figure, page) if part)
+        marks = (("§", self.section), ("Fig.\u00a0", self.figure), ("p.\u00a0", self.page), ("slide\u00a0", self.slide))
+        return ", ".join(f"{mark}{value}" for mark, value in marks if value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number(Printed):
-    """A printed number."""
+    """A printed number. ``margin`` is how far it was rounded, where that is not the same for all of its metric."""
 
     value: float
     unit: str = ""
     about: bool = False
+    margin: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

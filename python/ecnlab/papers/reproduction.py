@@ -14,6 +14,7 @@ import polars as pl
 
 from ecnlab import store
 from ecnlab._core import Experiment
+from ecnlab.errors import EcnlabError
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import Paper, Stored
@@ -39,10 +40,13 @@ def reproduce(
     ``report.html``. Runs that ``out`` already has are not done again, so an interrupted reproduction continues and a
     ``full`` one builds on a quick one. ``workers`` and ``progress`` are as for `ecnlab.sweep`.
 
-    Raises EcnlabError for a paper there is none of, and all that `ecnlab.sweep` raises.
+    Raises EcnlabError for a paper there is none of, or if ``out`` holds its full size and the quick one is asked for; and
+    all that `ecnlab.sweep` raises.
     """
     (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
+    if not full:
+        _refuse_full(found, target)
     experiments = {
         step.name: read_experiment(folder / f"{step.name}.toml").with_replicates(step.full if full else step.quick)
         for step in found.steps
@@ -76,6 +80,16 @@ def reproduce_all(
     index = target / "index.html"
     store.write_bytes(index, render(index_page(target, list(PAPERS))).encode())
     return index
+
+
+def _refuse_full(paper: Paper, target: Path) -> None:
+    """Raise EcnlabError if ``target`` has, or has begun, more seeds than the quick size."""
+    for step in paper.steps:
+        manifest = target / "sweeps" / step.name / store.MANIFEST
+        if manifest.exists() and store.read_manifest(manifest.parent)["replicates"] > step.quick:
+            raise EcnlabError(
+                f"{target} holds the full size of {paper.name}: ask for it (--full), or choose another folder"
+            )
 
 
 def _run(

@@ -20,12 +20,17 @@ BUTTONS: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a chart. ``values`` share the chart's times. ``style`` picks the colour, from 0."""
+    """One line of a chart.
+
+    ``values`` share the chart's times. ``style`` picks the colour, from 0; a line that is not ``listed`` has no place in
+    the legend.
+    """
 
     name: str
     values: Sequence[float]
     style: int = 0
     thin: bool = False
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Chart:
                 x=times,
                 y=[_shorter(v) for v in line.values],
                 mode="lines",
+                showlegend=None if line.listed else False,
                 line={"width": 1 if line.thin else 1.9},
                 opacity=0.55 if line.thin else 1,
             )

@@ -112,3 +112,58 @@ macro_rules! schemes {
     };
 }
 schemes!(Rfc2481, Rfc3168, Becn, EcnBecn, EcnBecnBoth);
+
+/// What RFC 2481 and RFC 3168 share, under the same section numbers: negotiation, echo and answer. What one end
+/// remembers of marks.
+#[derive(Clone, Debug, Default)]
+pub struct Echo {
+    /// Receiver: a mark has come that the sender has not yet answered.
+    echo: bool,
+    /// Receiver: a mark has come since the last ACK was sent.
+    marked: bool,
+    /// Sender: the window was reduced and the receiver has not been told.
+    cwr_due: bool,
+}
+
+impl Echo {
+    /// The flags of a SYN that asks for ECN: both say that the host takes part as sender and receiver (§6.1.1).
+    pub const SYN: Flags = Flags::ECE.union(Flags::CWR);
+
+    /// The flags that answer a SYN with `flags`, if it asked for ECN.
+    pub fn syn_ack(flags: Flags) -> Option<Flags> {
+        // §6.1.1: ECE alone in the SYN-ACK, so that a host that reflects reserved bits is not believed.
+        flags.contains(Echo::SYN).then_some(Flags::ECE)
+    }
+
+    /// Whether a SYN-ACK with `flags` agrees to ECN (§6.1.1: ECE set and CWR not set).
+    pub fn accepted(flags: Flags) -> bool {
+        flags & Echo::SYN == Flags::ECE
+    }
+
+    /// CWR, if the receiver is still to be told of a reduction; it then has been.
+    pub fn take_cwr(&mut self) -> Flags {
+        if std::mem::take(&mut self.cwr_due) { Flags::CWR } else { Flags::empty() }
+    }
+
+    /// The flags of an ACK.
+    pub fn ack_flags(&mut self) -> Flags {
+        // §6.1.3: ECE in every ACK, until CWR tells that the sender has answered.
+        // §6.1.3: and a delayed ACK if any packet that it acknowledges was marked, should CWR have come since.
+        if std::mem::take(&mut self.marked) || self.echo { Flags::ECE } else { Flags::empty() }
+    }
+
+    /// A data segment has come.
+    pub fn on_data(&mut self, segment: &Segment) {
+        // §6.1.3: CWR ends the echo of earlier marks; a mark on that very packet begins another.
+        self.echo &= !segment.flags.contains(Flags::CWR);
+        let marked = segment.ecn == Ecn::Ce;
+        self.echo |= marked;
+        self.marked |= marked;
+    }
+
+    /// The window was reduced.
+    pub fn on_reduction(&mut self) {
+        // §6.1.2: whatever the reason: a retransmit timeout, a fast retransmit, or ECN-Echo.
+        self.cwr_due = true;
+    }
+}

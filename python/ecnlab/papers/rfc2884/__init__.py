@@ -14,7 +14,7 @@ from ecnlab.papers.paper import Drawn, Paper, Step, Tables, measured
 from ecnlab.papers.rfc2884 import measure
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.rfc2884.page import page
-from ecnlab.scenario import size
+from ecnlab.quantities import quantity
 from ecnlab.sweep import Sweep
 
 SEGMENT_BYTES: Final = 1460
@@ -100,7 +100,7 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     one = sweeps["evolution"]
     queue, windows = evolution(one)
     red = next(iter(one.specs.values()))["spec"]["queue"]["red"]
-    facts = {"seed": one.runs["seed"][0], "min_th": size(red["min_th"]), "max_th": size(red["max_th"])}
+    facts = {"seed": one.runs["seed"][0], "min_th": quantity(red["min_th"]), "max_th": quantity(red["max_th"])}
     return Drawn({"evolution_queue": queue, "evolution_windows": windows}, {"evolution": facts})
 
 

@@ -1,0 +1,75 @@
+//! Captures: packets handed to whoever writes them down, at the places where a run is tapped.
+//!
+//! The engine writes nothing itself. A [`Sink`] is given from outside; [`Files`] is one that turns packets into bytes
+//! ([`bytes`]) for writers given from outside.
+
+pub mod bytes;
+mod files;
+mod taps;
+
+use ecnlab_aqm::DropReason;
+use ecnlab_base::Time;
+
+use crate::packet::{Cargo, Packet};
+
+pub use files::{Files, Settings};
+pub(crate) use taps::Taps;
+
+/// A capture: the interfaces it sees, in one stream in order of time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capture {
+    /// Its name, unique in the run.
+    pub name: String,
+    /// Where it listens.
+    pub interfaces: Vec<Interface>,
+    /// Whether outgoing packets are seen as they come to the queue, before it decides about them, instead of as they
+    /// leave it or are dropped.
+    pub before_queue: bool,
+}
+
+/// A node's end of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interface {
+    /// Its name in the file.
+    pub name: String,
+    /// Index of the link that leaves the node here.
+    pub out: Option<usize>,
+    /// Index of the link that reaches the node here.
+    pub into: Option<usize>,
+}
+
+/// What became of a packet where it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It came in, or went out as it had come.
+    Passed,
+    /// The queue here gave it CE.
+    Marked,
+    /// The queue here dropped it.
+    Dropped(DropReason),
+}
+
+/// A packet that was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Index of the capture.
+    pub capture: u32,
+    /// Index of the interface in it.
+    pub interface: u32,
+    /// Whether it went out from the node.
+    pub outbound: bool,
+    /// When.
+    pub time: Time,
+    /// What became of it.
+    pub fate: Fate,
+    /// The packet as it left the tap.
+    pub packet: Packet,
+    /// What it carries; its codepoint is in `packet`.
+    pub cargo: Cargo,
+}
+
+/// Takes what the captures of a run see.
+pub trait Sink {
+    /// Takes a packet. Those of one capture come in order of time. If the answer is no, the run stops.
+    fn take(&mut self, seen: &Seen) -> bool;
+}

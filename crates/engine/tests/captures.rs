@@ -1,0 +1,171 @@
+//! What captures see: packets as the bytes that they would have on a wire, and what became of each.
+
+mod common;
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::atomic::AtomicBool;
+
+use common::{droptail, duplex, flow, ftp, number, path, red, tcp};
+use ecnlab_aqm::MarkAt;
+use ecnlab_aqm::registry::Params;
+use ecnlab_base::Dur;
+use ecnlab_engine::capture::{Capture, Fate, Interface, Seen, Sink, bytes};
+use ecnlab_engine::{FlowPlan, Output, Plan, run, run_captured};
+use ecnlab_tcp::registry::EcnKind;
+use ecnlab_wire::{Checksum, Ecn, IpPacket, Ipv4Header, Quench, QuenchCause, UdpHeader, protocol};
+
+/// Everything seen, with its bytes.
+#[derive(Default)]
+struct Kept(Vec<(Seen, Vec<u8>)>);
+
+impl Sink for Kept {
+    fn take(&mut self, seen: &Seen) -> bool {
+        let mut packet = Vec::new();
+        let len = bytes::emit(&seen.packet, &seen.cargo, 65_535, &mut packet);
+        assert_eq!(packet.len(), len as usize);
+        self.0.push((*seen, packet));
+        true
+    }
+}
+
+/// Indices of the links; the reverse of each is the next.
+const ACCESS: usize = 0;
+const PIPE: usize = 2;
+const SIDE: usize = 4;
+
+/// `a` and `c` send through the router `r` to `b`: two endless connections and datagrams from `a`, web pages from both.
+/// The router marks, and speaks back.
+fn plan() -> Plan {
+    let mut queue = red(5.0, 15.0, 0.1);
+    if let Params::Red(params) = &mut queue.params {
+        params.becn = Some(serde_json::from_str(r#"{"thresh": "5 packets"}"#).expect("BECN's parameters"));
+    }
+    let host = tcp("modern", |c| c.ecn = EcnKind::EcnBecn);
+    let cbr = serde_json::from_str(r#"{"kind": "cbr", "rate": "300 kbps", "packet": "500 B"}"#).expect("datagrams");
+    let web = r#"{"kind": "web", "sessions": 40, "inter_session": "500 ms", "pages": 3, "inter_page": "1 s",
+        "objects": 2, "inter_object": "100 ms", "object_size": "20 kB", "packet": "1460 B"}"#;
+    let web = serde_json::from_str(web).expect("web pages");
+    let flows = vec![
+        flow("f0", 2, &host, ftp()),
+        flow("f1", 2, &host, ftp()),
+        flow("datagrams", 2, &host, cbr),
+        FlowPlan { from: vec![0, 3], ..flow("web", 2, &host, web) },
+    ];
+    let mut plan = path(&queue, "2 Mbps", "10 ms", flows);
+    plan.nodes.push("c".to_owned());
+    plan.links.extend(duplex("side", 3, 1, "10 Mbps", "1 ms", &droptail(1000.0)));
+    plan.warmup = Dur::ZERO;
+    plan
+}
+
+/// All interfaces of the router.
+fn at_router(before_queue: bool) -> Capture {
+    let interface = |(name, out, into): (&str, _, _)| Interface { name: name.into(), out: Some(out), into: Some(into) };
+    let interfaces = [("access", ACCESS + 1, ACCESS), ("pipe", PIPE, PIPE + 1), ("side", SIDE + 1, SIDE)];
+    Capture { name: "r".into(), interfaces: interfaces.map(interface).into(), before_queue }
+}
+
+fn captured(plan: &Plan, before_queue: bool) -> (Output, Vec<(Seen, Vec<u8>)>) {
+    let mut kept = Kept::default();
+    let captures = [at_router(before_queue)];
+    let output = run_captured(plan, 1, &AtomicBool::new(false), &captures, &mut kept).expect("a run");
+    (output, kept.0)
+}
+
+/// The IPv4 address of a node.
+fn address(node: u8) -> std::net::IpAddr {
+    [10, 0, 0, node + 1].into()
+}
+
+#[test]
+fn every_packet_is_intact_and_says_who_sent_it() {
+    let (_, kept) = captured(&plan(), false);
+    let mut ends = BTreeSet::new();
+    for (seen, bytes) in &kept {
+        let ip = IpPacket::parse(bytes).expect("an IP packet");
+        assert!(Ipv4Header::is_intact(&bytes[..20]));
+        let sum = match ip.protocol {
+            protocol::ICMP => Checksum::new(),
+            other => Checksum::pseudo(ip.source, ip.destination, other, ip.payload_len),
+        };
+        assert!(sum.bytes(ip.payload).is_valid(), "{seen:?}");
+        ends.insert((ip.protocol, ip.source, ip.destination));
+        if ip.protocol == protocol::UDP {
+            let (udp, data) = UdpHeader::parse(ip.payload).expect("a UDP header");
+            // 500 B on the wire, 20 of them IP's; those after a drop are numbered on.
+            assert_eq!((bytes.len(), udp.len, data.len()), (500, 480, 472));
+        }
+    }
+    let [a, r, b, c] = [0, 1, 2, 3].map(address);
+    let (icmp, tcp, udp) = (protocol::ICMP, protocol::TCP, protocol::UDP);
+    let expected = [(icmp, r, a), (icmp, r, c), (tcp, a, b), (tcp, b, a), (tcp, b, c), (tcp, c, b), (udp, a, b)];
+    assert_eq!(ends.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_source_quench_returns_the_beginning_of_a_packet_that_came() {
+    let (output, kept) = captured(&plan(), false);
+    let mut came: HashSet<&[u8]> = HashSet::new();
+    let mut quenches = 0;
+    for (seen, bytes) in &kept {
+        if !seen.outbound {
+            came.insert(&bytes[..28]);
+        } else if bytes[9] == protocol::ICMP {
+            let message = &bytes[20..];
+            let quench = Quench::parse(message).expect("a source quench");
+            assert!(came.contains(&message[8..]), "{seen:?}");
+            // The sender of what is returned is told.
+            assert_eq!(message[20..24], bytes[16..20]);
+            quenches += u64::from(quench.cause == QuenchCause::Marked);
+        }
+    }
+    // Each of them is about a mark; one may still be in a queue.
+    let marks = number(&output, "queues", "marks", queue_row(PIPE)) as u64;
+    assert!(marks > 100 && marks - quenches <= 1, "{marks} {quenches}");
+}
+
+/// The row of `queues` for all packets of a link: behind it is one for the only group.
+fn queue_row(link: usize) -> usize {
+    2 * link
+}
+
+#[test]
+fn the_fate_of_each_packet_is_told_where_it_came_about() {
+    for mark_at in [MarkAt::Tail, MarkAt::Front] {
+        let mut plan = plan();
+        plan.links[PIPE].queue.common.mark_at = mark_at;
+        let (output, kept) = captured(&plan, false);
+        let at_pipe = |fate: fn(Fate) -> bool| {
+            kept.iter().filter(|(seen, _)| seen.outbound && seen.interface == 1 && fate(seen.fate)).count() as f64
+        };
+        let count = |column| number(&output, "queues", column, queue_row(PIPE));
+        let dropped = at_pipe(|fate| matches!(fate, Fate::Dropped(_)));
+        assert_eq!(dropped, count("dropped"));
+        assert!(dropped > 10.0, "{dropped}");
+        assert_eq!(at_pipe(|fate| !matches!(fate, Fate::Dropped(_))), count("departed"));
+        // Some of those marked may still be in the queue.
+        let waiting = count("marks") - at_pipe(|fate| fate == Fate::Marked);
+        assert!(count("marks") > 100.0 && (0.0..10.0).contains(&waiting), "{mark_at:?} {waiting}");
+        let ce = |(seen, bytes): &&(Seen, Vec<u8>)| seen.fate == Fate::Marked && Ecn::from_bits(bytes[1]) != Ecn::Ce;
+        assert_eq!(kept.iter().filter(ce).count(), 0);
+    }
+}
+
+#[test]
+fn before_the_queue_packets_are_as_they_came() {
+    let (output, kept) = captured(&plan(), true);
+    let at_pipe: Vec<_> = kept.iter().filter(|(seen, _)| seen.outbound && seen.interface == 1).collect();
+    assert_eq!(at_pipe.len() as f64, number(&output, "queues", "arrived", queue_row(PIPE)));
+    assert!(at_pipe.iter().all(|(seen, bytes)| seen.fate == Fate::Passed && Ecn::from_bits(bytes[1]) != Ecn::Ce));
+}
+
+#[test]
+fn to_be_captured_changes_nothing() {
+    let plan = Plan { packet_events: true, ..plan() };
+    let (output, kept) = captured(&plan, false);
+    // As text, since some numbers are not there.
+    assert!(format!("{output:?}") == format!("{:?}", run(&plan, 1).expect("a run")));
+    // More than are gathered at a time: they were handed on several times, and are in order all the same.
+    assert!(kept.len() > 1 << 15, "{}", kept.len());
+    assert!(kept.is_sorted_by_key(|(seen, _)| seen.time));
+}

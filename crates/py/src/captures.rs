@@ -1,0 +1,56 @@
+//! Runs whose captures are written to files.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use ecnlab_engine::capture::{Capture, Files, Settings};
+use ecnlab_engine::{Error, Output, Plan, run_captured};
+use ecnlab_spec::{CapturePlan, Scenario};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+
+use crate::errors::run_error;
+
+/// Why a captured run gave no result.
+pub enum Failure {
+    /// The run itself.
+    Run(Error),
+    /// A file could not be written.
+    Write(PathBuf, io::Error),
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> PyErr {
+        match failure {
+            Failure::Run(error) => run_error(&error),
+            Failure::Write(path, error) => match error.raw_os_error() {
+                // errno, message and file name, as Python's own OSError has them.
+                Some(code) => PyOSError::new_err((code, error.to_string(), path)),
+                None => PyOSError::new_err(format!("{}: {error}", path.display())),
+            },
+        }
+    }
+}
+
+/// Runs `plan` of `scenario`, its captures written into `folder`.
+pub fn run(scenario: &Scenario, plan: &Plan, seed: u64, cancel: &AtomicBool, folder: &Path) -> Result<Output, Failure> {
+    let captures = scenario.captures();
+    let mut files = open(&captures, folder)?;
+    let taps: Vec<Capture> = captures.into_iter().map(|capture| capture.tap).collect();
+    let output = run_captured(plan, seed, cancel, &taps, &mut files);
+    // A run stops when a write fails: then that is the reason.
+    files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
+    output.map_err(Failure::Run)
+}
+
+fn open(captures: &[CapturePlan], folder: &Path) -> Result<Files<BufWriter<File>>, Failure> {
+    let mut all: Vec<(&Capture, Settings, BufWriter<File>)> = Vec::new();
+    for capture in captures {
+        let path = folder.join(&capture.file);
+        let file = File::create(&path).map_err(|error| Failure::Write(path, error))?;
+        all.push((&capture.tap, capture.settings, BufWriter::with_capacity(1 << 18, file)));
+    }
+    Files::new(all).map_err(|error| Failure::Write(folder.to_owned(), error))
+}

@@ -1,0 +1,481 @@
+//! A connection: two directions, and how they agreed on ECN.
+
+use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
+
+use crate::ecn::{Data, Echo, EcnState};
+use crate::packet::{Key, Segment};
+use crate::rules::{Rule, Standard, Violations};
+use crate::stream::{Acked, Cause, Sending, Stream};
+
+/// What a handshake says of ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Negotiation {
+    /// The handshake is not in the capture.
+    #[default]
+    Unknown,
+    /// The SYN did not ask.
+    NotOffered,
+    /// The SYN asked, and no SYN-ACK is in the capture.
+    Unanswered,
+    /// The SYN asked, the SYN-ACK declined.
+    Refused,
+    /// The SYN-ACK gave the SYN's flags back, which RFC 3168 §6.1.1 takes for a refusal.
+    Reflected,
+    /// The SYN asked, and when it was repeated no longer (RFC 3168 §6.1.1.1).
+    FellBack,
+    /// RFC 3168.
+    Accepted,
+    /// RFC 9768 (AccECN).
+    AccEcn,
+    /// The SYN asked for AccECN, the SYN-ACK agreed to RFC 3168.
+    AccEcnToClassic,
+}
+
+impl Negotiation {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Negotiation::Unknown => "unknown",
+            Negotiation::NotOffered => "not offered",
+            Negotiation::Unanswered => "unanswered",
+            Negotiation::Refused => "refused",
+            Negotiation::Reflected => "reflected",
+            Negotiation::FellBack => "fell back",
+            Negotiation::Accepted => "accepted",
+            Negotiation::AccEcn => "AccECN",
+            Negotiation::AccEcnToClassic => "AccECN to RFC 3168",
+        }
+    }
+    /// Whether ECE and CWR have the meaning of RFC 3168. Of a connection that was not seen to begin that is to be supposed.
+    pub const fn is_classic(self) -> bool {
+        matches!(self, Negotiation::Accepted | Negotiation::AccEcnToClassic | Negotiation::Unknown)
+    }
+    /// Whether it was seen that ECN is not in use.
+    pub const fn is_off(self) -> bool {
+        matches!(self, Negotiation::NotOffered | Negotiation::Refused | Negotiation::Reflected | Negotiation::FellBack)
+    }
+}
+
+/// Numbers of the packets that one end sent.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Packets.
+    pub packets: u64,
+    /// Of these, with data.
+    pub data_packets: u64,
+    /// Payload bytes, sent again or not.
+    pub bytes: u64,
+    /// Payload bytes, each counted once.
+    pub unique_bytes: u64,
+    /// Packets with data that was sent before.
+    pub retransmits: u64,
+    /// Payload bytes sent before.
+    pub retransmitted_bytes: u64,
+    /// SYN and FIN without data, sent again.
+    pub control_retransmits: u64,
+    /// Packets with data that fills a hole and was not seen before.
+    pub out_of_order: u64,
+    /// Probes of a closed window.
+    pub probes: u64,
+    /// Packets with an ACK and nothing else.
+    pub pure_acks: u64,
+    /// Duplicate ACKs.
+    pub duplicate_acks: u64,
+    /// Packets with SYN, FIN and RST.
+    pub syn: u64,
+    /// Packets with FIN.
+    pub fin: u64,
+    /// Packets with RST.
+    pub rst: u64,
+    /// Packets that the capture says were dropped.
+    pub dropped: u64,
+    /// Greatest announced window, scaled.
+    pub window_max: u64,
+    /// Least announced window, scaled; of packets without SYN and RST.
+    pub window_min: Option<u64>,
+    /// Announcements of a closed window.
+    pub window_zero: u64,
+    /// Most data outstanding behind a data packet.
+    pub flight_max: u64,
+    /// Sum of the data outstanding, over data packets.
+    pub flight_sum: u64,
+    /// Largest segment.
+    pub largest: u32,
+}
+
+/// One end: what it sent.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// Numbers.
+    pub counts: Counts,
+    /// Its data.
+    pub stream: Stream,
+    /// ECN of its data.
+    pub ecn: EcnState,
+    /// What its packets break. Rules about the echo are the receiver's to keep: they stand with the end that echoes.
+    pub violations: Violations,
+    /// When its first and its last packet came.
+    pub times: Option<(u64, u64)>,
+    /// When its first and its last packet with data came.
+    pub data_times: Option<(u64, u64)>,
+    /// Options of its SYN.
+    pub options: Option<TcpOptions>,
+    syn_seq: Option<Seq>,
+    syn_flags: Flags,
+    fin_end: Option<u64>,
+    window: Option<u16>,
+    last_window: u64,
+}
+
+/// What a packet did, for those who look on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// What it was as data.
+    pub sending: Sending,
+    /// What it was as an ACK.
+    pub acked: Acked,
+}
+
+/// A connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// Addresses and ports.
+    pub key: Key,
+    /// Numbers of the first and the last packet.
+    pub packets: (u64, u64),
+    /// Both ends, in the order of the key.
+    pub ends: [End; 2],
+    /// Which end opened it: the sender of the SYN, or of the first packet where there was none.
+    pub opener: usize,
+    /// What the handshake said.
+    pub negotiation: Negotiation,
+    /// Whether the SYN is there.
+    pub has_syn: bool,
+    /// Whether the SYN-ACK is there.
+    pub has_syn_ack: bool,
+    reset: bool,
+    /// When the last SYN or SYN-ACK came, of either end.
+    handshake: [Option<u64>; 2],
+}
+
+/// Flags that ask for ECN or answer.
+const ECHO: Flags = Flags::ECE.union(Flags::CWR);
+const ACCURATE: Flags = Flags::AE.union(ECHO);
+
+impl Connection {
+    /// A connection whose first packet is `segment`.
+    pub fn new(segment: &Segment<'_>) -> Connection {
+        let sender = usize::from(!segment.from_low);
+        let answers = segment.flags.contains(Flags::SYN | Flags::ACK);
+        Connection {
+            key: segment.key,
+            packets: (segment.number, segment.number),
+            ends: Default::default(),
+            opener: if answers { 1 - sender } else { sender },
+            negotiation: Negotiation::Unknown,
+            has_syn: false,
+            has_syn_ack: false,
+            reset: false,
+            handshake: [None; 2],
+        }
+    }
+
+    /// Whether `segment`, a SYN, opens another connection between the same ports.
+    pub fn is_reopened_by(&self, segment: &Segment<'_>) -> bool {
+        let end = &self.ends[usize::from(!segment.from_low)];
+        let ended = self.reset || self.ends.iter().all(|end| end.fin_end.is_some());
+        match end.syn_seq {
+            Some(seq) => seq != segment.seq,
+            None => ended || end.counts.packets > 0,
+        }
+    }
+
+    /// Whether no data can come any more from end `i`.
+    pub fn is_closed(&self, i: usize) -> bool {
+        self.reset || self.ends[i].fin_end.is_some_and(|end| self.ends[i].stream.una() >= end)
+    }
+
+    /// Takes in a packet.
+    #[inline]
+    pub fn take(&mut self, segment: &Segment<'_>, standard: Standard) -> Seen {
+        self.packets.1 = segment.number;
+        let i = usize::from(!segment.from_low);
+        let options = segment.parsed_options();
+        if segment.flags.contains(Flags::SYN) {
+            self.handshake(i, segment, &options);
+        } else if self.handshake[1 - i].is_some() {
+            self.third(i, segment);
+        }
+        let classic = self.negotiation.is_classic();
+        let off = self.negotiation.is_off();
+        let [low, high] = &mut self.ends;
+        let (me, peer) = if i == 0 { (low, high) } else { (high, low) };
+        me.count(segment, peer);
+        let mut seen = Seen::default();
+        if segment.flags.contains(Flags::ACK) {
+            seen.acked = acknowledge(me, peer, segment, &options, classic);
+        }
+        if segment.seq_len() > 0 {
+            seen.sending = send(me, peer, segment, classic);
+        }
+        check(me, segment, &seen, standard, off, classic);
+        if segment.flags.contains(Flags::RST) {
+            self.reset = true;
+            self.ends.iter_mut().for_each(|end| end.ecn.end());
+        }
+        seen
+    }
+
+    #[cold]
+    fn handshake(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
+        let answers = segment.flags.contains(Flags::ACK);
+        let asked = segment.flags & ACCURATE;
+        if answers {
+            self.has_syn_ack = true;
+            self.opener = 1 - i;
+            let offered = self.ends[1 - i].syn_flags;
+            let repeated = self.ends[1 - i].counts.syn > 1;
+            self.negotiation = match (self.has_syn, self.negotiation) {
+                (false, _) => Negotiation::Unknown,
+                (_, Negotiation::FellBack) => Negotiation::FellBack,
+                _ => agree(offered, asked, repeated),
+            };
+            if let Some(asked_at) = self.handshake[1 - i] {
+                self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
+            }
+        } else {
+            let before = self.ends[i].syn_seq.map(|_| self.ends[i].syn_flags & ACCURATE);
+            self.has_syn = true;
+            self.opener = i;
+            self.negotiation = match (before, asked.is_empty()) {
+                (Some(before), true) if !before.is_empty() => Negotiation::FellBack,
+                (_, true) => Negotiation::NotOffered,
+                (_, false) => Negotiation::Unanswered,
+            };
+        }
+        self.handshake[i] = Some(segment.time);
+        let end = &mut self.ends[i];
+        end.syn_seq = Some(segment.seq);
+        end.syn_flags = segment.flags;
+        end.options = Some(*options);
+    }
+
+    /// The opener's first packet after the SYN-ACK tells how fast it answers.
+    fn third(&mut self, i: usize, segment: &Segment<'_>) {
+        let Some(asked_at) = self.handshake[1 - i].take() else { return };
+        self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
+    }
+}
+
+/// What the flags of SYN and SYN-ACK agree on: RFC 3168 §6.1.1, RFC 9768 §3.1.1 table 2.
+fn agree(offered: Flags, answered: Flags, repeated: bool) -> Negotiation {
+    let accurate = offered.contains(ACCURATE);
+    if offered & ACCURATE == Flags::empty() {
+        return if repeated { Negotiation::FellBack } else { Negotiation::NotOffered };
+    }
+    if !offered.contains(ECHO) {
+        return Negotiation::Refused;
+    }
+    match (accurate, answered.contains(Flags::AE), answered.contains(Flags::CWR), answered.contains(Flags::ECE)) {
+        (_, false, false, false) => Negotiation::Refused,
+        (true, true, true, true) | (false, _, true, true) => Negotiation::Reflected,
+        (true, _, false, true) => Negotiation::AccEcnToClassic,
+        (true, ..) => Negotiation::AccEcn,
+        (false, _, false, true) => Negotiation::Accepted,
+        (false, ..) => Negotiation::Refused,
+    }
+}
+
+impl End {
+    #[inline]
+    fn count(&mut self, segment: &Segment<'_>, peer: &End) {
+        let (flags, counts) = (segment.flags, &mut self.counts);
+        counts.packets += 1;
+        counts.dropped += u64::from(segment.dropped);
+        self.ecn.counts.codepoints[usize::from(segment.ecn.bits())] += 1;
+        let first = self.times.map_or(segment.time, |t| t.0);
+        self.times = Some((first, segment.time));
+        let control = Flags::SYN | Flags::FIN | Flags::RST;
+        if flags.intersects(control) {
+            counts.syn += u64::from(flags.contains(Flags::SYN));
+            counts.fin += u64::from(flags.contains(Flags::FIN));
+            counts.rst += u64::from(flags.contains(Flags::RST));
+        }
+        if !flags.contains(Flags::SYN) && flags.intersects(ECHO) {
+            self.ecn.counts.ece += u64::from(flags.contains(Flags::ECE));
+            self.ecn.counts.cwr += u64::from(flags.contains(Flags::CWR));
+        }
+        if segment.len == 0 && !flags.intersects(control) {
+            counts.pure_acks += 1;
+        }
+        if !flags.intersects(Flags::RST) && self.window != Some(segment.window) {
+            self.announce(segment, peer);
+        }
+        self.counts.window_zero += u64::from(segment.window == 0 && !flags.intersects(Flags::SYN | Flags::RST));
+    }
+
+    /// Another window than before.
+    fn announce(&mut self, segment: &Segment<'_>, peer: &End) {
+        let syn = segment.flags.contains(Flags::SYN);
+        self.window = (!syn).then_some(segment.window);
+        // RFC 7323 §2.2: both must have offered it, and SYNs are not scaled.
+        let own = self.options.and_then(|o| o.window_scale);
+        let both = peer.options.and_then(|o| o.window_scale).and(own);
+        let shift = if syn { 0 } else { both.unwrap_or(0).min(14) };
+        let window = u64::from(segment.window) << shift;
+        self.last_window = window;
+        self.counts.window_max = self.counts.window_max.max(window);
+        if !syn {
+            let least = self.counts.window_min.map_or(window, |least| least.min(window));
+            self.counts.window_min = Some(least);
+        }
+    }
+
+    /// The window it last announced, scaled.
+    pub fn window(&self) -> u64 {
+        self.last_window
+    }
+}
+
+/// `me` acknowledges what `peer` sent.
+#[inline]
+fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &TcpOptions, classic: bool) -> Acked {
+    let control = Flags::SYN | Flags::FIN | Flags::RST;
+    let bare = segment.len == 0 && !segment.flags.intersects(control);
+    let flight = peer.stream.flight();
+    let acked = peer.stream.acknowledge(segment.ack, segment.window, bare, options.sack(), segment.time);
+    me.counts.duplicate_acks += u64::from(acked.duplicate);
+    if peer.fin_end.is_some_and(|end| peer.stream.una() >= end) {
+        peer.ecn.end();
+    }
+    if classic && !segment.flags.intersects(Flags::SYN | Flags::RST) {
+        let echo = Echo {
+            number: segment.number,
+            time: segment.time,
+            ece: segment.flags.contains(Flags::ECE),
+            old: acked.old,
+            una: peer.stream.una(),
+            next: peer.stream.next(),
+            flight,
+        };
+        peer.ecn.echo(&echo, &mut me.violations);
+    }
+    acked
+}
+
+/// `me` sends data, SYN or FIN.
+#[inline]
+fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sending {
+    // RFC 9293 §3.8.6.1: a probe is one byte into a closed window.
+    let probe = segment.len == 1 && peer.window == Some(0) && peer.counts.packets > 0;
+    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, probe);
+    let end = me.stream.offset(segment.seq) + u64::from(segment.seq_len());
+    let start = end - u64::from(segment.seq_len());
+    if segment.flags.contains(Flags::FIN) {
+        me.fin_end = Some(end);
+    }
+    me.count_data(segment, &sending, probe);
+    if sending.again.is_some() {
+        me.ecn.resent(start, end);
+        if sending.timer || sending.again == Some(Cause::Fast) {
+            me.ecn.lost(sending.timer, me.stream.una(), me.stream.next());
+        }
+    }
+    if segment.len > 0 && classic {
+        let data = Data {
+            number: segment.number,
+            time: segment.time,
+            start,
+            end,
+            len: segment.len,
+            ecn: segment.ecn,
+            cwr: segment.flags.contains(Flags::CWR) && !segment.flags.contains(Flags::SYN),
+            again: sending.again.is_some(),
+            dropped: segment.dropped,
+            flight: me.stream.flight(),
+            una: me.stream.una(),
+            next: me.stream.next(),
+        };
+        me.ecn.send(&data, &mut me.violations);
+    }
+    sending
+}
+
+impl End {
+    #[inline]
+    fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending, probe: bool) {
+        let counts = &mut self.counts;
+        let again = sending.again.is_some();
+        if segment.len == 0 {
+            counts.control_retransmits += u64::from(again);
+            return;
+        }
+        let control = segment.seq_len() - segment.len;
+        let unique = sending.fresh.saturating_sub(control.into()).min(segment.len.into());
+        counts.data_packets += 1;
+        counts.bytes += u64::from(segment.len);
+        counts.unique_bytes += unique;
+        counts.retransmitted_bytes += u64::from(segment.len) - unique;
+        counts.retransmits += u64::from(again);
+        counts.out_of_order += u64::from(sending.late && !again);
+        counts.probes += u64::from(probe);
+        counts.largest = counts.largest.max(segment.len);
+        let flight = self.stream.flight();
+        counts.flight_max = counts.flight_max.max(flight);
+        counts.flight_sum += flight;
+        let first = self.data_times.map_or(segment.time, |t| t.0);
+        self.data_times = Some((first, segment.time));
+    }
+}
+
+/// The rules that a packet can break by itself.
+#[inline]
+fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, standard: Standard, off: bool, classic: bool) {
+    let echo = segment.flags.intersects(ECHO);
+    if segment.ecn == Ecn::NotEct && !echo {
+        return;
+    }
+    let (number, time) = (segment.number, segment.time);
+    let mut found = |rule: Rule| {
+        if rule.section(standard).is_some() {
+            me.violations.add(rule, number, time);
+        }
+    };
+    let capable = segment.ecn != Ecn::NotEct;
+    if segment.flags.contains(Flags::SYN) {
+        if capable {
+            found(Rule::EctOnSyn);
+        }
+        if is_odd(segment.flags) {
+            found(Rule::SetupFlags);
+        }
+        return;
+    }
+    if echo && off {
+        found(Rule::EceNotNegotiated);
+    }
+    if !capable {
+        return;
+    }
+    let control = Flags::FIN | Flags::RST;
+    if off {
+        found(Rule::EctNotNegotiated);
+    } else if !classic {
+        // RFC 9768 §3.2.2.5.1 lets an AccECN host do more.
+    } else if segment.len == 0 && !segment.flags.intersects(control) {
+        found(Rule::EctOnAck);
+    } else if seen.sending.again.is_some() {
+        found(Rule::EctOnRetransmission);
+    } else if segment.len == 1 && me.counts.probes > 0 && seen.sending.fresh == 0 {
+        found(Rule::EctOnProbe);
+    }
+}
+
+/// Whether SYN or SYN-ACK has flags that mean nothing: one of the two in a SYN without AE, both in a SYN-ACK without AE.
+fn is_odd(flags: Flags) -> bool {
+    if flags.contains(Flags::AE) {
+        return false;
+    }
+    let both = flags.contains(ECHO);
+    if flags.contains(Flags::ACK) { both } else { flags.intersects(ECHO) && !both }
+}

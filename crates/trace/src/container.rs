@@ -1,0 +1,351 @@
+//! Capture files in: classic pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), of either byte order.
+
+use crate::TraceError;
+use crate::input::{Input, MOST};
+
+/// A packet of a capture file.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Its number in the file, from 1, as Wireshark counts.
+    pub number: u64,
+    /// Nanoseconds since 1970.
+    pub time_ns: u64,
+    /// The number of its interface in the file.
+    pub interface: u32,
+    /// The link type of that interface.
+    pub link_type: u16,
+    /// The bytes that were kept.
+    pub bytes: &'a [u8],
+    /// The length that it had.
+    pub original_len: u32,
+    /// Whether a comment says that it was dropped here.
+    pub dropped: bool,
+}
+
+/// An interface of a capture file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name, if the file has one.
+    pub name: Option<String>,
+    /// Its link type.
+    pub link_type: u16,
+    scale: Scale,
+}
+
+/// How a file's units of time become nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Scale {
+    multiply: u64,
+    divide: u64,
+    offset_s: i64,
+}
+
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale { multiply: 1_000, divide: 1, offset_s: 0 } // pcapng §4.2: microseconds if nothing is said
+    }
+}
+
+impl Scale {
+    /// if_tsresol (pcapng §4.2): a power of ten, or of two with the high bit set.
+    fn of_resolution(value: u8) -> Option<Scale> {
+        let power = u32::from(value & 0x7f);
+        let (multiply, divide) = match value & 0x80 {
+            0 if power <= 9 => (10_u64.pow(9 - power), 1),
+            0 => (1, 10_u64.checked_pow(power - 9)?),
+            _ => (1_000_000_000, 1_u64.checked_shl(power)?),
+        };
+        Some(Scale { multiply, divide, offset_s: 0 })
+    }
+
+    #[inline]
+    fn ns(self, ticks: u64) -> u64 {
+        let ns = if self.divide == 1 {
+            ticks.saturating_mul(self.multiply)
+        } else {
+            u64::try_from(u128::from(ticks) * u128::from(self.multiply) / u128::from(self.divide)).unwrap_or(u64::MAX)
+        };
+        ns.saturating_add_signed(self.offset_s.saturating_mul(1_000_000_000))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Pcap { scale: u32 },
+    Pcapng,
+}
+
+/// Reads packets one after the other.
+pub struct Reader {
+    input: Input,
+    format: Format,
+    big: bool,
+    interfaces: Vec<Interface>,
+    /// Where the interfaces of the current section begin.
+    first: usize,
+    number: u64,
+    taken: usize,
+}
+
+impl Reader {
+    /// Reads the head of a capture.
+    ///
+    /// # Errors
+    /// If the stream is empty or of another format.
+    pub fn new(mut input: Input) -> Result<Reader, TraceError> {
+        let head = input.peek(24).map_err(TraceError::Io)?;
+        let wrong = |what: String| Err(TraceError::Format { offset: 0, what });
+        let Some(magic) = head.first_chunk::<4>() else {
+            let what = if head.is_empty() { "is empty".into() } else { format!("ends after {} bytes", head.len()) };
+            return wrong(what);
+        };
+        // The magic number tells byte order and resolution of a pcap file.
+        let (big, format) = match *magic {
+            [0xd4, 0xc3, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1_000 }),
+            [0xa1, 0xb2, 0xc3, 0xd4] => (true, Format::Pcap { scale: 1_000 }),
+            [0x4d, 0x3c, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1 }),
+            [0xa1, 0xb2, 0x3c, 0x4d] => (true, Format::Pcap { scale: 1 }),
+            [0x0a, 0x0d, 0x0d, 0x0a] => (false, Format::Pcapng),
+            [a, b, c, d] => {
+                let seen = format!("begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}");
+                return wrong(format!("is no capture: it {seen}, which neither pcap nor pcapng does"));
+            }
+        };
+        let mut reader = Reader { input, format, big, interfaces: Vec::new(), first: 0, number: 0, taken: 0 };
+        if let Format::Pcap { .. } = format {
+            reader.pcap_head()?;
+        }
+        Ok(reader)
+    }
+
+    /// The interfaces met so far.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
+    }
+    /// Packets read so far.
+    pub fn packets(&self) -> u64 {
+        self.number
+    }
+
+    /// The next packet; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// If the file ends inside a record or a record cannot be.
+    #[inline]
+    pub fn read(&mut self) -> Result<Option<Record<'_>>, TraceError> {
+        self.input.take(std::mem::take(&mut self.taken));
+        match self.format {
+            Format::Pcap { scale } => self.pcap_record(scale),
+            Format::Pcapng => self.pcapng_record(),
+        }
+    }
+
+    fn pcap_head(&mut self) -> Result<(), TraceError> {
+        let big = self.big;
+        let head = self.whole(24, "the file header")?;
+        let link_type = u32_at(head, 20, big) as u16;
+        self.interfaces.push(Interface { name: None, link_type, scale: Scale::default() });
+        self.input.take(24);
+        Ok(())
+    }
+
+    fn pcap_record(&mut self, scale: u32) -> Result<Option<Record<'_>>, TraceError> {
+        let big = self.big;
+        if self.at_end()? {
+            return Ok(None);
+        }
+        let head = self.whole(16, "a packet header")?;
+        let [seconds, part, kept, original_len] = [0, 4, 8, 12].map(|i| u32_at(head, i, big));
+        self.check_len(kept, "a packet of")?;
+        let len = 16 + kept as usize;
+        self.whole(len, "a packet")?;
+        self.number += 1;
+        self.taken = len;
+        Ok(Some(Record {
+            number: self.number,
+            time_ns: u64::from(seconds) * 1_000_000_000 + u64::from(part) * u64::from(scale),
+            interface: 0,
+            link_type: self.interfaces[0].link_type,
+            bytes: &self.input.peek(len).map_err(TraceError::Io)?[16..],
+            original_len,
+            dropped: false,
+        }))
+    }
+
+    fn pcapng_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
+        loop {
+            if self.at_end()? {
+                return Ok(None);
+            }
+            let (kind, len) = self.block_head()?;
+            self.whole(len, "a block")?;
+            match kind {
+                kind::SECTION => self.first = self.interfaces.len(),
+                kind::INTERFACE => self.interface(len)?,
+                kind::ENHANCED | kind::SIMPLE | kind::OBSOLETE => return self.packet(kind, len).map(Some),
+                _ => {}
+            }
+            self.input.take(len);
+        }
+    }
+
+    /// Type and length of the next block; a section's head sets the byte order.
+    fn block_head(&mut self) -> Result<(u32, usize), TraceError> {
+        let big = self.big;
+        let head = self.whole(12, "a block header")?;
+        let big = match head[..4] == [0x0a, 0x0d, 0x0d, 0x0a] {
+            // pcapng §4.1: the byte-order magic.
+            true => match head[8..12] {
+                [0x1a, 0x2b, 0x3c, 0x4d] => true,
+                [0x4d, 0x3c, 0x2b, 0x1a] => false,
+                _ => return Err(self.wrong("a section without a byte-order magic")),
+            },
+            false => big,
+        };
+        let (kind, len) = (u32_at(head, 0, big), u32_at(head, 4, big));
+        self.big = big;
+        if len < 12 || !len.is_multiple_of(4) {
+            return Err(self.wrong(format!("a block that says to be {len} bytes long")));
+        }
+        self.check_len(len, "a block of")?;
+        Ok((kind, len as usize))
+    }
+
+    fn interface(&mut self, len: usize) -> Result<(), TraceError> {
+        let big = self.big;
+        if len < 20 {
+            return Err(self.wrong("an interface block without room for its fields"));
+        }
+        let block = self.input.peek(len).map_err(TraceError::Io)?;
+        let mut interface = Interface { link_type: u16_at(block, 8, big), ..Interface::default() };
+        for (code, value) in options(&block[16..len - 4], big) {
+            match (code, value) {
+                (2, name) => interface.name = Some(String::from_utf8_lossy(name).into_owned()),
+                (9, [resolution, ..]) => {
+                    let offset_s = interface.scale.offset_s;
+                    let scale = Scale::of_resolution(*resolution);
+                    interface.scale = Scale { offset_s, ..scale.unwrap_or_default() };
+                }
+                (14, value) => {
+                    if let Some(bytes) = value.first_chunk::<8>() {
+                        let offset = if big { i64::from_be_bytes(*bytes) } else { i64::from_le_bytes(*bytes) };
+                        interface.scale.offset_s = offset;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.interfaces.push(interface);
+        Ok(())
+    }
+
+    fn packet(&mut self, kind: u32, len: usize) -> Result<Record<'_>, TraceError> {
+        let big = self.big;
+        let fixed = if kind == kind::SIMPLE { 12 } else { 28 };
+        if len < fixed + 4 {
+            return Err(self.wrong("a packet block without room for its fields"));
+        }
+        let block = self.input.peek(len).map_err(TraceError::Io)?;
+        let long = |i| u32_at(block, i, big);
+        let (interface, ticks, kept, original_len) = match kind {
+            kind::SIMPLE => (0, 0, (long(8) as usize).min(len - fixed - 4) as u32, long(8)),
+            kind::OBSOLETE => {
+                let interface = u32::from(u16_at(block, 8, big));
+                (interface, (u64::from(long(12)) << 32) | u64::from(long(16)), long(20), long(24))
+            }
+            _ => (long(8), (u64::from(long(12)) << 32) | u64::from(long(16)), long(20), long(24)),
+        };
+        if kept as usize > len - fixed - 4 {
+            return Err(self.wrong(format!("a packet of {kept} bytes in a block of {len}")));
+        }
+        let Some(known) = self.interfaces.get(self.first + interface as usize) else {
+            return Err(self.wrong(format!("a packet of interface {interface}, which the file does not describe")));
+        };
+        let (link_type, time_ns) = (known.link_type, known.scale.ns(ticks));
+        self.number += 1;
+        self.taken = len;
+        let block = self.input.peek(len).map_err(TraceError::Io)?;
+        let behind = fixed + (kept as usize).next_multiple_of(4);
+        let dropped = kind == kind::ENHANCED && len - 4 > behind && says_dropped(&block[behind..len - 4], big);
+        Ok(Record {
+            number: self.number,
+            time_ns,
+            interface: (self.first + interface as usize) as u32,
+            link_type,
+            bytes: &block[fixed..fixed + kept as usize],
+            original_len,
+            dropped,
+        })
+    }
+
+    fn at_end(&mut self) -> Result<bool, TraceError> {
+        let ended = self.input.peek(1).map_err(TraceError::Io)?.is_empty();
+        match self.input.failure() {
+            Some(error) if ended => Err(self.wrong(format!("no more: {error}"))),
+            _ => Ok(ended),
+        }
+    }
+
+    /// `n` bytes, all there.
+    #[inline]
+    fn whole(&mut self, n: usize, what: &str) -> Result<&[u8], TraceError> {
+        let there = self.input.peek(n).map_err(TraceError::Io)?.len();
+        if there < n {
+            let why = self.input.failure().map_or(String::new(), |error| format!(" ({error})"));
+            let (offset, packets) = (self.input.offset(), self.number);
+            return Err(TraceError::Cut {
+                offset,
+                packets,
+                what: format!("{what} of {n} bytes, of which {there} are there{why}"),
+            });
+        }
+        self.input.peek(n).map_err(TraceError::Io)
+    }
+
+    fn check_len(&self, len: u32, what: &str) -> Result<(), TraceError> {
+        if len as usize > MOST { Err(self.wrong(format!("{what} {len} bytes"))) } else { Ok(()) }
+    }
+
+    fn wrong(&self, what: impl Into<String>) -> TraceError {
+        TraceError::Corrupt { offset: self.input.offset(), packets: self.number, what: what.into() }
+    }
+}
+
+/// pcapng block types.
+mod kind {
+    pub const SECTION: u32 = 0x0a0d_0d0a;
+    pub const INTERFACE: u32 = 1;
+    pub const OBSOLETE: u32 = 2;
+    pub const SIMPLE: u32 = 3;
+    pub const ENHANCED: u32 = 6;
+}
+
+/// The options of a block: code and value.
+fn options(mut bytes: &[u8], big: bool) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        if bytes.len() < 4 {
+            return None;
+        }
+        let (code, len) = (u16_at(bytes, 0, big), usize::from(u16_at(bytes, 2, big)));
+        let value = bytes.get(4..4 + len)?;
+        bytes = bytes.get(4 + len.next_multiple_of(4)..).unwrap_or_default();
+        (code != 0).then_some((code, value))
+    })
+}
+
+/// Whether a comment is that of a dropped packet, as ecnlab writes it.
+fn says_dropped(bytes: &[u8], big: bool) -> bool {
+    options(bytes, big).any(|(code, value)| code == 1 && value.starts_with(b"dropped: "))
+}
+
+#[inline]
+fn u32_at(bytes: &[u8], i: usize, big: bool) -> u32 {
+    let word = [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
+    if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+}
+
+#[inline]
+fn u16_at(bytes: &[u8], i: usize, big: bool) -> u16 {
+    let word = [bytes[i], bytes[i + 1]];
+    if big { u16::from_be_bytes(word) } else { u16::from_le_bytes(word) }
+}

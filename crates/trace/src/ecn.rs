@@ -1,0 +1,270 @@
+//! One direction's ECN: marks on its data, the echo that comes back, and how the sender answers.
+
+use ecnlab_wire::Ecn;
+
+use crate::rules::{Rule, Violations};
+use crate::stats::Summary;
+
+/// Numbers of a direction's ECN.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Packets by codepoint: Not-ECT, ECT(1), ECT(0), CE.
+    pub codepoints: [u64; 4],
+    /// Packets with ECE, without SYN.
+    pub ece: u64,
+    /// Packets with CWR, without SYN.
+    pub cwr: u64,
+    /// Stretches of ACKs with ECE, from the first to the first without it.
+    pub episodes: u64,
+    /// Reductions that ECE must have caused: at most one for each window of data.
+    pub reductions: u64,
+    /// From CE on data to the first ECE.
+    pub ce_to_ece: Summary,
+    /// From the first ECE of an episode to CWR.
+    pub ece_to_cwr: Summary,
+    /// From the ECE that asks for it to the outstanding data being less by a tenth or more.
+    pub ece_to_reduction: Summary,
+}
+
+/// What is looked at when this end sends data.
+#[derive(Clone, Copy, Debug)]
+pub struct Data {
+    /// The number of the packet.
+    pub number: u64,
+    /// When.
+    pub time: u64,
+    /// Where it begins and ends.
+    pub start: u64,
+    /// One past its end.
+    pub end: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// Its codepoint.
+    pub ecn: Ecn,
+    /// Whether it has CWR.
+    pub cwr: bool,
+    /// Whether it was sent before.
+    pub again: bool,
+    /// Whether it is lost behind this point.
+    pub dropped: bool,
+    /// Outstanding data, this included.
+    pub flight: u64,
+    /// First byte not acknowledged.
+    pub una: u64,
+    /// One past the last byte sent.
+    pub next: u64,
+}
+
+/// What is looked at when an ACK comes back.
+#[derive(Clone, Copy, Debug)]
+pub struct Echo {
+    /// The number of the packet.
+    pub number: u64,
+    /// When.
+    pub time: u64,
+    /// Whether it has ECE.
+    pub ece: bool,
+    /// Whether it is older than another.
+    pub old: bool,
+    /// First byte not acknowledged, with this ACK.
+    pub una: u64,
+    /// One past the last byte sent.
+    pub next: u64,
+    /// Outstanding data before this ACK.
+    pub flight: u64,
+}
+
+/// A mark that has not been echoed.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    end: u64,
+    time: u64,
+}
+
+/// A reduction that ECE asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    time: u64,
+    /// The end of the window of data in which it was asked.
+    point: u64,
+    /// The most data outstanding before.
+    flight: u64,
+    /// New data sent since.
+    sent: u64,
+    told: bool,
+    seen: bool,
+    grown: bool,
+}
+
+/// One direction's ECN.
+#[derive(Clone, Debug, Default)]
+pub struct EcnState {
+    /// Numbers.
+    pub counts: Counts,
+    mark: Option<Mark>,
+    echoing: Option<Echoing>,
+    /// Whether an ACK without ECE has been seen: the echo that runs when a capture begins has no known beginning.
+    plain_seen: bool,
+    /// No reduction is due before this is acknowledged.
+    recover: u64,
+    /// Whether ECE, not a loss, asked for the last one.
+    by_ecn: bool,
+    asked: Option<Asked>,
+    /// The most data outstanding since the window of the last one.
+    peak: u64,
+    segment: u64,
+    last_cwr: Option<u64>,
+    ended: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Echoing {
+    time: u64,
+    answered: bool,
+    known: bool,
+}
+
+impl EcnState {
+    /// A loss was found, by the `timer` or by duplicate ACKs, with data up to `point` sent: the next reduction is not due
+    /// for them.
+    pub fn lost(&mut self, timer: bool, una: u64, point: u64) {
+        // RFC 3168 §6.1.2: a loss in the window that ECE has reduced asks for no second reduction.
+        if timer || !self.by_ecn || una >= self.recover {
+            self.recover = point;
+        }
+        self.by_ecn = false;
+        self.last_cwr = None;
+        self.asked = None;
+        self.peak = 0;
+    }
+
+    /// This end has closed its direction and that was acknowledged: no CWR can be expected.
+    pub fn end(&mut self) {
+        self.ended = true;
+    }
+
+    /// Data are sent.
+    #[inline]
+    pub fn send(&mut self, data: &Data, found: &mut Violations) {
+        self.segment = self.segment.max(data.len.into());
+        if data.cwr {
+            self.on_cwr(data, found);
+        }
+        if data.ecn == Ecn::Ce && !data.dropped && !data.again && self.mark.is_none() {
+            self.mark = Some(Mark { end: data.end, time: data.time });
+        }
+        if !data.again {
+            self.peak = self.peak.max(data.flight);
+            if let Some(asked) = self.asked {
+                self.answer(asked, data, found);
+            }
+        }
+    }
+
+    #[cold]
+    fn on_cwr(&mut self, data: &Data, found: &mut Violations) {
+        if data.again {
+            found.add(Rule::CwrOnRetransmission, data.number, data.time);
+        } else if self.last_cwr.is_some_and(|point| data.una < point) {
+            found.add(Rule::CwrTwice, data.number, data.time);
+        }
+        self.last_cwr = Some(data.next);
+        // The receiver stops with this packet; a mark before it may go without an echo of its own.
+        self.mark = None;
+        if let Some(echoing) = &mut self.echoing
+            && !echoing.answered
+        {
+            echoing.answered = true;
+            self.counts.ece_to_cwr.add(data.time.saturating_sub(echoing.time));
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.told = true;
+        }
+    }
+
+    /// New data are sent while a reduction is due.
+    #[inline(never)]
+    fn answer(&mut self, mut asked: Asked, data: &Data, found: &mut Violations) {
+        asked.sent += u64::from(data.len);
+        if !asked.seen && data.flight * 10 <= asked.flight * 9 {
+            asked.seen = true;
+            self.counts.ece_to_reduction.add(data.time.saturating_sub(asked.time));
+        }
+        if self.echoing.is_some() && !asked.grown && data.flight > asked.flight + self.segment {
+            asked.grown = true;
+            found.add(Rule::GrowthOnEce, data.number, data.time);
+        }
+        if data.una <= asked.point {
+            self.asked = Some(asked);
+            return;
+        }
+        // A window later: all that was outstanding when ECE came has been acknowledged.
+        if !asked.told {
+            found.add(Rule::CwrMissing, data.number, data.time);
+        }
+        // Less than four segments cannot be told from a window at its floor, and who sends little was not held back.
+        let full = asked.flight >= 4 * self.segment && asked.sent >= asked.flight;
+        if full && !asked.seen && !asked.grown && data.flight >= asked.flight {
+            found.add(Rule::NoReduction, data.number, data.time);
+        }
+        self.asked = None;
+        self.peak = data.flight;
+    }
+
+    /// An ACK comes back.
+    #[inline]
+    pub fn echo(&mut self, echo: &Echo, found: &mut Violations) {
+        if echo.ece {
+            self.on_ece(echo);
+        } else if !echo.old {
+            self.on_plain(echo, found);
+        }
+    }
+
+    fn on_ece(&mut self, echo: &Echo) {
+        if let Some(mark) = self.mark.take() {
+            self.counts.ce_to_ece.add(echo.time.saturating_sub(mark.time));
+        }
+        if self.echoing.is_none() {
+            self.counts.episodes += 1;
+            self.echoing = Some(Echoing { time: echo.time, answered: false, known: self.plain_seen });
+        }
+        // RFC 3168 §6.1.2: once for each window of data, whatever told of congestion first.
+        if echo.una > self.recover && !echo.old {
+            self.counts.reductions += 1;
+            self.recover = echo.next;
+            self.by_ecn = true;
+            let flight = self.peak.max(echo.flight);
+            let (time, point) = (echo.time, echo.next);
+            self.asked = Some(Asked { time, point, flight, sent: 0, told: false, seen: false, grown: false });
+        }
+    }
+
+    #[inline]
+    fn on_plain(&mut self, echo: &Echo, found: &mut Violations) {
+        self.plain_seen = true;
+        if let Some(echoing) = self.echoing.take()
+            && echoing.known
+            && !echoing.answered
+            && !self.ended
+        {
+            found.add(Rule::EceStopped, echo.number, echo.time);
+        }
+        if let Some(mark) = self.mark
+            && echo.una >= mark.end
+        {
+            self.mark = None;
+            if !self.ended {
+                found.add(Rule::EceMissing, echo.number, echo.time);
+            }
+        }
+    }
+
+    /// What carried a mark was sent again: whether the mark arrived is not known.
+    #[cold]
+    pub fn resent(&mut self, start: u64, end: u64) {
+        if self.mark.is_some_and(|mark| start < mark.end && mark.end <= end) {
+            self.mark = None;
+        }
+    }
+}

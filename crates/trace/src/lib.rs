@@ -1,0 +1,31 @@
+//! Packets to connections: what tcptrace does, with ECN.
+//!
+//! [`Capture`] reads packets from a file or a stream; [`Tracker`] makes connections of them, in memory that grows with
+//! their number and not with that of packets. [`analyse`] does both.
+
+mod capture;
+mod connection;
+mod container;
+mod ecn;
+mod error;
+mod fragments;
+mod input;
+mod link;
+mod packet;
+mod ranges;
+mod rules;
+mod stats;
+mod stream;
+mod tracker;
+
+pub use capture::{Analysis, Capture, Totals, analyse};
+pub use connection::{Connection, Counts, End, Negotiation, Seen};
+pub use container::{Interface, Reader, Record};
+pub use ecn::{Counts as EcnCounts, EcnState};
+pub use error::TraceError;
+pub use input::Input;
+pub use packet::{Key, Segment, endpoint};
+pub use rules::{RULES, Rule, Standard, Violation, Violations};
+pub use stats::{Distribution, Summary};
+pub use stream::{Acked, Cause, Counts as StreamCounts, Sending, Stream};
+pub use tracker::Tracker;

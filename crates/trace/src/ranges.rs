@@ -1,0 +1,81 @@
+//! Stretches of sequence space.
+
+/// Disjoint stretches `[start, end)` in order, a bounded number of them: the lowest is forgotten when there are more.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges(Vec<(u64, u64)>);
+
+/// More holes than this in one stream are a capture that has lost most of it.
+const MOST: usize = 4096;
+
+impl Ranges {
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// Adds a stretch; those it touches become one with it. Returns the length that was not there.
+    pub fn insert(&mut self, start: u64, end: u64) -> u64 {
+        if start >= end {
+            return 0;
+        }
+        let first = self.0.partition_point(|r| r.1 < start);
+        let last = self.0.partition_point(|r| r.0 <= end);
+        let had: u64 = self.0[first..last].iter().map(|r| r.1.min(end).saturating_sub(r.0.max(start))).sum();
+        let low = self.0[first..last].first().map_or(start, |r| r.0.min(start));
+        let high = self.0[first..last].last().map_or(end, |r| r.1.max(end));
+        self.0.splice(first..last, [(low, high)]);
+        if self.0.len() > MOST {
+            self.0.remove(0);
+        }
+        end - start - had
+    }
+    /// Takes a stretch out. Returns the length that was there.
+    pub fn remove(&mut self, start: u64, end: u64) -> u64 {
+        let first = self.0.partition_point(|r| r.1 <= start);
+        let last = self.0.partition_point(|r| r.0 < end);
+        if start >= end || first >= last {
+            return 0;
+        }
+        let had = self.0[first..last].iter().map(|r| r.1.min(end) - r.0.max(start)).sum();
+        let (low, high) = (self.0[first], self.0[last - 1]);
+        let rest = [(low.0, start), (end, high.1)].into_iter().filter(|r| r.0 < r.1);
+        self.0.splice(first..last, rest);
+        had
+    }
+    /// Forgets what lies below `limit`.
+    #[inline]
+    pub fn trim_below(&mut self, limit: u64) {
+        if self.0.first().is_some_and(|r| r.0 < limit) {
+            self.remove(0, limit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a set of single numbers.
+        #[test]
+        fn ranges_are_sets(steps in prop::collection::vec((any::<bool>(), 0_u64..60, 0_u64..20), 1..60)) {
+            let mut ranges = Ranges::default();
+            let mut model = std::collections::BTreeSet::new();
+            for (add, start, len) in steps {
+                let stretch: std::collections::BTreeSet<u64> = (start..start + len).collect();
+                if add {
+                    let fresh = stretch.difference(&model).count() as u64;
+                    prop_assert_eq!(ranges.insert(start, start + len), fresh);
+                    model.extend(stretch);
+                } else {
+                    let had = stretch.intersection(&model).count() as u64;
+                    prop_assert_eq!(ranges.remove(start, start + len), had);
+                    model.retain(|n| !stretch.contains(n));
+                }
+                prop_assert_eq!(ranges.is_empty(), model.is_empty());
+                prop_assert!(ranges.0.windows(2).all(|w| w[0].1 < w[1].0));
+            }
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! One direction's data: what was sent, sent again, acknowledged; and why it was sent again.
+
+use std::collections::VecDeque;
+
+use ecnlab_wire::{SackBlock, Seq};
+
+use crate::ranges::Ranges;
+use crate::stats::Distribution;
+
+/// Offsets begin here, so that what comes before the first packet seen still has one.
+const ORIGIN: u64 = 1 << 32;
+/// Segments remembered until they are acknowledged. Of a capture without ACKs the oldest are forgotten.
+const MOST_SEGMENTS: usize = 1 << 15;
+/// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
+const DUPLICATES: u32 = 3;
+
+/// Why a segment was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Three duplicate ACKs, or SACK's word for them: the first of a recovery (RFC 5681 §3.2, RFC 6675 §5).
+    Fast,
+    /// Later in a recovery, of a hole that SACK shows.
+    Sack,
+    /// Later in a recovery, without SACK: a partial ACK (RFC 6582 §3.2).
+    Partial,
+    /// The timer, or what is sent again after it (RFC 6298 §5).
+    Timeout,
+    /// The last segment outstanding, well before a timeout: a probe for a lost tail (RFC 8985 §7).
+    Tail,
+}
+
+/// A segment outstanding.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: u64,
+    end: u64,
+    /// When last sent.
+    time: u64,
+    /// Sent again, or acknowledged in part: no round-trip time can be taken of it.
+    spoilt: bool,
+    /// Sent again in the recovery going on.
+    resent: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Open,
+    Fast,
+    Timeout,
+}
+
+/// What sending a segment was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// Bytes, SYN and FIN among them, not seen before.
+    pub fresh: u64,
+    /// Whether all of it was seen before, or part of it, and why it was sent again.
+    pub again: Option<Cause>,
+    /// Whether it had been acknowledged when it was sent again.
+    pub needless: bool,
+    /// Whether it fills a hole: it came out of order, or its first transmission is not in the capture.
+    pub late: bool,
+    /// Whether a timer began this retransmission.
+    pub timer: bool,
+}
+
+/// What an ACK was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    /// It acknowledged something new.
+    pub advanced: bool,
+    /// It repeats the last one (RFC 5681 §2).
+    pub duplicate: bool,
+    /// It is older than another that came before it.
+    pub old: bool,
+    /// It begins with a block of data received twice (RFC 2883 §4).
+    pub dsack: bool,
+}
+
+/// Numbers of a stream.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Retransmissions by cause, in the order of [`Cause`].
+    pub causes: [u64; 5],
+    /// Expiries of the timer that a retransmission shows.
+    pub timeouts: u64,
+    /// Recoveries begun by duplicate ACKs or SACK.
+    pub recoveries: u64,
+    /// Retransmissions of data already acknowledged.
+    pub needless: u64,
+    /// Reports of data received twice (RFC 2883).
+    pub dsacks: u64,
+    /// Bytes that ACKs tell of and the capture does not have.
+    pub missing_bytes: u64,
+    /// Segments whose ACK says nothing of the round trip: sent again, or behind one that was.
+    pub ambiguous: u64,
+}
+
+/// One direction's data.
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    /// Numbers.
+    pub counts: Counts,
+    /// Round-trip times from here to the peer and back, each of a segment sent once.
+    pub rtt: Distribution,
+    /// The smoothed round-trip time (RFC 6298 §2).
+    srtt: u64,
+    begun: bool,
+    next: u64,
+    una: u64,
+    base: u32,
+    segments: VecDeque<Sent>,
+    holes: Ranges,
+    sacked: Ranges,
+    duplicates: u32,
+    window: Option<u16>,
+    mode: Mode,
+    /// Where the recovery or the timeout ends.
+    point: u64,
+    /// The latest transmission of anything acknowledged.
+    latest_acked: u64,
+    /// When the last ACK came.
+    ack_time: Option<u64>,
+    /// How long this end takes to answer, as the handshake shows it; `None` if it was not seen.
+    pub answer: Option<u64>,
+}
+
+impl Stream {
+    /// Whether anything is known of its numbers.
+    pub fn begun(&self) -> bool {
+        self.begun
+    }
+    /// Offset behind the last byte sent.
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+    /// Offset of the first byte not acknowledged.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+    /// Bytes outstanding.
+    #[inline]
+    pub fn flight(&self) -> u64 {
+        self.next.saturating_sub(self.una)
+    }
+    /// Bytes between the first seen and an offset; of the SYN if there was one.
+    pub fn relative(&self, offset: u64) -> i64 {
+        offset.wrapping_sub(ORIGIN) as i64
+    }
+    /// The offset of a sequence number: that nearest to what was sent last.
+    #[inline]
+    pub fn offset(&self, seq: Seq) -> u64 {
+        let next = self.base.wrapping_add(self.next as u32);
+        self.next.wrapping_add_signed(i64::from(seq.0.wrapping_sub(next) as i32))
+    }
+
+    #[inline(never)]
+    fn begin(&mut self, seq: Seq) {
+        self.begun = true;
+        // ORIGIN is a multiple of 2^32: the low bits of an offset are the distance from `base`.
+        self.base = seq.0;
+        self.next = ORIGIN;
+        self.una = ORIGIN;
+    }
+
+    /// A segment of `len` bytes of sequence space is sent at `time`; `probe` if it asks for a closed window to open.
+    #[inline]
+    pub fn send(&mut self, seq: Seq, len: u32, time: u64, probe: bool) -> Sending {
+        if !self.begun {
+            self.begin(seq);
+        }
+        let start = self.offset(seq);
+        let end = start + u64::from(len);
+        if start >= self.next {
+            if start > self.next {
+                self.holes.insert(self.next, start);
+            }
+            self.push(start, end, time);
+            self.next = end;
+            return Sending { fresh: u64::from(len), ..Sending::default() };
+        }
+        self.send_known(start, end, time, probe)
+    }
+
+    fn push(&mut self, start: u64, end: u64, time: u64) {
+        if self.segments.len() >= MOST_SEGMENTS {
+            self.segments.pop_front();
+        }
+        self.segments.push_back(Sent { start, end, time, spoilt: false, resent: false });
+    }
+
+    /// Something of which at least the first byte lies below what was sent.
+    #[inline(never)]
+    fn send_known(&mut self, start: u64, end: u64, time: u64, probe: bool) -> Sending {
+        let beyond = end.saturating_sub(self.next);
+        let filled = self.holes.remove(start, end);
+        let fresh = beyond + filled;
+        let seen = end - start - fresh;
+        let mut sending = Sending { fresh, late: filled > 0, ..Sending::default() };
+        if seen > 0 && !probe {
+            sending.needless = end <= self.una;
+            let (cause, timer) = self.cause(start, end, time);
+            self.counts.causes[cause as usize] += 1;
+            self.counts.needless += u64::from(sending.needless);
+            (sending.again, sending.timer) = (Some(cause), timer);
+        }
+        self.mark_resent(start, end, time);
+        if filled > 0 && seen == 0 && end > self.una {
+            let place = self.segments.partition_point(|s| s.start < start);
+            self.segments.insert(place, Sent { start, end, time, spoilt: false, resent: false });
+        } else if beyond > 0 {
+            self.push(self.next, end, time);
+        }
+        self.next = self.next.max(end);
+        sending
+    }
+
+    fn mark_resent(&mut self, start: u64, end: u64, time: u64) {
+        let first = self.segments.partition_point(|s| s.end <= start);
+        for sent in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
+            (sent.time, sent.spoilt, sent.resent) = (time, true, true);
+        }
+    }
+
+    /// Why what is sent at `time` is sent again, and whether a timer began it.
+    fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
+        let resent = self.was_resent(start);
+        if !self.answers_an_ack(time) {
+            let tail = end == self.next && self.mode == Mode::Open && !resent && self.is_early(start, time);
+            return if tail { (Cause::Tail, false) } else { (Cause::Timeout, self.time_out(start, resent)) };
+        }
+        match self.mode {
+            Mode::Timeout if start < self.point => (Cause::Timeout, false),
+            Mode::Fast if start < self.point && resent => (Cause::Timeout, self.time_out(start, resent)),
+            // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
+            Mode::Fast if start < self.point && !self.sacked.is_empty() => (Cause::Sack, false),
+            Mode::Fast if start < self.point && self.duplicates < DUPLICATES => (Cause::Partial, false),
+            _ if self.duplicates > 0 || !self.sacked.is_empty() => {
+                self.recover();
+                (Cause::Fast, false)
+            }
+            _ => (Cause::Timeout, self.time_out(start, resent)),
+        }
+    }
+
+    fn recover(&mut self) {
+        self.counts.recoveries += 1;
+        self.mode = Mode::Fast;
+        self.point = self.next;
+        self.segments.iter_mut().for_each(|s| s.resent = false);
+    }
+
+    /// Whether the timer has fired: once for all that is then sent again, unless its first segment comes again.
+    fn time_out(&mut self, start: u64, resent: bool) -> bool {
+        if self.mode == Mode::Timeout && start < self.point && !(start <= self.una && resent) {
+            return false;
+        }
+        self.counts.timeouts += 1;
+        self.mode = Mode::Timeout;
+        self.point = self.next;
+        self.segments.iter_mut().for_each(|s| s.resent = false);
+        true
+    }
+
+    fn was_resent(&self, start: u64) -> bool {
+        let place = self.segments.partition_point(|s| s.end <= start);
+        self.segments.get(place).is_some_and(|s| s.resent)
+    }
+
+    /// Whether this comes as fast behind an ACK as this end answers. A simulated end answers in no time.
+    fn answers_an_ack(&self, time: u64) -> bool {
+        const LATE: u64 = 5_000_000;
+        let limit = match self.answer {
+            Some(0) => 0,
+            Some(answer) => answer + answer / 2 + LATE,
+            None => LATE,
+        };
+        self.ack_time.is_some_and(|ack| time - ack.min(time) <= limit)
+    }
+
+    /// Whether `start` was sent so recently that no timer can have fired: RFC 8985 §7.2 waits two round trips, the
+    /// least timeout of RFC 6298 §2.4 is a second and Linux's 200 ms above the round trip.
+    fn is_early(&self, start: u64, time: u64) -> bool {
+        let place = self.segments.partition_point(|s| s.end <= start);
+        let sent = self.segments.get(place).map_or(0, |s| s.time);
+        self.srtt > 0 && time.saturating_sub(sent) < self.srtt + 200_000_000
+    }
+
+    /// An ACK comes at `time`. `bare` if it has no data and no SYN, FIN or RST.
+    #[inline]
+    pub fn acknowledge(&mut self, ack: Seq, window: u16, bare: bool, blocks: &[SackBlock], time: u64) -> Acked {
+        if !self.begun {
+            self.begin(ack);
+        }
+        let same_window = self.window.replace(window) == Some(window);
+        let offset = self.offset(ack);
+        let mut acked = Acked::default();
+        self.ack_time = Some(time);
+        if offset > self.una {
+            acked.advanced = true;
+            self.advance(offset, ack, time);
+        } else if offset < self.una {
+            acked.old = true;
+        } else if bare && self.next > self.una && (same_window || !blocks.is_empty()) {
+            acked.duplicate = true;
+            self.duplicates += 1;
+        }
+        if !blocks.is_empty() {
+            acked.dsack = self.take_blocks(blocks);
+        }
+        acked
+    }
+
+    #[inline]
+    fn advance(&mut self, offset: u64, ack: Seq, time: u64) {
+        if offset > self.next {
+            self.jump(offset, ack);
+        }
+        let mut newest = self.latest_acked;
+        while let Some(sent) = self.segments.front_mut().filter(|s| s.start < offset) {
+            if sent.end > offset {
+                sent.spoilt = true;
+                newest = newest.max(sent.time);
+                break;
+            }
+            let sent = *sent;
+            self.segments.pop_front();
+            // Of those an ACK covers, the one it ends with tells the round trip, unless anything before was sent later.
+            if sent.end == offset {
+                if sent.spoilt || newest > sent.time {
+                    self.counts.ambiguous += 1;
+                } else {
+                    self.sample(time.saturating_sub(sent.time));
+                }
+            }
+            newest = newest.max(sent.time);
+        }
+        self.latest_acked = newest;
+        self.una = offset;
+        self.duplicates = 0;
+        self.sacked.trim_below(offset);
+        self.holes.trim_below(offset);
+        if self.mode != Mode::Open && offset >= self.point {
+            self.mode = Mode::Open;
+        }
+    }
+
+    /// An ACK of what the capture does not have.
+    #[cold]
+    fn jump(&mut self, offset: u64, ack: Seq) {
+        self.counts.missing_bytes += offset - self.next;
+        self.base = ack.0.wrapping_sub(offset as u32);
+        self.next = offset;
+    }
+
+    fn sample(&mut self, rtt: u64) {
+        self.srtt = if self.srtt == 0 { rtt.max(1) } else { self.srtt - self.srtt / 8 + rtt / 8 };
+        self.rtt.add(rtt);
+    }
+
+    /// Takes in SACK blocks; whether the first reports data received twice.
+    #[inline(never)]
+    fn take_blocks(&mut self, blocks: &[SackBlock]) -> bool {
+        let ends: [Option<(u64, u64)>; 4] =
+            std::array::from_fn(|i| blocks.get(i).map(|b| (self.offset(b.start), self.offset(b.end))));
+        // RFC 2883 §4: below the ACK, or inside the second block.
+        let dsack = ends[0].is_some_and(|(start, end)| {
+            end <= self.una || ends[1].is_some_and(|(low, high)| low <= start && end <= high)
+        });
+        self.counts.dsacks += u64::from(dsack);
+        for (start, end) in ends.into_iter().flatten() {
+            if start >= self.una && end <= self.next {
+                self.sacked.insert(start, end);
+            }
+        }
+        dsack
+    }
+}

@@ -1,0 +1,177 @@
+//! TCP options.
+
+use crate::segment::{SackBlock, Timestamps};
+use crate::{Segment, Seq};
+
+/// SACK blocks that fit the options (RFC 2018 §3).
+const MOST_BLOCKS: usize = 4;
+
+/// Option kinds (IANA).
+mod kind {
+    pub const END: u8 = 0;
+    pub const NOP: u8 = 1;
+    pub const MSS: u8 = 2;
+    pub const WINDOW_SCALE: u8 = 3;
+    pub const SACK_PERMITTED: u8 = 4;
+    pub const SACK: u8 = 5;
+    pub const TIMESTAMPS: u8 = 8;
+    pub const ACC_ECN_0: u8 = 172;
+    pub const ACC_ECN_1: u8 = 174;
+}
+
+/// Counters of the AccECN option (RFC 9768 §3.2.3), 24 bits each; those left out are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcn {
+    /// Whether the counter of ECT(1) stands first (kind 174), as senders of ECT(1) prefer.
+    pub ect1_first: bool,
+    /// Payload bytes that arrived with ECT(0), modulo 2^24, from 1.
+    pub ect0: Option<u32>,
+    /// Payload bytes that arrived with CE, modulo 2^24.
+    pub ce: Option<u32>,
+    /// Payload bytes that arrived with ECT(1), modulo 2^24, from 1.
+    pub ect1: Option<u32>,
+}
+
+/// The options that ecnlab knows; others are passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Maximum segment size (RFC 9293 §3.7.1).
+    pub mss: Option<u16>,
+    /// Window scale (RFC 7323 §2).
+    pub window_scale: Option<u8>,
+    /// SACK permitted (RFC 2018 §2).
+    pub sack_permitted: bool,
+    /// Timestamps (RFC 7323 §3).
+    pub timestamps: Option<Timestamps>,
+    /// AccECN (RFC 9768 §3.2.3).
+    pub acc_ecn: Option<AccEcn>,
+    sack: [SackBlock; MOST_BLOCKS],
+    sack_len: u8,
+}
+
+impl TcpOptions {
+    /// Reads options. What is malformed ends the reading, as it does in hosts (RFC 9293 §3.1): an option that says a
+    /// length of less than two, or more than there is.
+    pub fn parse(mut bytes: &[u8]) -> TcpOptions {
+        let mut options = TcpOptions::default();
+        while let [kind, rest @ ..] = bytes {
+            match *kind {
+                kind::END => break,
+                kind::NOP => bytes = rest,
+                kind => {
+                    let Some(&len) = rest.first() else { break };
+                    let Some(body) = bytes.get(2..usize::from(len)) else { break };
+                    options.take(kind, body);
+                    bytes = &bytes[usize::from(len)..];
+                }
+            }
+        }
+        options
+    }
+
+    fn take(&mut self, kind: u8, body: &[u8]) {
+        let long = |i: usize| body.get(i..i + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+        match (kind, body.len()) {
+            (kind::MSS, 2) => self.mss = Some(u16::from_be_bytes([body[0], body[1]])),
+            (kind::WINDOW_SCALE, 1) => self.window_scale = Some(body[0]),
+            (kind::SACK_PERMITTED, 0) => self.sack_permitted = true,
+            (kind::TIMESTAMPS, 8) => {
+                self.timestamps = long(0).zip(long(4)).map(|(value, echo)| Timestamps { value, echo });
+            }
+            (kind::SACK, _) => {
+                for block in body.chunks_exact(8) {
+                    let word = |i: usize| Seq(u32::from_be_bytes([block[i], block[i + 1], block[i + 2], block[i + 3]]));
+                    self.push_sack(SackBlock { start: word(0), end: word(4) });
+                }
+            }
+            (kind::ACC_ECN_0 | kind::ACC_ECN_1, 0 | 3 | 6 | 9) => self.acc_ecn = Some(AccEcn::parse(kind, body)),
+            _ => {}
+        }
+    }
+
+    /// The SACK blocks, as they stand in the option.
+    pub fn sack(&self) -> &[SackBlock] {
+        &self.sack[..usize::from(self.sack_len)]
+    }
+    /// Adds a SACK block behind those there; a fifth is left out.
+    pub fn push_sack(&mut self, block: SackBlock) {
+        if let Some(place) = self.sack.get_mut(usize::from(self.sack_len)) {
+            *place = block;
+            self.sack_len += 1;
+        }
+    }
+
+    /// Appends the options, laid out as Linux does: each on a boundary of four bytes, padded with NOPs in front;
+    /// SACK-permitted takes the padding of the timestamps where both are there (RFC 7323 appendix A). The length is that
+    /// of [`Segment::options_len`].
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        if let Some(mss) = self.mss {
+            out.extend([kind::MSS, 4]);
+            out.extend(mss.to_be_bytes());
+        }
+        match (self.sack_permitted, self.timestamps.is_some()) {
+            (true, _) => out.extend([kind::SACK_PERMITTED, 2]),
+            (false, true) => out.extend([kind::NOP, kind::NOP]),
+            (false, false) => {}
+        }
+        match self.timestamps {
+            Some(stamp) => {
+                out.extend([kind::TIMESTAMPS, 10]);
+                out.extend(stamp.value.to_be_bytes());
+                out.extend(stamp.echo.to_be_bytes());
+            }
+            None if self.sack_permitted => out.extend([kind::NOP, kind::NOP]),
+            None => {}
+        }
+        if let Some(shift) = self.window_scale {
+            out.extend([kind::NOP, kind::WINDOW_SCALE, 3, shift]);
+        }
+        if let Some(acc_ecn) = self.acc_ecn {
+            acc_ecn.emit(out);
+        }
+        if self.sack_len > 0 {
+            out.extend([kind::NOP, kind::NOP, kind::SACK, 2 + 8 * self.sack_len]);
+            for block in self.sack() {
+                out.extend(block.start.0.to_be_bytes());
+                out.extend(block.end.0.to_be_bytes());
+            }
+        }
+    }
+}
+
+impl From<&Segment> for TcpOptions {
+    fn from(segment: &Segment) -> TcpOptions {
+        let mut options = TcpOptions {
+            mss: segment.mss,
+            window_scale: segment.window_scale,
+            sack_permitted: segment.sack_permitted,
+            timestamps: segment.timestamps,
+            ..TcpOptions::default()
+        };
+        segment.sack.as_slice().iter().for_each(|block| options.push_sack(*block));
+        options
+    }
+}
+
+impl AccEcn {
+    /// Counters in order; a shorter option leaves out the last ones (RFC 9768 §3.2.3.1).
+    fn parse(kind: u8, body: &[u8]) -> AccEcn {
+        let mut counters = body.chunks_exact(3).map(|b| u32::from_be_bytes([0, b[0], b[1], b[2]]));
+        let (first, ce, last) = (counters.next(), counters.next(), counters.next());
+        let ect1_first = kind == kind::ACC_ECN_1;
+        let (ect0, ect1) = if ect1_first { (last, first) } else { (first, last) };
+        AccEcn { ect1_first, ect0, ce, ect1 }
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        let (kind, first, last) = match self.ect1_first {
+            true => (kind::ACC_ECN_1, self.ect1, self.ect0),
+            false => (kind::ACC_ECN_0, self.ect0, self.ect1),
+        };
+        let counters: Vec<u32> = [first, self.ce, last].into_iter().map_while(|counter| counter).collect();
+        let len = 2 + 3 * counters.len();
+        out.extend(std::iter::repeat_n(kind::NOP, len.next_multiple_of(4) - len));
+        out.extend([kind, len as u8]);
+        counters.iter().for_each(|counter| out.extend(&counter.to_be_bytes()[1..]));
+    }
+}

@@ -1,0 +1,40 @@
+"""The grid of Kwon & Fahmy's experiments."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.papers.grid import Grid
+
+ARMS: Final = ("reno", "reno-ecn", "ecn-ab", "ecn-ab-real")
+"""Reno, Reno-ECN, ECN(alpha, beta) with windows in whole packets as ns-2.1b6 reduces them, and with their fractions."""
+
+PAIRS: Final = (
+    ("reno-ecn", "reno"),
+    ("ecn-ab", "reno"),
+    ("ecn-ab", "reno-ecn"),
+    ("ecn-ab-real", "reno"),
+    ("ecn-ab-real", "reno-ecn"),
+)
+"""Who is compared with whom."""
+
+AS_IS: Final = "as is"
+MORE_FTP: Final = "10 more FTP"
+MORE_UDP: Final = "10 more UDP"
+
+GRID: Final = Grid(
+    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp"),
+    names={
+        "reno": "Reno",
+        "reno-ecn": "Reno-ECN",
+        "ecn-ab": "ECN(α, β)",
+        "ecn-ab-real": "ECN(α, β), real windows",
+    },
+    words={
+        "against": "against {}",
+        "flows": "{} flows",
+        "loss": "wire loss {}",
+        "min_th": "min_th {}",
+        "maxp": "max_p {}",
+    },
+)

@@ -1,0 +1,219 @@
+"""From runs to samples: what Kwon & Fahmy measure, one value per run.
+
+Each function reads the tables of one experiment (``Tables``) and gives the samples of the metrics that
+``papers/kwon-fahmy/metrics.toml`` defines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from ecnlab import models
+from ecnlab.models import ecn, padhye, red
+from ecnlab.papers import measures
+from ecnlab.papers.kwon_fahmy.grid import AS_IS, GRID, MORE_FTP, MORE_UDP, PAIRS
+from ecnlab.papers.paper import Tables
+
+RESPONSES: Final[Mapping[str, tuple[float, float]]] = {
+    "reno": (1.0, 0.5),
+    "reno-ecn": (1.0, 0.5),
+    "ecn-ab": (ecn.ALPHA, ecn.BETA),
+    "ecn-ab-real": (ecn.ALPHA, ecn.BETA),
+}
+"""(alpha, beta) of each arm's answer to a mark."""
+
+WARMUP_S: Final = 20.0
+"""The warm-up of validation.toml."""
+
+WINDOW: Final = 20.0
+"""The receiver's window of the profile ns-2.1b6, segments."""
+
+WIDE_WINDOW: Final = 400.0
+"""That of wide.toml."""
+
+CAPACITY: Final = 125.0
+"""1 Mb/s in packets of 1000 bytes a second."""
+
+BASE_RTT_S: Final = 0.128
+"""Twice 10 + 40 + 10 ms, and 8 ms in which the packet itself is sent: it is no longer in the queue then."""
+
+BUFFER: Final = 168.0
+"""168 KB in packets of 1 KB (slide 15)."""
+
+TIMEOUT_S: Final = 1.0
+"""T0 of the equilibrium, which uses no measurement; about what the timers of the runs show."""
+
+MEGA: Final = 1e6
+
+COLUMNS: Final = ("delay", "web", "udp", "ftp", "drops")
+"""The metrics of the printed tables, in the order of their columns."""
+
+
+def over_flows(sweep: Tables) -> pl.DataFrame:
+    """Slides 16 and 17 over the number of flows."""
+    return pl.concat([rates(sweep), operating_point(sweep)])
+
+
+def wide(sweep: Tables) -> pl.DataFrame:
+    """Slide 16 with windows of tens of packets."""
+    return rates(sweep, WIDE_WINDOW)
+
+
+def rates(sweep: Tables, window: float = WINDOW) -> pl.DataFrame:
+    """Slide 16: the rate that the model predicts from each flow's own p, r and round trip, and the rate it had.
+
+    ``window`` is the receiver's, in segments.
+    """
+    flows = sweep.table("flows")
+    keys = GRID.run_keys(flows)
+    series = sweep.table("flow_series").filter(pl.col("time_s") >= WARMUP_S)
+    timers = series.group_by(keys, maintain_order=True).agg(pl.col("rto_s").median().alias("timeout_s"))
+    rows: dict[str, list[dict[str, Any]]] = {"rate": [], "rate_full": [], "indications": [], "mark_share": []}
+    runs = flows.join(timers, on=keys, maintain_order="left").collect().group_by(keys, maintain_order=True)
+    for place, run in runs:
+        at = dict(zip(keys, place, strict=True))
+        alpha, beta = RESPONSES[str(at["arm"])]
+        ours = _predicted(run, partial(ecn.sending_rate, alpha=alpha, beta=beta, max_window=window))
+        rows["rate"].append({**at, **ours})
+        if at["arm"] == "reno":
+            rows["rate_full"].append({**at, **_predicted(run, partial(_full, window))})
+        marks, timeouts, recoveries = (float(run[c].sum()) for c in ("ecn_reductions", "timeouts", "fast_recoveries"))
+        every = marks + timeouts + recoveries
+        rows["indications"].append({**at, "value": every / float(run["data_segments_sent"].sum())})
+        if every:
+            rows["mark_share"].append({**at, "value": marks / every})
+    return pl.concat([GRID.samples(metric, pl.DataFrame(found)) for metric, found in rows.items() if found])
+
+
+def operating_point(sweep: Tables) -> pl.DataFrame:
+    """Slide 17: queue and p where model senders and model queue agree, and where the run had them."""
+    links = sweep.table("links").filter(pl.col("link") == "pipe")
+    queues = sweep.table("queues").filter(pl.col("link") == "pipe", pl.col("group") == "all")
+    keys = GRID.run_keys(links)
+    queue = links.select(*keys, pl.col("average_mean_packets").alias("other")).collect()
+    p = queues.select(*keys, ((pl.col("marks") + pl.col("dropped")) / pl.col("arrived")).alias("other")).collect()
+    found = {place: _equilibrium(dict(zip(keys, place, strict=True))) for place in queue.drop("other").iter_rows()}
+    parts = []
+    for metric, measured, which in (("queue", queue, 0), ("signals", p, 1)):
+        predicted = pl.Series("value", [found[row[:-1]][which] for row in measured.iter_rows()])
+        both = measured.with_columns(predicted)
+        parts += [
+            GRID.samples(metric, both),
+            GRID.samples(f"{metric}_measured", both.select(*keys, pl.col("other").alias("value"))),
+            GRID.samples(f"{metric}_predicted", both.select(*keys, "value")),
+        ]
+    return pl.concat(parts)
+
+
+def tables(sweep: Tables) -> pl.DataFrame:
+    """Slides 20 and 21: the five columns, compared arm by arm, and the two readings of the ten more."""
+    columns = _columns(sweep)
+    return pl.concat(
+        [
+            *(GRID.samples(metric, frame) for metric, frame in columns.items()),
+            *(_compared(f"{metric}_gain", frame) for metric, frame in columns.items()),
+            *(_changes(f"{metric}_change", columns[metric]) for metric in ("udp", "ftp")),
+            GRID.samples("web_complete", _complete(sweep)),
+        ]
+    )
+
+
+def sensitivity(sweep: Tables) -> pl.DataFrame:
+    """Slide 20 with other choices: comparisons only."""
+    columns = _columns(sweep)
+    return pl.concat([_compared(f"{metric}_gain", frame) for metric, frame in columns.items()])
+
+
+def share(sweep: Tables) -> pl.DataFrame:
+    """Slide 11: goodput of the flows with the new response beside that of Reno-ECN's on the same link."""
+    flows = sweep.table("flows")
+    keys = GRID.run_keys(flows)
+
+    def side(group: str) -> pl.LazyFrame:
+        chosen = flows.filter(pl.col("group") == group)
+        return chosen.group_by(keys, maintain_order=True).agg(pl.col("goodput_bps").mean())
+
+    goodput = pl.col("goodput_bps")
+    return GRID.samples("share_gain", measures.pair(GRID, side("bulk"), goodput, side("rival"), goodput))
+
+
+def _predicted(run: pl.DataFrame, rate: Callable[..., ArrayLike]) -> dict[str, float]:
+    found = models.compare(run, rate, timeout_s=float(run["timeout_s"][0]))
+    usable = np.isfinite(found.predicted)
+    return {"value": float(found.predicted[usable].sum()), "other": float(found.measured[usable].sum())}
+
+
+def _full(window: float, rtt_s: ArrayLike, p: ArrayLike, _r: ArrayLike, *, timeout_s: ArrayLike) -> ArrayLike:
+    return padhye.full(rtt_s, p, timeout_s=timeout_s, max_window=window)
+
+
+def _equilibrium(at: Mapping[str, Any]) -> tuple[float, float]:
+    """(q, p) of the arm and settings ``at``; what it leaves out is as in validation.toml."""
+    min_th, max_p = float(at.get("min_th", 28.0)), float(at.get("maxp", 0.1))
+    marks = at["arm"] != "reno"
+    law = red.red(min_th, 3 * min_th, max_p, gentle=True, ecn=marks, above="mark", limit=BUFFER, spacing="wait")
+    alpha, beta = RESPONSES[str(at["arm"])]
+    rate = partial(ecn.sending_rate, timeout_s=TIMEOUT_S, alpha=alpha, beta=beta)
+    flows = float(at.get("flows", 20.0))
+    found = models.equilibrium(rate, law, flows=flows, capacity=CAPACITY, base_rtt_s=BASE_RTT_S, max_window=WINDOW)
+    return float(found.queue), float(found.p)
+
+
+def _columns(sweep: Tables) -> dict[str, pl.LazyFrame]:
+    """Each column of the printed tables, one value a run."""
+    flows = sweep.table("flows")
+    keys = GRID.run_keys(flows)
+
+    def goodput(group: str) -> pl.LazyFrame:
+        chosen = flows.filter(pl.col("group") == group)
+        return chosen.group_by(keys, maintain_order=True).agg(value=pl.col("goodput_bps").sum() / MEGA)
+
+    objects = sweep.table("objects").filter(pl.col("measured"))
+    forward = sweep.table("queues").filter(pl.col("link").str.contains(r"^L\d$"), pl.col("group") == "all")
+    drops = pl.col("dropped").sum() / pl.col("arrived").sum()
+    return {
+        "delay": objects.group_by(keys, maintain_order=True).agg(value=pl.col("delay_s").mean()),
+        "web": goodput("web"),
+        "udp": goodput("udp"),
+        "ftp": goodput("ftp"),
+        "drops": forward.group_by(keys, maintain_order=True).agg(value=drops),
+    }
+
+
+def _compared(metric: str, values: pl.LazyFrame) -> pl.DataFrame:
+    """Each pair of arms, under the same seeds."""
+    return pl.concat(
+        [
+            GRID.samples(
+                metric,
+                measures.beside(GRID, values, "arm", arm, against).with_columns(
+                    pl.lit(arm).alias("arm"), pl.lit(against).alias("against")
+                ),
+            )
+            for arm, against in PAIRS
+        ]
+    )
+
+
+def _changes(metric: str, values: pl.LazyFrame) -> pl.DataFrame:
+    """Slide 21 over slide 20, the same arm under the same seeds."""
+    return pl.concat(
+        [
+            GRID.samples(
+                metric, measures.beside(GRID, values, "test", test, AS_IS).with_columns(pl.lit(test).alias("test"))
+            )
+            for test in (MORE_FTP, MORE_UDP)
+        ]
+    )
+
+
+def _complete(sweep: Tables) -> pl.LazyFrame:
+    """Objects transferred of those asked for."""
+    objects = sweep.table("objects")
+    return objects.group_by(GRID.run_keys(objects), maintain_order=True).agg(value=pl.col("complete").mean())
