@@ -20,8 +20,9 @@ pub trait Probe {
     fn is_full(&self) -> bool {
         false
     }
-    /// Hands on what was seen; nothing earlier will be seen any more. Whether the run may go on.
-    fn flush(&mut self) -> bool {
+    /// Hands on what was seen; nothing earlier will be seen any more, and nothing at all if this is the `last` time.
+    /// Whether the run may go on.
+    fn flush(&mut self, _last: bool) -> bool {
         true
     }
     /// The table of packets, if one was kept.
@@ -161,8 +162,8 @@ impl Probe for Recorder<'_> {
     fn is_full(&self) -> bool {
         self.taps.is_full()
     }
-    fn flush(&mut self) -> bool {
-        self.taps.flush()
+    fn flush(&mut self, last: bool) -> bool {
+        self.taps.flush(last)
     }
     fn table(self, links: &[String], flows: &[String]) -> Option<Table> {
         self.log?.table(links, flows)
@@ -183,7 +184,6 @@ impl Watch<Packet> for LinkRecorder<'_> {
     }
     fn marked(&mut self, packet: &Packet) {
         self.log(|log| log.marked(packet));
-        self.tap.marked(packet);
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
         self.log(|log| log.dropped(packet, why));

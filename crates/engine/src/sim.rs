@@ -111,7 +111,7 @@ impl<P: Probe> Sim<P> {
                 Class::Sample => self.on_sample(event.time),
             }
             if self.probe.is_full() {
-                self.flush(event.time)?;
+                self.flush(event.time, false)?;
             }
             until_look -= 1;
             if until_look == 0 {
@@ -125,11 +125,11 @@ impl<P: Probe> Sim<P> {
     }
 
     /// Brings the links up to `now` and hands on what the probe has seen.
-    pub fn flush(&mut self, now: Time) -> Result<(), Error> {
+    pub fn flush(&mut self, now: Time, last: bool) -> Result<(), Error> {
         for (i, link) in self.links.iter_mut().enumerate() {
             link.advance(now, &mut self.probe.watch(i as u32));
         }
-        if self.probe.flush() { Ok(()) } else { Err(Error::Cancelled) }
+        if self.probe.flush(last) { Ok(()) } else { Err(Error::Cancelled) }
     }
 
     fn on_link(&mut self, index: u32, now: Time) {

@@ -164,13 +164,13 @@ const ACCURATE: Flags = Flags::AE.union(ECHO);
 
 impl Connection {
     /// A connection whose first packet is `segment`.
-    pub fn new(segment: &Segment<'_>) -> Connection {
+    pub fn new(segment: &Segment<'_>, standard: Standard) -> Connection {
         let sender = usize::from(!segment.from_low);
         let answers = segment.flags.contains(Flags::SYN | Flags::ACK);
         Connection {
             key: segment.key,
             packets: (segment.number, segment.number),
-            ends: Default::default(),
+            ends: [0, 1].map(|_| End { violations: Violations::of(standard), ..End::default() }),
             opener: if answers { 1 - sender } else { sender },
             negotiation: Negotiation::Unknown,
             has_syn: false,
@@ -197,7 +197,7 @@ impl Connection {
 
     /// Takes in a packet.
     #[inline]
-    pub fn take(&mut self, segment: &Segment<'_>, standard: Standard) -> Seen {
+    pub fn take(&mut self, segment: &Segment<'_>) -> Seen {
         self.packets.1 = segment.number;
         let i = usize::from(!segment.from_low);
         let options = segment.parsed_options();
@@ -218,7 +218,7 @@ impl Connection {
         if segment.seq_len() > 0 {
             seen.sending = send(me, peer, segment, classic);
         }
-        check(me, segment, &seen, standard, off, classic);
+        check(me, segment, &seen, off, classic);
         if segment.flags.contains(Flags::RST) {
             self.reset = true;
             self.ends.iter_mut().for_each(|end| end.ecn.end());
@@ -234,11 +234,10 @@ impl Connection {
             self.has_syn_ack = true;
             self.opener = 1 - i;
             let offered = self.ends[1 - i].syn_flags;
-            let repeated = self.ends[1 - i].counts.syn > 1;
             self.negotiation = match (self.has_syn, self.negotiation) {
                 (false, _) => Negotiation::Unknown,
                 (_, Negotiation::FellBack) => Negotiation::FellBack,
-                _ => agree(offered, asked, repeated),
+                _ => agree(offered, asked),
             };
             if let Some(asked_at) = self.handshake[1 - i] {
                 self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
@@ -249,6 +248,7 @@ impl Connection {
             self.opener = i;
             self.negotiation = match (before, asked.is_empty()) {
                 (Some(before), true) if !before.is_empty() => Negotiation::FellBack,
+                (Some(_), true) if self.negotiation == Negotiation::FellBack => Negotiation::FellBack,
                 (_, true) => Negotiation::NotOffered,
                 (_, false) => Negotiation::Unanswered,
             };
@@ -268,10 +268,10 @@ impl Connection {
 }
 
 /// What the flags of SYN and SYN-ACK agree on: RFC 3168 §6.1.1, RFC 9768 §3.1.1 table 2.
-fn agree(offered: Flags, answered: Flags, repeated: bool) -> Negotiation {
+fn agree(offered: Flags, answered: Flags) -> Negotiation {
     let accurate = offered.contains(ACCURATE);
     if offered & ACCURATE == Flags::empty() {
-        return if repeated { Negotiation::FellBack } else { Negotiation::NotOffered };
+        return Negotiation::NotOffered;
     }
     if !offered.contains(ECHO) {
         return Negotiation::Refused;
@@ -357,6 +357,7 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
             una: peer.stream.una(),
             next: peer.stream.next(),
             flight,
+            answer: peer.stream.answer.unwrap_or(0),
         };
         peer.ecn.echo(&echo, &mut me.violations);
     }
@@ -430,17 +431,13 @@ impl End {
 
 /// The rules that a packet can break by itself.
 #[inline]
-fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, standard: Standard, off: bool, classic: bool) {
+fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool) {
     let echo = segment.flags.intersects(ECHO);
     if segment.ecn == Ecn::NotEct && !echo {
         return;
     }
     let (number, time) = (segment.number, segment.time);
-    let mut found = |rule: Rule| {
-        if rule.section(standard).is_some() {
-            me.violations.add(rule, number, time);
-        }
-    };
+    let mut found = |rule: Rule| me.violations.add(rule, number, time);
     let capable = segment.ecn != Ecn::NotEct;
     if segment.flags.contains(Flags::SYN) {
         if capable {

@@ -72,6 +72,8 @@ pub struct Echo {
     pub next: u64,
     /// Outstanding data before this ACK.
     pub flight: u64,
+    /// How long the sender of the data is away: it hears of this, and what it sends then comes by here, so much later.
+    pub answer: u64,
 }
 
 /// A mark that has not been echoed.
@@ -114,6 +116,8 @@ pub struct EcnState {
     peak: u64,
     segment: u64,
     last_cwr: Option<u64>,
+    /// Up to when what comes by was sent before the sender had heard of the echo.
+    unheard_until: u64,
     ended: bool,
 }
 
@@ -153,7 +157,12 @@ impl EcnState {
         if data.ecn == Ecn::Ce && !data.dropped && !data.again && self.mark.is_none() {
             self.mark = Some(Mark { end: data.end, time: data.time });
         }
-        if !data.again {
+        if data.time < self.unheard_until {
+            self.recover = data.next;
+            if let Some(asked) = &mut self.asked {
+                asked.point = data.next;
+            }
+        } else if !data.again {
             self.peak = self.peak.max(data.flight);
             if let Some(asked) = self.asked {
                 self.answer(asked, data, found);
@@ -234,6 +243,7 @@ impl EcnState {
             self.counts.reductions += 1;
             self.recover = echo.next;
             self.by_ecn = true;
+            self.unheard_until = echo.time + echo.answer;
             let flight = self.peak.max(echo.flight);
             let (time, point) = (echo.time, echo.next);
             self.asked = Some(Asked { time, point, flight, sent: 0, told: false, seen: false, grown: false });

@@ -104,6 +104,8 @@ pub struct Stream {
     pub counts: Counts,
     /// Round-trip times from here to the peer and back, each of a segment sent once.
     pub rtt: Distribution,
+    /// The latest of them.
+    last_rtt: u64,
     /// The smoothed round-trip time (RFC 6298 §2).
     srtt: u64,
     begun: bool,
@@ -143,6 +145,10 @@ impl Stream {
     #[inline]
     pub fn flight(&self) -> u64 {
         self.next.saturating_sub(self.una)
+    }
+    /// The latest round-trip time, in nanoseconds.
+    pub fn last_rtt(&self) -> u64 {
+        self.last_rtt
     }
     /// Bytes between the first seen and an offset; of the SYN if there was one.
     pub fn relative(&self, offset: u64) -> i64 {
@@ -355,6 +361,7 @@ impl Stream {
     }
 
     fn sample(&mut self, rtt: u64) {
+        self.last_rtt = rtt;
         self.srtt = if self.srtt == 0 { rtt.max(1) } else { self.srtt - self.srtt / 8 + rtt / 8 };
         self.rtt.add(rtt);
     }

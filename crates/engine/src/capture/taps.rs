@@ -1,9 +1,10 @@
 //! The taps of a run: what each link's watch hears, gathered, put in order and handed on.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use ecnlab_aqm::{DropReason, Watch};
+use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::Time;
+use ecnlab_wire::Ecn;
 
 use super::{Capture, Fate, Seen, Sink};
 use crate::link::WatchWire;
@@ -15,21 +16,39 @@ const ROOM: usize = 1 << 14;
 /// All taps of a run.
 pub struct Taps<'s> {
     links: Vec<TapsOfLink>,
-    pending: Vec<Seen>,
+    gathered: Gathered,
+    /// How many may be gathered: more when many wait for what their queue will make of them.
+    room: usize,
     sink: &'s mut dyn Sink,
     stopped: bool,
+}
+
+#[derive(Default)]
+struct Gathered {
+    /// Packets seen, those before a queue with their arrival's number.
+    packets: Vec<(Option<u64>, Seen)>,
+    /// By number of the arrival: what the queue made of it.
+    fates: HashMap<u64, (Fate, Ecn)>,
+    arrivals: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct TapsOfLink {
     /// (capture, interface) of those that see packets come to the queue.
     arriving: Vec<(u32, u32)>,
-    /// Of those that see what the queue made of them.
+    /// Of those that see what the queue lets go.
     leaving: Vec<(u32, u32)>,
     /// Of those at the far end.
     delivered: Vec<(u32, u32)>,
-    /// Packets in the queue that were marked here: a queue leaves no other trace of who gave CE.
-    marked: VecDeque<Packet>,
+    /// What is in the queue, in the order in which it came.
+    held: VecDeque<Held>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    arrival: u64,
+    time: Time,
+    packet: Packet,
 }
 
 impl<'s> Taps<'s> {
@@ -48,27 +67,40 @@ impl<'s> Taps<'s> {
                 }
             }
         }
-        Taps { links: of_link, pending: Vec::new(), sink, stopped: false }
+        Taps { links: of_link, gathered: Gathered::default(), room: ROOM, sink, stopped: false }
     }
 
     /// The tap of one link.
     pub fn of_link(&mut self, link: u32) -> LinkTap<'_> {
-        LinkTap { taps: &mut self.links[link as usize], pending: &mut self.pending, now: Time::ZERO }
+        LinkTap { taps: &mut self.links[link as usize], gathered: &mut self.gathered, now: Time::ZERO }
     }
 
     /// Whether it is time to bring all links up to date and hand on what was seen.
     pub fn is_full(&self) -> bool {
-        self.pending.len() >= ROOM
+        self.gathered.packets.len() >= self.room
     }
 
-    /// Hands on everything seen, when nothing earlier can be seen any more. Whether the run may go on.
-    pub fn flush(&mut self) -> bool {
+    /// Hands on everything seen, when nothing earlier can be seen any more: up to the oldest packet whose fate is not
+    /// known, or, at the end of the run, all. Whether the run may go on.
+    pub fn flush(&mut self, last: bool) -> bool {
+        for (arrival, seen) in &mut self.gathered.packets {
+            if let Some((fate, ecn)) = arrival.and_then(|arrival| self.gathered.fates.get(&arrival)) {
+                (seen.fate, seen.packet.segment.ecn) = (*fate, *ecn);
+            }
+        }
+        let decided = self.links.iter().filter_map(|link| link.held.front()).map(|held| held.time).min();
+        let limit = decided.filter(|_| !last).unwrap_or(Time::NEVER);
         // A link replays its departures when it is next looked at, so links interleave out of order. Each by itself is
         // in order, and a stable sort keeps what an arrival causes behind it.
-        self.pending.sort_by_key(|seen| seen.time);
-        for seen in self.pending.drain(..) {
+        self.gathered.packets.sort_by_key(|(_, seen)| seen.time);
+        let ready = self.gathered.packets.partition_point(|(_, seen)| seen.time < limit);
+        for (arrival, seen) in self.gathered.packets.drain(..ready) {
             self.stopped |= !self.stopped && !self.sink.take(&seen);
+            if let Some(arrival) = arrival {
+                self.gathered.fates.remove(&arrival);
+            }
         }
+        self.room = ROOM + 2 * self.gathered.packets.len();
         !self.stopped
     }
 }
@@ -76,37 +108,46 @@ impl<'s> Taps<'s> {
 /// The tap of one link.
 pub struct LinkTap<'a> {
     taps: &'a mut TapsOfLink,
-    pending: &'a mut Vec<Seen>,
+    gathered: &'a mut Gathered,
     now: Time,
 }
 
 impl LinkTap<'_> {
-    fn leaving(&mut self, packet: &Packet, fate: Fate) {
-        let (time, packet) = (self.now, *packet);
-        let seen = |&(capture, interface)| Seen { capture, interface, outbound: true, time, fate, packet };
-        self.pending.extend(self.taps.leaving.iter().map(seen));
+    /// What `packet` was when it came, if this link's queue is watched. Of equal packets it does not matter which.
+    fn take_held(&mut self, packet: &Packet, newest: bool) -> Option<Held> {
+        let same = |held: &Held| {
+            let mut came = held.packet;
+            came.segment.ecn = packet.segment.ecn;
+            came == *packet
+        };
+        let held = &mut self.taps.held;
+        let place = if newest { held.iter().rposition(same) } else { held.iter().position(same) };
+        place.and_then(|place| held.remove(place))
     }
 
-    /// Whether `packet` is one that was marked here; it is then no longer looked for.
-    fn was_marked(&mut self, packet: &Packet) -> bool {
-        let place = self.taps.marked.iter().position(|marked| marked == packet);
-        place.and_then(|place| self.taps.marked.remove(place)).is_some()
+    fn decide(&mut self, held: &Held, fate: Fate, ecn: Ecn) {
+        if !self.taps.arriving.is_empty() && fate != Fate::Passed {
+            // One of several captures before this queue may still need it when another has it: kept until handed on.
+            (0..self.taps.arriving.len() as u64).for_each(|tap| {
+                self.gathered.fates.insert(held.arrival + tap, (fate, ecn));
+            });
+        }
     }
 }
 
 impl Watch<Packet> for LinkTap<'_> {
-    fn marked(&mut self, packet: &Packet) {
-        if !self.taps.leaving.is_empty() {
-            self.taps.marked.push_back(*packet);
+    fn dropped(&mut self, packet: &Packet, why: DropReason) {
+        if let Some(held) = self.take_held(packet, true) {
+            self.decide(&held, Fate::Dropped(why), packet.ecn());
         }
     }
-    fn dropped(&mut self, packet: &Packet, why: DropReason) {
-        self.was_marked(packet);
-        self.leaving(packet, Fate::Dropped(why));
-    }
     fn dequeued(&mut self, packet: &Packet) {
-        let fate = if self.was_marked(packet) { Fate::Marked } else { Fate::Passed };
-        self.leaving(packet, fate);
+        let Some(held) = self.take_held(packet, false) else { return };
+        let fate = if held.packet.ecn() == packet.ecn() { Fate::Passed } else { Fate::Marked };
+        self.decide(&held, fate, packet.ecn());
+        let (time, packet) = (self.now, *packet);
+        let seen = |&(capture, interface)| (None, Seen { capture, interface, outbound: true, time, fate, packet });
+        self.gathered.packets.extend(self.taps.leaving.iter().map(seen));
     }
 }
 
@@ -115,15 +156,22 @@ impl WatchWire for LinkTap<'_> {
         self.now = now;
     }
     fn arrived(&mut self, packet: &Packet) {
-        let (time, packet) = (self.now, *packet);
-        let seen =
-            |&(capture, interface)| Seen { capture, interface, outbound: true, time, fate: Fate::Passed, packet };
-        self.pending.extend(self.taps.arriving.iter().map(seen));
+        let taps = &mut self.taps;
+        if taps.arriving.is_empty() && taps.leaving.is_empty() {
+            return;
+        }
+        let (time, packet, fate) = (self.now, *packet, Fate::Passed);
+        let arrival = self.gathered.arrivals;
+        taps.held.push_back(Held { arrival, time, packet });
+        for (number, &(capture, interface)) in (arrival..).zip(&taps.arriving) {
+            let seen = Seen { capture, interface, outbound: true, time, fate, packet };
+            self.gathered.packets.push((Some(number), seen));
+        }
+        self.gathered.arrivals += taps.arriving.len() as u64;
     }
     fn delivered(&mut self, packet: &Packet) {
-        let (time, packet) = (self.now, *packet);
-        let seen =
-            |&(capture, interface)| Seen { capture, interface, outbound: false, time, fate: Fate::Passed, packet };
-        self.pending.extend(self.taps.delivered.iter().map(seen));
+        let (time, packet, fate) = (self.now, *packet, Fate::Passed);
+        let seen = |&(capture, interface)| (None, Seen { capture, interface, outbound: false, time, fate, packet });
+        self.gathered.packets.extend(self.taps.delivered.iter().map(seen));
     }
 }
