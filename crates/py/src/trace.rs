@@ -253,6 +253,7 @@ fn data_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("data_packets", count(|e| e.counts.data_packets));
     t.u64("bytes", count(|e| e.counts.bytes));
     t.u64("unique_bytes", count(|e| e.counts.unique_bytes));
+    t.u64("in_order_bytes", count(End::in_order_bytes));
     t.u64("pure_acks", count(|e| e.counts.pure_acks));
     t.u64("syn", count(|e| e.counts.syn));
     t.u64("fin", count(|e| e.counts.fin));

@@ -5,7 +5,7 @@ use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 use crate::ecn::{Data, Echo, EcnState};
 use crate::packet::{Key, Segment};
 use crate::rules::{Rule, Standard, Violations};
-use crate::stream::{Acked, Cause, Sending, Stream};
+use crate::stream::{Acked, Cause, Role, Sending, Stream};
 
 /// What a handshake says of ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -258,6 +258,8 @@ impl Connection {
         end.syn_seq = Some(segment.seq);
         end.syn_flags = segment.flags;
         end.options = Some(*options);
+        let sack = self.ends.iter().all(|end| end.options.is_some_and(|o| o.sack_permitted));
+        self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
     }
 
     /// The opener's first packet after the SYN-ACK tells how fast it answers.
@@ -331,6 +333,12 @@ impl End {
         }
     }
 
+    /// Payload bytes up to the first that did not come by here.
+    pub fn in_order_bytes(&self) -> u64 {
+        let end = self.stream.in_order();
+        let control = u64::from(self.syn_seq.is_some()) + u64::from(self.fin_end.is_some_and(|fin| fin <= end));
+        u64::try_from(self.stream.relative(end)).unwrap_or(0).saturating_sub(control)
+    }
     /// The window it last announced, scaled.
     pub fn window(&self) -> u64 {
         self.last_window
@@ -369,7 +377,13 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
 fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sending {
     // RFC 9293 §3.8.6.1: a probe is one byte into a closed window.
     let probe = segment.len == 1 && peer.window == Some(0) && peer.counts.packets > 0;
-    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, probe);
+    let asked = || peer.times.is_some_and(|times| me.stream.is_answer(times.1, segment.time));
+    let role = match () {
+        () if probe => Role::Probe,
+        () if segment.flags.contains(Flags::SYN | Flags::ACK) && peer.counts.syn > 1 && asked() => Role::Answer,
+        () => Role::Data,
+    };
+    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, role);
     let end = me.stream.offset(segment.seq) + u64::from(segment.seq_len());
     let start = end - u64::from(segment.seq_len());
     if segment.flags.contains(Flags::FIN) {
@@ -379,8 +393,10 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
     if sending.again.is_some() {
         me.ecn.resent(start, end);
         if sending.timer || sending.again == Some(Cause::Fast) {
-            me.ecn.lost(sending.timer, me.stream.una(), me.stream.next());
+            me.ecn.lost(sending.timer, me.stream.una(), me.stream.next(), me.stream.ack_time());
         }
+    } else if sending.late || sending.gap {
+        me.ecn.unclear();
     }
     if segment.len > 0 && classic {
         let data = Data {

@@ -130,13 +130,23 @@ struct Echoing {
 
 impl EcnState {
     /// A loss was found, by the `timer` or by duplicate ACKs, with data up to `point` sent: the next reduction is not due
-    /// for them.
-    pub fn lost(&mut self, timer: bool, una: u64, point: u64) {
+    /// for them. The last ACK came at `ack_time`.
+    pub fn lost(&mut self, timer: bool, una: u64, point: u64, ack_time: Option<u64>) {
+        // The ACK that told of the loss had ECE, too: one window, one reduction, and it is the loss's.
+        if !timer && self.asked.is_some_and(|asked| Some(asked.time) == ack_time) {
+            self.counts.reductions -= 1;
+            self.by_ecn = false;
+        }
         // RFC 3168 §6.1.2: a loss in the window that ECE has reduced asks for no second reduction.
         if timer || !self.by_ecn || una >= self.recover {
             self.recover = point;
         }
         self.by_ecn = false;
+        self.unclear();
+    }
+
+    /// What the sender does now may have a reason that this capture does not show.
+    pub fn unclear(&mut self) {
         self.last_cwr = None;
         self.asked = None;
         self.peak = 0;
