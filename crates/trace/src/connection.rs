@@ -87,6 +87,8 @@ pub struct Counts {
     pub fin: u64,
     /// Packets with RST.
     pub rst: u64,
+    /// Packets with ECE that come when both ends have closed.
+    pub ece_late: u64,
     /// Packets that the capture says were dropped.
     pub dropped: u64,
     /// Greatest announced window, scaled.
@@ -205,6 +207,9 @@ impl Connection {
             self.handshake(i, segment, &options);
         } else if self.handshake[1 - i].is_some() {
             self.third(i, segment);
+        }
+        if segment.flags.contains(Flags::ECE) && self.is_closed(0) && self.is_closed(1) {
+            self.ends[i].counts.ece_late += 1;
         }
         let classic = self.negotiation.is_classic();
         let off = self.negotiation.is_off();
@@ -389,7 +394,7 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
     if segment.flags.contains(Flags::FIN) {
         me.fin_end = Some(end);
     }
-    me.count_data(segment, &sending, probe);
+    me.count_data(segment, &sending);
     if sending.again.is_some() {
         me.ecn.resent(start, end);
         if sending.timer || sending.again == Some(Cause::Fast) {
@@ -420,7 +425,7 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
 
 impl End {
     #[inline]
-    fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending, probe: bool) {
+    fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending) {
         let counts = &mut self.counts;
         let again = sending.again.is_some();
         if segment.len == 0 {
@@ -435,7 +440,7 @@ impl End {
         counts.retransmitted_bytes += u64::from(segment.len) - unique;
         counts.retransmits += u64::from(again);
         counts.out_of_order += u64::from(sending.late && !again);
-        counts.probes += u64::from(probe);
+        counts.probes += u64::from(sending.probe);
         counts.largest = counts.largest.max(segment.len);
         let flight = self.stream.flight();
         counts.flight_max = counts.flight_max.max(flight);
@@ -479,7 +484,7 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: b
         found(Rule::EctOnAck);
     } else if seen.sending.again.is_some() {
         found(Rule::EctOnRetransmission);
-    } else if segment.len == 1 && me.counts.probes > 0 && seen.sending.fresh == 0 {
+    } else if seen.sending.probe {
         found(Rule::EctOnProbe);
     }
 }

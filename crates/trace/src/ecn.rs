@@ -94,6 +94,8 @@ struct Asked {
     /// New data sent since.
     sent: u64,
     told: bool,
+    /// The one before this was not told of, although new data went out.
+    overdue: bool,
     seen: bool,
     grown: bool,
 }
@@ -213,6 +215,10 @@ impl EcnState {
             asked.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
         }
+        if asked.overdue && !asked.told {
+            asked.overdue = false;
+            found.add(Rule::CwrMissing, data.number, data.time);
+        }
         if data.una <= asked.point {
             self.asked = Some(asked);
             return;
@@ -255,8 +261,10 @@ impl EcnState {
             self.by_ecn = true;
             self.unheard_until = echo.time + echo.answer;
             let flight = self.peak.max(echo.flight);
+            let overdue = self.asked.is_some_and(|before| !before.told && before.sent > 0);
             let (time, point) = (echo.time, echo.next);
-            self.asked = Some(Asked { time, point, flight, sent: 0, told: false, seen: false, grown: false });
+            let asked = Asked { time, point, flight, sent: 0, told: false, overdue, seen: false, grown: false };
+            self.asked = Some(asked);
         }
     }
 

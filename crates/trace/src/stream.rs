@@ -74,6 +74,8 @@ pub struct Sending {
     pub needless: bool,
     /// Whether it fills a hole: it came out of order, or its first transmission is not in the capture.
     pub late: bool,
+    /// Whether it asks for a closed window to open.
+    pub probe: bool,
     /// Whether something is missing before it.
     pub gap: bool,
     /// Whether a timer began this retransmission.
@@ -207,7 +209,8 @@ impl Stream {
             }
             self.push(start, end, time);
             self.next = end;
-            return Sending { fresh: u64::from(len), gap: !self.holes.is_empty(), ..Sending::default() };
+            let (gap, probe) = (!self.holes.is_empty(), role == Role::Probe);
+            return Sending { fresh: u64::from(len), gap, probe, ..Sending::default() };
         }
         self.send_known(start, end, time, role)
     }
@@ -226,7 +229,7 @@ impl Stream {
         let filled = self.holes.remove(start, end);
         let fresh = beyond + filled;
         let seen = end - start - fresh;
-        let mut sending = Sending { fresh, late: filled > 0, ..Sending::default() };
+        let mut sending = Sending { fresh, late: filled > 0, probe: role == Role::Probe, ..Sending::default() };
         if seen > 0 && role != Role::Probe {
             sending.needless = end <= self.una;
             let (cause, timer) =
@@ -262,7 +265,7 @@ impl Stream {
             return if tail { (Cause::Tail, false) } else { (Cause::Timeout, self.time_out(start, resent || quiet)) };
         }
         match self.mode {
-            Mode::Timeout if start < self.point => (Cause::Timeout, false),
+            Mode::Timeout if start < self.point => (Cause::Timeout, self.time_out(start, resent)),
             Mode::Fast if resent => (Cause::Timeout, self.time_out(start, resent)),
             // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
             Mode::Fast if !self.sacked.is_empty() => (Cause::Sack, false),
