@@ -162,6 +162,10 @@ impl Stream {
     pub fn in_order(&self) -> u64 {
         self.holes.bottom().unwrap_or(self.next)
     }
+    /// Segments kept in memory.
+    pub fn remembered(&self) -> usize {
+        self.segments.len()
+    }
     /// When the last ACK came.
     pub fn ack_time(&self) -> Option<u64> {
         self.ack_time
