@@ -6,11 +6,12 @@
 """
 
 from ecnlab._core import Experiment, Scenario, __version__
-from ecnlab.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError
+from ecnlab.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError, TraceFailure
 from ecnlab.results import load
 from ecnlab.run import Run, run
 from ecnlab.scenario import check
 from ecnlab.sweep import Sweep, sweep
+from ecnlab.trace import Trace, trace
 
 __all__ = [
     "Cancelled",
@@ -23,9 +24,12 @@ __all__ = [
     "Scenario",
     "SpecError",
     "Sweep",
+    "Trace",
+    "TraceFailure",
     "__version__",
     "check",
     "load",
     "run",
     "sweep",
+    "trace",
 ]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final, final
 
-from ecnlab.types import Column, Departure, Diagnostic, FileKind, Profile
+from ecnlab.types import Column, Departure, Diagnostic, FileKind, Profile, Standard
 
 __all__ = [
     "Cancel",
@@ -13,10 +13,14 @@ __all__ = [
     "RunError",
     "Scenario",
     "SpecError",
+    "TraceFailure",
     "__version__",
     "laws",
     "profiles",
     "schema",
+    "trace",
+    "trace_changes",
+    "trace_series",
 ]
 
 __version__: Final[str]
@@ -25,6 +29,7 @@ class SpecError(Exception):
     diagnostics: list[Diagnostic]
 
 class RunError(Exception): ...
+class TraceFailure(Exception): ...
 class Cancelled(Exception): ...
 
 @final
@@ -87,3 +92,12 @@ class Experiment:
 def schema(kind: FileKind) -> dict[str, Any]: ...
 def profiles() -> dict[str, Profile]: ...
 def laws() -> dict[str, dict[str, str]]: ...
+def trace(path: Path, *, filter: str | None = None, standard: Standard = "rfc3168") -> dict[str, Any]: ...  # noqa: A002
+def trace_series(
+    path: Path,
+    connection: int,
+    *,
+    filter: str | None = None,  # noqa: A002
+    most: int = 20_000,
+) -> tuple[dict[str, Column], dict[str, int]]: ...
+def trace_changes(first: Path, second: Path) -> dict[str, Any]: ...

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ecnlab._core import Cancelled, RunError, SpecError
+from ecnlab._core import Cancelled, RunError, SpecError, TraceFailure
 
-__all__ = ["Cancelled", "EcnlabError", "FolderError", "MetricError", "RunError", "SpecError"]
+__all__ = ["Cancelled", "EcnlabError", "FolderError", "MetricError", "RunError", "SpecError", "TraceFailure"]
 
 
 class EcnlabError(Exception):

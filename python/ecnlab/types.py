@@ -14,6 +14,9 @@ Column: TypeAlias = Numbers | tuple[NDArray[np.uint32], list[str]]
 
 FileKind: TypeAlias = Literal["scenario", "experiment"]
 
+Standard: TypeAlias = Literal["rfc3168", "rfc2481"]
+"""A text with the rules of ECN."""
+
 
 class Diagnostic(TypedDict):
     """One thing wrong with a file."""

@@ -109,7 +109,7 @@ fn run_with<P: Probe>(plan: &Plan, seed: u64, cancel: &AtomicBool, probe: P) -> 
     let start = sim.snapshot(Time::ZERO);
     sim.run(cancel)?;
     let end = sim.snapshot(Time::ZERO + plan.duration);
-    sim.flush(Time::ZERO + plan.duration)?;
+    sim.flush(Time::ZERO + plan.duration, true)?;
     balance::check(plan, &sim)?;
     Ok(Output { tables: tables(plan, sim, &start, &end) })
 }

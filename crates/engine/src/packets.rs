@@ -17,8 +17,9 @@ pub trait Probe {
     fn is_full(&self) -> bool {
         false
     }
-    /// Hands on what was seen; nothing earlier will be seen any more. Whether the run may go on.
-    fn flush(&mut self) -> bool {
+    /// Hands on what was seen; nothing earlier will be seen any more, and nothing at all if this is the `last` time.
+    /// Whether the run may go on.
+    fn flush(&mut self, _last: bool) -> bool {
         true
     }
     /// The table of packets, if one was kept.
@@ -170,8 +171,8 @@ impl Probe for Recorder<'_> {
     fn is_full(&self) -> bool {
         self.taps.is_full()
     }
-    fn flush(&mut self) -> bool {
-        self.taps.flush()
+    fn flush(&mut self, last: bool) -> bool {
+        self.taps.flush(last)
     }
     fn table(self, links: &[String], flows: &[String]) -> Option<Table> {
         self.log?.table(links, flows)

@@ -108,7 +108,7 @@ impl<P: Probe> Sim<P> {
                 Class::Sample => self.on_sample(event.time),
             }
             if self.probe.is_full() {
-                self.flush(event.time)?;
+                self.flush(event.time, false)?;
             }
             until_look -= 1;
             if until_look == 0 {
@@ -122,13 +122,13 @@ impl<P: Probe> Sim<P> {
     }
 
     /// Brings the links up to `now` and hands on what the probe has seen.
-    pub fn flush(&mut self, now: Time) -> Result<(), Error> {
+    pub fn flush(&mut self, now: Time, last: bool) -> Result<(), Error> {
         for (i, link) in self.links.iter_mut().enumerate() {
             if link.is_due(now) {
                 link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
             }
         }
-        if self.probe.flush() { Ok(()) } else { Err(Error::Cancelled) }
+        if self.probe.flush(last) { Ok(()) } else { Err(Error::Cancelled) }
     }
 
     /// One packet of those that have reached the far end by `now`; the next one has an event of its own.

@@ -9,6 +9,7 @@ mod json;
 mod registry;
 mod scenario;
 mod tables;
+mod trace;
 
 use pyo3::prelude::*;
 
@@ -24,6 +25,8 @@ mod _core {
     use super::registry::{laws, profiles, schema};
     #[pymodule_export]
     use super::scenario::{Cancel, Scenario};
+    #[pymodule_export]
+    use super::trace::{TraceFailure, trace, trace_changes, trace_series};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

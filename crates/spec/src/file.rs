@@ -200,7 +200,8 @@ pub(crate) struct Capture {
     /// The end of the link: "from" (if left out) or "to".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
-    /// Where outgoing packets are seen: "after" the queue (if left out), marks in place and drops noted, or "before" it.
+    /// Where outgoing packets are seen: as they come to the queue, "before" it (if left out), with what it then makes
+    /// of them; or "after" it, as they go onto the wire.
     #[serde(default)]
     pub queue: QueueSide,
     /// Bytes kept of each packet; 128 B, in which all headers fit, if left out.
@@ -229,11 +230,12 @@ pub(crate) enum End {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum QueueSide {
-    /// Packets as the queue lets them go, with its marks; what it drops is there too, with a comment.
+    /// Every packet when it comes to the queue: with its mark, if the queue gives it one, and those that it drops too;
+    /// both have a comment.
     #[default]
-    After,
-    /// Packets as they come to the queue.
     Before,
+    /// Packets when they leave the queue for the wire.
+    After,
 }
 
 /// A format of capture files.

@@ -5,7 +5,7 @@ use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 use crate::ecn::{Data, Echo, EcnState};
 use crate::packet::{Key, Segment};
 use crate::rules::{Rule, Standard, Violations};
-use crate::stream::{Acked, Cause, Sending, Stream};
+use crate::stream::{Acked, Cause, Role, Sending, Stream};
 
 /// What a handshake says of ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,6 +87,8 @@ pub struct Counts {
     pub fin: u64,
     /// Packets with RST.
     pub rst: u64,
+    /// Packets with ECE that come when both ends have closed.
+    pub ece_late: u64,
     /// Packets that the capture says were dropped.
     pub dropped: u64,
     /// Greatest announced window, scaled.
@@ -164,13 +166,13 @@ const ACCURATE: Flags = Flags::AE.union(ECHO);
 
 impl Connection {
     /// A connection whose first packet is `segment`.
-    pub fn new(segment: &Segment<'_>) -> Connection {
+    pub fn new(segment: &Segment<'_>, standard: Standard) -> Connection {
         let sender = usize::from(!segment.from_low);
         let answers = segment.flags.contains(Flags::SYN | Flags::ACK);
         Connection {
             key: segment.key,
             packets: (segment.number, segment.number),
-            ends: Default::default(),
+            ends: [0, 1].map(|_| End { violations: Violations::of(standard), ..End::default() }),
             opener: if answers { 1 - sender } else { sender },
             negotiation: Negotiation::Unknown,
             has_syn: false,
@@ -197,7 +199,7 @@ impl Connection {
 
     /// Takes in a packet.
     #[inline]
-    pub fn take(&mut self, segment: &Segment<'_>, standard: Standard) -> Seen {
+    pub fn take(&mut self, segment: &Segment<'_>) -> Seen {
         self.packets.1 = segment.number;
         let i = usize::from(!segment.from_low);
         let options = segment.parsed_options();
@@ -205,6 +207,9 @@ impl Connection {
             self.handshake(i, segment, &options);
         } else if self.handshake[1 - i].is_some() {
             self.third(i, segment);
+        }
+        if segment.flags.contains(Flags::ECE) && self.is_closed(0) && self.is_closed(1) {
+            self.ends[i].counts.ece_late += 1;
         }
         let classic = self.negotiation.is_classic();
         let off = self.negotiation.is_off();
@@ -218,7 +223,7 @@ impl Connection {
         if segment.seq_len() > 0 {
             seen.sending = send(me, peer, segment, classic);
         }
-        check(me, segment, &seen, standard, off, classic);
+        check(me, segment, &seen, off, classic);
         if segment.flags.contains(Flags::RST) {
             self.reset = true;
             self.ends.iter_mut().for_each(|end| end.ecn.end());
@@ -234,11 +239,10 @@ impl Connection {
             self.has_syn_ack = true;
             self.opener = 1 - i;
             let offered = self.ends[1 - i].syn_flags;
-            let repeated = self.ends[1 - i].counts.syn > 1;
             self.negotiation = match (self.has_syn, self.negotiation) {
                 (false, _) => Negotiation::Unknown,
                 (_, Negotiation::FellBack) => Negotiation::FellBack,
-                _ => agree(offered, asked, repeated),
+                _ => agree(offered, asked),
             };
             if let Some(asked_at) = self.handshake[1 - i] {
                 self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
@@ -249,6 +253,7 @@ impl Connection {
             self.opener = i;
             self.negotiation = match (before, asked.is_empty()) {
                 (Some(before), true) if !before.is_empty() => Negotiation::FellBack,
+                (Some(_), true) if self.negotiation == Negotiation::FellBack => Negotiation::FellBack,
                 (_, true) => Negotiation::NotOffered,
                 (_, false) => Negotiation::Unanswered,
             };
@@ -258,6 +263,8 @@ impl Connection {
         end.syn_seq = Some(segment.seq);
         end.syn_flags = segment.flags;
         end.options = Some(*options);
+        let sack = self.ends.iter().all(|end| end.options.is_some_and(|o| o.sack_permitted));
+        self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
     }
 
     /// The opener's first packet after the SYN-ACK tells how fast it answers.
@@ -268,10 +275,10 @@ impl Connection {
 }
 
 /// What the flags of SYN and SYN-ACK agree on: RFC 3168 §6.1.1, RFC 9768 §3.1.1 table 2.
-fn agree(offered: Flags, answered: Flags, repeated: bool) -> Negotiation {
+fn agree(offered: Flags, answered: Flags) -> Negotiation {
     let accurate = offered.contains(ACCURATE);
     if offered & ACCURATE == Flags::empty() {
-        return if repeated { Negotiation::FellBack } else { Negotiation::NotOffered };
+        return Negotiation::NotOffered;
     }
     if !offered.contains(ECHO) {
         return Negotiation::Refused;
@@ -331,6 +338,12 @@ impl End {
         }
     }
 
+    /// Payload bytes up to the first that did not come by here.
+    pub fn in_order_bytes(&self) -> u64 {
+        let end = self.stream.in_order();
+        let control = u64::from(self.syn_seq.is_some()) + u64::from(self.fin_end.is_some_and(|fin| fin <= end));
+        u64::try_from(self.stream.relative(end)).unwrap_or(0).saturating_sub(control)
+    }
     /// The window it last announced, scaled.
     pub fn window(&self) -> u64 {
         self.last_window
@@ -357,6 +370,7 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
             una: peer.stream.una(),
             next: peer.stream.next(),
             flight,
+            answer: peer.stream.answer.unwrap_or(0),
         };
         peer.ecn.echo(&echo, &mut me.violations);
     }
@@ -368,18 +382,26 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
 fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sending {
     // RFC 9293 §3.8.6.1: a probe is one byte into a closed window.
     let probe = segment.len == 1 && peer.window == Some(0) && peer.counts.packets > 0;
-    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, probe);
+    let asked = || peer.times.is_some_and(|times| me.stream.is_answer(times.1, segment.time));
+    let role = match () {
+        () if probe => Role::Probe,
+        () if segment.flags.contains(Flags::SYN | Flags::ACK) && peer.counts.syn > 1 && asked() => Role::Answer,
+        () => Role::Data,
+    };
+    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, role);
     let end = me.stream.offset(segment.seq) + u64::from(segment.seq_len());
     let start = end - u64::from(segment.seq_len());
     if segment.flags.contains(Flags::FIN) {
         me.fin_end = Some(end);
     }
-    me.count_data(segment, &sending, probe);
+    me.count_data(segment, &sending);
     if sending.again.is_some() {
         me.ecn.resent(start, end);
         if sending.timer || sending.again == Some(Cause::Fast) {
-            me.ecn.lost(sending.timer, me.stream.una(), me.stream.next());
+            me.ecn.lost(sending.timer, me.stream.una(), me.stream.next(), me.stream.ack_time());
         }
+    } else if sending.late || sending.gap {
+        me.ecn.unclear();
     }
     if segment.len > 0 && classic {
         let data = Data {
@@ -403,7 +425,7 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
 
 impl End {
     #[inline]
-    fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending, probe: bool) {
+    fn count_data(&mut self, segment: &Segment<'_>, sending: &Sending) {
         let counts = &mut self.counts;
         let again = sending.again.is_some();
         if segment.len == 0 {
@@ -418,7 +440,7 @@ impl End {
         counts.retransmitted_bytes += u64::from(segment.len) - unique;
         counts.retransmits += u64::from(again);
         counts.out_of_order += u64::from(sending.late && !again);
-        counts.probes += u64::from(probe);
+        counts.probes += u64::from(sending.probe);
         counts.largest = counts.largest.max(segment.len);
         let flight = self.stream.flight();
         counts.flight_max = counts.flight_max.max(flight);
@@ -430,17 +452,13 @@ impl End {
 
 /// The rules that a packet can break by itself.
 #[inline]
-fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, standard: Standard, off: bool, classic: bool) {
+fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool) {
     let echo = segment.flags.intersects(ECHO);
     if segment.ecn == Ecn::NotEct && !echo {
         return;
     }
     let (number, time) = (segment.number, segment.time);
-    let mut found = |rule: Rule| {
-        if rule.section(standard).is_some() {
-            me.violations.add(rule, number, time);
-        }
-    };
+    let mut found = |rule: Rule| me.violations.add(rule, number, time);
     let capable = segment.ecn != Ecn::NotEct;
     if segment.flags.contains(Flags::SYN) {
         if capable {
@@ -466,7 +484,7 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, standard: Standard, o
         found(Rule::EctOnAck);
     } else if seen.sending.again.is_some() {
         found(Rule::EctOnRetransmission);
-    } else if segment.len == 1 && me.counts.probes > 0 && seen.sending.fresh == 0 {
+    } else if seen.sending.probe {
         found(Rule::EctOnProbe);
     }
 }

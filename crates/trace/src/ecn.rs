@@ -72,6 +72,8 @@ pub struct Echo {
     pub next: u64,
     /// Outstanding data before this ACK.
     pub flight: u64,
+    /// How long the sender of the data is away: it hears of this, and what it sends then comes by here, so much later.
+    pub answer: u64,
 }
 
 /// A mark that has not been echoed.
@@ -92,6 +94,8 @@ struct Asked {
     /// New data sent since.
     sent: u64,
     told: bool,
+    /// The one before this was not told of, although new data went out.
+    overdue: bool,
     seen: bool,
     grown: bool,
 }
@@ -114,6 +118,8 @@ pub struct EcnState {
     peak: u64,
     segment: u64,
     last_cwr: Option<u64>,
+    /// Up to when what comes by was sent before the sender had heard of the echo.
+    unheard_until: u64,
     ended: bool,
 }
 
@@ -126,13 +132,23 @@ struct Echoing {
 
 impl EcnState {
     /// A loss was found, by the `timer` or by duplicate ACKs, with data up to `point` sent: the next reduction is not due
-    /// for them.
-    pub fn lost(&mut self, timer: bool, una: u64, point: u64) {
+    /// for them. The last ACK came at `ack_time`.
+    pub fn lost(&mut self, timer: bool, una: u64, point: u64, ack_time: Option<u64>) {
+        // The ACK that told of the loss had ECE, too: one window, one reduction, and it is the loss's.
+        if !timer && self.asked.is_some_and(|asked| Some(asked.time) == ack_time) {
+            self.counts.reductions -= 1;
+            self.by_ecn = false;
+        }
         // RFC 3168 §6.1.2: a loss in the window that ECE has reduced asks for no second reduction.
         if timer || !self.by_ecn || una >= self.recover {
             self.recover = point;
         }
         self.by_ecn = false;
+        self.unclear();
+    }
+
+    /// What the sender does now may have a reason that this capture does not show.
+    pub fn unclear(&mut self) {
         self.last_cwr = None;
         self.asked = None;
         self.peak = 0;
@@ -153,7 +169,12 @@ impl EcnState {
         if data.ecn == Ecn::Ce && !data.dropped && !data.again && self.mark.is_none() {
             self.mark = Some(Mark { end: data.end, time: data.time });
         }
-        if !data.again {
+        if data.time < self.unheard_until {
+            self.recover = data.next;
+            if let Some(asked) = &mut self.asked {
+                asked.point = data.next;
+            }
+        } else if !data.again {
             self.peak = self.peak.max(data.flight);
             if let Some(asked) = self.asked {
                 self.answer(asked, data, found);
@@ -193,6 +214,10 @@ impl EcnState {
         if self.echoing.is_some() && !asked.grown && data.flight > asked.flight + self.segment {
             asked.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
+        }
+        if asked.overdue && !asked.told {
+            asked.overdue = false;
+            found.add(Rule::CwrMissing, data.number, data.time);
         }
         if data.una <= asked.point {
             self.asked = Some(asked);
@@ -234,9 +259,12 @@ impl EcnState {
             self.counts.reductions += 1;
             self.recover = echo.next;
             self.by_ecn = true;
+            self.unheard_until = echo.time + echo.answer;
             let flight = self.peak.max(echo.flight);
+            let overdue = self.asked.is_some_and(|before| !before.told && before.sent > 0);
             let (time, point) = (echo.time, echo.next);
-            self.asked = Some(Asked { time, point, flight, sent: 0, told: false, seen: false, grown: false });
+            let asked = Asked { time, point, flight, sent: 0, told: false, overdue, seen: false, grown: false };
+            self.asked = Some(asked);
         }
     }
 

@@ -4,28 +4,34 @@
 //! their number and not with that of packets. [`analyse`] does both.
 
 mod capture;
+mod compare;
 mod connection;
 mod container;
 mod ecn;
 mod error;
+mod filter;
 mod fragments;
 mod input;
 mod link;
 mod packet;
 mod ranges;
 mod rules;
+mod series;
 mod stats;
 mod stream;
 mod tracker;
 
 pub use capture::{Analysis, Capture, Totals, analyse};
+pub use compare::{Change, Comparison, compare};
 pub use connection::{Connection, Counts, End, Negotiation, Seen};
 pub use container::{Interface, Reader, Record};
 pub use ecn::{Counts as EcnCounts, EcnState};
 pub use error::TraceError;
+pub use filter::Filter;
 pub use input::Input;
 pub use packet::{Key, Segment, endpoint};
 pub use rules::{RULES, Rule, Standard, Violation, Violations};
+pub use series::{KINDS, Kind, Row, Series};
 pub use stats::{Distribution, Summary};
 pub use stream::{Acked, Cause, Counts as StreamCounts, Sending, Stream};
 pub use tracker::Tracker;

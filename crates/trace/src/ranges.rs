@@ -13,6 +13,10 @@ impl Ranges {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+    /// The beginning of the first.
+    pub fn bottom(&self) -> Option<u64> {
+        self.0.first().map(|r| r.0)
+    }
     /// Adds a stretch; those it touches become one with it. Returns the length that was not there.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {

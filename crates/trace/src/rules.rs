@@ -142,14 +142,22 @@ const LISTED: usize = 256;
 /// The violations of one direction: the first are listed, all counted.
 #[derive(Clone, Debug, Default)]
 pub struct Violations {
+    standard: Standard,
     list: Vec<Violation>,
     counts: [u32; RULES.len()],
 }
 
 impl Violations {
+    /// None yet; those of rules that `standard` does not have are not booked.
+    pub fn of(standard: Standard) -> Violations {
+        Violations { standard, ..Violations::default() }
+    }
     /// Books a violation.
     #[cold]
     pub fn add(&mut self, rule: Rule, packet: u64, time: u64) {
+        if rule.section(self.standard).is_none() {
+            return;
+        }
         let count = &mut self.counts[rule as usize];
         *count = count.saturating_add(1);
         if self.list.len() < LISTED {

@@ -11,6 +11,8 @@ use crate::stats::Distribution;
 const ORIGIN: u64 = 1 << 32;
 /// Segments remembered until they are acknowledged. Of a capture without ACKs the oldest are forgotten.
 const MOST_SEGMENTS: usize = 1 << 15;
+/// Half of the least timeout in use: what is sent so long after the last ACK is sent by a timer, not by a paced sender.
+const QUIET: u64 = 100_000_000;
 /// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
 
@@ -21,7 +23,7 @@ pub enum Cause {
     Fast,
     /// Later in a recovery, of a hole that SACK shows.
     Sack,
-    /// Later in a recovery, without SACK: a partial ACK (RFC 6582 §3.2).
+    /// Later in a recovery, without SACK: a partial ACK (RFC 6582 §3.2). Also a SYN-ACK, for a SYN that came again.
     Partial,
     /// The timer, or what is sent again after it (RFC 6298 §5).
     Timeout,
@@ -50,6 +52,17 @@ enum Mode {
     Timeout,
 }
 
+/// What a segment is besides data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Nothing else.
+    Data,
+    /// It asks for a closed window to open.
+    Probe,
+    /// It answers a SYN that came again.
+    Answer,
+}
+
 /// What sending a segment was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
@@ -61,6 +74,10 @@ pub struct Sending {
     pub needless: bool,
     /// Whether it fills a hole: it came out of order, or its first transmission is not in the capture.
     pub late: bool,
+    /// Whether it asks for a closed window to open.
+    pub probe: bool,
+    /// Whether something is missing before it.
+    pub gap: bool,
     /// Whether a timer began this retransmission.
     pub timer: bool,
 }
@@ -104,8 +121,8 @@ pub struct Stream {
     pub counts: Counts,
     /// Round-trip times from here to the peer and back, each of a segment sent once.
     pub rtt: Distribution,
-    /// The smoothed round-trip time (RFC 6298 §2).
-    srtt: u64,
+    /// The latest of them.
+    last_rtt: u64,
     begun: bool,
     next: u64,
     una: u64,
@@ -122,6 +139,8 @@ pub struct Stream {
     latest_acked: u64,
     /// When the last ACK came.
     ack_time: Option<u64>,
+    /// Whether both ends agreed on SACK.
+    pub has_sack: bool,
     /// How long this end takes to answer, as the handshake shows it; `None` if it was not seen.
     pub answer: Option<u64>,
 }
@@ -139,10 +158,26 @@ impl Stream {
     pub fn una(&self) -> u64 {
         self.una
     }
+    /// Offset up to which everything came by here.
+    pub fn in_order(&self) -> u64 {
+        self.holes.bottom().unwrap_or(self.next)
+    }
+    /// Segments kept in memory.
+    pub fn remembered(&self) -> usize {
+        self.segments.len()
+    }
+    /// When the last ACK came.
+    pub fn ack_time(&self) -> Option<u64> {
+        self.ack_time
+    }
     /// Bytes outstanding.
     #[inline]
     pub fn flight(&self) -> u64 {
         self.next.saturating_sub(self.una)
+    }
+    /// The latest round-trip time, in nanoseconds.
+    pub fn last_rtt(&self) -> u64 {
+        self.last_rtt
     }
     /// Bytes between the first seen and an offset; of the SYN if there was one.
     pub fn relative(&self, offset: u64) -> i64 {
@@ -164,9 +199,9 @@ impl Stream {
         self.una = ORIGIN;
     }
 
-    /// A segment of `len` bytes of sequence space is sent at `time`; `probe` if it asks for a closed window to open.
+    /// A segment of `len` bytes of sequence space is sent at `time`.
     #[inline]
-    pub fn send(&mut self, seq: Seq, len: u32, time: u64, probe: bool) -> Sending {
+    pub fn send(&mut self, seq: Seq, len: u32, time: u64, role: Role) -> Sending {
         if !self.begun {
             self.begin(seq);
         }
@@ -178,9 +213,10 @@ impl Stream {
             }
             self.push(start, end, time);
             self.next = end;
-            return Sending { fresh: u64::from(len), ..Sending::default() };
+            let (gap, probe) = (!self.holes.is_empty(), role == Role::Probe);
+            return Sending { fresh: u64::from(len), gap, probe, ..Sending::default() };
         }
-        self.send_known(start, end, time, probe)
+        self.send_known(start, end, time, role)
     }
 
     fn push(&mut self, start: u64, end: u64, time: u64) {
@@ -192,15 +228,16 @@ impl Stream {
 
     /// Something of which at least the first byte lies below what was sent.
     #[inline(never)]
-    fn send_known(&mut self, start: u64, end: u64, time: u64, probe: bool) -> Sending {
+    fn send_known(&mut self, start: u64, end: u64, time: u64, role: Role) -> Sending {
         let beyond = end.saturating_sub(self.next);
         let filled = self.holes.remove(start, end);
         let fresh = beyond + filled;
         let seen = end - start - fresh;
-        let mut sending = Sending { fresh, late: filled > 0, ..Sending::default() };
-        if seen > 0 && !probe {
+        let mut sending = Sending { fresh, late: filled > 0, probe: role == Role::Probe, ..Sending::default() };
+        if seen > 0 && role != Role::Probe {
             sending.needless = end <= self.una;
-            let (cause, timer) = self.cause(start, end, time);
+            let (cause, timer) =
+                if role == Role::Answer { (Cause::Partial, false) } else { self.cause(start, end, time) };
             self.counts.causes[cause as usize] += 1;
             self.counts.needless += u64::from(sending.needless);
             (sending.again, sending.timer) = (Some(cause), timer);
@@ -228,14 +265,16 @@ impl Stream {
         let resent = self.was_resent(start);
         if !self.answers_an_ack(time) {
             let tail = end == self.next && self.mode == Mode::Open && !resent && self.is_early(start, time);
-            return if tail { (Cause::Tail, false) } else { (Cause::Timeout, self.time_out(start, resent)) };
+            let quiet = self.ack_time.is_none_or(|ack| time.saturating_sub(ack) > QUIET);
+            return if tail { (Cause::Tail, false) } else { (Cause::Timeout, self.time_out(start, resent || quiet)) };
         }
         match self.mode {
-            Mode::Timeout if start < self.point => (Cause::Timeout, false),
-            Mode::Fast if start < self.point && resent => (Cause::Timeout, self.time_out(start, resent)),
+            Mode::Timeout if start < self.point => (Cause::Timeout, self.time_out(start, resent)),
+            Mode::Fast if resent => (Cause::Timeout, self.time_out(start, resent)),
+            // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
+            Mode::Fast if !self.sacked.is_empty() => (Cause::Sack, false),
             // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
-            Mode::Fast if start < self.point && !self.sacked.is_empty() => (Cause::Sack, false),
-            Mode::Fast if start < self.point && self.duplicates < DUPLICATES => (Cause::Partial, false),
+            Mode::Fast if self.duplicates < DUPLICATES => (Cause::Partial, false),
             _ if self.duplicates > 0 || !self.sacked.is_empty() => {
                 self.recover();
                 (Cause::Fast, false)
@@ -251,9 +290,10 @@ impl Stream {
         self.segments.iter_mut().for_each(|s| s.resent = false);
     }
 
-    /// Whether the timer has fired: once for all that is then sent again, unless its first segment comes again.
-    fn time_out(&mut self, start: u64, resent: bool) -> bool {
-        if self.mode == Mode::Timeout && start < self.point && !(start <= self.una && resent) {
+    /// Whether the timer has fired: once for all that is then sent again, unless its first segment comes `anew`: a second
+    /// time, or out of the silence.
+    fn time_out(&mut self, start: u64, anew: bool) -> bool {
+        if self.mode == Mode::Timeout && start < self.point && !(start <= self.una && anew) {
             return false;
         }
         self.counts.timeouts += 1;
@@ -270,21 +310,26 @@ impl Stream {
 
     /// Whether this comes as fast behind an ACK as this end answers. A simulated end answers in no time.
     fn answers_an_ack(&self, time: u64) -> bool {
+        self.ack_time.is_some_and(|came| self.is_answer(came, time))
+    }
+
+    /// Whether what is sent at `time` may answer what `came` then.
+    pub fn is_answer(&self, came: u64, time: u64) -> bool {
         const LATE: u64 = 5_000_000;
         let limit = match self.answer {
             Some(0) => 0,
             Some(answer) => answer + answer / 2 + LATE,
             None => LATE,
         };
-        self.ack_time.is_some_and(|ack| time - ack.min(time) <= limit)
+        time.saturating_sub(came) <= limit
     }
 
-    /// Whether `start` was sent so recently that no timer can have fired: RFC 8985 §7.2 waits two round trips, the
-    /// least timeout of RFC 6298 §2.4 is a second and Linux's 200 ms above the round trip.
+    /// Whether `start` was sent so recently that no timer can have fired: a probe waits two round trips and needs SACK
+    /// (RFC 8985 §7), the least timeout of RFC 6298 §2.4 is a second and that of Linux 200 ms.
     fn is_early(&self, start: u64, time: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
         let sent = self.segments.get(place).map_or(0, |s| s.time);
-        self.srtt > 0 && time.saturating_sub(sent) < self.srtt + 200_000_000
+        self.has_sack && time.saturating_sub(sent) < 200_000_000
     }
 
     /// An ACK comes at `time`. `bare` if it has no data and no SYN, FIN or RST.
@@ -355,7 +400,7 @@ impl Stream {
     }
 
     fn sample(&mut self, rtt: u64) {
-        self.srtt = if self.srtt == 0 { rtt.max(1) } else { self.srtt - self.srtt / 8 + rtt / 8 };
+        self.last_rtt = rtt;
         self.rtt.add(rtt);
     }
 

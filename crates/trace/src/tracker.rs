@@ -58,7 +58,7 @@ impl Tracker {
     #[inline]
     pub fn take(&mut self, segment: &Segment<'_>) -> (usize, Seen) {
         let index = self.find(segment) as usize;
-        (index, self.connections[index].take(segment, self.standard))
+        (index, self.connections[index].take(segment))
     }
 
     #[inline]
@@ -74,7 +74,7 @@ impl Tracker {
             Some(&index) if !(opens && self.connections[index as usize].is_reopened_by(segment)) => index,
             _ => {
                 let index = self.connections.len() as u32;
-                self.connections.push(Connection::new(segment));
+                self.connections.push(Connection::new(segment, self.standard));
                 self.latest.insert(Slot(segment.key), index);
                 index
             }

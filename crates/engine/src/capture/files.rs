@@ -74,9 +74,9 @@ impl<W: Write> Files<W> {
 const fn comment(fate: Fate) -> Option<&'static str> {
     match fate {
         Fate::Passed => None,
-        Fate::Marked => Some("marked: CE set by the queue of this interface"),
-        Fate::Dropped(DropReason::Early) => Some("dropped: early drop by the queue of this interface"),
-        Fate::Dropped(DropReason::Forced) => Some("dropped: forced drop by the queue of this interface"),
+        Fate::Marked => Some("marked: the queue of this interface sets CE"),
+        Fate::Dropped(DropReason::Early) => Some("dropped: early, by the queue of this interface"),
+        Fate::Dropped(DropReason::Forced) => Some("dropped: forced, by the queue of this interface"),
         Fate::Dropped(DropReason::Tail) => Some("dropped: the queue of this interface was full"),
     }
 }

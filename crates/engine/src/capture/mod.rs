@@ -22,8 +22,8 @@ pub struct Capture {
     pub name: String,
     /// Where it listens.
     pub interfaces: Vec<Interface>,
-    /// Whether outgoing packets are seen as they come to the queue, before it decides about them, instead of as they
-    /// leave it or are dropped.
+    /// Whether outgoing packets are seen when they come to the queue, with what it then makes of them, instead of when
+    /// they leave it, those that do.
     pub before_queue: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct Seen {
     pub time: Time,
     /// What became of it.
     pub fate: Fate,
-    /// The packet as it left the tap.
+    /// The packet, with the codepoint it has behind the queue.
     pub packet: Packet,
     /// What it carries; its codepoint is in `packet`.
     pub cargo: Cargo,

@@ -1,9 +1,10 @@
 //! The taps of a run: what each link's watch hears, gathered, put in order and handed on.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-use ecnlab_aqm::DropReason;
+use ecnlab_aqm::{DropReason, Item};
 use ecnlab_base::Time;
+use ecnlab_wire::Ecn;
 
 use super::{Capture, Fate, Seen, Sink};
 use crate::packet::{Hold, Packet};
@@ -15,22 +16,42 @@ const ROOM: usize = 1 << 14;
 /// All taps of a run.
 pub struct Taps<'s> {
     links: Vec<TapsOfLink>,
-    pending: Vec<Seen>,
+    gathered: Gathered,
+    /// How many may be gathered: more when many wait for what their queue will make of them.
+    room: usize,
     sink: &'s mut dyn Sink,
     stopped: bool,
+}
+
+#[derive(Default)]
+struct Gathered {
+    /// Packets seen, those before a queue with their arrival's number.
+    packets: Vec<(Option<u64>, Seen)>,
+    /// By number of the arrival: what the queue made of it.
+    fates: HashMap<u64, Fate>,
+    arrivals: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct TapsOfLink {
     /// (capture, interface) of those that see packets come to the queue.
     arriving: Vec<(u32, u32)>,
-    /// Of those that see what the queue made of them.
+    /// Of those that see what the queue lets go.
     leaving: Vec<(u32, u32)>,
     /// Of those at the far end.
     delivered: Vec<(u32, u32)>,
-    /// Packets in the queue that were marked here, known by the place of their cargo, which is theirs while they are
-    /// under way: a queue leaves no other trace of who gave CE.
-    marked: VecDeque<u32>,
+    /// What is in the queue, in the order in which it came.
+    held: VecDeque<Held>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    arrival: u64,
+    time: Time,
+    /// The place of its cargo, which is its own while it is under way.
+    cargo: u32,
+    /// The codepoint with which it came.
+    ecn: Ecn,
 }
 
 impl<'s> Taps<'s> {
@@ -49,66 +70,103 @@ impl<'s> Taps<'s> {
                 }
             }
         }
-        Taps { links: of_link, pending: Vec::new(), sink, stopped: false }
+        Taps { links: of_link, gathered: Gathered::default(), room: ROOM, sink, stopped: false }
     }
 
     /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
     pub fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
-        let taps = &mut self.links[link as usize];
-        let (places, outbound, fate) = match event {
-            Event::Enqueue | Event::Loss => return,
-            Event::Mark => return taps.remember(packet),
-            Event::Arrive => (&taps.arriving, true, Fate::Passed),
-            Event::Deliver => (&taps.delivered, false, Fate::Passed),
-            Event::Dequeue | Event::DropEarly | Event::DropForced | Event::DropTail => {
-                let fate = taps.fate(event, packet);
-                (&taps.leaving, true, fate)
+        let (taps, gathered) = (&mut self.links[link as usize], &mut self.gathered);
+        let (packet, cargo) = (*packet, *hold.cargo(packet.cargo()));
+        let seen = |outbound, fate| {
+            move |&(capture, interface): &(u32, u32)| Seen {
+                capture,
+                interface,
+                outbound,
+                time: at,
+                fate,
+                packet,
+                cargo,
             }
         };
-        let (packet, cargo) = (*packet, *hold.cargo(packet.cargo()));
-        let seen = |&(capture, interface)| Seen { capture, interface, outbound, time: at, fate, packet, cargo };
-        self.pending.extend(places.iter().map(seen));
+        match event {
+            Event::Enqueue | Event::Loss | Event::Mark => {}
+            Event::Arrive => {
+                let first = gathered.arrivals;
+                taps.hold(first, at, &packet);
+                gathered.arrivals += taps.arriving.len() as u64;
+                let seen = taps.arriving.iter().map(seen(true, Fate::Passed));
+                gathered.packets.extend((first..).map(Some).zip(seen));
+            }
+            Event::DropEarly => taps.decide(&packet, Fate::Dropped(DropReason::Early), gathered),
+            Event::DropForced => taps.decide(&packet, Fate::Dropped(DropReason::Forced), gathered),
+            Event::DropTail => taps.decide(&packet, Fate::Dropped(DropReason::Tail), gathered),
+            Event::Dequeue => {
+                let fate = taps.fate_of_leaving(&packet);
+                taps.decide(&packet, fate, gathered);
+                gathered.packets.extend(taps.leaving.iter().map(seen(true, fate)).map(|seen| (None, seen)));
+            }
+            Event::Deliver => {
+                let seen = taps.delivered.iter().map(seen(false, Fate::Passed));
+                gathered.packets.extend(seen.map(|seen| (None, seen)));
+            }
+        }
     }
 
     /// Whether it is time to bring all links up to date and hand on what was seen.
     pub fn is_full(&self) -> bool {
-        self.pending.len() >= ROOM
+        self.gathered.packets.len() >= self.room
     }
 
-    /// Hands on everything seen, when nothing earlier can be seen any more. Whether the run may go on.
-    pub fn flush(&mut self) -> bool {
+    /// Hands on everything seen, when nothing earlier can be seen any more: up to the oldest packet whose fate is not
+    /// known, or, at the end of the run, all. Whether the run may go on.
+    pub fn flush(&mut self, last: bool) -> bool {
+        for (arrival, seen) in &mut self.gathered.packets {
+            if let Some(&fate) = arrival.and_then(|arrival| self.gathered.fates.get(&arrival)) {
+                seen.fate = fate;
+                if fate == Fate::Marked {
+                    seen.packet.mark();
+                }
+            }
+        }
+        let decided = self.links.iter().filter_map(|link| link.held.front()).map(|held| held.time).min();
+        let limit = decided.filter(|_| !last).unwrap_or(Time::NEVER);
         // A link replays its departures when it is next looked at, so links interleave out of order. Each by itself is
         // in order, and a stable sort keeps what an arrival causes behind it.
-        self.pending.sort_by_key(|seen| seen.time);
-        for seen in self.pending.drain(..) {
+        self.gathered.packets.sort_by_key(|(_, seen)| seen.time);
+        let ready = self.gathered.packets.partition_point(|(_, seen)| seen.time < limit);
+        for (arrival, seen) in self.gathered.packets.drain(..ready) {
             self.stopped |= !self.stopped && !self.sink.take(&seen);
+            if let Some(arrival) = arrival {
+                self.gathered.fates.remove(&arrival);
+            }
         }
+        self.room = ROOM + 2 * self.gathered.packets.len();
         !self.stopped
     }
 }
 
 impl TapsOfLink {
-    fn remember(&mut self, packet: &Packet) {
-        if !self.leaving.is_empty() {
-            self.marked.push_back(packet.cargo());
+    /// `packet` has come to the queue: its first number is `arrival`.
+    fn hold(&mut self, arrival: u64, time: Time, packet: &Packet) {
+        if !self.arriving.is_empty() || !self.leaving.is_empty() {
+            self.held.push_back(Held { arrival, time, cargo: packet.cargo(), ecn: packet.ecn() });
         }
     }
 
-    /// What `event`, with which `packet` leaves the queue, is to its captures.
-    fn fate(&mut self, event: Event, packet: &Packet) -> Fate {
-        let was_marked = self.forget(packet);
-        match event {
-            Event::DropEarly => Fate::Dropped(DropReason::Early),
-            Event::DropForced => Fate::Dropped(DropReason::Forced),
-            Event::DropTail => Fate::Dropped(DropReason::Tail),
-            _ if was_marked => Fate::Marked,
-            _ => Fate::Passed,
-        }
+    /// What the queue has made of `packet`, which it lets go.
+    fn fate_of_leaving(&self, packet: &Packet) -> Fate {
+        let came = self.held.iter().find(|held| held.cargo == packet.cargo());
+        if came.is_some_and(|held| held.ecn != packet.ecn()) { Fate::Marked } else { Fate::Passed }
     }
 
-    /// Whether `packet` is one that was marked here; it is then no longer looked for.
-    fn forget(&mut self, packet: &Packet) -> bool {
-        let place = self.marked.iter().position(|&cargo| cargo == packet.cargo());
-        place.and_then(|place| self.marked.remove(place)).is_some()
+    /// The queue has done with `packet`.
+    fn decide(&mut self, packet: &Packet, fate: Fate, gathered: &mut Gathered) {
+        let place = self.held.iter().position(|held| held.cargo == packet.cargo());
+        let Some(held) = place.and_then(|place| self.held.remove(place)) else { return };
+        if fate != Fate::Passed {
+            // Kept until all captures before this queue have handed the packet on.
+            let numbers = (held.arrival..).take(self.arriving.len());
+            gathered.fates.extend(numbers.map(|number| (number, fate)));
+        }
     }
 }

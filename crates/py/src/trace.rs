@@ -1,0 +1,372 @@
+//! Captures analysed: tables of connections, directions, violations, interfaces; the packets of one connection.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ecnlab_engine::Table;
+use ecnlab_trace::{
+    Analysis, Capture, Connection, End, Filter, Input, KINDS, RULES, Segment, Series, Standard, Summary, TraceError,
+    Tracker, analyse, endpoint,
+};
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::tables;
+
+pyo3::create_exception!(
+    ecnlab._core,
+    TraceFailure,
+    pyo3::exceptions::PyException,
+    "A capture that cannot be read, or a filter that says nothing."
+);
+
+/// Analyse the capture in `path` ("-": standard input): {"tables": ..., "totals": ..., "damage": text or None}.
+#[pyfunction]
+#[pyo3(signature = (path, *, filter = None, standard = "rfc3168"))]
+pub fn trace<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    filter: Option<&str>,
+    standard: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (filter, standard) = (parse(&path, filter)?, standard_of(standard)?);
+    let wanted = |segment: &Segment<'_>| filter.as_ref().is_none_or(|filter| filter.wants(segment));
+    let found = py
+        .detach(|| Input::open(&path).and_then(|input| analyse(input, standard, wanted)))
+        .map_err(|error| failure(&path, error))?;
+    let result = PyDict::new(py);
+    let tables = vec![connections(&found), directions(&found), violations(&found, standard), interfaces(&found)];
+    result.set_item("tables", tables::to_python(py, tables)?)?;
+    result.set_item("totals", totals(py, &found)?)?;
+    result.set_item("damage", found.damage.as_ref().map(|error| format!("{}: {error}", path.display())))?;
+    Ok(result)
+}
+
+/// The packets of the connection numbered `connection`, thinned out to `most` rows of each kind:
+/// ({column: values}, {kind: packets for each row}).
+#[pyfunction]
+#[pyo3(signature = (path, connection, *, filter = None, most = 20_000))]
+pub fn trace_series<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    connection: usize,
+    filter: Option<&str>,
+    most: usize,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
+    let filter = parse(&path, filter)?;
+    let (series, opener) =
+        py.detach(|| read_series(&path, connection, filter.as_ref(), most)).map_err(|error| failure(&path, error))?;
+    let (rows, every) = series.finish();
+    let first = rows.iter().map(|row| row.time).min().unwrap_or(0);
+    let mut t = Table::new("series");
+    t.u64("packet", rows.iter().map(|row| row.packet));
+    t.f64("time_s", rows.iter().map(|row| (row.time - first) as f64 / 1e9));
+    t.bool("from_opener", rows.iter().map(|row| usize::from(row.end) == opener));
+    t.text("kind", rows.iter().map(|row| row.kind as u32), &KINDS.map(str::to_owned));
+    t.f64("low", rows.iter().map(|row| row.low as f64));
+    t.f64("high", rows.iter().map(|row| row.high as f64));
+    let thinned = PyDict::new(py);
+    for (kind, every) in KINDS.iter().zip(every) {
+        thinned.set_item(kind, every)?;
+    }
+    let table = tables::to_python(py, vec![t])?.get_item("series")?;
+    Ok((table.into_pyobject(py)?.into_any(), thinned))
+}
+
+/// What two captures show of the same packets: {"changes": table, "only_first": count, "only_second": count}.
+#[pyfunction]
+pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let open = |path: &Path| Input::open(path).map_err(|error| failure(path, error));
+    let (one, other) = (open(&first)?, open(&second)?);
+    let found = py.detach(|| ecnlab_trace::compare(one, other));
+    let found = found.map_err(|error| failure(&first, error))?;
+    let rows: Vec<_> = found.changes.iter().collect();
+    let ends = |low: bool| {
+        rows.iter().map(|(change, _)| endpoint(change.key.endpoints()[usize::from(change.from_low != low)])).collect()
+    };
+    let mut t = Table::new("changes");
+    texts(&mut t, "from", ends(true));
+    texts(&mut t, "to", ends(false));
+    let codepoints = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"].map(str::to_owned);
+    t.text("before", rows.iter().map(|(change, _)| change.before.into()), &codepoints);
+    t.text("after", rows.iter().map(|(change, _)| change.after.into()), &codepoints);
+    t.u32("flags_changed", rows.iter().map(|(change, _)| change.flags.into()));
+    t.u64("packets", rows.iter().map(|(_, packets)| **packets));
+    let result = PyDict::new(py);
+    result.set_item("changes", tables::to_python(py, vec![t])?.get_item("changes")?)?;
+    result.set_item("only_first", found.only_first)?;
+    result.set_item("only_second", found.only_second)?;
+    Ok(result)
+}
+
+fn parse(path: &Path, filter: Option<&str>) -> PyResult<Option<Filter>> {
+    filter.map(Filter::parse).transpose().map_err(|error| failure(path, error))
+}
+
+fn standard_of(name: &str) -> PyResult<Standard> {
+    match name {
+        "rfc3168" => Ok(Standard::Rfc3168),
+        "rfc2481" => Ok(Standard::Rfc2481),
+        _ => Err(PyValueError::new_err(format!("there is no standard {name:?}, only rfc3168 and rfc2481"))),
+    }
+}
+
+fn failure(path: &Path, error: TraceError) -> PyErr {
+    match error {
+        TraceError::Io(error) => io_failure(path, &error),
+        TraceError::Filter(_) => TraceFailure::new_err(error.to_string()),
+        _ => TraceFailure::new_err(format!("{}: {error}", path.display())),
+    }
+}
+
+fn io_failure(path: &Path, error: &io::Error) -> PyErr {
+    match error.raw_os_error() {
+        Some(code) => PyOSError::new_err((code, error.to_string(), path.to_owned())),
+        None => TraceFailure::new_err(format!("{}: {error}", path.display())),
+    }
+}
+
+fn read_series(
+    path: &Path,
+    wanted: usize,
+    filter: Option<&Filter>,
+    most: usize,
+) -> Result<(Series, usize), TraceError> {
+    let mut capture = Capture::new(Input::open(path)?)?;
+    let mut tracker = Tracker::new(Standard::Rfc3168);
+    let mut series = Series::new(most);
+    let mut take = |segment: &Segment<'_>| {
+        if filter.is_none_or(|filter| filter.wants(segment)) {
+            let (index, seen) = tracker.take(segment);
+            if index == wanted {
+                series.take(segment, &seen, &tracker.connections()[index]);
+            }
+        }
+    };
+    // What ends the reading has been told with the tables.
+    while matches!(capture.step(&mut take), Ok(true)) {}
+    let opener = tracker.connections().get(wanted).map_or(0, |connection| connection.opener);
+    Ok((series, opener))
+}
+
+fn totals<'py>(py: Python<'py>, found: &Analysis) -> PyResult<Bound<'py, PyDict>> {
+    let (dict, t) = (PyDict::new(py), &found.totals);
+    let counts = [
+        ("packets", t.packets),
+        ("bytes", t.bytes),
+        ("tcp", t.tcp),
+        ("udp", t.udp),
+        ("icmp", t.icmp),
+        ("other_ip", t.other_ip),
+        ("other", t.other),
+        ("fragments", t.fragments),
+        ("cut", t.cut),
+        ("malformed", t.malformed),
+        ("unknown_link", t.unknown_link),
+        ("back_in_time", t.back_in_time),
+    ];
+    for (name, count) in counts {
+        dict.set_item(name, count)?;
+    }
+    dict.set_item("first_ns", t.times.map(|times| times.0))?;
+    dict.set_item("last_ns", t.times.map(|times| times.1))?;
+    Ok(dict)
+}
+
+fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
+    t.text(name, 0..values.len() as u32, &values);
+}
+
+/// Names out of few, as their places in `all`.
+fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
+    let (mut all, mut codes) = (Vec::<String>::new(), Vec::new());
+    for value in values {
+        let place = all.iter().position(|known| known == value).unwrap_or_else(|| {
+            all.push(value.to_owned());
+            all.len() - 1
+        });
+        codes.push(place as u32);
+    }
+    t.text(name, codes, &all);
+}
+
+fn connections(found: &Analysis) -> Table {
+    let all = found.tracker.connections();
+    let first = found.totals.times.map_or(0, |times| times.0);
+    let span = |c: &Connection| {
+        let times = c.ends.iter().filter_map(|end| end.times);
+        times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)))
+    };
+    let mut t = Table::new("connections");
+    t.u32("connection", 0..all.len() as u32);
+    texts(&mut t, "opener", all.iter().map(|c| endpoint(c.key.endpoints()[c.opener])).collect());
+    texts(&mut t, "responder", all.iter().map(|c| endpoint(c.key.endpoints()[1 - c.opener])).collect());
+    t.f64("start_s", all.iter().map(|c| span(c).0.saturating_sub(first) as f64 / 1e9));
+    t.f64("duration_s", all.iter().map(|c| span(c).1.saturating_sub(span(c).0) as f64 / 1e9));
+    t.u64("first_packet", all.iter().map(|c| c.packets.0));
+    t.u64("last_packet", all.iter().map(|c| c.packets.1));
+    t.u64("packets", all.iter().map(|c| c.ends.iter().map(|end| end.counts.packets).sum()));
+    t.bool("syn", all.iter().map(|c| c.has_syn));
+    t.bool("syn_ack", all.iter().map(|c| c.has_syn_ack));
+    t.bool("closed", all.iter().map(|c| c.is_closed(0) && c.is_closed(1)));
+    chosen(&mut t, "ecn", all.iter().map(|c| c.negotiation.name()));
+    t.bool("both_directions", all.iter().map(|c| c.ends.iter().all(|end| end.counts.packets > 0)));
+    t.u64("violations", all.iter().map(|c| c.ends.iter().map(broken).sum()));
+    t
+}
+
+fn broken(end: &End) -> u64 {
+    RULES.iter().map(|rule| u64::from(end.violations.count(*rule))).sum()
+}
+
+/// A direction: its connection, its sender's place in the key.
+type Direction<'a> = (usize, &'a Connection, usize);
+
+fn directions(found: &Analysis) -> Table {
+    let all = found.tracker.connections().iter().enumerate();
+    let rows: Vec<Direction<'_>> = all.flat_map(|(i, c)| [(i, c, c.opener), (i, c, 1 - c.opener)]).collect();
+    let mut t = Table::new("directions");
+    t.u32("connection", rows.iter().map(|r| r.0 as u32));
+    texts(&mut t, "from", rows.iter().map(|r| endpoint(r.1.key.endpoints()[r.2])).collect());
+    texts(&mut t, "to", rows.iter().map(|r| endpoint(r.1.key.endpoints()[1 - r.2])).collect());
+    t.bool("from_opener", rows.iter().map(|r| r.2 == r.1.opener));
+    data_columns(&mut t, &rows);
+    retransmission_columns(&mut t, &rows);
+    window_columns(&mut t, &rows);
+    rtt_columns(&mut t, &rows);
+    ecn_columns(&mut t, &rows);
+    t
+}
+
+fn end<'a>(row: &Direction<'a>) -> &'a End {
+    &row.1.ends[row.2]
+}
+
+fn peer<'a>(row: &Direction<'a>) -> &'a End {
+    &row.1.ends[1 - row.2]
+}
+
+fn data_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("packets", count(|e| e.counts.packets));
+    t.u64("data_packets", count(|e| e.counts.data_packets));
+    t.u64("bytes", count(|e| e.counts.bytes));
+    t.u64("unique_bytes", count(|e| e.counts.unique_bytes));
+    t.u64("in_order_bytes", count(End::in_order_bytes));
+    t.u64("pure_acks", count(|e| e.counts.pure_acks));
+    t.u64("syn", count(|e| e.counts.syn));
+    t.u64("fin", count(|e| e.counts.fin));
+    t.u64("rst", count(|e| e.counts.rst));
+    t.u64("dropped", count(|e| e.counts.dropped));
+    t.u64("missing_bytes", count(|e| e.stream.counts.missing_bytes));
+    // As tcptrace has it: over the life of the connection, not of the direction.
+    let per_second = |r: &Direction<'_>, bytes: u64| {
+        let times = r.1.ends.iter().filter_map(|end| end.times);
+        let (first, last) = times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)));
+        bytes as f64 * 8e9 / last.saturating_sub(first) as f64
+    };
+    t.f64("throughput_bps", rows.iter().map(|r| finite(per_second(r, end(r).counts.bytes))));
+    t.f64("goodput_bps", rows.iter().map(|r| finite(per_second(r, end(r).counts.unique_bytes))));
+}
+
+/// NaN where a division by no time gave infinity.
+fn finite(value: f64) -> f64 {
+    if value.is_finite() { value } else { f64::NAN }
+}
+
+fn retransmission_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("retransmits", count(|e| e.counts.retransmits));
+    t.u64("retransmitted_bytes", count(|e| e.counts.retransmitted_bytes));
+    t.u64("control_retransmits", count(|e| e.counts.control_retransmits));
+    let names =
+        ["retransmits_fast", "retransmits_sack", "retransmits_partial", "retransmits_timeout", "retransmits_tail"];
+    for (i, name) in names.into_iter().enumerate() {
+        t.u64(name, rows.iter().map(move |r| end(r).stream.counts.causes[i]));
+    }
+    t.u64("retransmits_spurious", count(|e| e.stream.counts.needless.max(e.stream.counts.dsacks)));
+    t.u64("retransmits_inferred_timeout", count(|e| e.counts.retransmits.saturating_sub(e.stream.counts.causes[0])));
+    t.u64("timeouts", count(|e| e.stream.counts.timeouts));
+    t.u64("recoveries", count(|e| e.stream.counts.recoveries));
+    t.u64("out_of_order", count(|e| e.counts.out_of_order));
+    t.u64("duplicate_acks", rows.iter().map(|r| peer(r).counts.duplicate_acks));
+    t.u64("probes", count(|e| e.counts.probes));
+}
+
+fn window_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("window_max", count(|e| e.counts.window_max));
+    t.f64("window_min", rows.iter().map(|r| end(r).counts.window_min.map_or(f64::NAN, |w| w as f64)));
+    t.u64("window_zero", count(|e| e.counts.window_zero));
+    t.u64("outstanding_max", count(|e| e.counts.flight_max));
+    let mean = |e: &End| e.counts.flight_sum as f64 / e.counts.data_packets as f64;
+    t.f64("outstanding_mean", rows.iter().map(|r| mean(end(r))));
+    t.u64("segment_max", count(|e| e.counts.largest.into()));
+    let option =
+        |f: fn(&ecnlab_wire::TcpOptions) -> f64| rows.iter().map(move |r| end(r).options.as_ref().map_or(f64::NAN, f));
+    t.f64("mss", option(|o| o.mss.map_or(f64::NAN, f64::from)));
+    t.f64("window_scale", option(|o| o.window_scale.map_or(f64::NAN, f64::from)));
+    t.bool("sack_permitted", rows.iter().map(|r| end(r).options.is_some_and(|o| o.sack_permitted)));
+    t.bool("timestamps", rows.iter().map(|r| end(r).options.is_some_and(|o| o.timestamps.is_some())));
+}
+
+fn rtt_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let known = |value: u64, of: &Summary| if of.count == 0 { f64::NAN } else { value as f64 / 1e9 };
+    let rtt = |r: &Direction<'_>| end(r).stream.rtt.summary;
+    t.u64("rtt_samples", rows.iter().map(|r| rtt(r).count));
+    t.f64("rtt_min_s", rows.iter().map(|r| known(rtt(r).min, &rtt(r))));
+    t.f64("rtt_mean_s", rows.iter().map(|r| rtt(r).mean() / 1e9));
+    for (name, q) in [("rtt_p50_s", 0.5), ("rtt_p95_s", 0.95), ("rtt_p99_s", 0.99)] {
+        t.f64(name, rows.iter().map(move |r| end(r).stream.rtt.quantile(q) / 1e9));
+    }
+    t.f64("rtt_max_s", rows.iter().map(|r| known(rtt(r).max, &rtt(r))));
+}
+
+fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let count = |f: fn(&End) -> u64| rows.iter().map(move |r| f(end(r)));
+    t.u64("not_ect", count(|e| e.ecn.counts.codepoints[0]));
+    t.u64("ect1", count(|e| e.ecn.counts.codepoints[1]));
+    t.u64("ect0", count(|e| e.ecn.counts.codepoints[2]));
+    t.u64("ce", count(|e| e.ecn.counts.codepoints[3]));
+    t.u64("ece_sent", count(|e| e.ecn.counts.ece));
+    t.u64("ece_received", rows.iter().map(|r| peer(r).ecn.counts.ece));
+    t.u64("ece_late", rows.iter().map(|r| peer(r).counts.ece_late));
+    t.u64("cwr_sent", count(|e| e.ecn.counts.cwr));
+    t.u64("congestion_episodes", count(|e| e.ecn.counts.episodes));
+    t.u64("ecn_reductions", count(|e| e.ecn.counts.reductions));
+    let mean = |f: fn(&End) -> Summary| rows.iter().map(move |r| f(end(r)).mean() / 1e9);
+    t.f64("ce_to_ece_mean_s", mean(|e| e.ecn.counts.ce_to_ece));
+    t.f64("ece_to_cwr_mean_s", mean(|e| e.ecn.counts.ece_to_cwr));
+    t.f64("ece_to_reduction_mean_s", mean(|e| e.ecn.counts.ece_to_reduction));
+    t.u64("violations", count(broken));
+}
+
+fn violations(found: &Analysis, standard: Standard) -> Table {
+    let all = found.tracker.connections().iter().enumerate();
+    let ends = all.flat_map(|(i, c)| [(i, c, 0), (i, c, 1)]);
+    let first = found.totals.times.map_or(0, |times| times.0);
+    let mut rows: Vec<(Direction<'_>, ecnlab_trace::Violation)> = ends
+        .flat_map(|row| row.1.ends[row.2].violations.list().iter().map(move |v| (row, *v)))
+        .filter(|(_, v)| v.rule.section(standard).is_some())
+        .collect();
+    rows.sort_by_key(|(_, v)| v.packet);
+    let mut t = Table::new("violations");
+    t.u64("packet", rows.iter().map(|(_, v)| v.packet));
+    t.f64("time_s", rows.iter().map(|(_, v)| v.time.saturating_sub(first) as f64 / 1e9));
+    t.u32("connection", rows.iter().map(|(r, _)| r.0 as u32));
+    texts(&mut t, "by", rows.iter().map(|(r, _)| endpoint(r.1.key.endpoints()[r.2])).collect());
+    chosen(&mut t, "rule", rows.iter().map(|(_, v)| v.rule.name()));
+    chosen(&mut t, "section", rows.iter().map(|(_, v)| v.rule.section(standard).unwrap_or_default()));
+    chosen(&mut t, "says", rows.iter().map(|(_, v)| v.rule.says()));
+    t
+}
+
+fn interfaces(found: &Analysis) -> Table {
+    let all = &found.interfaces;
+    let mut t = Table::new("interfaces");
+    t.u32("interface", 0..all.len() as u32);
+    texts(&mut t, "name", all.iter().map(|i| i.name.clone().unwrap_or_default()).collect());
+    t.u32("link_type", all.iter().map(|i| i.link_type.into()));
+    t
+}

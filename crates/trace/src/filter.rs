@@ -1,0 +1,144 @@
+//! Which segments are wanted: `host 10.0.0.1 and not port 22`.
+
+use std::net::IpAddr;
+
+use crate::TraceError;
+use crate::packet::Segment;
+
+/// A condition on a segment's endpoints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// One end has this address.
+    Host(IpAddr),
+    /// One end is in this network: its address and how many of its bits count.
+    Net(IpAddr, u8),
+    /// One end has this port.
+    Port(u16),
+    /// It came by the interface of this number.
+    Interface(u32),
+    /// Both.
+    And(Box<Filter>, Box<Filter>),
+    /// Either.
+    Or(Box<Filter>, Box<Filter>),
+    /// It does not hold.
+    Not(Box<Filter>),
+}
+
+/// How deep conditions may be nested.
+const DEPTH: u32 = 64;
+
+const HELP: &str = "write `host ADDRESS`, `net ADDRESS/BITS`, `port NUMBER` or `interface NUMBER`, \
+                    joined by `and`, `or`, `not` and parentheses";
+
+impl Filter {
+    /// Reads a filter.
+    ///
+    /// # Errors
+    /// If it cannot be understood; the message says where and what would be.
+    pub fn parse(text: &str) -> Result<Filter, TraceError> {
+        let spaced = text.replace('(', " ( ").replace(')', " ) ");
+        let words: Vec<&str> = spaced.split_whitespace().collect();
+        let mut parser = Parser { words: &words, at: 0 };
+        let filter = parser.either(0)?;
+        match parser.next() {
+            None => Ok(filter),
+            Some(word) => Err(wrong(format!("`{word}` is not expected here"))),
+        }
+    }
+
+    /// Whether a segment is wanted.
+    pub fn wants(&self, segment: &Segment<'_>) -> bool {
+        let ends = || segment.key.endpoints();
+        match self {
+            Filter::Host(address) => ends().iter().any(|end| end.0 == *address),
+            Filter::Net(address, bits) => ends().iter().any(|end| is_in(end.0, *address, *bits)),
+            Filter::Port(port) => ends().iter().any(|end| end.1 == *port),
+            Filter::Interface(number) => segment.interface == *number,
+            Filter::And(a, b) => a.wants(segment) && b.wants(segment),
+            Filter::Or(a, b) => a.wants(segment) || b.wants(segment),
+            Filter::Not(a) => !a.wants(segment),
+        }
+    }
+}
+
+fn wrong(what: String) -> TraceError {
+    TraceError::Filter(format!("{what}; {HELP}"))
+}
+
+fn is_in(address: IpAddr, net: IpAddr, bits: u8) -> bool {
+    let (a, b, width) = match (address, net) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => (u128::from(u32::from(a)), u128::from(u32::from(b)), 32),
+        (IpAddr::V6(a), IpAddr::V6(b)) => (u128::from(a), u128::from(b), 128),
+        _ => return false,
+    };
+    (a ^ b).checked_shr(width - u32::from(bits).min(width)).unwrap_or(0) == 0
+}
+
+struct Parser<'a> {
+    words: &'a [&'a str],
+    at: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let word = self.words.get(self.at).copied();
+        self.at += 1;
+        word
+    }
+
+    fn follows(&mut self, word: &str) -> bool {
+        let follows = self.words.get(self.at).is_some_and(|next| *next == word);
+        self.at += usize::from(follows);
+        follows
+    }
+
+    fn either(&mut self, depth: u32) -> Result<Filter, TraceError> {
+        let mut left = self.both(depth)?;
+        while self.follows("or") {
+            left = Filter::Or(Box::new(left), Box::new(self.both(depth)?));
+        }
+        Ok(left)
+    }
+
+    fn both(&mut self, depth: u32) -> Result<Filter, TraceError> {
+        let mut left = self.one(depth)?;
+        while self.follows("and") {
+            left = Filter::And(Box::new(left), Box::new(self.one(depth)?));
+        }
+        Ok(left)
+    }
+
+    fn one(&mut self, depth: u32) -> Result<Filter, TraceError> {
+        if depth > DEPTH {
+            return Err(wrong("it is nested too deep".into()));
+        }
+        let Some(word) = self.next() else { return Err(wrong("something is missing at its end".into())) };
+        match word {
+            "not" => Ok(Filter::Not(Box::new(self.one(depth + 1)?))),
+            "(" => {
+                let inner = self.either(depth + 1)?;
+                if self.follows(")") { Ok(inner) } else { Err(wrong("a `)` is missing".into())) }
+            }
+            "host" => self.value(word, "an address", Filter::Host),
+            "port" => self.value(word, "a port", Filter::Port),
+            "interface" => self.value(word, "the number of an interface", Filter::Interface),
+            "net" => {
+                let text = self.next().unwrap_or_default();
+                let net = text.split_once('/').and_then(|(a, bits)| Some((a.parse().ok()?, bits.parse().ok()?)));
+                let (address, bits) = net.ok_or_else(|| wrong(format!("`net {text}` is no network")))?;
+                Ok(Filter::Net(address, bits))
+            }
+            word => Err(wrong(format!("`{word}` is no condition"))),
+        }
+    }
+
+    fn value<T: std::str::FromStr>(
+        &mut self,
+        word: &str,
+        what: &str,
+        make: impl FnOnce(T) -> Filter,
+    ) -> Result<Filter, TraceError> {
+        let text = self.next().unwrap_or_default();
+        text.parse().map(make).map_err(|_| wrong(format!("`{word}` needs {what}, and `{text}` is none")))
+    }
+}

@@ -1,0 +1,186 @@
+//! Each rule of ECN, kept and broken by hand: the violation is found, at its packet, and nothing else is.
+
+mod common;
+
+use common::{A, CWR, ECE, MSS, P, a, broken, c, d, ecn_handshake, plain_handshake, s};
+use ecnlab_trace::{RULES, Rule, Standard};
+use ecnlab_wire::{Ecn, Flags};
+
+fn rfc3168(packets: &[P]) -> Vec<(Rule, u64)> {
+    broken(packets, Standard::Rfc3168)
+}
+
+/// Four segments outstanding, one acknowledged at a time, the third with CE: ECE for its ACK and the next, CWR on the
+/// first new segment, two segments outstanding from then on. Round trips of 40 ms, seen at the sender.
+fn a_mark_answered() -> Vec<P> {
+    let mut all = ecn_handshake();
+    all.extend((0..4).map(|n| d(20, n)));
+    all[5].ecn = Ecn::Ce; // the third segment, packet 6
+    all.extend([a(60, 1), d(60, 4), a(60, 2), d(60, 5)]); // packets 8 to 11
+    all.extend([a(61, 3).flags(ECE), a(61, 4).flags(ECE)]); // 12, 13
+    // Outstanding were 3 when ECE came, without the one it acknowledges; 2 are left: the sender waits for the next ACK.
+    all.extend([a(100, 5).flags(ECE), d(100, 6).flags(CWR), a(100, 6).flags(ECE), d(100, 7)]); // 14 to 17
+    all.extend([a(140, 7), d(140, 8), a(140, 8), d(140, 9), a(180, 9), d(180, 10), a(180, 10)]); // 18 to 24
+    all
+}
+
+#[test]
+fn who_keeps_the_rules_breaks_none() {
+    assert_eq!(rfc3168(&a_mark_answered()), []);
+    assert_eq!(broken(&a_mark_answered(), Standard::Rfc2481), []);
+}
+
+#[test]
+fn ect_on_a_syn() {
+    let mut all = ecn_handshake();
+    all[0].ecn = Ecn::Ect0;
+    assert_eq!(rfc3168(&all), [(Rule::EctOnSyn, 1)]);
+    let mut all = ecn_handshake();
+    all[1].ecn = Ecn::Ce;
+    assert_eq!(rfc3168(&all), [(Rule::EctOnSyn, 2)]);
+}
+
+#[test]
+fn setup_flags_that_mean_nothing() {
+    let mut all = ecn_handshake();
+    all[0].flags = Flags::SYN | Flags::ECE;
+    assert_eq!(rfc3168(&all[..1]), [(Rule::SetupFlags, 1)]);
+    let mut all = ecn_handshake();
+    all[1].flags |= Flags::CWR; // reflected
+    assert_eq!(rfc3168(&all), [(Rule::SetupFlags, 2)]);
+}
+
+#[test]
+fn ect_and_echo_that_were_not_agreed_on() {
+    let mut all = plain_handshake();
+    all.extend([d(20, 0), a(60, 1).flags(ECE)]);
+    assert_eq!(rfc3168(&all), [(Rule::EctNotNegotiated, 4), (Rule::EceNotNegotiated, 5)]);
+}
+
+#[test]
+fn ect_on_a_pure_ack() {
+    let mut all = a_mark_answered();
+    all[7].ecn = Ecn::Ect0;
+    assert_eq!(rfc3168(&all), [(Rule::EctOnAck, 8)]);
+}
+
+#[test]
+fn ect_and_cwr_on_a_retransmission() {
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0), d(1100, 0), a(1140, 1)]);
+    assert_eq!(rfc3168(&all), [(Rule::EctOnRetransmission, 5)]);
+    assert_eq!(broken(&all, Standard::Rfc2481), [], "RFC 2481 has no such rule");
+    all[4] = d(1100, 0).ecn(Ecn::NotEct).flags(CWR);
+    assert_eq!(rfc3168(&all), [(Rule::CwrOnRetransmission, 5)]);
+    assert_eq!(broken(&all, Standard::Rfc2481), [], "RFC 2481 sends CWR on any data packet");
+}
+
+#[test]
+fn ect_on_a_window_probe() {
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0), a(60, 1).window(0), d(400, 1).len(1), d(900, 1).len(1)]);
+    assert_eq!(rfc3168(&all), [(Rule::EctOnProbe, 6), (Rule::EctOnProbe, 7)]);
+}
+
+#[test]
+fn an_echo_that_stops_before_cwr() {
+    let mut all = a_mark_answered();
+    all[13].flags = A; // the ACK before the one that CWR answers
+    all[15].flags = A;
+    let found = rfc3168(&all);
+    assert_eq!(found, [(Rule::EceStopped, 14)]);
+}
+
+#[test]
+fn a_mark_without_an_echo() {
+    let mut all = a_mark_answered();
+    all.iter_mut().filter(|p| !p.flags.contains(Flags::SYN)).for_each(|p| p.flags &= A);
+    assert_eq!(rfc3168(&all), [(Rule::EceMissing, 12)]);
+}
+
+#[test]
+fn a_reduction_without_cwr() {
+    let mut all = a_mark_answered();
+    all[14].flags = A;
+    // The receiver would go on echoing; ACKs without ECE would be a violation of its own.
+    all[17..].iter_mut().filter(|p| !p.from_client).for_each(|p| p.flags = ECE);
+    assert_eq!(rfc3168(&all), [(Rule::CwrMissing, 19), (Rule::CwrMissing, 23)], "one for each window");
+}
+
+#[test]
+fn cwr_twice_for_one_window() {
+    let mut all = a_mark_answered();
+    all[16].flags = CWR; // the segment behind the first CWR
+    assert_eq!(rfc3168(&all), [(Rule::CwrTwice, 17)]);
+}
+
+/// A window of eight, and after ECE the sender goes on as before.
+#[test]
+fn no_reduction_after_ece() {
+    let mut all = ecn_handshake();
+    all.extend((0..8).map(|n| d(20, n)));
+    all[3].ecn = Ecn::Ce;
+    for n in 0..8 {
+        all.extend([a(60, n + 1).flags(ECE), d(60, n + 8).flags(if n == 0 { CWR } else { A })]);
+    }
+    for n in 8..16 {
+        all.extend([a(100, n + 1), d(100, n + 8)]);
+    }
+    let found = rfc3168(&all);
+    assert_eq!(found, [(Rule::NoReduction, 12 + 2 * 8 + 1)]);
+}
+
+/// Slow start goes on under ECE: two segments for each ACK.
+#[test]
+fn growth_on_ece() {
+    let mut all = ecn_handshake();
+    all.extend((0..4).map(|n| d(20, n)));
+    all[3].ecn = Ecn::Ce;
+    for n in 0..4 {
+        all.push(a(60, n + 1).flags(ECE));
+        all.extend([d(60, 4 + 2 * n).flags(if n == 0 { CWR } else { A }), d(60, 5 + 2 * n)]);
+    }
+    // Four were outstanding; the second ACK brings six, which is more than four and a segment.
+    assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 13)]);
+}
+
+#[test]
+fn an_echo_that_runs_when_the_capture_begins_may_stop() {
+    let all = a_mark_answered()[11..].to_vec();
+    let without_cwr: Vec<P> = all.into_iter().filter(|p| !p.flags.contains(Flags::CWR)).collect();
+    assert!(rfc3168(&without_cwr).iter().all(|v| v.0 != Rule::EceStopped));
+}
+
+#[test]
+fn marks_on_data_that_was_lost_or_came_out_of_order_are_no_violation() {
+    // The marked segment is lost and sent again: nobody can echo its mark.
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0).ecn(Ecn::Ce), d(1100, 0).ecn(Ecn::NotEct), a(1140, 1)]);
+    assert_eq!(rfc3168(&all), []);
+    // An old ACK overtaken by the one with ECE.
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0), d(20, 1).ecn(Ecn::Ce), a(60, 2).flags(ECE), a(61, 1)]);
+    assert_eq!(rfc3168(&all), []);
+}
+
+#[test]
+fn every_rule_has_a_name_a_section_and_a_sentence_of_its_own() {
+    let unique = |f: fn(Rule) -> &'static str| {
+        let all: std::collections::BTreeSet<&str> = RULES.into_iter().map(f).collect();
+        assert_eq!(all.len(), RULES.len());
+    };
+    unique(Rule::name);
+    unique(Rule::says);
+    assert!(RULES.into_iter().all(|rule| rule.section(Standard::Rfc3168).is_some()));
+    for (i, rule) in RULES.into_iter().enumerate() {
+        assert_eq!(rule as usize, i);
+    }
+}
+
+#[test]
+fn a_syn_ack_that_has_nothing_to_do_with_its_syn() {
+    // The SYN is not in the capture: what was asked for is not known, and nothing is said of it.
+    let all = [s(0, Flags::SYN | A, 0, 1), c(1, A, 1, 1), d(2, 0), a(40, 1).flags(ECE)];
+    assert_eq!(rfc3168(&all), []);
+    assert_eq!(MSS, 1000);
+}
