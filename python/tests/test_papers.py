@@ -12,7 +12,7 @@ import pytest
 
 from ecnlab import papers
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import registry, reproduction
+from ecnlab.papers import measures, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.layout import paper_page, read_material
 from ecnlab.papers.paper import Drawn, Paper, Step, Stored, Tables, measured
@@ -74,6 +74,16 @@ def test_the_quick_size_is_a_part_of_the_full_one(name) -> None:
 def test_a_paper_there_is_none_of_is_refused() -> None:
     with pytest.raises(EcnlabError, match="rfc2884"):
         find("rfc9999")
+
+
+# --------------------------------------------------------------- measures
+
+
+def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
+    # Summed as they stand, 1 is lost beside 1e16; in another order it is not.
+    rows = pl.LazyFrame({"maxp": ["0.1"] * 4, "replicate": [0] * 4, "x": [1e16, 1.0, -1e16, None]})
+    (row,) = measures.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
+    assert row == {"maxp": "0.1", "replicate": 0, "value": 1 / 3}
 
 
 # --------------------------------------------------------------- from files to an index

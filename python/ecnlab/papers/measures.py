@@ -5,6 +5,7 @@ Groups keep their order: a sum of floats is the same bytes only in one order.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -57,6 +58,17 @@ def beside(grid: Grid, values: pl.LazyFrame, key: str, left: str, right: str) ->
     here = values.filter(pl.col(key) == left).select(*on, pl.col("value").cast(pl.Float64))
     there = values.filter(pl.col(key) == right).select(*on, pl.col("value").cast(pl.Float64).alias("other"))
     return here.join(there, on=on)
+
+
+def mean_of(grid: Grid, rows: pl.LazyFrame, column: str) -> pl.LazyFrame:
+    """The mean of ``column`` over the many rows of each run, rounded once.
+
+    A group that is summed in several threads has another last digit from one time to the next.
+    """
+    keys = grid.run_keys(rows)
+    listed = rows.group_by(keys, maintain_order=True).agg(pl.col(column).drop_nulls()).collect()
+    means = pl.Series("value", [math.fsum(values) / len(values) for values in listed[column]], pl.Float64)
+    return listed.select(*keys, means).lazy()
 
 
 def jain(grid: Grid, flows: pl.LazyFrame) -> pl.LazyFrame:

@@ -178,7 +178,7 @@ def _columns(sweep: Tables) -> dict[str, pl.LazyFrame]:
     forward = sweep.table("queues").filter(pl.col("link").str.contains(r"^L\d$"), pl.col("group") == "all")
     drops = pl.col("dropped").sum() / pl.col("arrived").sum()
     return {
-        "delay": objects.group_by(keys, maintain_order=True).agg(value=pl.col("delay_s").mean()),
+        "delay": measures.mean_of(GRID, objects, "delay_s"),
         "web": goodput("web"),
         "udp": goodput("udp"),
         "ftp": goodput("ftp"),
