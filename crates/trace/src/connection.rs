@@ -371,6 +371,7 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
             next: peer.stream.next(),
             flight,
             answer: peer.stream.answer.unwrap_or(0),
+            near: peer.stream.answer.unwrap_or(0) <= me.stream.answer.unwrap_or(u64::MAX),
         };
         peer.ecn.echo(&echo, &mut me.violations);
     }
