@@ -55,19 +55,19 @@ def analysed(folder: Path, standard, addresses: dict[str, str], sender: str, to:
         **{ours: int(sent[name].sum()) for ours, name in AT_THE_SENDER.items()},
         **{ours: int(received[name].sum()) for ours, name in AT_THE_RECEIVER.items()},
         "retransmits": int(sent["retransmits"].sum() + sent["control_retransmits"].sum()),
-        # An ACK that comes when both ends have closed is on the wire and nobody's.
-        "ece_received": int(sent["ece_received"].sum() - sent["ece_late"].sum()),
+        # What comes when both ends have closed, and a FIN that comes again, is on the wire, and no endpoint takes it in.
+        "ece_received": int(sent["ece_received"].sum() - sent["ece_unheard"].sum()),
     }
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_analysis_of_a_capture_gives_the_simulators_own_counters(path, tmp_path):
     runs = read_experiment(path).with_replicates(1).runs
-    for number, chosen in enumerate(runs[:: max(1, len(runs) // 3)]):
+    for number, chosen in enumerate(runs[:: max(1, len(runs) // 2)]):
         spec = chosen.scenario.resolved
         ends = {flow["from"] for flow in spec["flow"].values()} | {flow["to"] for flow in spec["flow"].values()}
         captures = {f"capture.{node}": {"node": node} for node in ends}
-        scenario = chosen.scenario.with_overrides({"duration": "60 s", **captures})
+        scenario = chosen.scenario.with_overrides({"duration": "45 s", "warmup": "1 s", **captures})
         run = ecnlab.run(scenario, chosen.seed, captures=tmp_path / str(number))
         addresses = {node: f"10.0.0.{i + 1}" for i, node in enumerate(sorted(spec["node"]))}
         kinds = {tcp["ecn"] for tcp in spec["tcp"].values()}

@@ -244,7 +244,7 @@ def test_a_capture_cut_off_is_shown_up_to_there(cli, simulated, tmp_path):
     [
         (b"", "byte 0: is empty"),
         (b"not a capture", "byte 0: is no capture"),
-        (b"\x1f\x8bgarbage", "invalid gzip header"),
+        (b"\x1f\x8bgarbage", "byte 0: cannot be read"),
     ],
 )
 def test_what_is_no_capture_is_told(cli, tmp_path, content, told):
