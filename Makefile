@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test lint format schema reproduce crosscheck bench docs lock clean help
+.PHONY: build test lint format schema reproduce crosscheck bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,9 +63,13 @@ reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/repor
 crosscheck: build ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)
 
-bench: $(VENV) ## packets per second, against ns-2 in the same run
+bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the same run
 	cargo build --release --quiet --package ecnlab-bench
 	$(BIN)/python bench/bench.py $(ARGS)
+	$(BIN)/python bench/trace.py
+
+fuzz: ## captures and headers made wrong at random, for ten minutes (SECONDS_=60: for one)
+	ECNLAB_FUZZ_SECONDS=$(or $(SECONDS_),600) cargo test --release --quiet --package ecnlab-trace --test fuzz -- --nocapture
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps

@@ -47,29 +47,23 @@ CASES = {
     "tail": Case(lose=frozenset({14}), size=20_000),
 }
 
-CLIENT = (
-    """
+CLIENT = f"""
 import socket, sys
-s = socket.create_connection(("10.9.0.2", %d))
+s = socket.create_connection(("10.9.0.2", {PORT}))
 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
 s.sendall(bytes(int(sys.argv[1])))
 s.shutdown(socket.SHUT_WR)
 s.recv(1)
 """
-    % PORT
-)
 
-SERVER = (
-    """
+SERVER = f"""
 import socket
-s = socket.create_server(("10.9.0.2", %d))
+s = socket.create_server(("10.9.0.2", {PORT}))
 print("ready", flush=True)
 c, _ = s.accept()
 while c.recv(1 << 16):
     pass
 """
-    % PORT
-)
 
 
 def available() -> str:

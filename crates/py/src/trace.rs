@@ -331,7 +331,7 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("ce", count(|e| e.ecn.counts.codepoints[3]));
     t.u64("ece_sent", count(|e| e.ecn.counts.ece));
     t.u64("ece_received", rows.iter().map(|r| peer(r).ecn.counts.ece));
-    t.u64("ece_late", rows.iter().map(|r| peer(r).counts.ece_late));
+    t.u64("ece_unheard", rows.iter().map(|r| peer(r).counts.ece_unheard));
     t.u64("cwr_sent", count(|e| e.ecn.counts.cwr));
     t.u64("congestion_episodes", count(|e| e.ecn.counts.episodes));
     t.u64("ecn_reductions", count(|e| e.ecn.counts.reductions));

@@ -87,8 +87,9 @@ pub struct Counts {
     pub fin: u64,
     /// Packets with RST.
     pub rst: u64,
-    /// Packets with ECE that come when both ends have closed.
-    pub ece_late: u64,
+    /// Packets with ECE that the other end does not take in: both have closed, or it has acknowledged all that the packet
+    /// holds (RFC 9293 §3.10.7.4).
+    pub ece_unheard: u64,
     /// Packets that the capture says were dropped.
     pub dropped: u64,
     /// Greatest announced window, scaled.
@@ -208,9 +209,7 @@ impl Connection {
         } else if self.handshake[1 - i].is_some() {
             self.third(i, segment);
         }
-        if segment.flags.contains(Flags::ECE) && self.is_closed(0) && self.is_closed(1) {
-            self.ends[i].counts.ece_late += 1;
-        }
+        let over = self.is_closed(0) && self.is_closed(1);
         let classic = self.negotiation.is_classic();
         let off = self.negotiation.is_off();
         let [low, high] = &mut self.ends;
@@ -224,6 +223,8 @@ impl Connection {
             seen.sending = send(me, peer, segment, classic);
         }
         check(me, segment, &seen, off, classic);
+        let unheard = over || seen.sending.needless;
+        me.counts.ece_unheard += u64::from(unheard && segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE);
         if segment.flags.contains(Flags::RST) {
             self.reset = true;
             self.ends.iter_mut().for_each(|end| end.ecn.end());
@@ -371,6 +372,7 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
             next: peer.stream.next(),
             flight,
             answer: peer.stream.answer.unwrap_or(0),
+            near: peer.stream.answer.unwrap_or(0) <= me.stream.answer.unwrap_or(u64::MAX),
         };
         peer.ecn.echo(&echo, &mut me.violations);
     }

@@ -93,7 +93,12 @@ impl Reader {
     /// # Errors
     /// If the stream is empty or of another format.
     pub fn new(mut input: Input) -> Result<Reader, TraceError> {
-        let head = input.peek(24).map_err(TraceError::Io)?;
+        let head = match input.peek(24) {
+            Err(error) if error.raw_os_error().is_none() => {
+                return Err(TraceError::Format { offset: 0, what: format!("cannot be read: {error}") });
+            }
+            head => head.map_err(TraceError::Io)?,
+        };
         let wrong = |what: String| Err(TraceError::Format { offset: 0, what });
         let Some(magic) = head.first_chunk::<4>() else {
             let what = if head.is_empty() { "is empty".into() } else { format!("ends after {} bytes", head.len()) };

@@ -74,6 +74,8 @@ pub struct Echo {
     pub flight: u64,
     /// How long the sender of the data is away: it hears of this, and what it sends then comes by here, so much later.
     pub answer: u64,
+    /// Whether this place is nearer to that sender than to the receiver: from afar its reasons cannot be told.
+    pub near: bool,
 }
 
 /// A mark that has not been echoed.
@@ -87,6 +89,8 @@ struct Mark {
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     time: u64,
+    /// When the sender has heard of it and what it sends then has come by, with room for queues on the way.
+    heard: u64,
     /// The end of the window of data in which it was asked.
     point: u64,
     /// The most data outstanding before.
@@ -118,6 +122,8 @@ pub struct EcnState {
     peak: u64,
     segment: u64,
     last_cwr: Option<u64>,
+    /// Whether this place is nearer to the receiver.
+    far: bool,
     /// Up to when what comes by was sent before the sender had heard of the echo.
     unheard_until: u64,
     ended: bool,
@@ -186,10 +192,14 @@ impl EcnState {
     fn on_cwr(&mut self, data: &Data, found: &mut Violations) {
         if data.again {
             found.add(Rule::CwrOnRetransmission, data.number, data.time);
-        } else if self.last_cwr.is_some_and(|point| data.una < point) {
+        } else if !self.far && self.last_cwr.is_some_and(|point| data.una < point) {
             found.add(Rule::CwrTwice, data.number, data.time);
         }
         self.last_cwr = Some(data.next);
+        if !data.again {
+            // CWR is on the first new data after the reduction: what was sent before is the window that it was for.
+            self.recover = self.recover.max(data.start);
+        }
         // The receiver stops with this packet; a mark before it may go without an echo of its own.
         self.mark = None;
         if let Some(echoing) = &mut self.echoing
@@ -206,6 +216,11 @@ impl EcnState {
     /// New data are sent while a reduction is due.
     #[inline(never)]
     fn answer(&mut self, mut asked: Asked, data: &Data, found: &mut Violations) {
+        if data.time < asked.heard {
+            asked.flight = asked.flight.max(data.flight);
+            self.asked = Some(asked);
+            return;
+        }
         asked.sent += u64::from(data.len);
         if !asked.seen && data.flight * 10 <= asked.flight * 9 {
             asked.seen = true;
@@ -255,16 +270,18 @@ impl EcnState {
             self.echoing = Some(Echoing { time: echo.time, answered: false, known: self.plain_seen });
         }
         // RFC 3168 §6.1.2: once for each window of data, whatever told of congestion first.
-        if echo.una > self.recover && !echo.old {
+        let unheard = self.asked.is_some_and(|asked| echo.time < asked.heard);
+        if echo.una > self.recover && !echo.old && !unheard {
             self.counts.reductions += 1;
             self.recover = echo.next;
             self.by_ecn = true;
-            self.unheard_until = echo.time + echo.answer;
+            self.unheard_until = echo.time.saturating_add(echo.answer);
             let flight = self.peak.max(echo.flight);
             let overdue = self.asked.is_some_and(|before| !before.told && before.sent > 0);
-            let (time, point) = (echo.time, echo.next);
-            let asked = Asked { time, point, flight, sent: 0, told: false, overdue, seen: false, grown: false };
-            self.asked = Some(asked);
+            let (time, point, heard) = (echo.time, echo.next, echo.time.saturating_add(echo.answer.saturating_mul(4)));
+            let asked = Asked { time, heard, point, flight, sent: 0, told: false, overdue, seen: false, grown: false };
+            self.asked = echo.near.then_some(asked);
+            self.far |= !echo.near;
         }
     }
 

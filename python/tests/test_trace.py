@@ -1,0 +1,273 @@
+"""Captures in: what the analysis says, beside tshark and tcptrace, on captures of the kernel and of the simulator."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from plotly.offline import get_plotlyjs
+
+import ecnlab
+from ecnlab.scenario import read_scenario
+from ecnlab.trace import changes
+from ecnlab.trace.page import SIGNS, render
+
+ROOT = Path(__file__).parents[2]
+STORED = sorted((ROOT / "tests" / "captures").glob("*.pcap.gz"))
+"""Captures of Linux 6.18, made by tests/captures/kernel.py."""
+
+
+def kernel():
+    spec = importlib.util.spec_from_file_location("kernel", ROOT / "tests" / "captures" / "kernel.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kernel"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory) -> Path:
+    """A capture of the simulator with marks, drops, SACK, and two connections."""
+    from conftest import SCENARIO
+
+    folder = tmp_path_factory.mktemp("simulated")
+    scenario = ecnlab.Scenario("pipe.toml", SCENARIO).with_overrides({"capture.server": {"node": "server"}})
+    ecnlab.run(scenario, captures=folder)
+    return folder / "server.pcapng"
+
+
+@pytest.fixture(params=[*STORED, "simulated"], ids=lambda param: getattr(param, "name", param))
+def capture(request, simulated) -> Path:
+    return simulated if request.param == "simulated" else request.param
+
+
+def tshark(path: Path, *fields: str, only: str = "tcp") -> list[list[str]]:
+    columns = [word for field in fields for word in ("-e", field)]
+    command = ["tshark", "-n", "-r", str(path), "-Y", only, "-T", "fields", "-E", "occurrence=f", *columns]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [line.split("\t") for line in lines]
+
+
+def yes(text: str) -> bool:
+    return text in ("1", "True")
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+def test_packets_ecn_bits_and_connections_are_tsharks(capture):
+    fields = (
+        "tcp.stream",
+        "ip.src",
+        "tcp.srcport",
+        "tcp.len",
+        "ip.dsfield.ecn",
+        "tcp.flags.ece",
+        "tcp.flags.cwr",
+        "tcp.flags.syn",
+    )
+    want: Counter[tuple[int, str, str]] = Counter()
+    for stream, source, port, length, ecn, ece, cwr, syn in tshark(capture, *fields):
+        key = (int(stream), f"{source}:{port}")
+        want[*key, "packets"] += 1
+        want[*key, "bytes"] += int(length)
+        want[*key, ("not_ect", "ect1", "ect0", "ce")[int(ecn)]] += 1
+        if not yes(syn):
+            want[*key, "ece_sent"] += yes(ece)
+            want[*key, "cwr_sent"] += yes(cwr)
+    rows = ecnlab.trace(capture).directions.to_dicts()
+    names = ("packets", "bytes", "not_ect", "ect0", "ect1", "ce", "ece_sent", "cwr_sent")
+    assert {key[0] for key in want} == {row["connection"] for row in rows}
+    for row in rows:
+        got = {name: row[name] for name in names}
+        assert got == {name: want[row["connection"], row["from"], name] for name in names}
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
+def test_retransmissions_are_tsharks(capture):
+    """Seen at the sender nothing is out of order: what tshark calls so it has taken for no retransmission by its time."""
+    analysis = [f"tcp.analysis.{kind}" for kind in ("retransmission", "out_of_order")]
+    rows = tshark(capture, "tcp.stream", "frame.number", only=" or ".join(analysis))
+    want = {(int(stream), int(number)) for stream, number in rows}
+    found = ecnlab.trace(capture)
+    kinds = ["fast", "sack", "partial", "timeout", "tail"]
+    got = set()
+    for connection in found.connections["connection"]:
+        series = found.series(connection, most=1_000_000)
+        got |= {(connection, packet) for packet in series.filter(pl.col("kind").is_in(kinds))["packet"]}
+    assert got == want
+    assert len(got) == found.directions["retransmits"].sum() + found.directions["control_retransmits"].sum()
+
+
+def path_has_fin_again(path: Path) -> bool:
+    """Whether the only retransmission of the capture carries a FIN."""
+    return path.name == "tail.pcap.gz"
+
+
+@pytest.mark.skipif(not shutil.which("tcptrace"), reason="tcptrace is not installed")
+def test_round_trips_and_throughput_are_tcptraces(capture, tmp_path):
+    # tcptrace reads microseconds: times are cut to them, and what is rounded differs in the last digit.
+    text = subprocess.run(
+        ["tcptrace", "-n", "-l", "-r", str(capture)], check=True, capture_output=True, text=True
+    ).stdout
+    found = ecnlab.trace(capture).directions
+    for connection, part in enumerate(re.split(r"TCP connection \d+:", text)[1:]):
+        for place, row in enumerate(found.filter(connection=connection).to_dicts()):
+            told = {
+                name.strip(): values[place]
+                for name, *values in re.findall(
+                    r"^     (\S[^:\n]*): +(\S+)[^:\n]*? {3,}\S[^:\n]*: +(\S+)", part, re.MULTILINE
+                )
+            }
+            counts = {
+                "total packets": row["packets"] if "total packets" in told else None,
+                "actual data pkts": row["data_packets"],
+                "actual data bytes": row["bytes"],
+                "unique bytes sent": row["unique_bytes"],
+                "rexmt data pkts": row["retransmits"],
+                # tcptrace counts the FIN of a segment sent again as a byte of it.
+                "rexmt data bytes": row["retransmitted_bytes"]
+                + (path_has_fin_again(capture) and row["retransmits"] > 0),
+                "outoforder pkts": row["out_of_order"],
+                "RTT samples": row["rtt_samples"],
+            }
+            assert {name: int(told[name]) for name in counts if name in told} == {
+                name: value for name, value in counts.items() if name in told
+            }
+            if row["rtt_samples"]:
+                for name, column in (("RTT min", "rtt_min_s"), ("RTT max", "rtt_max_s"), ("RTT avg", "rtt_mean_s")):
+                    assert float(told[name]) == pytest.approx(row[column] * 1e3, abs=0.0511), (connection, name)
+            assert float(told["throughput"]) == pytest.approx(row["goodput_bps"] / 8, rel=1e-4, abs=0.51)
+
+
+CASES = {
+    "ecn": {"ecn": "accepted", "retransmits": 0, "cwr_sent": 3, "ecn_reductions": 3},
+    "refused": {"ecn": "refused", "retransmits": 0, "cwr_sent": 0, "ect0": 0},
+    "off": {"ecn": "not offered", "retransmits": 2, "retransmits_fast": 2, "ect0": 0},
+    "sack": {"ecn": "accepted", "retransmits": 4, "retransmits_sack": 2, "timeouts": 0, "sack_permitted": True},
+    "no-sack": {"ecn": "accepted", "retransmits": 3, "retransmits_sack": 0, "sack_permitted": False},
+    "tail": {"ecn": "accepted", "retransmits": 1, "retransmits_fast": 0},
+}
+"""What was done to each transfer of the kernel (tests/captures/kernel.py), as the analysis must find it."""
+
+
+def found_in(path: Path) -> dict[str, object]:
+    found = ecnlab.trace(path)
+    assert found.violations.to_dicts() == []
+    assert found.connections.height == 1
+    return {**found.directions.to_dicts()[0], "ecn": found.connections["ecn"][0]}
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda path: path.name)
+def test_what_was_done_to_the_kernels_packets_is_found(path):
+    want = CASES[path.name.removesuffix(".pcap.gz")]
+    assert {key: found_in(path)[key] for key in want} == want
+
+
+def test_the_kernel_of_this_machine_is_understood_too(tmp_path):
+    made = kernel()
+    if reason := made.available():
+        pytest.skip(reason)
+    for name in ("ecn", "refused", "sack"):
+        made.record(made.CASES[name], tmp_path / f"{name}.pcap")
+        found = found_in(tmp_path / f"{name}.pcap")
+        assert found["ecn"] == CASES[name]["ecn"]
+        assert (found["unique_bytes"], found["in_order_bytes"]) == (400_000, 400_000)
+        # How many marks come before the window is reduced, and whether a segment is lost again, is the machine's speed.
+        assert bool(found["cwr_sent"]) == (name != "refused")
+        assert bool(found["retransmits"]) == (name == "sack")
+
+
+def test_the_command_line_shows_a_capture(cli, simulated, tmp_path):
+    shown = cli("trace", simulated)
+    assert shown.returncode == 0, shown.stderr
+    assert "accepted" in shown.stdout and "retransmits_fast" in shown.stdout
+    told = json.loads(cli("trace", simulated, "--json", "--connection", "1").stdout)
+    assert [row["connection"] for row in told["connections"]] == [1]
+    assert {row["connection"] for row in told["directions"]} == {1}
+    assert cli("trace", simulated, "--connection", "7").returncode == 2
+    assert cli("trace", simulated, "--parquet", "tables").returncode == 0
+    stored = pl.read_parquet(tmp_path / "tables" / "directions.parquet")
+    assert stored.equals(ecnlab.trace(simulated).directions)
+    filtered = json.loads(cli("trace", simulated, "--json", "--filter", "port 49152").stdout)
+    assert len(filtered["connections"]) == 1
+    assert "`prot` is no condition" in cli("trace", simulated, "--filter", "prot 80").stderr
+
+
+def test_standard_input_is_a_capture(simulated, tmp_path):
+    from conftest import ecnlab_command
+
+    with simulated.open("rb") as file:
+        command = ecnlab_command("trace", "-", "--json")
+        told = subprocess.run(command, stdin=file, capture_output=True, check=True, cwd=tmp_path).stdout
+    whole = ecnlab.trace(simulated).directions.to_dicts()
+    assert json.loads(told)["directions"] == whole
+
+
+def test_the_page_draws_everything_and_asks_for_nothing(cli, simulated, tmp_path):
+    assert cli("trace", simulated, "--html", "x.html").returncode == 0
+    page = (tmp_path / "x.html").read_text()
+    found = ecnlab.trace(simulated)
+    connection = int(found.connections.filter(ecn="accepted")["connection"][0])
+    page = render(found, connection)
+    for kind in ("ce", "ece", "cwr"):
+        assert SIGNS[kind][0] in page
+    own = page.replace(get_plotlyjs(), "")
+    assert len(own) < len(page)
+    assert not re.search(r"(?:src|href)=|https?:|@import", own)
+    thin = found.series(connection, most=100)
+    assert thin.group_by("kind").len()["len"].max() <= 100
+
+
+def test_a_capture_cut_off_is_shown_up_to_there(cli, simulated, tmp_path):
+    whole = simulated.read_bytes()
+    (tmp_path / "cut.pcapng").write_bytes(whole[: len(whole) // 2])
+    shown = cli("trace", "cut.pcapng")
+    assert shown.returncode == 2
+    assert re.search(
+        r"cut\.pcapng: byte \d+: the file is cut off inside a block of \d+ bytes, .* packets were read", shown.stderr
+    )
+    assert "connections" in shown.stdout
+    found = ecnlab.trace(tmp_path / "cut.pcapng")
+    assert found.damage and found.totals["packets"] > 0
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "byte 0: is empty"),
+        (b"not a capture", "byte 0: is no capture"),
+        (b"\x1f\x8bgarbage", "byte 0: cannot be read"),
+    ],
+)
+def test_what_is_no_capture_is_told(cli, tmp_path, content, told):
+    (tmp_path / "x.pcap").write_bytes(content)
+    shown = cli("trace", "x.pcap")
+    assert shown.returncode in (2, 3)
+    assert told in shown.stderr and "Traceback" not in shown.stderr
+    with pytest.raises((ecnlab.TraceFailure, OSError)):
+        ecnlab.trace(tmp_path / "x.pcap")
+
+
+def test_folders_devices_and_missing_files_are_told(cli):
+    assert "is a folder" in cli("trace", ".").stderr
+    assert "is a device" in cli("trace", "/dev/null").stderr
+    missing = cli("trace", "nowhere.pcap")
+    assert (missing.returncode, "nowhere.pcap: No such file" in missing.stderr) == (3, True)
+
+
+def test_marks_set_between_two_places_are_found(scenario, tmp_path, cli):
+    captures = {"capture.a": {"link": "left"}, "capture.b": {"link": "right", "end": "to"}}
+    run = ecnlab.run(read_scenario(scenario).with_overrides(captures), captures=tmp_path)
+    found = changes(tmp_path / "a.pcapng", tmp_path / "b.pcapng")
+    marked = found.filter(before="ECT(0)", after="CE")["packets"].sum()
+    assert marked == run.table("flows_run")["ce_received"].sum() > 0
+    assert found.filter(after="Not-ECT").filter(pl.col("before") != "Not-ECT").height == 0
+    assert "changes on the way" in cli("trace", "a.pcapng", "--against", "b.pcapng").stdout
