@@ -2,7 +2,7 @@
 
 from typing import Any, Final, final
 
-from ecnlab.types import Column, Departure, Diagnostic, FileKind, Profile
+from ecnlab.types import Column, Departure, Diagnostic, Drawn, FileKind, Profile
 
 __all__ = [
     "Cancel",
@@ -43,6 +43,8 @@ class Scenario:
     def hash(self) -> str: ...
     @property
     def departures(self) -> list[Departure]: ...
+    def drawn(self, seed: int) -> Drawn: ...
+    def refusal(self, findings: list[tuple[str, str, str]]) -> SpecError: ...
     def run(self, seed: int, *, events: bool = False, cancel: Cancel | None = None) -> dict[str, dict[str, Column]]: ...
 
 @final
