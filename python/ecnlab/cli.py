@@ -1,4 +1,4 @@
-"""The command line: ``ecnlab run | check | sweep | reproduce | show | compare | laws | profiles | schema``.
+"""The command line: ``ecnlab run | check | sweep | reproduce | show | compare | laws | profiles | schema | linux``.
 
 Described in ``docs/cli.md``. Results go to standard output, everything else to standard error.
 """
@@ -27,7 +27,7 @@ from ecnlab.scenario import check as check_file
 from ecnlab.scenario import read_experiment, read_scenario
 from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
-from ecnlab.types import FileKind
+from ecnlab.types import Engine, FileKind
 
 OK: Final = 0
 NO: Final = 1
@@ -57,6 +57,13 @@ def examples(text: str) -> Callable[[F], F]:
     return add
 
 
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["simulator", "linux"]),
+    default="simulator",
+    show_default=True,
+    help="Who answers: the simulator, or the Linux kernel in virtual time (`ecnlab linux build` makes it).",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)
 
@@ -82,18 +89,20 @@ def cli() -> None:
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
 @click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
 @click.option("--events", is_flag=True, help="Record every packet event.")
+@engine_option
 @as_json
 @examples("""
       ecnlab run dumbbell.toml
       ecnlab run dumbbell.toml --seed 7 --events --out results/look
+      ecnlab run dumbbell.toml --engine linux
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
 """)
-def run(file: Path, seed: int, out: Path | None, events: bool, as_json: bool) -> None:
-    """Simulate the scenario FILE once and store the run."""
+def run(file: Path, seed: int, out: Path | None, events: bool, engine: Engine, as_json: bool) -> None:
+    """Run the scenario FILE once, in the simulator or on the Linux kernel, and store the run."""
     scenario = read_scenario(file)
-    suffix = "-events" if events else ""
+    suffix = ("-events" if events else "") + ("-linux" if engine == "linux" else "")
     folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}-seed{seed}{suffix}"
-    result = run_scenario(scenario, seed, events=events, out=folder)
+    result = run_scenario(scenario, seed, events=events, engine=engine, out=folder)
     if as_json:
         tables = {name: result.table(name).to_dicts() for name in ("flows", "queues", "links")}
         console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
@@ -285,6 +294,26 @@ def profiles(name: str | None, as_json: bool) -> None:
 def schema(kind: FileKind) -> None:
     """Write the JSON schema of scenario or experiment files, for editors."""
     console.write_json(_core.schema(kind))
+
+
+@cli.group()
+def linux() -> None:
+    """The Linux kernel as an engine: in virtual time, without root."""
+
+
+@linux.command()
+@click.option("--source", type=File, help="Kernel source, a folder or a .tar.xz. [default: Debian's, fetched]")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Compilers at a time.")
+@examples("""
+      ecnlab linux build
+      ecnlab linux build --source linux-7.3.tar.xz --jobs 8
+""")
+def build(source: Path | None, jobs: int) -> None:
+    """Build the kernel, once, and boot it to see that it works: about six minutes of a processor."""
+    from ecnlab.linux.build import build as build_kernel
+
+    kernel = build_kernel(source, jobs, console.now_and_then())
+    console.say(f"Linux {kernel.about['version']} is ready: {kernel.folder}")
 
 
 def _show_run(result: Run, rows: int) -> None:

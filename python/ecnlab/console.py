@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -79,6 +80,19 @@ def progress(what: str) -> Iterator[Report]:
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
         yield _Lines(what)
+
+
+def now_and_then() -> Callable[[str], None]:
+    """Says what it is told on standard error; of lines that differ only in their numbers, one now and then."""
+    last: dict[str, float] = {}
+
+    def say_it(text: str) -> None:
+        kind, time_ = re.sub(r"\d+", "0", text), time.monotonic()
+        if time_ - last.get(kind, float("-inf")) >= QUIET_SECONDS:
+            last[kind] = time_
+            complain(text)
+
+    return say_it
 
 
 class _Lines:

@@ -18,7 +18,7 @@ from ecnlab.errors import FolderError
 from ecnlab.provenance import maker
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
-from ecnlab.types import Column
+from ecnlab.types import Column, Engine
 
 
 class Run:
@@ -101,27 +101,31 @@ def run(
     seed: int = 1,
     *,
     events: bool = False,
+    engine: Engine = "simulator",
     out: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Run:
-    """Simulate ``scenario`` (a file, or one already read) and return its tables.
+    """Run ``scenario`` (a file, or one already read) and return its tables.
 
     ``seed`` (0 to 2**64 - 1) chooses the random streams: the same scenario and seed give the same tables, bit for bit.
     ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``), and ``out``
-    is a folder to store the run in.
+    is a folder to store the run in. With ``engine="linux"`` the Linux kernel runs it (``docs/linux.md``).
 
     Raises SpecError for a scenario that is not possible, FolderError and OSError as ``Run.save`` does, RunError if the
-    simulator finds its own books not balanced.
+    simulator finds its own books not balanced; and on Linux, EcnlabError if no kernel has been built, RunError if the
+    kernel fails.
     """
     question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     if overrides:
         question = question.with_overrides(dict(overrides))
     if out is not None:
-        _refuse_other(Path(out), {"kind": "run", "spec_hash": question.hash, "seed": seed, "events": events})
+        asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
+        _refuse_other(Path(out), asked)
     began, clock = datetime.now(UTC), time.perf_counter()
-    tables = simulate(question, seed, events)
+    tables, kernel = answer(question, seed, events, engine)
     seconds = time.perf_counter() - clock
-    result = Run(_manifest(question, seed, events, tables, began, seconds), tables)
+    manifest = _manifest(question, seed, events, engine, tables, began, seconds)
+    result = Run(manifest | ({"linux": kernel} if kernel else {}), tables)
     if out is not None:
         result.save(out)
     return result
@@ -132,6 +136,17 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
     path = Path(folder)
     manifest = store.read_manifest(path, "run")
     return Run(manifest, store.StoredTables(path, list(manifest["tables"])))
+
+
+def answer(
+    scenario: Scenario, seed: int, events: bool, engine: Engine
+) -> tuple[dict[str, pl.DataFrame], dict[str, Any] | None]:
+    """The tables of ``engine``, and what the manifest says of the kernel if that is Linux."""
+    if engine == "simulator":
+        return simulate(scenario, seed, events), None
+    from ecnlab.linux import engine as linux
+
+    return linux.run(scenario, seed, events=events)
 
 
 def simulate(scenario: Scenario, seed: int, events: bool) -> dict[str, pl.DataFrame]:
@@ -163,11 +178,18 @@ def _series(name: str, values: Column) -> pl.Series:
 
 
 def _manifest(
-    scenario: Scenario, seed: int, events: bool, tables: Mapping[str, pl.DataFrame], began: datetime, seconds: float
+    scenario: Scenario,
+    seed: int,
+    events: bool,
+    engine: Engine,
+    tables: Mapping[str, pl.DataFrame],
+    began: datetime,
+    seconds: float,
 ) -> dict[str, Any]:
     return {
         "format": store.FORMAT,
         "kind": "run",
+        "engine": engine,
         "title": scenario.title,
         "ecnlab": maker(),
         "seed": seed,
@@ -187,6 +209,7 @@ def _refuse_other(folder: Path, manifest: Mapping[str, Any]) -> None:
     if not folder.exists():
         return
     there = store.read_manifest(folder)
-    if any(there.get(key) != manifest[key] for key in ("kind", "spec_hash", "seed", "events")):
+    # Folders from before there were engines are the simulator's.
+    if any(there.get(key, "simulator") != manifest[key] for key in ("kind", "engine", "spec_hash", "seed", "events")):
         held = f"another {there['kind']} ({there['title']!r})"
         raise FolderError(f"{folder} holds {held}: choose another folder, or remove that one first")
