@@ -148,6 +148,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     type=click.Choice([name for name in TABLES if name not in SUMMARY]),
     help="Store this table, too. Can be repeated.",
 )
+@engine_option
 @as_json
 @examples("""
       ecnlab sweep gain.toml
@@ -160,6 +161,7 @@ def sweep(
     workers: int | None,
     replicates: int | None,
     keep: tuple[str, ...],
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """Do all runs of EXPERIMENT on all cores and store them.
@@ -167,11 +169,11 @@ def sweep(
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """
     question = read_experiment(experiment)
-    folder = out or Path("results") / experiment.stem
+    folder = out or Path("results") / (experiment.stem + ("-linux" if engine == "linux" else ""))
     try:
         with console.progress(experiment.stem) as report:
             result = sweep_experiment(
-                question, folder, workers=workers, replicates=replicates, keep=keep, progress=report
+                question, folder, workers=workers, replicates=replicates, keep=keep, engine=engine, progress=report
             )
     except KeyboardInterrupt:
         console.complain(f"finished runs are in {folder}: the same command continues")

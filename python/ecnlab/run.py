@@ -13,12 +13,13 @@ from typing import Any
 import polars as pl
 
 from ecnlab import store
-from ecnlab._core import Cancel, Scenario
+from ecnlab._core import Scenario
+from ecnlab.engines import Answerer, answerer_of
 from ecnlab.errors import FolderError
 from ecnlab.provenance import maker
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
-from ecnlab.types import Column, Engine
+from ecnlab.types import Engine
 
 
 class Run:
@@ -122,10 +123,11 @@ def run(
         asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
         _refuse_other(Path(out), asked)
     began, clock = datetime.now(UTC), time.perf_counter()
-    tables, kernel = answer(question, seed, events, engine)
+    answerer = answerer_of(engine)
+    tables = answer(answerer, question, seed, events)
     seconds = time.perf_counter() - clock
     manifest = _manifest(question, seed, events, engine, tables, began, seconds)
-    result = Run(manifest | ({"linux": kernel} if kernel else {}), tables)
+    result = Run(manifest | answerer.about(question, seed), tables)
     if out is not None:
         result.save(out)
     return result
@@ -138,43 +140,16 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
     return Run(manifest, store.StoredTables(path, list(manifest["tables"])))
 
 
-def answer(
-    scenario: Scenario, seed: int, events: bool, engine: Engine
-) -> tuple[dict[str, pl.DataFrame], dict[str, Any] | None]:
-    """The tables of ``engine``, and what the manifest says of the kernel if that is Linux."""
-    if engine == "simulator":
-        return simulate(scenario, seed, events), None
-    from ecnlab.linux import engine as linux
-
-    return linux.run(scenario, seed, events=events)
-
-
-def simulate(scenario: Scenario, seed: int, events: bool) -> dict[str, pl.DataFrame]:
+def answer(answerer: Answerer, scenario: Scenario, seed: int, events: bool) -> dict[str, pl.DataFrame]:
     """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run."""
-    cancel = Cancel()
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(scenario.run, seed, events=events, cancel=cancel)
+        future = pool.submit(answerer.tables, scenario, seed, events=events)
         try:
             (tables,) = as_finished([future])
         except BaseException:
-            cancel.cancel()
+            answerer.stop()
             raise
-    return frames(tables)
-
-
-def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
-    """The simulator's tables as Polars frames: NaN becomes missing, coded text becomes strings."""
-    return {
-        name: pl.DataFrame([_series(column, values) for column, values in columns.items()])
-        for name, columns in tables.items()
-    }
-
-
-def _series(name: str, values: Column) -> pl.Series:
-    if isinstance(values, tuple):
-        codes, categories = values
-        return pl.Series(name, categories, dtype=pl.String).gather(codes)
-    return pl.Series(name, values, nan_to_null=True)
+    return tables
 
 
 def _manifest(

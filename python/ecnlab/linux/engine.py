@@ -1,46 +1,69 @@
-"""One run on the Linux kernel in virtual time."""
+"""The Linux kernel in virtual time, as one of the engines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from threading import Event
 from typing import Any, Final
 
 import polars as pl
 
 from ecnlab._core import Scenario
-from ecnlab.errors import EcnlabError
+from ecnlab.errors import Cancelled, EcnlabError
 from ecnlab.linux import tables
-from ecnlab.linux.kernel import Kernel, find
+from ecnlab.linux.kernel import find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.plan import plan
+from ecnlab.types import Engine
 
-BOOT_SECONDS: Final = 20.0
+BOOT_SECONDS: Final = 30.0
 """Wall time that a run may take however short it is."""
 
-WALL_PER_VIRTUAL: Final = 0.5
-"""Wall seconds that a virtual second may take; a kernel that is slower than that hangs."""
+WALL_PER_VIRTUAL: Final = 1.0
+"""Wall seconds that a virtual second may take; a kernel that is slower than the real one hangs."""
 
 
-def run(
-    scenario: Scenario, seed: int, *, events: bool = False, stopped: Callable[[], bool] = lambda: False
-) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
-    """The tables of ``scenario`` under ``seed``, and what the manifest says of the kernel.
+class Linux:
+    """The kernel that was built last. One boots for every run, and ends with it."""
 
-    The same scenario, seed and kernel give the same tables. Raises SpecError for what the kernel cannot do, with file,
-    line and key; EcnlabError if no kernel has been built; RunError, with its console, for a kernel that failed.
-    """
-    if events or scenario.resolved.get("packets"):
-        raise EcnlabError(
-            "the Linux engine records no packet events: leave out --events, and `packets` in the scenario"
-        )
-    asked = plan(scenario, seed)
-    kernel = find()
-    limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
-    with boot(kernel, asked.files, seed, limit, stopped) as folder:
-        frames = tables.read(folder, asked, scenario.resolved)
-    return frames, about(kernel, asked.instead)
+    engine: Engine = "linux"
 
+    def __init__(self) -> None:
+        """Raises EcnlabError, saying what to do, if no kernel has been built."""
+        self._kernel = find()
+        self._stopped = Event()
+        self.build = f"{self._kernel.folder.name}-{self._kernel.about['guest']}"
 
-def about(kernel: Kernel, instead: Any) -> dict[str, Any]:
-    """What a manifest says of a run on Linux."""
-    return {"kernel": kernel.about["version"], "config": kernel.about["config"], "instead": instead}
+    def check(self, scenario: Scenario) -> None:
+        """Raise SpecError for what the kernel cannot do: the same under every seed."""
+        plan(scenario, 0)
+
+    def tables(self, scenario: Scenario, seed: int, *, events: bool) -> dict[str, pl.DataFrame]:
+        """The tables of a run: the same for the same scenario, seed and kernel.
+
+        Raises SpecError for what the kernel cannot do, with file, line and key; RunError, with its console, for a
+        kernel that failed; Cancelled.
+        """
+        if events or scenario.resolved["packets"]:
+            raise EcnlabError(
+                "the Linux engine records no packet events: leave them out, and `packets` in the scenario"
+            )
+        asked = plan(scenario, seed)
+        limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
+        with boot(self._kernel, asked.files, seed, limit, self._check) as folder:
+            return tables.read(folder, asked, scenario.resolved)
+
+    def about(self, scenario: Scenario, seed: int) -> dict[str, Any]:
+        """The kernel, and where it does not do as the scenario says."""
+        made = self._kernel.about
+        instead = plan(scenario, seed).instead
+        return {
+            "linux": {"kernel": made["version"], "config": made["config"], "guest": made["guest"], "instead": instead}
+        }
+
+    def stop(self) -> None:
+        """End every kernel that runs."""
+        self._stopped.set()
+
+    def _check(self) -> None:
+        if self._stopped.is_set():
+            raise Cancelled("the run was asked to stop")

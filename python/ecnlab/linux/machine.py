@@ -33,7 +33,7 @@ ADDR_NO_RANDOMIZE: Final = 0x0040000
 
 @contextmanager
 def boot(
-    kernel: Kernel, files: Mapping[str, str], seed: int, limit_s: float, stopped: Callable[[], bool] = lambda: False
+    kernel: Kernel, files: Mapping[str, str], seed: int, limit_s: float, check: Callable[[], None] = lambda: None
 ) -> Iterator[Path]:
     """Boot ``kernel`` with ``files`` at the root of its file system; gives the folder with what the guest wrote.
 
@@ -51,11 +51,11 @@ def boot(
             (root / folder).mkdir(exist_ok=True)
         for file, text in files.items():
             (root / file).write_text(text)
-        _run(kernel, root, seed, limit_s, stopped)
+        _run(kernel, root, seed, limit_s, check)
         yield root / "out"
 
 
-def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, stopped: Callable[[], bool]) -> None:
+def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, check: Callable[[], None]) -> None:
     command = [
         str(kernel.binary),
         f"mem={MEMORY}",
@@ -88,7 +88,7 @@ def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, stopped: Callabl
             preexec_fn=_fixed_addresses,
         )
         try:
-            why = _wait(child, limit_s, stopped)
+            why = _wait(child, limit_s, check)
         finally:
             _end(child)
     if (root / "out" / "error").exists():
@@ -101,16 +101,15 @@ def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, stopped: Callabl
         raise RunError(f"{why}\nthe end of the kernel's console:\n{_tail(console)}")
 
 
-def _wait(child: subprocess.Popen[bytes], limit_s: float, stopped: Callable[[], bool]) -> str | None:
-    """Why the kernel had to be ended, None if it ended by itself."""
+def _wait(child: subprocess.Popen[bytes], limit_s: float, check: Callable[[], None]) -> str | None:
+    """Why the kernel had to be ended, None if it ended by itself. ``check`` is called now and then, and may raise."""
     waited = 0.0
     while True:
         try:
             child.wait(LOOK_SECONDS)
         except subprocess.TimeoutExpired:
             waited += LOOK_SECONDS
-            if stopped():
-                return "stopped"
+            check()
             if waited >= limit_s:
                 return f"the kernel was not done after {limit_s:.0f} s of wall time"
         else:
