@@ -1,4 +1,4 @@
-"""The command line: ``ecnlab run | check | sweep | reproduce | show | compare | laws | profiles | schema | linux``.
+"""The command line: ``ecnlab run | check | sweep | reproduce | agree | show | compare | laws | profiles | schema | linux``.
 
 Described in ``docs/cli.md``. Results go to standard output, everything else to standard error.
 """
@@ -202,6 +202,34 @@ def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> 
     with console.progress(paper) as report:
         page = papers.reproduce(paper, folder, full=full, workers=workers, progress=report)
     console.say(f"report: {page}")
+
+
+@cli.command()
+@click.argument("file", type=File)
+@click.option("--margin", type=click.FloatRange(0.0, 1.0, True, True), default=0.1, show_default=True, help="Of 1.")
+@click.option("--replicates", type=click.IntRange(2), help="Instead of 8, or what the experiment says.")
+@click.option("--out", type=File, help="Folder of runs and page. [default: results/NAME-agreement]")
+@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
+@as_json
+@examples("""
+      ecnlab agree dumbbell.toml
+      ecnlab agree papers/rfc2884/agree.toml --replicates 16 --margin 0.05
+""")
+def agree(
+    file: Path, margin: float, replicates: int | None, out: Path | None, workers: int | None, as_json: bool
+) -> None:
+    """Ask the simulator and the Linux kernel the scenario or experiment FILE, and say how far they agree."""
+    from ecnlab.agree import agree as compare_engines
+
+    folder = out or Path("results") / f"{file.stem}-agreement"
+    with console.progress(file.stem) as report:
+        page = compare_engines(file, folder, margin=margin, replicates=replicates, workers=workers, progress=report)
+    rows = pl.read_parquet(folder / "agreement.parquet")
+    if as_json:
+        console.write_json({"page": str(page), "comparisons": rows.to_dicts()})
+    else:
+        console.write_frame(rows.drop("margin"), f"agreement within {margin:g}", rows.height)
+        console.say(f"page: {page}")
 
 
 @cli.command()

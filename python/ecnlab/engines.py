@@ -9,7 +9,7 @@ import polars as pl
 
 from ecnlab._core import Cancel, Scenario
 from ecnlab.provenance import maker
-from ecnlab.types import Column, Engine
+from ecnlab.types import Column, Engine, Instead
 
 
 class Answerer(Protocol):
@@ -18,6 +18,8 @@ class Answerer(Protocol):
     engine: Engine
     build: str
     """What results of one build have in common: the same code made them."""
+    made: dict[str, Any]
+    """What manifests say of the engine, where ``ecnlab`` in them does not say it."""
 
     def check(self, scenario: Scenario) -> None:
         """Raise SpecError for what the engine cannot do, with file, line and key."""
@@ -25,8 +27,8 @@ class Answerer(Protocol):
     def tables(self, scenario: Scenario, seed: int, *, events: bool) -> dict[str, pl.DataFrame]:
         """The tables of a run. Raises RunError, Cancelled; and what the engine's own page says."""
 
-    def about(self, scenario: Scenario, seed: int) -> dict[str, Any]:
-        """What a run's manifest says beyond what every engine says."""
+    def instead(self, scenario: Scenario, /) -> list[Instead]:
+        """Where the engine does not do as the scenario says, and what it does."""
 
     def stop(self) -> None:
         """Make every run in progress raise."""
@@ -48,6 +50,7 @@ class Simulator:
 
     def __init__(self) -> None:
         self.build = maker()["build"] or ""
+        self.made: dict[str, Any] = {}
         self._cancel = Cancel()
 
     def check(self, scenario: Scenario) -> None:
@@ -57,9 +60,9 @@ class Simulator:
         """The tables of a run."""
         return frames(scenario.run(seed, events=events, cancel=self._cancel))
 
-    def about(self, scenario: Scenario, seed: int) -> dict[str, Any]:  # noqa: ARG002
-        """Nothing: the simulator is what ``ecnlab`` in the manifest describes."""
-        return {}
+    def instead(self, _scenario: Scenario, /) -> list[Instead]:
+        """Nowhere."""
+        return []
 
     def stop(self) -> None:
         """End within some milliseconds."""

@@ -55,7 +55,7 @@ class Comparison:
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
     """Compare the results in two folders; wall time, dates and file names do not count. Raises as ``load`` does."""
     first, second = load(a), load(b)
-    makers = list(_differences(first.manifest["ecnlab"], second.manifest["ecnlab"]))
+    makers = list(_differences(_maker(first), _maker(second)))
     if isinstance(first, Run) and isinstance(second, Run):
         reasons = _run_reasons(first, second)
         return Comparison(reasons, makers, {} if reasons else _different(_frames(first), _frames(second)))
@@ -64,6 +64,11 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
         tables = {} if reasons else _different(_frames(first), _frames(second))
         return Comparison(reasons, makers, tables, _metrics(first, second))
     return Comparison([f"one is a {first.manifest['kind']}, the other a {second.manifest['kind']}"], makers)
+
+
+def _maker(result: Run | Sweep) -> dict[str, Any]:
+    made = result.manifest
+    return {**made["ecnlab"], "engine": made.get("engine", "simulator"), "linux": made.get("linux")}
 
 
 def _run_reasons(a: Run, b: Run) -> list[str]:

@@ -126,8 +126,8 @@ def run(
     answerer = answerer_of(engine)
     tables = answer(answerer, question, seed, events)
     seconds = time.perf_counter() - clock
-    manifest = _manifest(question, seed, events, engine, tables, began, seconds)
-    result = Run(manifest | answerer.about(question, seed), tables)
+    manifest = _manifest(question, seed, events, answerer, tables, began, seconds)
+    result = Run(manifest, tables)
     if out is not None:
         result.save(out)
     return result
@@ -156,7 +156,7 @@ def _manifest(
     scenario: Scenario,
     seed: int,
     events: bool,
-    engine: Engine,
+    answerer: Answerer,
     tables: Mapping[str, pl.DataFrame],
     began: datetime,
     seconds: float,
@@ -164,14 +164,16 @@ def _manifest(
     return {
         "format": store.FORMAT,
         "kind": "run",
-        "engine": engine,
+        "engine": answerer.engine,
         "title": scenario.title,
         "ecnlab": maker(),
+        **answerer.made,
         "seed": seed,
         "events": events,
         "spec_hash": scenario.hash,
         "spec": scenario.resolved,
         "departures": scenario.departures,
+        "instead": answerer.instead(scenario),
         "tables": store.describe(tables),
         "wall": {"began": began.isoformat(timespec="seconds"), "seconds": round(seconds, 3)},
     }

@@ -224,6 +224,7 @@ def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> 
         "engine": answerer.engine,
         "title": experiment.title,
         "ecnlab": maker(),
+        **answerer.made,
         "seed": experiment.seed,
         "replicates": experiment.replicates,
         "axes": experiment.axes,

@@ -56,6 +56,14 @@ class Drawn(TypedDict):
     flows: list[DrawnFlow]
 
 
+class Instead(TypedDict):
+    """A value of a scenario in whose place an engine has its own."""
+
+    key: str
+    asked: object
+    kernel: object
+
+
 class Setting(TypedDict):
     """A profile's value for one TCP setting."""
 

@@ -13,7 +13,7 @@ from ecnlab.linux import tables
 from ecnlab.linux.kernel import find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.plan import plan
-from ecnlab.types import Engine
+from ecnlab.types import Engine, Instead
 
 BOOT_SECONDS: Final = 30.0
 """Wall time that a run may take however short it is."""
@@ -31,7 +31,9 @@ class Linux:
         """Raises EcnlabError, saying what to do, if no kernel has been built."""
         self._kernel = find()
         self._stopped = Event()
-        self.build = f"{self._kernel.folder.name}-{self._kernel.about['guest']}"
+        made = self._kernel.about
+        self.build = f"{self._kernel.folder.name}-{made['guest']}"
+        self.made: dict[str, Any] = {"linux": {"kernel": made["version"], "build": self.build}}
 
     def check(self, scenario: Scenario) -> None:
         """Raise SpecError for what the kernel cannot do: the same under every seed."""
@@ -52,13 +54,9 @@ class Linux:
         with boot(self._kernel, asked.files, seed, limit, self._check) as folder:
             return tables.read(folder, asked, scenario.resolved)
 
-    def about(self, scenario: Scenario, seed: int) -> dict[str, Any]:
-        """The kernel, and where it does not do as the scenario says."""
-        made = self._kernel.about
-        instead = plan(scenario, seed).instead
-        return {
-            "linux": {"kernel": made["version"], "config": made["config"], "guest": made["guest"], "instead": instead}
-        }
+    def instead(self, scenario: Scenario, /) -> list[Instead]:
+        """Where the kernel does not do as the scenario says, and what it does."""
+        return plan(scenario, 0).instead
 
     def stop(self) -> None:
         """End every kernel that runs."""

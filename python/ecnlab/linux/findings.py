@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TypedDict
 
 from ecnlab._core import Scenario
-
-
-class Instead(TypedDict):
-    """A value that the kernel has another one for."""
-
-    key: str
-    asked: object
-    kernel: object
+from ecnlab.types import Instead
 
 
 class Findings:

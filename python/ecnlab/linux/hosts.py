@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab import _core
+from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 
@@ -37,6 +38,7 @@ COUNTS: Final = {"max_timeouts": "tcp_retries2", "max_syn_timeouts": "tcp_syn_re
 SET_HERE: Final = frozenset(
     {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
 )
+
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,49 @@ def _remedy(key: str, own: object) -> str:
     if key == "recovery":
         return "it has `sack`, and `newreno` with `sack = false`"
     return f"its TCP has {json.dumps(own)}, and no setting for it"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A namespace at the end of flows: behind ``node``, from number 1, with one TCP."""
+
+    node: int
+    number: int
+    tcp: Tcp
+
+    @property
+    def name(self) -> str:
+        """The namespace."""
+        return f"h{self.node}x{self.number}"
+
+    @property
+    def address(self) -> str:
+        """Its IPv4 address."""
+        return topology.address(self.node, self.number)
+
+    def _mac(self, side: int) -> str:
+        return f"02:0{side}:{self.node >> 8:02x}:{self.node & 255:02x}:00:{self.number:02x}"
+
+    def cable(self) -> str:
+        """A line for ``ip -batch`` anywhere: the veth pair that joins it to its node, without rate, delay or queue."""
+        node = topology.host(self.node)
+        ends = f"address {self._mac(1)} type veth peer name u0 address {self._mac(2)} netns {self.name}"
+        return f"link add d{self.number} netns {node} {ends}"
+
+    def lines(self) -> Iterator[str]:
+        """Lines for ``ip -batch`` in its namespace."""
+        node = topology.address(self.node)
+        yield "link set lo up"
+        yield f"address add {self.address}/32 dev lo"
+        yield "link set u0 gso_max_segs 1 up"
+        yield f"neighbour add {node} lladdr {self._mac(1)} dev u0 nud permanent"
+        yield f"route add default via {node} dev u0 onlink src {self.address} {self.tcp.route}"
+
+    def lines_at_node(self) -> Iterator[str]:
+        """Lines for ``ip -batch`` in its node's namespace."""
+        yield f"link set d{self.number} up"
+        yield f"neighbour add {self.address} lladdr {self._mac(2)} dev d{self.number} nud permanent"
+        yield f"route add {self.address} via {self.address} dev d{self.number} onlink"
 
 
 def sysctls(tcp: Tcp) -> Iterator[tuple[str, str]]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab._core import Scenario
 from ecnlab.linux import topology
-from ecnlab.linux.findings import Findings, Instead
-from ecnlab.linux.hosts import Tcp, sysctls, tcps_of
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.hosts import Host, Tcp, sysctls, tcps_of
 from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link, host
-from ecnlab.types import Drawn, DrawnFlow
+from ecnlab.types import Drawn, DrawnFlow, Instead
 
 POLL_NS: Final = 20_000_000
 """Between two looks at the length of a queue."""
@@ -55,15 +55,15 @@ def plan(scenario: Scenario, seed: int) -> Plan:
     topology.check(links, found)
     _check_traffic(flows, found)
     tcps = tcps_of(spec, {departure["key"] for departure in scenario.departures}, found)
-    homes = _homes(flows, tcps, found)
+    homes = _homes(flows, tcps)
     watched = frozenset(_watched(links, flows))
-    files = _batches(drawn, links, flows, tcps, spec, found)
+    files = _batches(drawn, links, flows, homes.values(), spec, found)
     found.raise_if_any(scenario)
     times = [number(spec.get(key, "0 s")) for key in ("duration", "warmup", "sample")]
     lines = [f"run {' '.join(map(str, times))} {POLL_NS}"]
-    lines += _setup(drawn, homes)
+    lines += _setup(drawn, homes.values(), files)
     lines += _measured(links, watched)
-    lines += _traffic(flows, tcps)
+    lines += _traffic(flows, tcps, homes)
     files["plan"] = "".join(f"{line}\n" for line in lines)
     return Plan(drawn, links, flows, watched, files, found.instead, times[0], times[1])
 
@@ -81,17 +81,16 @@ def _check_traffic(flows: list[Flow], found: Findings) -> None:
             found.refuse(key, f"`{key}`: the Linux engine does not send `{kind}`", f"it sends {', '.join(KINDS)}")
 
 
-def _homes(flows: list[Flow], tcps: dict[str, Tcp], found: Findings) -> dict[int, Tcp]:
-    """The TCP of every node at the end of a flow. The kernel has one for all connections of a host."""
-    homes: dict[int, Tcp] = {}
+def _homes(flows: list[Flow], tcps: dict[str, Tcp]) -> dict[tuple[int, str], Host]:
+    """The host of every node and TCP at the end of a flow."""
+    homes: dict[tuple[int, str], Host] = {}
+    count: dict[int, int] = {}
     for flow in flows:
         for node, end in ((flow.drawn["from"], "tcp_from"), (flow.drawn["to"], "tcp_to")):
-            tcp = tcps[flow.table[end]]
-            other = homes.setdefault(node, tcp)
-            if other.sysctl != tcp.sysctl:
-                key = f"flow.{flow.drawn['table']}.{end}"
-                message = f"`{key}`: on Linux `{tcp.name}` and `{other.name}` cannot be of one node"
-                found.refuse(key, message, "give these flows nodes of their own, each with a link to this one")
+            key = node, flow.table[end]
+            if key not in homes:
+                count[node] = count.get(node, 0) + 1
+                homes[key] = Host(node, count[node], tcps[flow.table[end]])
     return homes
 
 
@@ -101,52 +100,49 @@ def _watched(links: list[Link], flows: list[Flow]) -> Iterator[int]:
 
 
 def _batches(
-    drawn: Drawn, links: list[Link], flows: list[Flow], tcps: dict[str, Tcp], spec: Any, found: Findings
+    drawn: Drawn, links: list[Link], flows: list[Flow], homes: Iterable[Host], spec: Any, found: Findings
 ) -> dict[str, str]:
     """The files for ``ip -batch`` and ``tc -batch``, by name."""
-    routes = _routes(flows, tcps, found)
+    routes = _routes(flows)
     batches: dict[str, list[str]] = {
-        "wire.ip": list(topology.devices(links)),
+        "wire.ip": [*topology.devices(links), *(home.cable() for home in homes)],
         "wire.tc": list(topology.wires(links)),
     }
     for node in range(len(drawn["nodes"])):
-        batches[f"{host(node)}.ip"] = [*topology.interfaces(node, links), *routes.get(node, ())]
+        own = [line for home in homes if home.node == node for line in home.lines_at_node()]
+        batches[f"{host(node)}.ip"] = [*topology.interfaces(node, links), *own, *routes.get(node, ())]
         batches[f"{host(node)}.tc"] = list(topology.queues(node, links, spec, found))
+    for home in homes:
+        batches[f"{home.name}.ip"] = list(home.lines())
     return {name: "".join(f"{line}\n" for line in lines) for name, lines in batches.items()}
 
 
-def _routes(flows: list[Flow], tcps: dict[str, Tcp], found: Findings) -> dict[int, list[str]]:
-    """Lines for ``ip -batch``: at every node, the way to each end beyond it, with its TCP's settings at the first."""
-    first: dict[tuple[int, int], str] = {}
-    onward: dict[tuple[int, int], str] = {}
-    for flow in flows:
-        for way, end in ((flow.way, "tcp_from"), (flow.back, "tcp_to")):
-            origin, target = way[0].origin, way[-1].target
-            settings = tcps[flow.table[end]].route
-            if first.setdefault((origin, target), settings) != settings:
-                key = f"flow.{flow.drawn['table']}.{end}"
-                message = f"`{key}`: on Linux two TCPs between the same nodes cannot differ in what a route sets"
-                found.refuse(key, message, "give these flows nodes of their own")
-            for link in way:
-                onward[link.origin, target] = topology.route(link, target)
+def _routes(flows: list[Flow]) -> dict[int, list[str]]:
+    """Lines for ``ip -batch``: at every node, the way to each end of flows beyond it."""
+    onward = {
+        (link.origin, way[-1].target): topology.route(link, way[-1].target)
+        for flow in flows
+        for way in (flow.way, flow.back)
+        for link in way
+    }
     lines: dict[int, list[str]] = {}
-    for (node, target), words in onward.items():
-        lines.setdefault(node, []).append(f"route add {words} {first.get((node, target), '')}".rstrip())
+    for (node, _), line in onward.items():
+        lines.setdefault(node, []).append(line)
     return lines
 
 
-def _setup(drawn: Drawn, homes: dict[int, Tcp]) -> Iterator[str]:
-    nodes = range(len(drawn["nodes"]))
-    yield f"host {topology.WIRE}"
-    for node in nodes:
-        yield f"host {host(node)}"
-        yield f"set {host(node)} net/ipv4/ip_forward 1"
-    for node, tcp in sorted(homes.items()):
-        for file, value in sysctls(tcp):
-            yield f"set {host(node)} {file} {value}"
-    for name in (topology.WIRE, *map(host, nodes)):
-        yield f"exec {name} /bin/ip -batch /{name}.ip"
-        yield f"exec {name} /bin/tc -batch /{name}.tc"
+def _setup(drawn: Drawn, homes: Iterable[Host], files: Mapping[str, str]) -> Iterator[str]:
+    nodes = [host(node) for node in range(len(drawn["nodes"]))]
+    for name in (topology.WIRE, *nodes, *(home.name for home in homes)):
+        yield f"host {name}"
+    for name in nodes:
+        yield f"set {name} net/ipv4/ip_forward 1"
+    for home in homes:
+        for file, value in sysctls(home.tcp):
+            yield f"set {home.name} {file} {value}"
+    for file in files:
+        name, _, program = file.rpartition(".")
+        yield f"exec {name} /bin/{program} -batch /{file}"
 
 
 def _measured(links: list[Link], watched: frozenset[int]) -> Iterator[str]:
@@ -156,7 +152,7 @@ def _measured(links: list[Link], watched: frozenset[int]) -> Iterator[str]:
         yield f"queue {link.index} {topology.WIRE} b{link.index} {topology.PIPE} count"
 
 
-def _traffic(flows: list[Flow], tcps: dict[str, Tcp]) -> Iterator[str]:
+def _traffic(flows: list[Flow], tcps: dict[str, Tcp], homes: Mapping[tuple[int, str], Host]) -> Iterator[str]:
     numbers = {name: i for i, name in enumerate(tcps)}
     for tcp in tcps.values():
         yield f"tcp {tcp.congestion} {tcp.window} {tcp.mss}"
@@ -167,5 +163,6 @@ def _traffic(flows: list[Flow], tcps: dict[str, Tcp]) -> Iterator[str]:
             size = number(traffic["request"])
         words: list[object] = [i, KINDS[traffic["kind"]], drawn["start_ps"] // 1000, size, response, think]
         for node, end in ((drawn["from"], "tcp_from"), (drawn["to"], "tcp_to")):
-            words += [host(node), topology.address(node), numbers[flow.table[end]]]
+            home = homes[node, flow.table[end]]
+            words += [home.name, home.address, numbers[flow.table[end]]]
         yield "flow " + " ".join(map(str, words))

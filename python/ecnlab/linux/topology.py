@@ -1,6 +1,8 @@
 """A scenario's nodes, links and routes as network namespaces, veth pairs and queue disciplines.
 
-Every node is a namespace. Every direction of a link is two veth pairs that meet in one more namespace, the wire::
+Every node is a namespace that only forwards. Behind it stand its hosts, the ends of flows, one namespace for each TCP that
+its flows have: what the kernel sets for a whole host differs between them, and a queue's drops are not told to the TCP
+of its own namespace, as the kernel would. Every direction of a link is two veth pairs that meet in one more namespace, the wire::
 
     node A  o3 ~~~ a3  wire  b3 ~~~ i3  node B
 
@@ -80,9 +82,14 @@ class Link:
         return self.shaper[0] if self.shaper else self.rate_bps
 
 
-def address(node: int) -> str:
-    """The IPv4 address of a node."""
-    return f"10.{node >> 8}.{node & 255}.1"
+def address(node: int, number: int = 0) -> str:
+    """The IPv4 address of a node (0), or of its hosts (from 1)."""
+    return f"10.{node >> 8}.{node & 255}.{number + 1}"
+
+
+def network(node: int) -> str:
+    """The addresses of a node and all its hosts."""
+    return f"10.{node >> 8}.{node & 255}.0/24"
 
 
 def host(node: int) -> str:
@@ -165,9 +172,8 @@ def interfaces(node: int, links: list[Link]) -> Iterator[str]:
 
 
 def route(link: Link, end: int) -> str:
-    """The words after ``route add``: to node ``end`` over ``link``."""
-    via, source = address(link.target), address(link.origin)
-    return f"{address(end)} via {via} dev o{link.index} onlink src {source}"
+    """A line for ``ip -batch``: the way to node ``end`` and its hosts over ``link``."""
+    return f"route add {network(end)} via {address(link.target)} dev o{link.index} onlink"
 
 
 def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Findings) -> Iterator[str]:
