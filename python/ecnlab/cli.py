@@ -79,7 +79,7 @@ def cli() -> None:
       1    the answer is no: two results differ, a file is not valid
       2    the question cannot be answered as asked: usage, a scenario that is not possible, a folder of another run
       3    a file cannot be read or written
-      4    the simulator found its own books not balanced: a defect of ecnlab
+      4    a run gave no result: the simulator's books do not balance, a defect of ecnlab; or a kernel failed
       130  interrupted
     """
 

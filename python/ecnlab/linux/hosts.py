@@ -40,7 +40,6 @@ SET_HERE: Final = frozenset(
 )
 
 
-
 @dataclass(frozen=True)
 class Tcp:
     """A ``[tcp.NAME]`` in the kernel's terms."""

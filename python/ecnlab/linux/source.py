@@ -23,6 +23,9 @@ PACKAGE: Final = "linux-source-7.3"
 SUITE: Final = "trixie-backports"
 """Which source, and the suite of Debian that has it, newer than most machines'."""
 
+APT: Final = Path("/etc/apt")
+"""Where the machine says from where it has its packages. Read, never written."""
+
 OLDEST: Final = (6, 18)
 """The first kernel that tells all that we ask of it (tcpi_received_ce)."""
 
@@ -125,13 +128,13 @@ def download(names: Sequence[str]) -> None:
 
 def _mirror() -> tuple[str, str, str] | None:
     """URI, suite and key of the machine's own source of Debian's packages."""
-    for path in sorted(Path("/etc/apt").glob("sources.list.d/*.sources")):
+    for path in sorted(APT.glob("sources.list.d/*.sources")):
         for stanza in path.read_text().split("\n\n"):
             fields = dict(re.findall(r"^([A-Za-z-]+):\s*(.+?)\s*$", stanza, re.MULTILINE))
             uri = fields.get("URIs", "").split(" ")[0]
             if "deb" in fields.get("Types", "").split() and uri.rstrip("/").endswith("/debian"):
                 return uri, fields.get("Suites", "stable").split(" ")[0], fields.get("Signed-By", "")
-    for path in [Path("/etc/apt/sources.list"), *sorted(Path("/etc/apt").glob("sources.list.d/*.list"))]:
+    for path in [APT / "sources.list", *sorted(APT.glob("sources.list.d/*.list"))]:
         text = path.read_text() if path.exists() else ""
         line = re.search(r"^deb (?:\[(.*?)\] )?(\S+/debian/?) (\S+) .*\bmain\b", text, re.MULTILINE)
         if line:
