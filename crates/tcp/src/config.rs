@@ -284,6 +284,8 @@ pub enum RtoFloor {
     Estimate,
     /// The timeout in force, doubled or not.
     Timeout,
+    /// What the estimate adds to SRTT, so that the timeout is SRTT + `min_rto` at the least (Linux since 2.4).
+    Variation,
 }
 
 /// A value that no TCP can have.
