@@ -134,7 +134,7 @@ def test_the_rule_takes_the_least_sum_of_relative_distances() -> None:
 
 def test_the_rule_aims_at_what_is_printed_of_ecn() -> None:
     printed = {number.id: number.value for number in read_published(PAPER).numbers}
-    assert (GAIN, LOSS) == (printed["A13.1"], printed["A14.1"])
+    assert (printed["A13.1"], printed["A14.1"]) == (GAIN, LOSS)
 
 
 def test_all_networks_have_the_chosen_variant() -> None:

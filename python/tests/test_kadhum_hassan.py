@@ -8,13 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from plotly.offline import get_plotlyjs
+from pages import assert_whole, stored
 
 from ecnlab.papers import kadhum_hassan, measures
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.kadhum_hassan import answers, measure
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
-from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.report import Chart, render
@@ -161,29 +160,10 @@ def test_delay_is_queue_over_rate(measured) -> None:
 
 
 def test_the_page_has_a_line_for_every_row_and_a_chart_for_every_figure(tmp_path, published, sweeps, measured) -> None:
-    points = GRID.points(measured, published.metrics)
-    drawn = kadhum_hassan.draw(sweeps)
-    departures = dict.fromkeys(["key", "profile", "profile_value", "value", "used_in", "source"], pl.String)
-    tables = {
-        "points": points,
-        "numbers": judge_numbers(published, points, GRID),
-        "claims": judge_claims(published, measured, points, GRID),
-        "departures": pl.DataFrame(schema=departures),
-        "experiments": pl.DataFrame(
-            {"experiment": ["q"], "title": ["t"], "runs": [1], "replicates": [1], "spec": ["0"]}
-        ),
-        **drawn.tables,
-    }
-    for name, table in tables.items():
-        table.write_parquet(tmp_path / f"{name}.parquet")
-    made = {"version": "0", "build": "0", "commit": None}
-    about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "2"}
-    report = kadhum_hassan.page(PAPER, Stored(tmp_path, {**about, **drawn.facts}))
-    html = render(report)
-    for entry in (*published.numbers, *published.claims):
-        assert f"<b>{entry.id}</b>" in html
+    tables = stored(tmp_path, published, measured, GRID, kadhum_hassan.draw(sweeps))
+    report = kadhum_hassan.page(PAPER, tables)
+    assert_whole(render(report), published)
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
     said = " ".join(chart.caption for chart in charts)
     shown = {int(n) for text in re.findall(r"[Aa]s figures? ([\d, and]+)", said) for n in re.findall(r"\d+", text)}
     assert shown == set(range(4, 30)), "figures 4 to 29 are the paper's results"
-    assert not re.search(r"https?://", html.replace(get_plotlyjs(), ""))

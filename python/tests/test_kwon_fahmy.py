@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from plotly.offline import get_plotlyjs
+from pages import assert_whole, stored
 
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.kwon_fahmy import measure
 from ecnlab.papers.kwon_fahmy.grid import AS_IS, GRID, MORE_UDP
-from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.report import render
@@ -196,23 +194,6 @@ def test_effects_too_large_for_chance_are_there(published, measured) -> None:
 
 
 def test_the_page_has_a_line_for_every_row(tmp_path, published, measured) -> None:
-    points = GRID.points(measured, published.metrics)
-    departures = dict.fromkeys(["key", "profile", "profile_value", "value", "used_in", "source"], pl.String)
-    tables = {
-        "points": points,
-        "numbers": judge_numbers(published, points, GRID),
-        "claims": judge_claims(published, measured, points, GRID),
-        "departures": pl.DataFrame(schema=departures),
-        "experiments": pl.DataFrame(
-            {"experiment": ["q"], "title": ["t"], "runs": [1], "replicates": [1], "spec": ["0"]}
-        ),
-    }
-    for name, table in tables.items():
-        table.write_parquet(tmp_path / f"{name}.parquet")
-    made = {"version": "0", "build": "0", "commit": None}
-    about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "2"}
-    html = render(kwon_fahmy.page(PAPER, Stored(tmp_path, about)))
-    for entry in (*published.numbers, *published.claims):
-        assert f"<b>{entry.id}</b>" in html
+    html = render(kwon_fahmy.page(PAPER, stored(tmp_path, published, measured, GRID)))
+    assert_whole(html, published)
     assert "slide\u00a020" in html
-    assert not re.search(r"https?://", html.replace(get_plotlyjs(), ""))

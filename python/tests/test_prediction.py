@@ -50,9 +50,7 @@ def test_a_random_delay_is_its_mean() -> None:
     def base(delay: object) -> float:
         return seen(**{"link.access.delay": delay}).classes[0].base_rtt_s
 
-    uniform = base({"uniform": ["1 ms", "5 ms"]})
-    assert base("3 ms") == base({"exponential": "3 ms"}) == pytest.approx(uniform)
-    assert base({"pareto2": {"mean": "3 ms", "shape": 1.5}}) == pytest.approx(uniform)
+    assert base({"uniform": ["1 ms", "5 ms"]}) == pytest.approx(base("3 ms"))
 
 
 def test_a_shaper_is_the_slow_link() -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from plotly.offline import get_plotlyjs
+from pages import assert_whole, stored
 from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.errors import EcnlabError
 from ecnlab.papers import measures, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.paper import Stored
+from ecnlab.papers.paper import Drawn, Stored
 from ecnlab.papers.published import Metric, read_published
 from ecnlab.papers.rfc2884.choice import MAX_P, SHARE, choose
 from ecnlab.papers.rfc2884.grid import GRID
@@ -215,39 +215,23 @@ def test_a_reason_for_nothing_printed_is_an_error(tmp_path, published, averaged)
 # --------------------------------------------------------------- the page
 
 
-def write_tables(folder: Path, published, measured, averaged) -> Stored:
+@pytest.fixture
+def tables(tmp_path, published, measured) -> Stored:
     queue, windows = rfc2884.evolution(MadeUp("evolution", 1))
-    empty = dict.fromkeys(["key", "profile", "profile_value", "value", "used_in", "source"], pl.String)
-    runs = {"experiment": ["bulk"], "title": ["t"], "runs": [1], "replicates": [1], "spec": ["0"]}
-    tables = {
-        "points": averaged,
-        "numbers": judge_numbers(published, averaged, GRID),
-        "claims": judge_claims(published, measured, averaged, GRID),
-        "evolution_queue": queue,
-        "evolution_windows": windows,
-        "departures": pl.DataFrame(schema=empty),
-        "experiments": pl.DataFrame(runs),
-    }
-    for name, table in tables.items():
-        table.write_parquet(folder / f"{name}.parquet")
-    made = {"version": "0", "build": "0", "commit": None}
-    about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "3 to 20"}
-    return Stored(folder, about | {"evolution": {"seed": 1, "min_th": 20e3, "max_th": 60e3}})
+    facts = {"evolution": {"seed": 1, "min_th": 20e3, "max_th": 60e3}}
+    drawn = Drawn({"evolution_queue": queue, "evolution_windows": windows}, facts)
+    return stored(tmp_path, published, measured, GRID, drawn)
 
 
-def test_the_page_has_a_line_for_every_number_claim_and_row(tmp_path, published, measured, averaged) -> None:
-    html = render(page(PAPER, write_tables(tmp_path, published, measured, averaged)))
-    for entry in (*published.numbers, *published.claims):
-        assert f"<b>{entry.id}</b>" in html
+def test_the_page_has_a_line_for_every_number_claim_and_row(published, tables) -> None:
+    html = render(page(PAPER, tables))
+    assert_whole(html, published)
     for i in range(1, 39):
         assert f"<b>R{i:02d}</b>" in html
-    assert not re.search(r"https?://", html.replace(get_plotlyjs(), ""))
 
 
-def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(
-    tmp_path, published, measured, averaged
-) -> None:
-    report = page(PAPER, write_tables(tmp_path, published, measured, averaged))
+def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(published, tables) -> None:
+    report = page(PAPER, tables)
     drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]
     assert len(drawn) > 20
     assert all(any(trace.error_y.array for trace in figure.plot().data) for figure in drawn)

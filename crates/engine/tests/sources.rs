@@ -46,6 +46,30 @@ fn datagrams_arrive_at_their_rate() {
 }
 
 #[test]
+fn the_table_of_packets_tells_datagrams_from_segments() {
+    let tcp = tcp("modern", |_| {});
+    let flows = vec![flow("u", 2, &tcp, cbr(1_000_000, 0.0)), flow("f", 2, &tcp, ftp())];
+    let plan = Plan { packet_events: true, ..path(&droptail(20.0), "2 Mbps", "10 ms", flows) };
+    let out = run(&plan, 1).expect("a run");
+    let texts = |name: &str| {
+        let Column::Text { codes, names } = column(&out, "packets", name) else { panic!("no text") };
+        codes.iter().map(|&code| names[code as usize].clone()).collect::<Vec<_>>()
+    };
+    let (protocol, flow, event, link) = (texts("protocol"), texts("flow"), texts("event"), texts("link"));
+    assert!(protocol.iter().zip(&flow).all(|(p, f)| (p == "udp") == (f == "u")));
+    let Column::U32(seq) = column(&out, "packets", "seq") else { panic!("no numbers") };
+    let Column::U32(connection) = column(&out, "packets", "connection") else { panic!("no numbers") };
+    let Column::U32(wire_len) = column(&out, "packets", "wire_len") else { panic!("no lengths") };
+    let sent = |&i: &usize| protocol[i] == "udp" && event[i] == "enqueue" && link[i] == "access";
+    let arrived: Vec<usize> = (0..seq.len()).filter(sent).collect();
+    // Numbered from 0 in the order of sending; one pair of ports, which no connection of TCP has.
+    assert!(arrived.iter().enumerate().all(|(n, &i)| seq[i] == n as u32 && wire_len[i] == 1000));
+    let ports: BTreeSet<u32> = arrived.iter().map(|&i| connection[i]).collect();
+    assert_eq!(ports.len(), 1);
+    assert!((0..seq.len()).filter(|&i| protocol[i] == "tcp").all(|i| !ports.contains(&connection[i])));
+}
+
+#[test]
 fn nobody_slows_datagrams_down() {
     let tcp = tcp("modern", |_| {});
     let flows = vec![flow("u", 2, &tcp, cbr(1_000_000, 0.5)), flow("f", 2, &tcp, ftp())];

@@ -109,7 +109,8 @@ family! {
     Rfc2481, "rfc2481", "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
     Rfc3168, "rfc3168", "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
     Becn, "becn", "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
-    EcnBecn, "ecn-becn", "becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, whichever tells first.";
+    EcnBecn, "ecn-becn", "becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
+    EcnBecnBoth, "ecn-becn-both", "becn", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";
 }
 
 /// Every law of this crate.

@@ -5,10 +5,33 @@ Groups keep their order: a sum of floats is the same bytes only in one order.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Final
+
 import polars as pl
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Tables
+
+BLOCK: Final = 10
+"""Seeds whose time series are in memory at once."""
+
+
+def by_blocks(measure: Callable[[Tables], pl.DataFrame], sweep: Tables) -> pl.DataFrame:
+    """What ``measure`` gives of ``sweep``, taken a few seeds at a time: it must look at each seed by itself."""
+    seeds = sweep.table("links").select(pl.col("replicate").unique().sort()).collect()["replicate"].to_list()
+    blocks = [seeds[i : i + BLOCK] for i in range(0, len(seeds), BLOCK)]
+    return pl.concat([measure(_Block(sweep, block)) for block in blocks])
+
+
+class _Block:
+    """The tables of some seeds of a sweep."""
+
+    def __init__(self, sweep: Tables, seeds: Sequence[int]) -> None:
+        self._sweep, self._seeds = sweep, seeds
+
+    def table(self, name: str) -> pl.LazyFrame:
+        return self._sweep.table(name).filter(pl.col("replicate").is_in(self._seeds))
 
 
 def of_link(grid: Grid, sweep: Tables, name: str, value: pl.Expr, table: str = "links") -> pl.LazyFrame:

@@ -172,14 +172,11 @@ def _rate(table: Table) -> float:
 
 
 def _delay(delay: str | Table) -> float:
-    """A delay, or the mean of a random one."""
+    """A delay, or the mean of a random one; links have uniform ones only, which end somewhere."""
     if isinstance(delay, str):
         return quantity(delay)
-    ((kind, given),) = delay.items()
-    if kind == "uniform":
-        low, high = (quantity(text) for text in given)
-        return (low + high) / 2.0
-    return quantity(given if isinstance(given, str) else given["mean"])
+    low, high = (quantity(text) for text in delay["uniform"])
+    return (low + high) / 2.0
 
 
 def _listed(values: Any) -> str:

@@ -55,52 +55,61 @@ impl Feedback for Becn {
     }
 }
 
-/// ECN+BECN: RFC 2481's ECN, to which the paper refers, and BECN. Whichever tells first is heard.
-#[derive(Clone, Debug, Default)]
-pub struct EcnBecn {
-    ecn: Rfc2481,
+/// RFC 2481's ECN, to which the paper refers, and BECN: both schemes below, which differ in what an echo says.
+macro_rules! ecn_and_becn {
+    ($(#[$doc:meta])* $scheme:ident, $backup:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $scheme {
+            ecn: Rfc2481,
+        }
+
+        impl Feedback for $scheme {
+            fn syn(&self) -> Flags {
+                // §IV-B: negotiated "just like pure ECN hosts".
+                self.ecn.syn()
+            }
+            fn syn_ack(&self, flags: Flags) -> Option<Flags> {
+                self.ecn.syn_ack(flags)
+            }
+            fn accepted(&self, flags: Flags) -> bool {
+                self.ecn.accepted(flags)
+            }
+            fn codepoint(&self, sending: Sending) -> Ecn {
+                self.ecn.codepoint(sending)
+            }
+            fn data_flags(&mut self, sending: Sending) -> Flags {
+                // §IV-B: the first packet after the reduction carries CWR, whoever told of the congestion.
+                self.ecn.data_flags(sending)
+            }
+            fn ack_flags(&mut self) -> Flags {
+                self.ecn.ack_flags()
+            }
+            fn on_data(&mut self, segment: &Segment, in_window: bool) {
+                self.ecn.on_data(segment, in_window);
+            }
+            fn congestion(&self, flags: Flags) -> bool {
+                self.ecn.congestion(flags)
+            }
+            fn on_reduction(&mut self) {
+                self.ecn.on_reduction();
+            }
+            fn hears_quench(&self) -> bool {
+                true
+            }
+            fn echo_is_backup(&self) -> bool {
+                $backup
+            }
+        }
+    };
 }
 
-impl Feedback for EcnBecn {
-    fn syn(&self) -> Flags {
-        // §IV-B: negotiated "just like pure ECN hosts".
-        self.ecn.syn()
-    }
+ecn_and_becn! {
+    /// ECN+BECN. The echo stands in for a source quench that was lost (§II-B), and says nothing where none was.
+    EcnBecn, true
+}
 
-    fn syn_ack(&self, flags: Flags) -> Option<Flags> {
-        self.ecn.syn_ack(flags)
-    }
-
-    fn accepted(&self, flags: Flags) -> bool {
-        self.ecn.accepted(flags)
-    }
-
-    fn codepoint(&self, sending: Sending) -> Ecn {
-        self.ecn.codepoint(sending)
-    }
-
-    fn data_flags(&mut self, sending: Sending) -> Flags {
-        // §IV-B: the first packet after the reduction carries CWR, whoever told of the congestion.
-        self.ecn.data_flags(sending)
-    }
-
-    fn ack_flags(&mut self) -> Flags {
-        self.ecn.ack_flags()
-    }
-
-    fn on_data(&mut self, segment: &Segment, in_window: bool) {
-        self.ecn.on_data(segment, in_window);
-    }
-
-    fn congestion(&self, flags: Flags) -> bool {
-        self.ecn.congestion(flags)
-    }
-
-    fn on_reduction(&mut self) {
-        self.ecn.on_reduction();
-    }
-
-    fn hears_quench(&self) -> bool {
-        true
-    }
+ecn_and_becn! {
+    /// ECN+BECN as two schemes side by side: each echo is heard as in ECN, whatever source quenches came.
+    EcnBecnBoth, false
 }

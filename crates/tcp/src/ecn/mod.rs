@@ -7,7 +7,7 @@ pub mod rfc3168;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::registry::EcnKind;
-use becn::{Becn, EcnBecn};
+use becn::{Becn, EcnBecn, EcnBecnBoth};
 use rfc2481::Rfc2481;
 use rfc3168::Rfc3168;
 
@@ -44,6 +44,11 @@ pub trait Feedback {
     fn on_reduction(&mut self);
     /// Whether a source quench is heard. RFC 9293 §3.9.2.2: a host ignores it.
     fn hears_quench(&self) -> bool {
+        false
+    }
+    /// Whether an echo is no more than a source quench's backup: one of data that was outstanding when a source quench
+    /// came tells nothing new.
+    fn echo_is_backup(&self) -> bool {
         false
     }
 }
@@ -100,10 +105,13 @@ macro_rules! schemes {
             fn hears_quench(&self) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.hears_quench()),+ }
             }
+            fn echo_is_backup(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.echo_is_backup()),+ }
+            }
         }
     };
 }
-schemes!(Rfc2481, Rfc3168, Becn, EcnBecn);
+schemes!(Rfc2481, Rfc3168, Becn, EcnBecn, EcnBecnBoth);
 
 /// What RFC 2481 and RFC 3168 share, under the same section numbers: negotiation, echo and answer. What one end
 /// remembers of marks.

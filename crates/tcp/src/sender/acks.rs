@@ -44,7 +44,8 @@ impl Sender {
 
     /// An acceptable ACK.
     #[inline]
-    pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
+    pub fn on_ack(&mut self, mut seen: AckSeen, cx: &mut Cx) {
+        seen.echo &= seen.ack > self.told_until;
         let acked = seen.ack - self.una;
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
         if seen.echo && ns2 {

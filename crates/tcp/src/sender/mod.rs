@@ -86,6 +86,8 @@ pub(crate) struct Sender {
     echo_at_one: bool,
     /// ACKs up to here do not open the window: a source quench wants a round trip of quiet.
     quiet_until: u64,
+    /// Echoes on ACKs up to here tell what a source quench has told.
+    told_until: u64,
     /// Bytes outstanding after the last burst that sent anything.
     used: u64,
     /// Timeouts in a row.
@@ -122,6 +124,7 @@ impl Sender {
             hold: false,
             echo_at_one: false,
             quiet_until: 0,
+            told_until: 0,
             used: 0,
             timeouts: 0,
             recovery: Recovery::default(),

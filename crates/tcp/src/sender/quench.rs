@@ -5,6 +5,7 @@ use ecnlab_wire::QuenchCause;
 
 use super::{Cx, Sender};
 use crate::config::EcnResponse;
+use crate::ecn::Feedback;
 
 impl Sender {
     /// A source quench about the segment at `offset`, from `una` on. At most one reduction a round trip, whether a
@@ -19,6 +20,10 @@ impl Sender {
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
         let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
         if self.una <= within(self.recovery.recover) {
+            // Passed over, for what the last one did answers it too. The receiver is told so.
+            if self.una <= self.told_until {
+                self.told(cx);
+            }
             return;
         }
         if ns2 {
@@ -30,6 +35,15 @@ impl Sender {
         if cause == QuenchCause::Marked {
             // "Waits a full roundtrip time after window reduction before it starts increasing the window."
             self.quiet_until = within(self.max);
+        }
+        self.told(cx);
+    }
+
+    /// What is outstanding need not be echoed; CWR on the packet behind it ends the echo at the receiver.
+    fn told(&mut self, cx: &mut Cx) {
+        if cx.ecn.echo_is_backup() {
+            self.told_until = self.max;
+            cx.ecn.on_reduction();
         }
     }
 }

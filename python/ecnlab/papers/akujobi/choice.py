@@ -20,6 +20,6 @@ def choose(points: pl.DataFrame) -> pl.DataFrame:
     gain = at(points, "variant_gain", {}).select(*KEYS, pl.col("mean").alias("gain"))
     loss = at(points, "variant_loss", {}).select(*KEYS, pl.col("mean").alias("loss"))
     off = (pl.col("gain") / GAIN - 1.0).abs() + (pl.col("loss") / LOSS - 1.0).abs()
-    blank = [pl.lit("").alias(key) for key in ("scheme", "hearing", "flows", "loss_", "pages")]
+    blank = [pl.lit("").alias(key) for key in ("scheme", "flows", "loss_", "pages")]
     ranked = gain.join(loss, on=KEYS).with_columns(off.alias("distance")).sort("distance", *KEYS)
     return ranked.rename({"loss": "measured_loss"}).with_columns(blank).rename({"loss_": "loss"})

@@ -22,6 +22,15 @@ DATA_BYTES: Final = 1000
 SMALL_BYTES: Final = 40
 """Sizes in the paper's equation (1): of data, and of ACKs and ICMP packets."""
 
+COMPARED: Final = {
+    "ecn": ("eb45", "eb40", "eb20", "becn", "eb40, echoes heard", "eb20, echoes heard"),
+    "eb40": ("eb20", "becn"),
+    "eb20": ("becn", "eb20, echoes heard"),
+    "becn": ("eb15",),
+    "ecn, standard": ("eb40, standard", "eb20, standard", "becn, standard"),
+}
+"""Schemes at 46 flows that are set beside another of the same seed."""
+
 SETTLED_S: Final = 10.0
 """When windows and queue of experiment C are looked at: past the slow start, which all schemes share."""
 
@@ -38,9 +47,10 @@ def heavy(sweep: Tables) -> pl.DataFrame:
     gains = rates.select(pl.exclude("value", "other"), (pl.col("value") / pl.col("other") - 1.0).alias("value"))
     loss = _rate(_pipe_queue(sweep, "able"), "dropped", "arrived")
     steps = []
-    for base, schemes in (("ecn", ("eb45", "eb40", "eb20", "becn")), ("eb40", ("eb20", "becn")), ("eb20", ("becn",))):
-        steps.append(GRID.samples(f"gain_over_{base}", _against(gains, base, schemes)))
-        steps.append(GRID.samples(f"loss_to_{base}", _against(loss, base, schemes)))
+    for base, schemes in COMPARED.items():
+        name = base.removesuffix(", standard")
+        steps.append(GRID.samples(f"gain_over_{name}", _against(gains, base, schemes)))
+        steps.append(GRID.samples(f"loss_to_{name}", _against(loss, base, schemes)))
     return pl.concat([GRID.samples("heavy_gain", rates), *_losses(sweep, "heavy_"), *steps])
 
 
@@ -115,9 +125,7 @@ def _web(sweep: Tables, schemes: Sequence[str]) -> pl.DataFrame:
         ("web_variance", _link(sweep, "queue_var_packets")),
     ):
         parts.append(GRID.samples(name, values))
-        parts += [
-            GRID.samples(f"{name}_of_ecn", _against_all(values, "ecn", scheme)) for scheme in schemes
-        ]
+        parts += [GRID.samples(f"{name}_of_ecn", _against_all(values, "ecn", scheme)) for scheme in schemes]
     return pl.concat(parts)
 
 

@@ -34,7 +34,7 @@ def page(paper: Path, tables: Stored) -> Page:
             sections.mixed(points, numbers, published),
             sections.homogeneous(points, numbers, published),
             sections.lossy(points, published),
-            sections.web(points, numbers, published),
+            sections.web(points, published),
             sections.variants(points, published),
             sections.evolution(tables["queue_15"], tables["queue_lossy"], tables["window_lossy"]),
         ],
@@ -43,6 +43,7 @@ def page(paper: Path, tables: Stored) -> Page:
 
 def _findings(given: Material) -> list[Finding]:
     return [
+        given.say("A02.becn", "At min_th ECN+BECN is BECN."),
         given.say("A13.becn-over-ecn", "Heavy load: BECN gains more than ECN."),
         given.say("A13.eb40-over-ecn", "Heavy load: ECN+BECN (40 KB) gains more than ECN."),
         given.say("A13.eb20-over-ecn", "Heavy load: ECN+BECN (20 KB) gains more than ECN."),

@@ -17,8 +17,8 @@ from ecnlab.papers.kadhum_hassan.page import page
 from ecnlab.papers.paper import Paper, Step, Tables, measured
 
 STEPS: Final = (
-    Step("queues", 20, 100, measure.queues, ("queue_series", "flow_series")),
-    Step("tail-in-bytes", 20, 100, measure.queues, ("queue_series", "flow_series")),
+    Step("queues", 20, 40, measure.queues, ("queue_series", "flow_series")),
+    Step("tail-in-bytes", 20, 40, measure.queues, ("queue_series", "flow_series")),
     Step("variants-10", 10, 40, measure.variants),
     Step("variants-30", 10, 40, measure.variants),
     Step("apart", 10, 40, measure.variants),

@@ -31,6 +31,10 @@ PAIRS: Final = (("ecn", "red"), ("ecn", "droptail"), ("red", "droptail"))
 
 def queues(sweep: Tables) -> pl.DataFrame:
     """All that the paper shows of its six cases."""
+    return measures.by_blocks(_queues, sweep)
+
+
+def _queues(sweep: Tables) -> pl.DataFrame:
     cuts = _cuts(sweep).collect().lazy()
     correlation = pl.concat([_correlated(cuts, width) for width in BINS_S])
     deviation = _delay_deviation(sweep)

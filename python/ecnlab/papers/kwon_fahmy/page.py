@@ -31,9 +31,9 @@ def page(paper: Path, tables: Stored) -> Page:
             given.say("W11.ftp.ab-reno.sign", "ECN(α, β) gives FTP more goodput than Reno."),
             given.say("W11.drops.ab-ecn.sign", "ECN(α, β) loses fewer packets than Reno-ECN."),
             given.say("W12.outperforms", "With ten more sessions it beats Reno-ECN in web response (open question 8)."),
-            given.say("W09.rate-p", "B(RTT, p, r) gives the measured rate, within 20%."),
-            given.say("W09.rate-wide", "It does within 10% where windows are tens of packets."),
-            given.say("W09.queue", "The queue settles at the equilibrium, within 20%."),
+            sections.in_settings(given, "W09.rate-p", "B(RTT, p, r) gives the measured rate, within 20%."),
+            sections.in_settings(given, "W09.rate-wide", "It does within 10% where windows are tens of packets."),
+            sections.in_settings(given, "W09.queue", "The queue settles at the equilibrium, within 20%."),
             given.say("W05.longterm", "Over the long term the new response takes what Reno-ECN takes."),
         ],
         agreement="A number is the relative change between two printed values. It agrees if it lies inside the 95% interval "

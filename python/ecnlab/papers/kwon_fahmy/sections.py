@@ -9,7 +9,9 @@ import polars as pl
 from ecnlab.papers import blocks
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP
 from ecnlab.papers.kwon_fahmy.measure import COLUMNS
+from ecnlab.papers.layout import Material
 from ecnlab.papers.published import Published
+from ecnlab.papers.reasons import quantity
 from ecnlab.papers.samples import at
 from ecnlab.report import Axis, Figure, Finding, Group, Section, Series
 from ecnlab.report.page import Tone
@@ -39,6 +41,18 @@ def ordering(numbers: pl.DataFrame) -> Finding:
         f"Response, FTP goodput and drop ratio of three pairs: {same} of {rows.height} decided as printed, {other} the "
         f"other way, {rows.height - same - other} undecided.",
     )
+
+
+def in_settings(given: Material, claim: str, statement: str) -> Finding:
+    """A claim of many places as one sentence: in how many it holds, and from where to where the error runs."""
+    tests = given.claims.filter(pl.col("id") == claim)
+    metric = given.published.metrics[tests["metric"][0]]
+    holds = tests.filter(pl.col("outcome") == "yes").height
+    by_size = tests.sort(pl.col("mean").abs())["mean"]
+    best, worst = (quantity(error, metric) for error in (by_size[0], by_size[-1]))
+    answer = tests["answer"][0]
+    evidence = f"In {holds} of {tests.height} settings; errors from {best} to {worst}."
+    return Finding(answer.capitalize(), blocks.ANSWERS[answer], statement, evidence)
 
 
 def rate(points: pl.DataFrame, published: Published) -> Section:

@@ -1,0 +1,43 @@
+"""Pages of papers in tests: analysis tables as a reproduction stores them, and what every page must hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+from plotly.offline import get_plotlyjs
+
+from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.paper import Drawn, Stored
+from ecnlab.papers.published import Published
+
+DEPARTURES = ("key", "profile", "profile_value", "value", "used_in", "source")
+
+
+def stored(folder: Path, published: Published, samples: pl.DataFrame, grid: Grid, drawn: Drawn | None = None) -> Stored:
+    """The tables that a page is made from, written into ``folder``; who made them is made up."""
+    drawn = drawn or Drawn()
+    points = grid.points(samples, published.metrics)
+    runs = {"experiment": ["bulk"], "title": ["t"], "runs": [1], "replicates": [1], "spec": ["0"]}
+    tables = {
+        "points": points,
+        "numbers": judge_numbers(published, points, grid),
+        "claims": judge_claims(published, samples, points, grid),
+        "departures": pl.DataFrame(schema=dict.fromkeys(DEPARTURES, pl.String)),
+        "experiments": pl.DataFrame(runs),
+        **drawn.tables,
+    }
+    for name, table in tables.items():
+        table.write_parquet(folder / f"{name}.parquet")
+    made = {"version": "0", "build": "0", "commit": None}
+    about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "3 to 20"}
+    return Stored(folder, about | dict(drawn.facts))
+
+
+def assert_whole(html: str, published: Published) -> None:
+    """The page has a line for all that was printed, and asks for nothing from the network."""
+    for entry in (*published.numbers, *published.claims):
+        assert f"<b>{entry.id}</b>" in html
+    assert not re.search(r"https?://", html.replace(get_plotlyjs(), ""))
