@@ -153,7 +153,7 @@ impl Sender {
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
         cx.counters.ecn_reductions += 1;
-        if one_segment {
+        if one_segment && cx.config.ecn_response == EcnResponse::Standard {
             // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
             // new is sent before it expires.
             self.hold = true;
