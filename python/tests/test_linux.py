@@ -193,7 +193,8 @@ def fake_kernel(tmp_path: Path, script: str) -> Kernel:
 def test_a_kernel_that_fails_is_a_failed_run_with_its_console(tmp_path, script, said):
     with pytest.raises(RunError, match=said) as error, boot(fake_kernel(tmp_path, script), {}, 1, 60.0):
         pytest.fail("it has a result")
-    assert str(error.value).endswith("\n  Kernel panic")
+    assert "the end of the kernel's console:\n" in str(error.value)
+    assert "\n  Kernel panic" in str(error.value)
 
 
 def test_a_kernel_that_hangs_is_ended(tmp_path):
