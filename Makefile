@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test lint format schema reproduce crosscheck bench fuzz docs lock clean help
+.PHONY: build test lint format schema reproduce crosscheck linux bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,9 +36,10 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 	VIRTUAL_ENV=$(CURDIR)/.venv PIP_NO_INDEX=1 PIP_QUIET=1 $(BIN)/maturin develop --release --quiet
 	touch $@
 
+# Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
 test: build ## all tests, Rust and Python
 	cargo test --workspace --quiet
-	$(BIN)/pytest
+	$(BIN)/pytest -rs
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check
@@ -62,6 +63,10 @@ reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/repor
 
 crosscheck: build ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)
+
+linux: build ## the Linux kernel as an engine: built once, then tested
+	$(BIN)/ecnlab linux build $(ARGS)
+	$(BIN)/pytest -rs python/tests/test_linux_kernel.py
 
 bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the same run
 	cargo build --release --quiet --package ecnlab-bench

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final, final
 
-from ecnlab.types import Column, Departure, Diagnostic, FileKind, Profile, Standard
+from ecnlab.types import Column, Departure, Diagnostic, Drawn, FileKind, Profile, Standard
 
 __all__ = [
     "Cancel",
@@ -51,6 +51,8 @@ class Scenario:
     def departures(self) -> list[Departure]: ...
     @property
     def captures(self) -> list[str]: ...
+    def drawn(self, seed: int) -> Drawn: ...
+    def refusal(self, findings: list[tuple[str, str, str]]) -> SpecError: ...
     def run(
         self, seed: int, *, events: bool = False, cancel: Cancel | None = None, captures: Path | None = None
     ) -> dict[str, dict[str, Column]]: ...

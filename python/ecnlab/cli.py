@@ -1,4 +1,5 @@
-"""The command line: ``ecnlab run | trace | check | sweep | reproduce | show | compare | laws | profiles | schema``.
+"""The command line: ``ecnlab run | trace | check | sweep | reproduce | agree | show | compare | laws | profiles | schema |
+linux``.
 
 Described in ``docs/cli.md``. Results go to standard output, everything else to standard error.
 """
@@ -17,12 +18,12 @@ import click
 import polars as pl
 
 from ecnlab import _core, console, store
-from ecnlab._core import Scenario
 from ecnlab.columns import PREDICTION, SUMMARY, TABLES
+from ecnlab.engines import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
 from ecnlab.results import compare as compare_folders
 from ecnlab.results import load
-from ecnlab.run import MODEL, PACKETS, Run, engine_of
+from ecnlab.run import Run
 from ecnlab.run import run as run_scenario
 from ecnlab.scenario import check as check_file
 from ecnlab.scenario import read_experiment, read_scenario, with_captures
@@ -30,7 +31,7 @@ from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
 from ecnlab.trace import Trace, changes
 from ecnlab.trace import trace as analyse
-from ecnlab.types import FileKind, Standard
+from ecnlab.types import Engine, FileKind, Standard
 
 OK: Final = 0
 NO: Final = 1
@@ -89,6 +90,11 @@ def examples(text: str) -> Callable[[F], F]:
     return add
 
 
+def engine_option(help_: str, default: Engine = PACKETS) -> Callable[[F], F]:
+    """The option that names an engine."""
+    return click.option("--engine", type=click.Choice(ENGINES), default=default, show_default=True, help=help_)
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)
 
@@ -104,24 +110,18 @@ def cli() -> None:
       1    the answer is no: two results differ, a file is not valid
       2    the question cannot be answered as asked: usage, a scenario that is not possible, a folder of another run
       3    a file cannot be read or written
-      4    the simulator found its own books not balanced: a defect of ecnlab
+      4    a run gave no result: the simulator's books do not balance, a defect of ecnlab; or a kernel failed
       130  interrupted
     """
 
 
 @cli.command()
 @click.argument("file", type=File)
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Random streams. [default: 1]")
 @click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
 @click.option("--events", is_flag=True, help="Record every packet event.")
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
-@click.option(
-    "--engine",
-    type=click.Choice([PACKETS, MODEL]),
-    default=PACKETS,
-    show_default=True,
-    help="Simulate every packet, or predict by closed forms.",
-)
+@engine_option("Simulate every packet, predict by closed forms, or run on the Linux kernel in virtual time.")
 @as_json
 @examples("""
       ecnlab run dumbbell.toml
@@ -129,20 +129,23 @@ def cli() -> None:
       ecnlab run dumbbell.toml --seed 7 --events --out results/look
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
       ecnlab run dumbbell.toml --engine model
+      ecnlab run dumbbell.toml --engine linux       `ecnlab linux build` makes the kernel
 """)
 def run(
-    file: Path, seed: int, out: Path | None, events: bool, places: tuple[str, ...], engine: str, as_json: bool
+    file: Path,
+    seed: int | None,
+    out: Path | None,
+    events: bool,
+    places: tuple[str, ...],
+    engine: Engine,
+    as_json: bool,
 ) -> None:
-    """Simulate the scenario FILE once, or predict it, and store the run."""
+    """Run the scenario FILE once, in the simulator or on the Linux kernel, or predict it, and store the run."""
+    chosen = seed_for(engine, seed, events=events, captures=bool(places))
     scenario = with_captures(read_scenario(file), places)
-    name = Path("results") / f"{file.stem}-{scenario.hash[:8]}"
-    if engine == MODEL:
-        _refuse_chance()
-        folder = out or name.with_name(f"{name.name}-model")
-        result = _predict(scenario, folder)
-    else:
-        folder = out or name.with_name(f"{name.name}-seed{seed}{'-events' if events else ''}")
-        result = run_scenario(scenario, seed, events=events, out=folder)
+    how = ("" if chosen is None else f"-seed{chosen}") + ("-events" if events else "") + suffix(engine)
+    folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}{how}"
+    result = run_scenario(scenario, chosen, events=events, engine=engine, out=folder)
     if as_json:
         tables = {name: result.table(name).to_dicts() for name in _brief(result)}
         console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
@@ -151,20 +154,6 @@ def run(
         console.say(f"stored in {folder}")
         for capture in result.captures:
             console.say(f"capture {capture}")
-
-
-def _refuse_chance() -> None:
-    """Refuse options that mean nothing to a model."""
-    context = click.get_current_context()
-    for option, flag in (("seed", "seed"), ("events", "events"), ("places", "capture")):
-        if context.get_parameter_source(option) is not click.core.ParameterSource.DEFAULT:
-            raise click.UsageError(f"--{flag} is for --engine {PACKETS}: a model has neither chance nor packets")
-
-
-def _predict(scenario: Scenario, folder: Path) -> Run:
-    from ecnlab.prediction import predict  # SciPy takes a second to load
-
-    return predict(scenario, out=folder)
 
 
 @cli.command()
@@ -204,6 +193,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     type=click.Choice([name for name in TABLES if name not in SUMMARY]),
     help="Store this table, too. Can be repeated.",
 )
+@engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @as_json
 @examples("""
       ecnlab sweep gain.toml
@@ -216,6 +206,7 @@ def sweep(
     workers: int | None,
     replicates: int | None,
     keep: tuple[str, ...],
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """Do all runs of EXPERIMENT on all cores and store them.
@@ -223,9 +214,11 @@ def sweep(
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """
     question = read_experiment(experiment)
-    folder = out or Path("results") / experiment.stem
+    folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
     with _resumable(folder), console.progress(experiment.stem) as report:
-        result = sweep_experiment(question, folder, workers=workers, replicates=replicates, keep=keep, progress=report)
+        result = sweep_experiment(
+            question, folder, workers=workers, replicates=replicates, keep=keep, engine=engine, progress=report
+        )
     if as_json:
         console.write_json(_sweep_summary(result))
     else:
@@ -260,6 +253,46 @@ def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> 
         with _resumable(folder), console.progress(paper) as report:
             page = papers.reproduce(paper, folder, full=full, workers=workers, progress=report)
     console.say(f"report: {page}")
+
+
+@cli.command()
+@click.argument("file", type=File)
+@click.option("--margin", type=click.FloatRange(0.0, 1.0, True, True), default=0.1, show_default=True, help="Of 1.")
+@click.option("--replicates", type=click.IntRange(2), help="Instead of 8, or what the experiment says.")
+@click.option("--out", type=File, help="Folder of runs and page. [default: results/NAME-agreement]")
+@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
+@engine_option("Whom to set beside the simulator.", LINUX)
+@as_json
+@examples("""
+      ecnlab agree dumbbell.toml
+      ecnlab agree papers/rfc2884/agree.toml --replicates 16 --margin 0.05
+""")
+def agree(
+    file: Path,
+    margin: float,
+    replicates: int | None,
+    out: Path | None,
+    workers: int | None,
+    engine: Engine,
+    as_json: bool,
+) -> None:
+    """Ask the simulator and another engine the scenario or experiment FILE, and say how far they agree.
+
+    Runs that the folder already has are not done again: after an interruption, the same command continues.
+    """
+    from ecnlab.agree import agree as compare_engines
+
+    folder = out or Path("results") / f"{file.stem}-agreement"
+    with _resumable(folder), console.progress(file.stem) as report:
+        page = compare_engines(
+            file, folder, engine=engine, margin=margin, replicates=replicates, workers=workers, progress=report
+        )
+    rows = pl.read_parquet(folder / "agreement.parquet")
+    if as_json:
+        console.write_json({"page": str(page), "comparisons": rows.to_dicts()})
+    else:
+        console.write_frame(rows.drop("margin"), f"agreement within {margin:g}", rows.height)
+        console.say(f"page: {page}")
 
 
 @cli.command()
@@ -356,6 +389,26 @@ def schema(kind: FileKind) -> None:
     console.write_json(_core.schema(kind))
 
 
+@cli.group()
+def linux() -> None:
+    """The Linux kernel as an engine: in virtual time, without root."""
+
+
+@linux.command()
+@click.option("--source", type=File, help="Kernel source, a folder or a .tar.xz. [default: Debian's, fetched]")
+@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Compilers at a time.")
+@examples("""
+      ecnlab linux build
+      ecnlab linux build --source linux-7.3.tar.xz --jobs 8
+""")
+def build(source: Path | None, jobs: int) -> None:
+    """Build the kernel, once, and boot it to see that it works: about six minutes of a processor."""
+    from ecnlab.linux.build import build as build_kernel
+
+    kernel = build_kernel(source, jobs, console.now_and_then())
+    console.say(f"Linux {kernel.about['version']} is ready: {kernel.folder}")
+
+
 @contextlib.contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
     """Say after an interruption that nothing finished is lost."""
@@ -368,7 +421,7 @@ def _resumable(folder: Path) -> Iterator[None]:
 
 def _brief(result: Run) -> dict[str, list[str]]:
     """What to show of a run at a glance: columns by table."""
-    return {"prediction": list(PREDICTION)} if engine_of(result.manifest) == MODEL else BRIEF
+    return {"prediction": list(PREDICTION)} if result.manifest["engine"] == MODEL else BRIEF
 
 
 @cli.command()
@@ -443,7 +496,7 @@ def _show_trace(result: Trace, rows: int) -> None:
 def _show_run(result: Run, rows: int) -> None:
     manifest = result.manifest
     made = manifest["ecnlab"]
-    how = MODEL if engine_of(manifest) == MODEL else f"seed {manifest['seed']}"
+    how = manifest["engine"] + ("" if manifest["seed"] is None else f", seed {manifest['seed']}")
     console.say(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
     console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
     for name, columns in _brief(result).items():
@@ -480,7 +533,7 @@ def _show_comparison(
         for reason in reasons:
             console.say(f"  {reason}")
     for maker in makers:
-        console.say(f"made by another ecnlab: {maker}")
+        console.say(f"answered by another: {maker}")
     for name, how in tables.items():
         console.say(f"{name}: {how}")
     for row in metrics:

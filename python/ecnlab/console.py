@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -90,6 +91,19 @@ def progresses() -> Iterator[Callable[[str], Report]]:
 def _bar(bars: Progress, what: str) -> Report:
     task = bars.add_task(what, total=None)
     return lambda done, total: bars.update(task, completed=done, total=total)
+
+
+def now_and_then() -> Callable[[str], None]:
+    """Says what it is told on standard error; of lines that differ only in their numbers, one now and then."""
+    last: dict[str, float] = {}
+
+    def say_it(text: str) -> None:
+        kind, time_ = re.sub(r"\d+", "0", text), time.monotonic()
+        if time_ - last.get(kind, float("-inf")) >= QUIET_SECONDS:
+            last[kind] = time_
+            complain(text)
+
+    return say_it
 
 
 class _Lines:

@@ -15,7 +15,6 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab import store
-from ecnlab.provenance import maker
 
 MADE: Final = "made.json"
 """Beside the merged tables: by which build, and which tables were asked for."""
@@ -24,12 +23,12 @@ MADE: Final = "made.json"
 class Parts:
     """The runs stored in a sweep's folder, merged or not. Several threads may ``add``."""
 
-    def __init__(self, folder: Path, tables: Sequence[str]) -> None:
+    def __init__(self, folder: Path, tables: Sequence[str], build: str) -> None:
         self.tables = tuple(tables)
         """The tables asked for. A run has those of them that its scenario records."""
         self._merged = folder / "tables"
         self._parts = folder / "parts"
-        self._build = maker()["build"]
+        self._build = build
 
     def clean(self) -> None:
         """Put right what a process that was killed left half done. For the only writer."""

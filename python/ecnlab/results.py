@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from ecnlab import store
-from ecnlab.run import Run, engine_of, load_run
+from ecnlab.run import Run, load_run
 from ecnlab.sweep import Sweep, load_sweep
 
 
@@ -55,7 +55,7 @@ class Comparison:
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
     """Compare the results in two folders; wall time, dates and file names do not count. Raises as ``load`` does."""
     first, second = load(a), load(b)
-    makers = list(_differences(first.manifest["ecnlab"], second.manifest["ecnlab"]))
+    makers = list(_differences(_maker(first), _maker(second)))
     if isinstance(first, Run) and isinstance(second, Run):
         reasons = _run_reasons(first, second)
         return Comparison(reasons, makers, {} if reasons else _different(_frames(first), _frames(second)))
@@ -66,10 +66,13 @@ def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
     return Comparison([f"one is a {first.manifest['kind']}, the other a {second.manifest['kind']}"], makers)
 
 
+def _maker(result: Run | Sweep) -> dict[str, Any]:
+    made = result.manifest
+    return {**made["ecnlab"], "engine": made["engine"], "linux": made.get("linux")}
+
+
 def _run_reasons(a: Run, b: Run) -> list[str]:
     reasons = list(_differences(a.manifest["spec"], b.manifest["spec"]))
-    if engine_of(a.manifest) != engine_of(b.manifest):
-        reasons.append(f"engine: {engine_of(a.manifest)} against {engine_of(b.manifest)}")
     if a.manifest["seed"] != b.manifest["seed"]:
         reasons.append(f"seed: {a.manifest['seed']} against {b.manifest['seed']}")
     return reasons

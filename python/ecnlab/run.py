@@ -14,18 +14,14 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab import store
-from ecnlab._core import Cancel, Scenario
-from ecnlab.errors import FolderError
-from ecnlab.provenance import maker
+from ecnlab._core import Scenario
+from ecnlab.engines import MODEL, PACKETS, Answerer, answerer_of, seed_for, signature
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
-from ecnlab.types import Column
+from ecnlab.types import Engine
 
-PACKETS: Final = "packets"
-"""The engine that simulates every packet."""
-
-MODEL: Final = "model"
-"""The engine that predicts by closed forms, see `ecnlab.prediction`."""
+IDENTITY: Final = ("kind", "engine", "spec_hash", "seed", "events")
+"""What the manifests of two runs share if both are the same run."""
 
 CAPTURES: Final = "captures"
 """The folder of a run folder that holds its capture files."""
@@ -107,7 +103,7 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        refuse_other(target, self.manifest)
+        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY})
         with store.whole_folder(target) as scratch:
             for name in self._tables:
                 store.write_table(scratch / f"{name}.parquet", self._tables[name])
@@ -121,34 +117,42 @@ class Run:
 
 def run(
     scenario: str | os.PathLike[str] | Scenario,
-    seed: int = 1,
+    seed: int | None = None,
     *,
     events: bool = False,
+    engine: Engine = PACKETS,
     out: str | os.PathLike[str] | None = None,
     captures: str | os.PathLike[str] | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Run:
-    """Simulate ``scenario`` (a file, or one already read) and return its tables.
+    """Run ``scenario`` (a file, or one already read) and return its tables.
 
-    ``seed`` (0 to 2**64 - 1) chooses the random streams: the same scenario and seed give the same tables, bit for bit.
-    ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``), and ``out``
-    is a folder to store the run in. The captures that the scenario asks for are written into the folder ``captures``,
-    else into the run folder; without either there are none.
+    ``seed`` (0 to 2**64 - 1, by default 1) chooses the random streams: the same scenario and seed give the same tables,
+    bit for bit. ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``),
+    and ``out`` is a folder to store the run in. The captures that the scenario asks for are written into the folder
+    ``captures``, else into the run folder; without either there are none.
 
-    Raises SpecError for a scenario that is not possible, FolderError and OSError as ``Run.save`` does, RunError if the
-    simulator finds its own books not balanced.
+    ``engine`` says who answers: the simulator, ``"linux"`` (``docs/linux.md``) or ``"model"`` (``docs/models.md``),
+    which has no seed, events or captures.
+
+    Raises SpecError for a scenario that is not possible, or not for the engine; EcnlabError if the engine cannot do what
+    is asked, or no Linux kernel has been built; FolderError and OSError as ``Run.save`` does; RunError if the simulator
+    finds its own books not balanced, or the kernel fails.
     """
+    seed = seed_for(engine, seed, events=events, captures=captures is not None)
     question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
     if overrides:
         question = question.with_overrides(dict(overrides))
+    asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
     if out is not None:
-        refuse_other(out, {"engine": PACKETS, "spec_hash": question.hash, "seed": seed, "events": events})
+        store.refuse_other(Path(out), asked)
+    answerer = answerer_of(engine)
     began, clock = datetime.now(UTC), time.perf_counter()
-    with _capture_folder(question, captures, out) as folder:
-        tables = simulate(question, seed, events, folder)
+    with _capture_folder(question, engine, captures, out) as folder:
+        tables = _tables(answerer, question, seed or 0, events, folder)
         seconds = time.perf_counter() - clock
         files = tuple(folder / name for name in question.captures) if folder else ()
-        result = Run(manifest_of(question, PACKETS, seed, events, tables, began, seconds), tables, files)
+        result = Run(_manifest(question, answerer, seed, events, tables, began, seconds), tables, files)
         if out is not None:
             result.save(out)
             result.captures = tuple(Path(out) / CAPTURES / file.name for file in files)
@@ -157,10 +161,13 @@ def run(
 
 @contextmanager
 def _capture_folder(
-    scenario: Scenario, asked: str | os.PathLike[str] | None, out: str | os.PathLike[str] | None
+    scenario: Scenario,
+    engine: Engine,
+    asked: str | os.PathLike[str] | None,
+    out: str | os.PathLike[str] | None,
 ) -> Iterator[Path | None]:
     """Where captures go: the folder asked for, or one beside ``out`` from which they move there."""
-    if (asked is None and out is None) or not scenario.captures:
+    if (asked is None and out is None) or engine == MODEL or not scenario.captures:
         yield None
     elif asked is not None:
         Path(asked).mkdir(parents=True, exist_ok=True)
@@ -178,37 +185,23 @@ def load_run(folder: str | os.PathLike[str]) -> Run:
     return Run(manifest, store.StoredTables(path, list(manifest["tables"])), captures)
 
 
-def simulate(scenario: Scenario, seed: int, events: bool, captures: Path | None = None) -> dict[str, pl.DataFrame]:
+def _tables(
+    answerer: Answerer, scenario: Scenario, seed: int, events: bool, captures: Path | None
+) -> dict[str, pl.DataFrame]:
     """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run."""
-    cancel = Cancel()
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(scenario.run, seed, events=events, cancel=cancel, captures=captures)
+        future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures)
         try:
             (tables,) = as_finished([future])
         except BaseException:
-            cancel.cancel()
+            answerer.stop()
             raise
-    return frames(tables)
+    return tables
 
 
-def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
-    """The simulator's tables as Polars frames: NaN becomes missing, coded text becomes strings."""
-    return {
-        name: pl.DataFrame([_series(column, values) for column, values in columns.items()])
-        for name, columns in tables.items()
-    }
-
-
-def _series(name: str, values: Column) -> pl.Series:
-    if isinstance(values, tuple):
-        codes, categories = values
-        return pl.Series(name, categories, dtype=pl.String).gather(codes)
-    return pl.Series(name, values, nan_to_null=True)
-
-
-def manifest_of(
+def _manifest(
     scenario: Scenario,
-    engine: str,
+    answerer: Answerer,
     seed: int | None,
     events: bool,
     tables: Mapping[str, pl.DataFrame],
@@ -219,32 +212,12 @@ def manifest_of(
     return {
         "format": store.FORMAT,
         "kind": "run",
-        "engine": engine,
-        "title": scenario.title,
-        "ecnlab": maker(),
-        "seed": seed,
+        **signature(answerer, scenario.title, seed),
         "events": events,
         "spec_hash": scenario.hash,
         "spec": scenario.resolved,
         "departures": scenario.departures,
+        "instead": answerer.instead(scenario),
         "tables": store.describe(tables),
         "wall": {"began": began.isoformat(timespec="seconds"), "seconds": round(seconds, 3)},
     }
-
-
-def engine_of(manifest: Mapping[str, Any]) -> str:
-    """Which engine made a run: folders from before there were two do not say."""
-    engine: str = manifest.get("engine", PACKETS)
-    return engine
-
-
-def refuse_other(folder: str | os.PathLike[str], manifest: Mapping[str, Any]) -> None:
-    """Raise FolderError unless ``folder`` is free or holds the run that ``manifest`` describes."""
-    path = Path(folder)
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return
-    there = store.read_manifest(path)
-    same = there["kind"] == "run" and engine_of(there) == engine_of(manifest)
-    if not same or any(there.get(key) != manifest[key] for key in ("spec_hash", "seed", "events")):
-        held = f"another {there['kind']} ({there['title']!r})"
-        raise FolderError(f"{path} holds {held}: choose another folder, or remove that one first")

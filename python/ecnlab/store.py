@@ -9,6 +9,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -18,12 +19,16 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.columns import TABLES, units
+from ecnlab.engines import PACKETS
 from ecnlab.errors import FolderError
 
 FORMAT: Final = 1
 """Version of the folder format. A reader refuses any other."""
 
 MANIFEST: Final = "manifest.json"
+
+LOCK: Final = ".lock"
+"""Held by the process that writes into a sweep's folder."""
 
 KINDS: Final = frozenset({"run", "sweep"})
 
@@ -87,7 +92,24 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
         )
     if kind is not None and manifest["kind"] != kind:
         raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
-    return manifest
+    # Folders from before there were several engines do not say which.
+    return {**manifest, "engine": manifest.get("engine", PACKETS)}
+
+
+def refuse_other(folder: Path, asked: Mapping[str, Any]) -> None:
+    """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``asked``."""
+    if _is_free(folder):
+        return
+    there = read_manifest(folder)
+    if any(there.get(key) != value for key, value in asked.items()):
+        held = f"another {there['kind']} ({there['title']!r}, engine `{there['engine']}`)"
+        raise FolderError(f"{folder} holds {held}: choose another folder, or remove that one first")
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether ``folder`` is missing or empty. What a sweep that was killed at once hides in it is nothing."""
+    ours = re.compile(rf"{re.escape(LOCK)}|\..*\.partial")
+    return not folder.exists() or (folder.is_dir() and all(ours.fullmatch(path.name) for path in folder.iterdir()))
 
 
 def describe(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
@@ -204,7 +226,7 @@ def restore_folder(folder: Path) -> None:
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
     """Hold ``folder`` against a second process that would write into it. Raises FolderError if one does."""
-    with (folder / ".lock").open("w") as lock:
+    with (folder / LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -14,14 +14,14 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab import metrics, store
-from ecnlab._core import Cancel, Experiment, ExperimentRun
+from ecnlab._core import Experiment, ExperimentRun
 from ecnlab.columns import SUMMARY, TABLES
+from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.parts import MADE, Parts
-from ecnlab.provenance import maker
-from ecnlab.run import frames
 from ecnlab.scenario import read_experiment
 from ecnlab.threads import as_finished
+from ecnlab.types import Engine
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
@@ -105,6 +105,7 @@ def sweep(
     workers: int | None = None,
     replicates: int | None = None,
     keep: Iterable[str] = (),
+    engine: Engine = PACKETS,
     progress: Progress | None = None,
 ) -> Sweep:
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
@@ -112,28 +113,32 @@ def sweep(
     Runs that ``out`` already has, of the same specification, seed and build of ecnlab, are not done again: an
     interrupted sweep continues, and one with more ``replicates`` adds only those. ``workers`` threads work at a time
     (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
-    the flows, queues and links and those that metrics read; ``progress`` is told of each finished run.
+    the flows, queues and links and those that metrics read; ``progress`` is told of each finished run. With
+    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none.
 
-    Raises SpecError and MetricError for an experiment that is not possible, FolderError if ``out`` holds something
-    else, OSError if it cannot be written, RunError if the simulator finds its own books not balanced.
+    Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
+    Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written, RunError
+    if the simulator finds its own books not balanced or a kernel fails.
     """
+    refuse_unless_random(engine, "a sweep")
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if replicates is not None:
         question = question.with_replicates(replicates)
     wanted = _tables_to_keep(question, keep)
     keys = run_keys(question)
     folder = Path(out)
-    _refuse_foreign(folder)
+    store.refuse_other(folder, {"kind": "sweep", "engine": engine})
+    answerer = answerer_of(engine)
     folder.mkdir(parents=True, exist_ok=True)
     with store.only_writer(folder):
         clock, began = perf_counter(), datetime.now(UTC)
-        parts = Parts(folder, wanted)
+        parts = Parts(folder, wanted, answerer.build)
         parts.clean()
         _refuse_other(folder, parts, question, keys)
-        _write_question(folder, question, wanted)
-        _do(question.runs, parts, workers or _cores(), progress or (lambda _done, _all: None))
+        _write_question(folder, question, wanted, answerer)
+        _do(question.runs, parts, answerer, workers or _cores(), progress or (lambda _done, _all: None))
         tables = _merge(folder, question, parts, keys)
-        manifest = _manifest(question, wanted) | {
+        manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
             "tables": store.describe(tables),
             "wall": {"began": began.isoformat(timespec="seconds"), "seconds": round(perf_counter() - clock, 3)},
@@ -179,12 +184,6 @@ def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
     return [name for name in TABLES if name in {*SUMMARY, *asked, *metrics.tables(experiment.metrics)}]
 
 
-def _refuse_foreign(folder: Path) -> None:
-    """Raise FolderError if ``folder`` holds anything but a sweep of this format."""
-    if folder.exists() and (not folder.is_dir() or any(not path.name.startswith(".") for path in folder.iterdir())):
-        store.read_manifest(folder, "sweep")
-
-
 def _refuse_other(folder: Path, parts: Parts, experiment: Experiment, keys: pl.DataFrame) -> None:
     """Raise FolderError if the sweep in ``folder`` is not a beginning of the one asked for."""
     held = parts.held()
@@ -201,21 +200,21 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment, keys: pl.D
     )
 
 
-def _write_question(folder: Path, experiment: Experiment, wanted: list[str]) -> None:
+def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
     """Say what the folder is for before the first run, so that an interrupted sweep is recognised."""
-    store.write_json(folder / store.MANIFEST, _manifest(experiment, wanted) | {"complete": False, "tables": {}})
+    store.write_json(
+        folder / store.MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}}
+    )
     one_of_each = {run.hash: run.scenario for run in experiment.runs}
     specs = {hash_: {"spec": x.resolved, "departures": x.departures} for hash_, x in one_of_each.items()}
     store.write_json(folder / SPECS, specs)
 
 
-def _manifest(experiment: Experiment, wanted: list[str]) -> dict[str, Any]:
+def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> dict[str, Any]:
     return {
         "format": store.FORMAT,
         "kind": "sweep",
-        "title": experiment.title,
-        "ecnlab": maker(),
-        "seed": experiment.seed,
+        **signature(answerer, experiment.title, experiment.seed),
         "replicates": experiment.replicates,
         "axes": experiment.axes,
         "metrics": experiment.metrics,
@@ -223,33 +222,34 @@ def _manifest(experiment: Experiment, wanted: list[str]) -> dict[str, Any]:
     }
 
 
-def _do(runs: Sequence[ExperimentRun], parts: Parts, workers: int, progress: Progress) -> None:
+def _do(runs: Sequence[ExperimentRun], parts: Parts, answerer: Answerer, workers: int, progress: Progress) -> None:
     """Do the runs that ``parts`` lacks, ``workers`` at a time. Runs that are asked for twice are done once."""
     distinct = {run.id: run for run in runs}
     have = parts.usable()
     todo = [run for run in distinct.values() if run.id not in have]
     done, total = len(distinct) - len(todo), len(distinct)
+    for run in {run.hash: run for run in todo}.values():
+        answerer.check(run.scenario)
     progress(done, total)
-    cancel = Cancel()
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_do_one, run, parts, cancel) for run in todo]
+        futures = [pool.submit(_do_one, run, parts, answerer) for run in todo]
         try:
             for _ in as_finished(futures):
                 done += 1
                 progress(done, total)
         except BaseException:
-            cancel.cancel()
+            answerer.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _do_one(run: ExperimentRun, parts: Parts, cancel: Cancel) -> None:
+def _do_one(run: ExperimentRun, parts: Parts, answerer: Answerer) -> None:
     try:
-        tables = run.scenario.run(run.seed, events="packets" in parts.tables, cancel=cancel)
+        tables = answerer.tables(run.scenario, run.seed, events="packets" in parts.tables)
     except RunError as error:
         point = ", ".join(f"{axis} = {label}" for axis, label in run.point.items())
         raise RunError(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}") from error
-    parts.add(run.id, frames({name: tables[name] for name in parts.tables if name in tables}))
+    parts.add(run.id, {name: tables[name] for name in parts.tables if name in tables})
 
 
 def _merge(folder: Path, experiment: Experiment, parts: Parts, keys: pl.DataFrame) -> dict[str, pl.DataFrame]:

@@ -12,6 +12,9 @@ Numbers: TypeAlias = NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float6
 Column: TypeAlias = Numbers | tuple[NDArray[np.uint32], list[str]]
 """A column of a table: numbers (NaN is missing), or text as (codes, names)."""
 
+Engine: TypeAlias = Literal["packets", "model", "linux"]
+"""Who answers a scenario, see ``ecnlab.engines``."""
+
 FileKind: TypeAlias = Literal["scenario", "experiment"]
 
 Standard: TypeAlias = Literal["rfc3168", "rfc2481"]
@@ -37,6 +40,31 @@ class Departure(TypedDict):
     profile_value: Any
     value: Any
     source: str
+
+
+DrawnLink = TypedDict(
+    "DrawnLink", {"name": str, "table": str, "reverse": bool, "from": int, "to": int, "delay_ps": int}
+)
+"""One direction of a link in a run: ends by number of the node, delay in picoseconds."""
+
+DrawnFlow = TypedDict("DrawnFlow", {"name": str, "table": str, "from": int, "to": int, "start_ps": int})
+"""A flow of a run: ends by number of the node, start in picoseconds."""
+
+
+class Drawn(TypedDict):
+    """Every node, link and flow of a run by name, with what the seed chose for them."""
+
+    nodes: list[str]
+    links: list[DrawnLink]
+    flows: list[DrawnFlow]
+
+
+class Instead(TypedDict):
+    """A value of a scenario in whose place an engine has its own."""
+
+    key: str
+    asked: object
+    kernel: object
 
 
 class Setting(TypedDict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from ecnlab import Scenario, SpecError
@@ -33,7 +34,9 @@ def test_every_command_and_option_is_documented(name):
     text = (DOCS / "cli.md").read_text()
     section = re.search(rf"^## {name}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE)
     assert section, name
-    options = {option for parameter in cli.commands[name].params for option in parameter.opts if option.startswith("-")}
+    command = cli.commands[name]
+    parts = command.commands.values() if isinstance(command, click.Group) else [command]
+    options = {option for part in parts for parameter in part.params for option in parameter.opts if option[0] == "-"}
     assert set(re.findall(r"`(--[a-z]+)", section[1])) == options
 
 

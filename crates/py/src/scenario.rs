@@ -73,6 +73,16 @@ impl Scenario {
         json::to_python(py, &self.0.departures())
     }
 
+    /// Nodes, links and flows by name, with the delays and starts drawn under `seed`.
+    fn drawn<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.0.drawn(seed))
+    }
+
+    /// The SpecError that says of each (dotted key, message, help) where in the file it stands.
+    fn refusal(&self, py: Python<'_>, findings: Vec<(String, String, String)>) -> Py<PyAny> {
+        spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
+    }
+
     /// The files of the captures that the scenario asks for.
     #[getter]
     fn captures(&self) -> Vec<String> {

@@ -2,12 +2,84 @@
 
 use ecnlab_base::{Rng, Time};
 use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
+use serde::Serialize;
 
 use crate::Scenario;
 use crate::file::Link;
 use crate::layout::{Instance, Way};
 
+/// Every node, link and flow of a run by name, with the random choices of the set-up: what an engine other than
+/// the simulator needs besides [`Scenario::resolved`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Drawn {
+    /// Names of the nodes.
+    pub nodes: Vec<String>,
+    /// Directions of links, in the order of a run's tables.
+    pub links: Vec<DrawnLink>,
+    /// Flows, in the order of a run's tables.
+    pub flows: Vec<DrawnFlow>,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrawnLink {
+    /// `access[3]`, or `access[3]~reverse`.
+    pub name: String,
+    /// The table `[link.NAME]` that describes it.
+    pub table: String,
+    /// Whether it is the direction from the table's `to` to its `from`.
+    pub reverse: bool,
+    /// Index of the node it leaves.
+    pub from: usize,
+    /// Index of the node it reaches.
+    pub to: usize,
+    /// Propagation delay, picoseconds.
+    pub delay_ps: u64,
+}
+
+/// One flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrawnFlow {
+    /// `bulk[3]`, or `bulk`.
+    pub name: String,
+    /// The table `[flow.NAME]` that describes it.
+    pub table: String,
+    /// Index of the node that sends the main data; of a pool, its first.
+    pub from: usize,
+    /// Index of the node that receives it; of a pool, its first.
+    pub to: usize,
+    /// When it begins, picoseconds of virtual time.
+    pub start_ps: u64,
+}
+
 impl Scenario {
+    /// Instances and draws of the run under `seed`: those of [`Scenario::plan`], so that runs of different engines
+    /// under one seed begin alike.
+    pub fn drawn(&self, seed: u64) -> Drawn {
+        let (plan, layout) = (self.plan(seed), self.layout());
+        let ways = layout.ways(self.spec());
+        let link = |(way, link): (&Way<'_>, LinkPlan)| DrawnLink {
+            name: link.name,
+            table: way.link.table.clone(),
+            reverse: way.reverse,
+            from: link.from,
+            to: link.to,
+            delay_ps: link.delay.ps(),
+        };
+        let flow = |(instance, flow): (&Instance, FlowPlan)| DrawnFlow {
+            name: flow.name,
+            table: instance.table.clone(),
+            from: instance.from,
+            to: instance.to,
+            start_ps: flow.start.ps(),
+        };
+        Drawn {
+            nodes: plan.nodes,
+            links: ways.iter().zip(plan.links).map(link).collect(),
+            flows: layout.flows.iter().zip(plan.flows).map(flow).collect(),
+        }
+    }
+
     /// What the engine runs. Delays and starts that the scenario leaves to chance are drawn here,
     /// each from a stream of its own, so that adding a link or flow changes no other's.
     pub fn plan(&self, seed: u64) -> Plan {

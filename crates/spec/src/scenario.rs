@@ -139,6 +139,18 @@ impl Scenario {
         self.spec().tcps.iter().flat_map(|(name, tcp)| departures(name, tcp)).collect()
     }
 
+    /// What somebody who reads the scenario, such as another engine, finds impossible: (dotted key, message, help)
+    /// each, pointed at the line where the key's value stands, or at the nearest table around it.
+    ///
+    /// `findings` must not be empty.
+    pub fn refuse(&self, findings: &[(String, String, String)]) -> Diagnostics {
+        let diagnostic = |(key, message, help): &(String, String, String)| {
+            let path = Path::parse(key).unwrap_or_default();
+            Diagnostic::new(self.0.tree.place_of(&path), &path, message, help)
+        };
+        Diagnostics::of(findings.iter().map(diagnostic).collect())
+    }
+
     pub(crate) fn spec(&self) -> &Spec {
         &self.0.spec
     }

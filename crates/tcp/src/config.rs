@@ -160,6 +160,10 @@ pub enum EcnResponse {
     /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
     #[serde(rename = "standard")]
     Standard,
+    /// One reduction for each window of data, to ssthresh, which is never below two segments; no rule for a window of
+    /// one (Linux: tcp_reno_ssthresh, tcp_enter_cwr).
+    #[serde(rename = "linux")]
+    Linux,
     /// Also one after each timeout, whatever was outstanding. The reduction comes before all else that the ACK does. A
     /// second echo in a row at a window of one segment doubles the timeout. A timeout keeps ssthresh if the
     /// reduction before it was ECN's, however old; so does the loss of the first segment sent after that reduction. A
@@ -284,6 +288,8 @@ pub enum RtoFloor {
     Estimate,
     /// The timeout in force, doubled or not.
     Timeout,
+    /// What the estimate adds to SRTT, so that the timeout is SRTT + `min_rto` at the least (Linux since 2.4).
+    Variation,
 }
 
 /// A value that no TCP can have.

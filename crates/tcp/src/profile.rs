@@ -81,7 +81,7 @@ macro_rules! files {
 
 /// The profiles' names and files.
 const FILES: &[(&str, &str)] =
-    files!("modern", "linux-2.0", "linux-2.2", "ns-2.1b6", "ns-2.1b8a", "ns-2.29", "ns-2.35");
+    files!("modern", "linux-2.0", "linux-2.2", "linux-7", "ns-2.1b6", "ns-2.1b8a", "ns-2.29", "ns-2.35");
 
 /// The profiles that come with the crate.
 pub fn profiles() -> &'static [Profile] {

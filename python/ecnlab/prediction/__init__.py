@@ -7,21 +7,19 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import polars as pl
 
 from ecnlab._core import Scenario
+from ecnlab.engines import MODEL
 from ecnlab.models import ecn, equilibrium, units
 from ecnlab.prediction.covered import NotCoveredError, expected
 from ecnlab.prediction.law import control_law
 from ecnlab.prediction.path import FlowClass, bottleneck
 from ecnlab.quantities import quantity
-from ecnlab.run import MODEL, Run, manifest_of
-from ecnlab.scenario import read_scenario
+from ecnlab.run import Run, run
 
 __all__ = ["NotCoveredError", "predict", "prediction"]
 
@@ -45,16 +43,7 @@ def predict(
 
     Raises NotCoveredError, naming what stands in the way, for a scenario that no model covers; else as `ecnlab.run`.
     """
-    question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
-    if overrides:
-        question = question.with_overrides(dict(overrides))
-    began, clock = datetime.now(UTC), time.perf_counter()
-    tables = {"prediction": prediction(question.resolved)}
-    seconds = time.perf_counter() - clock
-    result = Run(manifest_of(question, MODEL, None, False, tables, began, seconds), tables)
-    if out is not None:
-        result.save(out)
-    return result
+    return run(scenario, engine=MODEL, out=out, overrides=overrides)
 
 
 def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:

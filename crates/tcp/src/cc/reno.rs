@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Ack, CcState, Congestion, CongestionControl, Law};
-use crate::config::{Config, Growth, Invalid, LossWindow, Rounding};
+use crate::config::{Config, EcnResponse, Growth, Invalid, LossWindow, Rounding};
 
 /// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and
 /// simulators that keep cwnd as a float do not round it.
@@ -47,6 +47,8 @@ pub struct Reno {
     growth_limit: u32,
     growth: Growth,
     loss_window: LossWindow,
+    /// ECN leaves ssthresh, not half.
+    ecn_keeps_ssthresh: bool,
     rounding: Rounding,
     slow_start_through_ssthresh: bool,
     /// Segments that congestion avoidance adds in a round trip: one, unless a law built on this one says otherwise.
@@ -64,6 +66,7 @@ impl Reno {
             growth_limit: config.growth_limit,
             growth: config.growth,
             loss_window: config.loss_window,
+            ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
             rounding: config.rounding,
             slow_start_through_ssthresh: config.slow_start_through_ssthresh,
             slope: 1.0,
@@ -87,6 +90,7 @@ impl Reno {
             // RFC 5681 §3.1: the loss window is one segment.
             (Congestion::Timeout, _) => mss << FRACTION,
             (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
+            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => self.ssthresh << FRACTION,
             // RFC 3168 §6.1.2 halves cwnd down to one segment, where its timer rule begins.
             (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(mss << FRACTION),
         };
@@ -251,6 +255,16 @@ mod tests {
         assert_eq!(r.cwnd >> (FRACTION - 4), 1_066 * 16 + 10);
         r.deflate(600);
         assert_eq!(r.cwnd(), 1_000);
+    }
+
+    #[test]
+    fn ecn_takes_linux_to_two_segments_and_others_to_one() {
+        // Half of 3 segments is 1.5, of 2 one; Linux's windows are whole segments, and its ssthresh at least two.
+        for (name, window, left) in [("linux-7", 3_000, 2_000), ("linux-7", 2_000, 2_000), ("modern", 2_000, 1_000)] {
+            let mut r = reno(name, window, window);
+            r.on_congestion(Congestion::Ecn, window);
+            assert_eq!((r.cwnd(), r.state().ssthresh), (left, 2_000), "{name} {window}");
+        }
     }
 
     #[test]

@@ -89,6 +89,7 @@ impl Rto {
         let rto = match config.min_rto_of {
             RtoFloor::Estimate => doubled(self.base.max(least)),
             RtoFloor::Timeout => doubled(self.base).max(least),
+            RtoFloor::Variation => doubled(self.base.max(self.smoothed(config).0 + least)),
         };
         // RFC 6298 §2.5: the ceiling is over the doubled value.
         rto.min(config.max_rto)
@@ -104,6 +105,28 @@ impl Rto {
                     |v: i64, by: u64| Dur::from_ps((v.max(0) as u64).saturating_mul(config.rtt_tick.ps()) / by);
                 (scaled(srtt, 8), scaled(var, 4))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::profile;
+
+    #[test]
+    fn what_the_floor_is_of() {
+        // One sample of 100 ms: SRTT = 100, RTTVAR = 50, the estimate 300 ms. A floor of 250 ms is below it, but what
+        // the estimate adds to SRTT is 200 ms only.
+        let mut config = profile("modern").map(|p| p.config.clone()).expect("a profile of ours");
+        config.min_rto = Dur::from_ms(250);
+        for (floor, ms) in [(RtoFloor::Estimate, 300), (RtoFloor::Timeout, 300), (RtoFloor::Variation, 350)] {
+            config.min_rto_of = floor;
+            let mut rto = Rto::new(&config, 0);
+            rto.sample(&config, Dur::from_ms(100), 14_600, 1_460);
+            assert_eq!(rto.current(&config), Dur::from_ms(ms));
+            rto.back_off(&config);
+            assert_eq!(rto.current(&config), Dur::from_ms(2 * ms));
         }
     }
 }

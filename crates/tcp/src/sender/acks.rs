@@ -160,7 +160,7 @@ impl Sender {
         let base = self.reduction_base(cx.config) + acked;
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
-        if one_segment {
+        if one_segment && cx.config.ecn_response == EcnResponse::Standard {
             // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
             // new is sent before it expires.
             self.hold = true;

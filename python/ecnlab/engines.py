@@ -1,0 +1,147 @@
+"""Who answers a scenario: the packet simulator, closed forms, or the Linux kernel. One face for runs and sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol, get_args
+
+import polars as pl
+
+from ecnlab._core import Cancel, Scenario
+from ecnlab.errors import EcnlabError
+from ecnlab.provenance import maker
+from ecnlab.types import Column, Engine, Instead
+
+PACKETS: Final = "packets"
+"""The simulator of this package, which sends every packet."""
+
+MODEL: Final = "model"
+"""The closed forms, see `ecnlab.prediction`."""
+
+LINUX: Final = "linux"
+"""The Linux kernel in virtual time, see ``docs/linux.md``."""
+
+ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
+
+DEFAULT_SEED: Final = 1
+
+
+class Answerer(Protocol):
+    """Runs scenarios. Several threads may ask at a time; ``stop`` ends what they wait for."""
+
+    engine: Engine
+    build: str
+    """What results of one build have in common: the same code made them."""
+    made: dict[str, Any]
+    """What manifests say of the engine, where ``ecnlab`` in them does not say it."""
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise SpecError for what the engine cannot do, with file, line and key."""
+
+    def tables(
+        self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
+    ) -> dict[str, pl.DataFrame]:
+        """The tables of a run, and its captures into the folder ``captures``, if given.
+
+        Raises RunError, Cancelled, OSError; and what the engine's own page says.
+        """
+
+    def instead(self, scenario: Scenario, /) -> list[Instead]:
+        """Where the engine does not do as the scenario says, and what it does."""
+
+    def stop(self) -> None:
+        """Make every run in progress raise."""
+
+
+def answerer_of(engine: Engine) -> Answerer:
+    """The answerer called ``engine``. Raises EcnlabError if there is none, or no Linux kernel has been built."""
+    if engine == PACKETS:
+        return Packets()
+    if engine == MODEL:
+        from ecnlab.prediction.engine import Model  # SciPy takes a second to load
+
+        return Model()
+    if engine == LINUX:
+        from ecnlab.linux.engine import Linux
+
+        return Linux()
+    raise EcnlabError(f"no engine is called {engine!r}; there are {', '.join(ENGINES)}")
+
+
+def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures: bool = False) -> int | None:
+    """The seed of a run by ``engine`` for which ``seed`` (None: not said), ``events`` and ``captures`` were asked.
+
+    A model has no seed. Raises EcnlabError if one, or packets, are asked of it.
+    """
+    if engine != MODEL:
+        return DEFAULT_SEED if seed is None else seed
+    for given, option in ((seed is not None, "seed"), (events, "events"), (captures, "capture")):
+        if given:
+            raise EcnlabError(
+                f"the engine `{MODEL}` has neither chance nor packets: leave out `{option}` (`--{option}`), "
+                f"or ask the engine `{PACKETS}`"
+            )
+    return None
+
+
+def refuse_unless_random(engine: Engine, what: str) -> None:
+    """Raise EcnlabError if ``what``, which compares runs under several seeds, is asked of an engine without chance."""
+    if engine == MODEL:
+        raise EcnlabError(
+            f"{what} measures runs under several seeds, and the engine `{MODEL}` has neither chance nor their tables: "
+            f"`ecnlab run --engine {MODEL}` predicts one scenario"
+        )
+
+
+def suffix(engine: Engine) -> str:
+    """What the names of an engine's folders end with, so that engines do not meet in one."""
+    return "" if engine == PACKETS else f"-{engine}"
+
+
+def signature(answerer: Answerer, title: str | None, seed: int | None) -> dict[str, Any]:
+    """What the manifests of runs and sweeps have in common: who answered."""
+    return {"engine": answerer.engine, "title": title, "ecnlab": maker(), **answerer.made, "seed": seed}
+
+
+class Packets:
+    """The packet simulator of this package."""
+
+    engine: Engine = PACKETS
+
+    def __init__(self) -> None:
+        self.build = maker()["build"] or ""
+        self.made: dict[str, Any] = {}
+        self._cancel = Cancel()
+
+    def check(self, scenario: Scenario) -> None:
+        """Nothing to do: a scenario is what the simulator can do."""
+
+    def tables(
+        self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
+    ) -> dict[str, pl.DataFrame]:
+        """The tables of a run."""
+        return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures))
+
+    def instead(self, _scenario: Scenario, /) -> list[Instead]:
+        """Nowhere."""
+        return []
+
+    def stop(self) -> None:
+        """End within some milliseconds."""
+        self._cancel.cancel()
+
+
+def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
+    """The simulator's tables as Polars frames: NaN becomes missing, coded text becomes strings."""
+    return {
+        name: pl.DataFrame([_series(column, values) for column, values in columns.items()])
+        for name, columns in tables.items()
+    }
+
+
+def _series(name: str, values: Column) -> pl.Series:
+    if isinstance(values, tuple):
+        codes, categories = values
+        return pl.Series(name, categories, dtype=pl.String).gather(codes)
+    return pl.Series(name, values, nan_to_null=True)

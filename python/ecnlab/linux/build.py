@@ -1,0 +1,205 @@
+"""Build a user-mode Linux kernel with time travel, and the guest that runs in it; once, without root.
+
+The kernel is configured from nothing (allnoconfig) and ``kernel.config``. It is compiled from links to its source, two
+files of which are replaced (``kernel.EDITS``): the source itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from ecnlab import store
+from ecnlab.errors import EcnlabError
+from ecnlab.linux import source
+from ecnlab.linux.kernel import ABOUT, BUILD, CONFIG, EDITS, HERE, Kernel, cache, config_digest, digest, guest_sources
+from ecnlab.linux.machine import boot
+from ecnlab.linux.source import PARSERS, Say
+
+STAMP: Final = (
+    "KBUILD_BUILD_TIMESTAMP=2000-01-01",
+    "KBUILD_BUILD_USER=ecnlab",
+    "KBUILD_BUILD_HOST=ecnlab",
+    "KBUILD_BUILD_VERSION=1",
+)
+"""Who built it and when goes into the kernel's entropy: the same everywhere, so that runs are."""
+
+FILES: Final = 900
+"""How many there are to compile, about."""
+
+STATIC: Final = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-static")
+
+NEEDED: Final = {
+    "gcc": "a C compiler: `apt install gcc libc6-dev`",
+    "make": "`apt install make`",
+    "bc": "`apt install bc`",
+    "ip": "the package iproute2: `apt install iproute2`",
+    "tc": "the package iproute2: `apt install iproute2`",
+}
+
+SBIN: Final = ("/usr/sbin", "/sbin")
+"""Where Debian keeps ip and tc, which users need not have in their path."""
+
+
+def build(named: Path | None, jobs: int, say: Say) -> Kernel:
+    """Build what is not there yet and boot it once. ``named`` is a kernel source; without it Debian's is used.
+
+    Raises EcnlabError with a remedy for everything missing, before anything starts; and if the build fails.
+    """
+    parsers = _missing(named)
+    if parsers:
+        source.fetch_parsers(parsers, say)
+    tree = source.named(named, say) if named else source.fetched(say)
+    version, config, guest = source.version(tree), config_digest(), digest(*guest_sources())
+    name = f"linux-{version}-{config}"
+    folder = cache() / name
+    if not (folder / "linux").exists():
+        _build_kernel(tree, folder, jobs, say)
+    about = {"version": version, "config": config, "guest": guest}
+    say(f"compiling the guest of Linux {version}")
+    _build_guest(folder)
+    store.write_json(folder / ABOUT, about)
+    kernel = Kernel(folder, about)
+    _self_test(kernel, say)
+    store.write_bytes(cache() / "current", f"{name}\n".encode())
+    return kernel
+
+
+def _missing(named: Path | None) -> list[str]:
+    """The parsers to fetch. Raises EcnlabError for all that is missing and cannot be fetched."""
+    lacking = [f"{tool} is missing: it is in {where}" for tool, where in NEEDED.items() if not _which(tool)]
+    if _which("gcc") and not _static_library():
+        lacking.append("the static C library is missing: `apt install libc6-dev` (glibc-static elsewhere)")
+    path = source.tools().get("PATH", "")
+    parsers = [tool for tool in PARSERS if not _which(tool) and not shutil.which(tool, path=path)]
+    if not source.can_fetch():
+        lacking += [f"{tool} is missing: `apt install {tool}`" for tool in parsers]
+        if named is None:
+            lacking.append(
+                "there is no kernel source, and no Debian to fetch it from: get linux-6.18 or newer from kernel.org and "
+                f"say `{BUILD} --source linux-6.18.tar.xz`"
+            )
+    if named is not None and not named.exists():
+        lacking.append(f"the kernel source {named} does not exist")
+    if lacking:
+        raise EcnlabError("Linux cannot be built:\n" + "\n".join(f"  {line}" for line in lacking))
+    return parsers
+
+
+def _which(tool: str) -> str | None:
+    return shutil.which(tool) or shutil.which(tool, path=os.pathsep.join(SBIN))
+
+
+def _static_library() -> bool:
+    with tempfile.TemporaryDirectory() as scratch:
+        command = ["gcc", "-static", "-x", "c", "-o", f"{scratch}/a", "-"]
+        program = "int main(void) { return 0; }"
+        return subprocess.run(command, input=program, text=True, capture_output=True, check=False).returncode == 0
+
+
+def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
+    """Configure and compile below ``folder``, which holds nothing but the kernel in the end."""
+    scratch = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    objects, links = scratch / "objects", scratch / "source"
+    _edited(tree, links)
+    options = ["ARCH=um", f"O={objects}", *STAMP]
+    _make(links, [*options, f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], scratch)
+    _check_config(objects / ".config")
+    say(f"compiling Linux {source.version(tree)}: about six minutes of a processor")
+    for done in _make_steps(links, [*options, f"-j{jobs}", "linux"], scratch):
+        say(f"compiling Linux: {done} files of about {FILES}")
+    shutil.copy2(objects / "linux", scratch / "linux")
+    shutil.copy2(objects / ".config", scratch / "config")
+    shutil.rmtree(objects)
+    shutil.rmtree(links)
+    scratch.rename(folder)
+
+
+def _edited(tree: Path, links: Path) -> None:
+    """Make ``links`` look like the source ``tree``, but for our edits. Raises EcnlabError if one does not apply."""
+    subprocess.run(["cp", "-rs", str(tree), str(links)], check=True)
+    for name, old, new in EDITS:
+        text = (tree / name).read_text()
+        if text.count(old) != 1:
+            raise EcnlabError(f"{tree / name} is not as ecnlab knows it: use the source of Linux {source.PACKAGE[13:]}")
+        (links / name).unlink()
+        (links / name).write_text(text.replace(old, new))
+
+
+def _check_config(config: Path) -> None:
+    """That every option asked for was taken: Kconfig drops in silence what lacks another option."""
+    taken = set(config.read_text().splitlines())
+    lost = [line for line in CONFIG.read_text().splitlines() if line.startswith("CONFIG_") and line not in taken]
+    if lost:
+        raise EcnlabError(f"this kernel source does not take {', '.join(lost)}: use another version")
+
+
+def _environment() -> dict[str, str]:
+    own = source.tools()
+    path = os.pathsep.join([part for part in (own.get("PATH"), os.environ.get("PATH")) if part])
+    return {**os.environ, **own, "PATH": path}
+
+
+def _make(tree: Path, words: list[str], scratch: Path) -> None:
+    for _ in _make_steps(tree, words, scratch):
+        pass
+
+
+def _make_steps(tree: Path, words: list[str], scratch: Path) -> Iterator[int]:
+    """Run make, gently; gives the number of files compiled, now and then. Raises EcnlabError with the end of its log."""
+    log = scratch / "log"
+    command = ["nice", "-n", "10", "make", "-C", str(tree), *words]
+    with log.open("wb") as file:
+        child = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=_environment())
+        try:
+            while child.poll() is None:
+                time.sleep(0.5)
+                yield len(re.findall(rb"^ +CC ", log.read_bytes(), re.MULTILINE))
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                child.wait()
+    if child.returncode:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise EcnlabError(f"the kernel did not compile ({log}):\n{tail}")
+
+
+def _build_guest(folder: Path) -> None:
+    """The guest's file system: its program, ip and tc of this machine, and the libraries these need."""
+    root = folder / "root"
+    shutil.rmtree(root, ignore_errors=True)
+    (root / "bin").mkdir(parents=True)
+    _compile([*STATIC, "-o", str(root / "init"), *map(str, sorted((HERE / "guest").glob("*.c")))])
+    _compile(["-O2", "-shared", "-fPIC", "-o", str(folder / "entropy.so"), str(HERE / "host/entropy.c")])
+    for tool in ("ip", "tc"):
+        program = Path(_which(tool) or tool).resolve()
+        shutil.copy2(program, root / "bin" / tool)
+        listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
+        for library in re.findall(r"(/\S+) \(0x", listed):
+            target = root / library.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(library, target)
+            target.chmod(0o755)
+
+
+def _compile(words: list[str]) -> None:
+    done = subprocess.run(["gcc", *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise EcnlabError(f"the guest does not compile:\n{done.stderr}")
+
+
+def _self_test(kernel: Kernel, say: Say) -> None:
+    """Boot, pass one virtual second with nothing in it, and power off."""
+    began = time.perf_counter()
+    with boot(kernel, {"plan": "run 1000000000 0 0 10000000\n"}, 1, 60.0):
+        pass
+    say(f"Linux {kernel.about['version']} boots and powers off, in {time.perf_counter() - began:.1f} s")

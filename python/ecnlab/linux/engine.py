@@ -1,0 +1,85 @@
+"""The Linux kernel in virtual time, as one of the engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab._core import Scenario
+from ecnlab.engines import LINUX, PACKETS
+from ecnlab.errors import Cancelled, EcnlabError
+from ecnlab.linux import tables
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.kernel import find
+from ecnlab.linux.machine import boot
+from ecnlab.linux.plan import plan
+from ecnlab.types import Engine, Instead
+
+BOOT_SECONDS: Final = 30.0
+"""Wall time that a run may take however short it is."""
+
+WALL_PER_VIRTUAL: Final = 1.0
+"""Wall seconds that a virtual second may take; a kernel that is slower than the real one hangs."""
+
+
+class Linux:
+    """The kernel that was built last. One boots for every run, and ends with it."""
+
+    engine: Engine = LINUX
+
+    def __init__(self) -> None:
+        """Raises EcnlabError, saying what to do, if no kernel has been built."""
+        self._kernel = find()
+        self._stopped = Event()
+        made = self._kernel.about
+        self.build = f"{self._kernel.folder.name}-{made['guest']}"
+        self.made: dict[str, Any] = {"linux": {"kernel": made["version"], "build": self.build}}
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise SpecError for what the kernel cannot do: the same under every seed."""
+        plan(scenario, 0)
+
+    def tables(
+        self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
+    ) -> dict[str, pl.DataFrame]:
+        """The tables of a run: the same for the same scenario, seed and kernel.
+
+        Raises SpecError for what the kernel cannot do, with file, line and key; RunError, with its console, for a
+        kernel that failed; Cancelled.
+        """
+        if events or scenario.resolved["packets"]:
+            raise EcnlabError(
+                "the Linux engine records no packet events: leave them out, and `packets` in the scenario"
+            )
+        if captures is not None:
+            refuse_captures(scenario)
+        asked = plan(scenario, seed)
+        limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
+        with boot(self._kernel, asked.files, seed, limit, self._check) as folder:
+            return tables.read(folder, asked, scenario.resolved)
+
+    def instead(self, scenario: Scenario, /) -> list[Instead]:
+        """Where the kernel does not do as the scenario says, and what it does."""
+        return plan(scenario, 0).instead
+
+    def stop(self) -> None:
+        """End every kernel that runs."""
+        self._stopped.set()
+
+    def _check(self) -> None:
+        if self._stopped.is_set():
+            raise Cancelled("the run was asked to stop")
+
+
+def refuse_captures(scenario: Scenario) -> None:
+    """Raise SpecError, with file, line and key, for captures that the scenario asks for."""
+    found = Findings()
+    for name in scenario.resolved.get("capture", {}):
+        key = f"capture.{name}"
+        found.refuse(
+            key, f"`{key}`: the Linux engine writes no captures", f"leave it out, or ask the engine `{PACKETS}`"
+        )
+    found.raise_if_any(scenario)

@@ -1,0 +1,335 @@
+/* Bulk transfers and exchanges of a request and a response, and what the kernel counts of their connections. */
+#define _GNU_SOURCE
+#include "guest.h"
+#include "tcpinfo.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { FIRST_PORT = 10000, CHUNK = 1 << 16 };
+#define ENDLESS UINT64_MAX
+
+/* One end of a connection, or a listener. */
+struct end {
+    struct end *next; /* of the flow's */
+    int fd, flow, side;
+    bool listens, connected, finished;
+    uint64_t to_send, received, expects;
+    uint64_t opened, established;
+};
+
+/* Counters of all connections of a flow at one side. */
+struct sums {
+    uint64_t segs_out, data_segs_out, bytes_sent, retransmits, timeouts, delivered_ce, received_ce, delivered;
+    uint32_t min_rtt;
+    bool ecn;
+};
+
+static struct flow_state {
+    struct end *ends;
+    struct sums ended[2];
+    uint64_t wake, finished, exchanges;
+} flows[MOST_FLOWS];
+
+static FILE *flow_rows, *series_rows, *transaction_rows;
+static char zeros[CHUNK];
+
+static int opener(int flow)
+{
+    return plan.flows[flow].kind == BULK ? 0 : 1;
+}
+
+static bool tcp_info(const struct end *end, struct tcpinfo *info)
+{
+    socklen_t size = sizeof *info;
+    memset(info, 0, sizeof *info);
+    return getsockopt(end->fd, IPPROTO_TCP, TCP_INFO, info, &size) == 0;
+}
+
+static struct sockaddr_in address(const struct flow_end *end, int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    inet_pton(AF_INET, end->address, &a.sin_addr);
+    return a;
+}
+
+/* A socket of the flow's `side`, with the TCP that the plan gives it. */
+static int open_socket(int flow, int side, int port)
+{
+    const struct flow_end *at = &plan.flows[flow].ends[side];
+    const struct tcp *tcp = &plan.tcps[at->tcp];
+    struct sockaddr_in own = address(at, port);
+    int one = 1;
+    enter(at->host);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        fail("socket");
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, tcp->congestion, (socklen_t)strlen(tcp->congestion)))
+        fail("congestion control %s", tcp->congestion);
+    if (tcp->window && setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &tcp->window, sizeof tcp->window))
+        fail("receive window of %d", tcp->window);
+    if (tcp->mss && setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &tcp->mss, sizeof tcp->mss))
+        fail("segments of %d", tcp->mss);
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) || bind(fd, (struct sockaddr *)&own, sizeof own))
+        fail("bind %s", at->address);
+    return fd;
+}
+
+static struct end *add_end(int flow, int side, int fd)
+{
+    struct end *end = calloc(1, sizeof *end);
+    if (!end)
+        fail("memory");
+    *end = (struct end){.next = flows[flow].ends, .fd = fd, .flow = flow, .side = side, .opened = now()};
+    flows[flow].ends = end;
+    struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = end};
+    if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event))
+        fail("epoll_ctl");
+    return end;
+}
+
+void open_listeners(void)
+{
+    for (int i = 0; i < plan.n_flows; i++) {
+        int side = 1 - opener(i), fd = open_socket(i, side, FIRST_PORT + i);
+        if (listen(fd, 64))
+            fail("listen");
+        add_end(i, side, fd)->listens = true;
+        flows[i].wake = plan.flows[i].start;
+        flows[i].finished = ENDLESS;
+    }
+    flow_rows = output("flows.csv");
+    fputs("phase,flow,delivered,exchanges,finished_ns,ecn,segs_out,data_segs_out,bytes_sent,retransmits,timeouts,"
+          "delivered_ce,min_rtt_us,received_ce\n", flow_rows);
+    series_rows = output("flow_series.csv");
+    fputs("time_ns,flow,cwnd_bytes,ssthresh_bytes,flight_bytes,srtt_us,rto_us,delivered\n", series_rows);
+    transaction_rows = output("transactions.csv");
+    fputs("flow,index,start_ns,established_ns,end_ns,retransmits,timeouts\n", transaction_rows);
+}
+
+static void add_sums(struct sums *sums, const struct end *end)
+{
+    struct tcpinfo info;
+    if (end->listens || !tcp_info(end, &info))
+        return;
+    sums->segs_out += info.segs_out;
+    sums->data_segs_out += info.data_segs_out;
+    sums->bytes_sent += info.bytes_sent;
+    sums->retransmits += info.total_retrans;
+    sums->timeouts += info.total_rto;
+    sums->delivered_ce += info.delivered_ce;
+    sums->received_ce += info.received_ce;
+    sums->delivered += end->received;
+    sums->ecn |= (info.options & OPTION_ECN) != 0;
+    if (info.min_rtt != UINT32_MAX && (!sums->min_rtt || info.min_rtt < sums->min_rtt))
+        sums->min_rtt = info.min_rtt;
+}
+
+static void close_end(struct end *end)
+{
+    struct end **link = &flows[end->flow].ends;
+    add_sums(&flows[end->flow].ended[end->side], end);
+    while (*link != end)
+        link = &(*link)->next;
+    *link = end->next;
+    close(end->fd);
+    free(end);
+}
+
+static void start_flow(int flow)
+{
+    const struct flow_plan *p = &plan.flows[flow];
+    int side = opener(flow);
+    struct sockaddr_in peer = address(&p->ends[1 - side], FIRST_PORT + flow);
+    struct end *end = add_end(flow, side, open_socket(flow, side, 0));
+    end->to_send = p->size ? p->size : ENDLESS;
+    end->expects = p->response;
+    if (connect(end->fd, (struct sockaddr *)&peer, sizeof peer) && errno != EINPROGRESS)
+        fail("flow %s cannot connect", p->name);
+}
+
+static void accept_all(const struct end *listener)
+{
+    int fd;
+    while ((fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+        struct end *end = add_end(listener->flow, listener->side, fd);
+        end->connected = true;
+        end->expects = plan.flows[listener->flow].size;
+        serve(end, EPOLLIN);
+    }
+}
+
+static uint16_t port_of(int fd, int (*name)(int, struct sockaddr *restrict, socklen_t *restrict))
+{
+    struct sockaddr_in a = {0};
+    socklen_t size = sizeof a;
+    name(fd, (struct sockaddr *)&a, &size);
+    return a.sin_port;
+}
+
+/* The other end of a connection of the flow; NULL if it is gone. */
+static const struct end *peer_of(const struct end *end)
+{
+    uint16_t port = port_of(end->fd, getsockname);
+    for (const struct end *e = flows[end->flow].ends; e; e = e->next)
+        if (e->side != end->side && !e->listens && port_of(e->fd, getpeername) == port)
+            return e;
+    return NULL;
+}
+
+static void write_transaction(const struct end *end)
+{
+    const struct end *peer = peer_of(end);
+    struct tcpinfo own, other = {0};
+    tcp_info(end, &own);
+    if (peer)
+        tcp_info(peer, &other);
+    fprintf(transaction_rows, "%d,%lu,%lu,%lu,%lu,%u,%u\n", end->flow, flows[end->flow].exchanges, end->opened,
+            end->established, now(), own.total_retrans + other.total_retrans, own.total_rto + other.total_rto);
+}
+
+/* Everything that was to arrive at this end has arrived. */
+static void complete(struct end *end)
+{
+    struct flow_state *flow = &flows[end->flow];
+    const struct flow_plan *p = &plan.flows[end->flow];
+    end->finished = true;
+    if (p->kind == BULK) {
+        flow->exchanges++;
+        flow->finished = now();
+    } else if (end->side == opener(end->flow)) {
+        write_transaction(end);
+        flow->exchanges++;
+        flow->finished = now();
+        flow->wake = now() + p->think;
+        close_end(end);
+    } else {
+        end->to_send = p->response;
+        serve(end, EPOLLOUT);
+    }
+}
+
+static void send_all(struct end *end)
+{
+    while (end->to_send) {
+        size_t most = end->to_send < CHUNK ? (size_t)end->to_send : CHUNK;
+        ssize_t n = send(end->fd, zeros, most, 0);
+        if (n < 0)
+            return;
+        if (end->to_send != ENDLESS)
+            end->to_send -= (uint64_t)n;
+    }
+    if (plan.flows[end->flow].kind == BULK && end->side == 0)
+        shutdown(end->fd, SHUT_WR);
+}
+
+/* Reads all there is; false if the end is gone or has done its part. */
+static bool receive(struct end *end)
+{
+    /* MSG_TRUNC: TCP throws the data away without copying it. A short count says that nothing is left. */
+    ssize_t n = recv(end->fd, NULL, 1 << 30, MSG_TRUNC);
+    if (n > 0)
+        end->received += (uint64_t)n;
+    if (end->expects && !end->finished && end->received >= end->expects) {
+        complete(end);
+        return false;
+    }
+    if (n > 0 || (n < 0 && errno == EAGAIN))
+        return true;
+    /* A bulk transfer's ends stay open, so that their counters can be read at any time. */
+    if (plan.flows[end->flow].kind == EXCHANGE) {
+        if (end->side == opener(end->flow))
+            flows[end->flow].wake = now() + plan.flows[end->flow].think;
+        close_end(end);
+    }
+    return false;
+}
+
+void serve(struct end *end, uint32_t events)
+{
+    if (end->listens)
+        return accept_all(end);
+    if (!end->connected && (events & EPOLLOUT)) {
+        end->connected = true;
+        end->established = now();
+    }
+    if (events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP) && !receive(end))
+        return;
+    if (end->connected && end->to_send)
+        send_all(end);
+}
+
+uint64_t next_wake(void)
+{
+    uint64_t first = UINT64_MAX;
+    for (int i = 0; i < plan.n_flows; i++)
+        if (flows[i].wake < first)
+            first = flows[i].wake;
+    return first;
+}
+
+void wake_flows(void)
+{
+    uint64_t t = now();
+    for (int i = 0; i < plan.n_flows; i++)
+        if (flows[i].wake <= t) {
+            flows[i].wake = UINT64_MAX;
+            start_flow(i);
+        }
+}
+
+static struct sums total(int flow, int side)
+{
+    struct sums sums = flows[flow].ended[side];
+    for (const struct end *e = flows[flow].ends; e; e = e->next)
+        if (e->side == side)
+            add_sums(&sums, e);
+    return sums;
+}
+
+void write_flows(const char *phase)
+{
+    for (int i = 0; i < plan.n_flows; i++) {
+        struct sums from = total(i, 0), to = total(i, 1);
+        fprintf(flow_rows, "%s,%d,%lu,%lu,", phase, i, to.delivered, flows[i].exchanges);
+        if (flows[i].finished != ENDLESS)
+            fprintf(flow_rows, "%lu", flows[i].finished);
+        fprintf(flow_rows, ",%d,%lu,%lu,%lu,%lu,%lu,%lu,", from.ecn, from.segs_out, from.data_segs_out,
+                from.bytes_sent, from.retransmits, from.timeouts, from.delivered_ce);
+        if (from.min_rtt)
+            fprintf(flow_rows, "%u", from.min_rtt);
+        fprintf(flow_rows, ",%lu\n", to.received_ce);
+    }
+}
+
+/* The youngest connection's data sender; NULL if the flow has none. */
+static const struct end *sender(int flow)
+{
+    for (const struct end *e = flows[flow].ends; e; e = e->next)
+        if (e->side == 0 && !e->listens)
+            return e;
+    return NULL;
+}
+
+void sample_flows(void)
+{
+    for (int i = 0; i < plan.n_flows; i++) {
+        const struct end *end = sender(i);
+        struct tcpinfo t;
+        if (!end || !tcp_info(end, &t))
+            continue;
+        fprintf(series_rows, "%lu,%d,%lu,", now(), i, (uint64_t)t.snd_cwnd * t.snd_mss);
+        if (t.snd_ssthresh < NO_SSTHRESH)
+            fprintf(series_rows, "%lu", (uint64_t)t.snd_ssthresh * t.snd_mss);
+        fprintf(series_rows, ",%lu,", (uint64_t)t.unacked * t.snd_mss);
+        if (t.rtt)
+            fprintf(series_rows, "%u", t.rtt);
+        fprintf(series_rows, ",%u,%lu\n", t.rto, total(i, 1).delivered);
+    }
+}

@@ -1,0 +1,95 @@
+/* The program that runs as the only process of the virtual-time kernel: it builds the network, sends the traffic,
+ * reads the kernel's counters, and powers off. One process, so that nothing depends on a scheduler. */
+#ifndef GUEST_H
+#define GUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { NAME = 64, MOST_HOSTS = 4096, MOST_QUEUES = 8192, MOST_FLOWS = 4096, MOST_TCPS = 256 };
+
+/* A network namespace, open. */
+struct host {
+    char name[NAME];
+    int fd;
+};
+
+/* A TCP's socket options; what the kernel sets for each namespace or route is set before the traffic starts. */
+struct tcp {
+    char congestion[16];
+    int window; /* greatest receive window, bytes; 0: the kernel's own */
+    int mss;    /* as announced; 0: the kernel's own */
+};
+
+/* A queue discipline whose counters are read. */
+struct queue {
+    char link[NAME];
+    int host;
+    char device[16];
+    uint32_t handle;
+    bool poll; /* sampled over time, not only counted */
+    int netlink;
+    int ifindex;
+    uint64_t samples, sum_packets, sum_bytes, sum_squares; /* since the start of the run */
+};
+
+enum kind { BULK, EXCHANGE };
+
+/* What the plan says of a flow: data from ends[0] to ends[1]. */
+struct flow_end {
+    int host;
+    char address[16];
+    int tcp;
+};
+
+struct flow_plan {
+    char name[NAME];
+    enum kind kind;
+    struct flow_end ends[2];
+    uint64_t start;   /* ns since the start of the run */
+    uint64_t size;    /* BULK: bytes, 0 without end. EXCHANGE: bytes of the request */
+    uint64_t response;
+    uint64_t think;   /* ns */
+};
+
+struct plan {
+    uint64_t duration, warmup, sample, poll; /* ns; `sample` 0: no time series */
+    struct host hosts[MOST_HOSTS];
+    int n_hosts;
+    struct tcp tcps[MOST_TCPS];
+    int n_tcps;
+    struct queue queues[MOST_QUEUES];
+    int n_queues;
+    struct flow_plan flows[MOST_FLOWS];
+    int n_flows;
+};
+
+extern struct plan plan;
+
+/* main.c */
+void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void enter(int host);
+uint64_t now(void); /* ns since the start of the run */
+FILE *output(const char *name);
+extern int poller; /* the epoll set; its data is a `struct end *` */
+
+/* setup.c: reads /plan and does what it says. */
+void set_up(const char *path);
+
+/* flows.c */
+struct end;
+void open_listeners(void);
+void serve(struct end *end, uint32_t events);
+uint64_t next_wake(void);   /* when a flow begins or thinks no more; UINT64_MAX: never */
+void wake_flows(void);
+void write_flows(const char *phase);
+void sample_flows(void);
+
+/* queues.c */
+void open_queues(void);
+void poll_queues(void);
+void sample_queues(void);
+void write_queues(const char *phase);
+
+#endif

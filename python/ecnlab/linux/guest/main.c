@@ -1,0 +1,138 @@
+/* The life of a run: set up, start the clock, serve sockets and deadlines, report, power off. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct plan plan;
+int poller;
+static uint64_t origin, present;
+
+static uint64_t monotonic(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Work takes no virtual time: the clock moves only while we wait. */
+uint64_t now(void)
+{
+    return present;
+}
+
+FILE *output(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "/out/%s", name);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        fail("cannot write %s", path);
+    return file;
+}
+
+static void stop(void)
+{
+    fflush(NULL);
+    sync();
+    reboot(RB_POWER_OFF);
+    _exit(0);
+}
+
+void fail(const char *format, ...)
+{
+    FILE *file = fopen("/out/error", "w");
+    if (file) {
+        va_list arguments;
+        va_start(arguments, format);
+        int code = errno;
+        vfprintf(file, format, arguments);
+        if (code)
+            fprintf(file, ": %s", strerror(code));
+        fputc('\n', file);
+        va_end(arguments);
+    }
+    stop();
+    _exit(1);
+}
+
+void enter(int host)
+{
+    if (setns(plan.hosts[host].fd, CLONE_NEWNET))
+        fail("cannot enter the namespace %s", plan.hosts[host].name);
+}
+
+/* Waits for sockets until `deadline`, ns since the start, and serves those that are ready. */
+static void wait_until(uint64_t deadline)
+{
+    struct epoll_event events[64];
+    uint64_t left = deadline > present ? deadline - present : 0;
+    struct timespec timeout = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+    int n = epoll_pwait2(poller, events, 64, &timeout, NULL);
+    if (n < 0 && errno != EINTR)
+        fail("epoll_pwait2");
+    present = monotonic() - origin;
+    for (int i = 0; i < n; i++)
+        serve(events[i].data.ptr, events[i].events);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void traffic(void)
+{
+    uint64_t next_poll = 0, next_sample = plan.sample ? 0 : UINT64_MAX;
+    bool warm = false;
+    for (;;) {
+        uint64_t t = now();
+        if (!warm && t >= plan.warmup) {
+            warm = true;
+            write_flows("warm");
+            write_queues("warm");
+        }
+        if (t >= plan.duration)
+            break;
+        if (t >= next_poll) {
+            poll_queues();
+            next_poll += plan.poll;
+        }
+        if (t >= next_sample) {
+            sample_flows();
+            sample_queues();
+            next_sample += plan.sample;
+        }
+        wake_flows();
+        uint64_t deadline = least(least(next_poll, next_sample), least(next_wake(), plan.duration));
+        wait_until(warm ? deadline : least(deadline, plan.warmup));
+    }
+    write_flows("end");
+    write_queues("end");
+}
+
+int main(void)
+{
+    if (mount("proc", "/proc", "proc", 0, "") || mount("run", "/run", "tmpfs", 0, "") || mkdir("/run/netns", 0755))
+        fail("cannot mount what every system has");
+    signal(SIGPIPE, SIG_IGN);
+    set_up("/plan");
+    poller = epoll_create1(0);
+    open_queues();
+    open_listeners();
+    origin = monotonic();
+    traffic();
+    fclose(output("done"));
+    stop();
+}

@@ -1,0 +1,181 @@
+/* From the text of the plan to namespaces, devices, routes and settings. One statement a line, words apart by a space. */
+#define _GNU_SOURCE
+#include "guest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORDS = 32 };
+
+static int find_host(const char *name)
+{
+    for (int i = 0; i < plan.n_hosts; i++)
+        if (!strcmp(plan.hosts[i].name, name))
+            return i;
+    errno = 0;
+    fail("the plan names no host %s", name);
+}
+
+static void copy(char *to, size_t size, const char *from)
+{
+    errno = 0;
+    if ((size_t)snprintf(to, size, "%s", from) >= size)
+        fail("%s is too long", from);
+}
+
+/* host NAME: a namespace, under /run/netns as ip expects it. */
+static void add_host(char **word)
+{
+    if (plan.n_hosts == MOST_HOSTS)
+        fail("more than %d hosts", MOST_HOSTS);
+    struct host *host = &plan.hosts[plan.n_hosts];
+    copy(host->name, sizeof host->name, word[1]);
+    char path[128];
+    snprintf(path, sizeof path, "/run/netns/%s", host->name);
+    int file = open(path, O_CREAT | O_RDONLY, 0444);
+    if (file < 0 || close(file) || unshare(CLONE_NEWNET) || mount("/proc/self/ns/net", path, "none", MS_BIND, NULL))
+        fail("cannot make the namespace %s", host->name);
+    host->fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (host->fd < 0)
+        fail("cannot open the namespace %s", host->name);
+    plan.n_hosts++;
+}
+
+/* set HOST FILE VALUE...: FILE below /proc/sys. */
+static void set(char **word, int n)
+{
+    char path[128], value[256] = "";
+    enter(find_host(word[1]));
+    snprintf(path, sizeof path, "/proc/sys/%s", word[2]);
+    for (int i = 3; i < n; i++) {
+        strncat(value, word[i], sizeof value - strlen(value) - 2);
+        strcat(value, i + 1 < n ? " " : "");
+    }
+    int file = open(path, O_WRONLY);
+    if (file < 0 || write(file, value, strlen(value)) < 0)
+        fail("cannot set %s = %s", path, value);
+    close(file);
+}
+
+/* exec HOST PROGRAM ARGUMENTS...: must succeed; what it says on its standard error is in /out/setup. */
+static void execute(char **word)
+{
+    enter(find_host(word[1]));
+    pid_t child = fork();
+    if (child < 0)
+        fail("fork");
+    if (child == 0) {
+        int log = open("/out/setup", O_CREAT | O_WRONLY | O_APPEND, 0644);
+        if (log >= 0) {
+            dup2(log, 1);
+            dup2(log, 2);
+        }
+        execv(word[2], word + 2);
+        _exit(127);
+    }
+    int status;
+    if (waitpid(child, &status, 0) < 0)
+        fail("waitpid");
+    errno = 0;
+    if (status)
+        fail("%s failed in %s (status %d)", word[2], word[1], status);
+}
+
+/* tcp CONGESTION WINDOW MSS */
+static void add_tcp(char **word)
+{
+    if (plan.n_tcps == MOST_TCPS)
+        fail("more than %d TCPs", MOST_TCPS);
+    struct tcp *tcp = &plan.tcps[plan.n_tcps++];
+    copy(tcp->congestion, sizeof tcp->congestion, word[1]);
+    tcp->window = atoi(word[2]);
+    tcp->mss = atoi(word[3]);
+}
+
+/* queue LINK HOST DEVICE HANDLE poll|count */
+static void add_queue(char **word)
+{
+    if (plan.n_queues == MOST_QUEUES)
+        fail("more than %d queues", MOST_QUEUES);
+    struct queue *queue = &plan.queues[plan.n_queues++];
+    copy(queue->link, sizeof queue->link, word[1]);
+    queue->host = find_host(word[2]);
+    copy(queue->device, sizeof queue->device, word[3]);
+    queue->handle = (uint32_t)strtoul(word[4], NULL, 16) << 16;
+    queue->poll = !strcmp(word[5], "poll");
+}
+
+static void read_end(struct flow_end *end, char **word)
+{
+    end->host = find_host(word[0]);
+    copy(end->address, sizeof end->address, word[1]);
+    end->tcp = atoi(word[2]);
+}
+
+/* flow NAME bulk|exchange START SIZE RESPONSE THINK FROM ADDRESS TCP TO ADDRESS TCP */
+static void add_flow(char **word)
+{
+    if (plan.n_flows == MOST_FLOWS)
+        fail("more than %d flows", MOST_FLOWS);
+    struct flow_plan *flow = &plan.flows[plan.n_flows++];
+    copy(flow->name, sizeof flow->name, word[1]);
+    flow->kind = strcmp(word[2], "bulk") ? EXCHANGE : BULK;
+    flow->start = strtoull(word[3], NULL, 10);
+    flow->size = strtoull(word[4], NULL, 10);
+    flow->response = strtoull(word[5], NULL, 10);
+    flow->think = strtoull(word[6], NULL, 10);
+    read_end(&flow->ends[0], word + 7);
+    read_end(&flow->ends[1], word + 10);
+}
+
+/* run DURATION WARMUP SAMPLE POLL */
+static void read_run(char **word)
+{
+    uint64_t *number[] = {&plan.duration, &plan.warmup, &plan.sample, &plan.poll};
+    for (int i = 0; i < 4; i++)
+        *number[i] = strtoull(word[i + 1], NULL, 10);
+}
+
+static void obey(char **word, int n)
+{
+    const struct {
+        const char *name;
+        int words;
+    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(word[0], known[i].name) && n >= known[i].words)
+            switch (i) {
+            case 0: return read_run(word);
+            case 1: return add_host(word);
+            case 2: return add_tcp(word);
+            case 3: return add_queue(word);
+            case 4: return add_flow(word);
+            case 5: return set(word, n);
+            case 6: return execute(word);
+            }
+    errno = 0;
+    fail("the plan says `%s`, which means nothing", word[0]);
+}
+
+void set_up(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char line[1024];
+    if (!file)
+        fail("cannot read %s", path);
+    while (fgets(line, sizeof line, file)) {
+        char *word[WORDS + 1] = {NULL};
+        int n = 0;
+        for (char *w = strtok(line, " \n"); w && n < WORDS; w = strtok(NULL, " \n"))
+            word[n++] = w;
+        if (n)
+            obey(word, n);
+    }
+    fclose(file);
+}

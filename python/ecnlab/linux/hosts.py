@@ -1,0 +1,153 @@
+"""The scenario's TCPs as settings of the kernel's: of a host (sysctl), of a route, of a socket.
+
+What a scenario departs to must be done or is refused. What only its profile says is done where the kernel lets one;
+otherwise the kernel's own value holds, and the manifest tells so.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ecnlab import _core
+from ecnlab.linux import topology
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+
+KERNEL: Final = "linux-7"
+"""The profile that describes the kernel's TCP."""
+
+ECN: Final = {"off": 0, "rfc2481": 1, "rfc3168": 1}
+"""net.ipv4.tcp_ecn: 0 never, 1 asked for and accepted. RFC 3168 is what the kernel does for RFC 2481."""
+
+CONGESTION: Final = ("reno", "cubic", "dctcp")
+
+FLAGS: Final = {
+    "sack": "tcp_sack",
+    "timestamps": "tcp_timestamps",
+    "window_scaling": "tcp_window_scaling",
+    "ecn_syn_fallback": "tcp_ecn_fallback",
+    "idle_restart": "tcp_slow_start_after_idle",
+}
+"""Settings that are on or off for a whole host."""
+
+COUNTS: Final = {"max_timeouts": "tcp_retries2", "max_syn_timeouts": "tcp_syn_retries"}
+
+SET_HERE: Final = frozenset(
+    {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
+)
+
+
+@dataclass(frozen=True)
+class Tcp:
+    """A ``[tcp.NAME]`` in the kernel's terms."""
+
+    name: str
+    sysctl: Mapping[str, str]
+    route: str
+    congestion: str
+    window: int
+    mss: int
+
+
+def tcps_of(spec: Mapping[str, Any], departures: set[str], found: Findings) -> dict[str, Tcp]:
+    """Every ``[tcp.NAME]`` that a flow uses."""
+    used = {flow[end] for flow in spec["flow"].values() for end in ("tcp_from", "tcp_to") if flow.get("count") != 0}
+    return {name: _tcp(name, spec["tcp"][name], departures, found) for name in sorted(used)}
+
+
+def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> Tcp:
+    path = f"tcp.{name}"
+    congestion = table["congestion"] if isinstance(table["congestion"], str) else table["congestion"]["kind"]
+    if table["ecn"] not in ECN:
+        found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{table['ecn']}`", f"it has {_or(ECN)}")
+    if congestion not in CONGESTION:
+        message = f"`{path}.congestion`: the kernel has no `{congestion}`"
+        found.refuse(f"{path}.congestion", message, f"it has {_or(CONGESTION)}")
+    _tell_differences(path, table, departures, found)
+    sysctl = {"tcp_ecn": str(ECN.get(table["ecn"], 0))}
+    sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
+    sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
+    sysctl["tcp_rto_max_ms"] = str(min(max(number(table["max_rto"]) // 10**6, 1000), 120_000))
+    route = f"initcwnd {table['initial_window']} rto_min {number(table['min_rto']) // 10**6}ms"
+    if table["ack_every"] == 1:
+        route += " quickack 1"
+    return Tcp(name, sysctl, route, congestion, number(table["receive_buffer"]), number(table["mss"]))
+
+
+def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> None:
+    """Every setting that the kernel fixes, where the scenario has another value."""
+    kernel = _core.profiles()[KERNEL]["settings"]
+    for key, value in table.items():
+        if key in SET_HERE or (key == "ack_every" and value == 1):
+            continue
+        own = kernel[key]["value"] if table["sack"] or key != "recovery" else "newreno"
+        if value == own:
+            continue
+        if f"{path}.{key}" in departures:
+            found.refuse_value(f"{path}.{key}", value, _remedy(key, own))
+        found.tell(path, key, value, own)
+
+
+def _remedy(key: str, own: object) -> str:
+    if key == "recovery":
+        return "it has `sack`, and `newreno` with `sack = false`"
+    return f"its TCP has {json.dumps(own)}, and no setting for it"
+
+
+@dataclass(frozen=True)
+class Host:
+    """A namespace at the end of flows: behind ``node``, from number 1, with one TCP."""
+
+    node: int
+    number: int
+    tcp: Tcp
+
+    @property
+    def name(self) -> str:
+        """The namespace."""
+        return f"h{self.node}x{self.number}"
+
+    @property
+    def address(self) -> str:
+        """Its IPv4 address."""
+        return topology.address(self.node, self.number)
+
+    def _mac(self, side: int) -> str:
+        return f"02:0{side}:{self.node >> 8:02x}:{self.node & 255:02x}:00:{self.number:02x}"
+
+    def cable(self) -> str:
+        """A line for ``ip -batch`` anywhere: the veth pair that joins it to its node, without rate, delay or queue."""
+        node = topology.host(self.node)
+        ends = f"address {self._mac(1)} type veth peer name u0 address {self._mac(2)} netns {self.name}"
+        return f"link add d{self.number} netns {node} {ends}"
+
+    def lines(self) -> Iterator[str]:
+        """Lines for ``ip -batch`` in its namespace."""
+        node = topology.address(self.node)
+        yield "link set lo up"
+        yield f"address add {self.address}/32 dev lo"
+        yield "link set u0 gso_max_segs 1 up"
+        yield f"neighbour add {node} lladdr {self._mac(1)} dev u0 nud permanent"
+        yield f"route add default via {node} dev u0 onlink src {self.address} {self.tcp.route}"
+
+    def lines_at_node(self) -> Iterator[str]:
+        """Lines for ``ip -batch`` in its node's namespace."""
+        yield f"link set d{self.number} up"
+        yield f"neighbour add {self.address} lladdr {self._mac(2)} dev d{self.number} nud permanent"
+        yield f"route add {self.address} via {self.address} dev d{self.number} onlink"
+
+
+def sysctls(tcp: Tcp) -> Iterator[tuple[str, str]]:
+    """(file below /proc/sys, value) of a host with this TCP."""
+    for key, value in tcp.sysctl.items():
+        yield f"net/ipv4/{key}", value
+    # A connection shall learn nothing from the one before, and the least round trip is that of all its life.
+    yield "net/ipv4/tcp_no_metrics_save", "1"
+    yield "net/ipv4/tcp_min_rtt_wlen", "86400"
+
+
+def _or(names: Any) -> str:
+    return ", ".join(names)

@@ -1,0 +1,95 @@
+"""The kernel that was built, and where: found again by what it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab import store
+from ecnlab.errors import EcnlabError
+
+HERE: Final = Path(__file__).parent
+
+CONFIG: Final = HERE / "kernel.config"
+"""What the kernel has beyond the least."""
+
+EDITS: Final = (
+    # The tick of a timer is 1 ms, as most distributions have it; user-mode Linux has 10 ms and no option for it.
+    ("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", "config HZ\n\tint\n\tdefault 1000\n"),
+    # tbf plays the wire here, and a wire's driver asks the queue for packets until it has none; that is how RED learns
+    # that it is idle. tbf only peeks, and RED below it never forgets its average.
+    (
+        "net/sched/sch_tbf.c",
+        "\t\tqdisc_qstats_overlimit(sch);\n\t}\n\treturn NULL;\n",
+        "\t\tqdisc_qstats_overlimit(sch);\n\t} else {\n\t\tq->qdisc->ops->dequeue(q->qdisc);\n\t}\n\treturn NULL;\n",
+    ),
+)
+"""What is different in our copy of the source: file, text, and what stands in its place."""
+
+ABOUT: Final = "about.json"
+
+BUILD: Final = "ecnlab linux build"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel ready to boot, with the file system of its guest."""
+
+    folder: Path
+    about: dict[str, Any]
+    """``version`` of the source, ``config`` hash, ``guest`` hash."""
+
+    @property
+    def binary(self) -> Path:
+        """The kernel, a program of the host."""
+        return self.folder / "linux"
+
+    @property
+    def entropy(self) -> Path:
+        """The library that makes its entropy a function of the seed."""
+        return self.folder / "entropy.so"
+
+    @property
+    def root(self) -> Path:
+        """What a run's file system begins as."""
+        return self.folder / "root"
+
+
+def cache() -> Path:
+    """Where sources and kernels are kept: ``$ECNLAB_LINUX``, or ``ecnlab/linux`` in the user's cache."""
+    if own := os.environ.get("ECNLAB_LINUX"):
+        return Path(own).absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "ecnlab" / "linux"
+
+
+def digest(*paths: Path, text: str = "") -> str:
+    """A hash of the contents of files, and ``text``."""
+    found = hashlib.sha256(text.encode())
+    for path in paths:
+        found.update(path.read_bytes())
+    return found.hexdigest()[:12]
+
+
+def config_digest() -> str:
+    """What tells kernels of one source apart: their configuration and our edits."""
+    return digest(CONFIG, text=repr(EDITS))
+
+
+def guest_sources() -> list[Path]:
+    """The C sources of the guest and of the library that the kernel is loaded with."""
+    return [*sorted((HERE / "guest").glob("*.[ch]")), *sorted((HERE / "host").glob("*.c"))]
+
+
+def find() -> Kernel:
+    """The kernel that was built last. Raises EcnlabError, saying what to do, if there is none that serves."""
+    current = cache() / "current"
+    if not current.exists():
+        raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` makes one, in some minutes and without root")
+    folder = cache() / current.read_text().strip()
+    about = store.read_json(folder / ABOUT)
+    if about["config"] != config_digest() or about["guest"] != digest(*guest_sources()):
+        raise EcnlabError(f"the Linux kernel in {folder} was built by another ecnlab: `{BUILD}` brings it up to date")
+    return Kernel(folder, about)

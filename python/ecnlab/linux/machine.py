@@ -1,0 +1,132 @@
+"""One boot of the kernel: files in, a time limit, files out; or why not."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from ecnlab.errors import RunError
+from ecnlab.linux.kernel import Kernel
+
+MEMORY: Final = "512M"
+
+EPOCH_NS: Final = 946_684_800_000_000_000
+"""What the clock of every run says at its start: 1 January 2000."""
+
+CONSOLE_LINES: Final = 25
+"""How much of the console an error shows."""
+
+LOOK_SECONDS: Final = 0.2
+"""How long a wish to stop may wait to be heard."""
+
+ADDR_NO_RANDOMIZE: Final = 0x0040000
+"""personality(2): the same addresses in every process, on which the kernel's hash tables depend."""
+
+
+@contextmanager
+def boot(
+    kernel: Kernel, files: Mapping[str, str], seed: int, limit_s: float, check: Callable[[], None] = lambda: None
+) -> Iterator[Path]:
+    """Boot ``kernel`` with ``files`` at the root of its file system; gives the folder with what the guest wrote.
+
+    ``seed`` is all the entropy there is. Raises RunError, with the end of the console, if the kernel does not come to
+    its end within ``limit_s`` seconds of wall time, or comes to a bad one.
+    """
+    with tempfile.TemporaryDirectory(prefix="ecnlab-linux-") as name:
+        root = Path(name)
+        if " " in name or "," in name:
+            raise RunError(
+                f"the kernel cannot be given the folder {name!r}: set TMPDIR to one without blanks and commas"
+            )
+        shutil.copytree(kernel.root, root, dirs_exist_ok=True, symlinks=True)
+        for folder in ("proc", "out", "run"):
+            (root / folder).mkdir(exist_ok=True)
+        for file, text in files.items():
+            (root / file).write_text(text)
+        _run(kernel, root, seed, limit_s, check)
+        yield root / "out"
+
+
+def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, check: Callable[[], None]) -> None:
+    command = [
+        str(kernel.binary),
+        f"mem={MEMORY}",
+        "root=/dev/root",
+        "rootfstype=hostfs",
+        # Not `rootflags=`: the kernel stirs its command line into its entropy, and this option is none of it.
+        f"hostfs={root}",
+        "rootflags=/",
+        "seccomp=on",
+        "rw",
+        "init=/init",
+        "time-travel=inf-cpu",
+        f"time-travel-start={EPOCH_NS}",
+        "con=null",
+        "ssl=null",
+        "con0=null,fd:1",
+        "panic=-1",
+    ]
+    environment = {"ECNLAB_SEED": str(seed), "LD_PRELOAD": str(kernel.entropy), "TMPDIR": str(root), "HOME": str(root)}
+    console = root / "console"
+    with console.open("wb") as log:
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            cwd=root,
+            start_new_session=True,
+            preexec_fn=_fixed_addresses,
+        )
+        try:
+            why = _wait(child, limit_s, check)
+        finally:
+            _end(child)
+    if (root / "out" / "error").exists():
+        why = "the guest gave up: " + (root / "out" / "error").read_text().strip()
+        setup = root / "out" / "setup"
+        why += f"\n{setup.read_text().strip()}" if setup.exists() else ""
+    if why is None and not (root / "out" / "done").exists():
+        why = "the kernel ended before the run did"
+    if why:
+        raise RunError(f"{why}\nthe end of the kernel's console:\n{_tail(console)}")
+
+
+def _wait(child: subprocess.Popen[bytes], limit_s: float, check: Callable[[], None]) -> str | None:
+    """Why the kernel had to be ended, None if it ended by itself. ``check`` is called now and then, and may raise."""
+    waited = 0.0
+    while True:
+        try:
+            child.wait(LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            waited += LOOK_SECONDS
+            check()
+            if waited >= limit_s:
+                return f"the kernel was not done after {limit_s:.0f} s of wall time"
+        else:
+            return None
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the kernel and the processes in which it runs its own: all are in a session that was made for them."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _fixed_addresses() -> None:
+    ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+
+
+def _tail(console: Path) -> str:
+    lines = console.read_text(errors="replace").splitlines()
+    return "\n".join(f"  {line}" for line in lines[-CONSOLE_LINES:]) or "  (it said nothing)"

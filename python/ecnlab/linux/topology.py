@@ -1,0 +1,210 @@
+"""A scenario's nodes, links and routes as network namespaces, veth pairs and queue disciplines.
+
+Every node is a namespace that only forwards. Behind it stand its hosts, the ends of flows, one namespace for each TCP that
+its flows have: what the kernel sets for a whole host differs between them, and a queue's drops are not told to the TCP
+of its own namespace, as the kernel would. Every direction of a link is two veth pairs that meet in one more namespace, the wire::
+
+    node A  o3 ~~~ a3  wire  b3 ~~~ i3  node B
+
+In front of ``o3`` stand the link's rate or shaper (tbf) and, inside it, its queue; ``b3`` has the rest of the link: its
+own rate once more where a shaper is slower, its delay and its loss (netem). Whatever enters ``a3`` is redirected to
+``b3``. So a packet leaves the queue when the shaper lets it, and arrives after serialisation and delay, as in the
+simulator. Addresses of neighbours are given, not asked for: there is no ARP, and no packet but the scenario's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ecnlab.linux.disciplines import qdisc
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.types import Drawn, DrawnLink
+
+WIRE: Final = "wire"
+
+PACKET: Final = 1500
+"""Bytes of the longest packet, as IPv4 counts: a token bucket must hold one."""
+
+ETHERNET: Final = "stab overhead -14 linklayer ethernet"
+"""The kernel counts the Ethernet header too; the scenario's sizes begin with IP's."""
+
+QUEUE: Final = "10"
+PIPE: Final = "20"
+"""Handles of the queue in front of a link and of the wire behind it."""
+
+MOST_IN_FLIGHT: Final = 1_000_000
+"""Packets that a wire holds before it would drop some: never."""
+
+TICK_NS: Final = 64
+"""Units in which tc gives the kernel the depth of a bucket (PSCHED_SHIFT)."""
+
+UNSUPPORTED: Final = ("drop", "mark", "drop_segments", "mark_segments")
+"""Faults that only the simulator can inject at a given packet."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """One direction of a link: what the scenario says of it, and its place in the network."""
+
+    index: int
+    name: str
+    origin: int
+    target: int
+    table: Mapping[str, Any]
+    path: str
+    delay_ps: int
+    law: str
+
+    @property
+    def has_own_queue(self) -> bool:
+        """Whether the link names a queue."""
+        return bool(self.table["queue"] != "default")
+
+    @property
+    def shaper(self) -> tuple[int, int] | None:
+        """Rate and burst of the shaper, None if there is none."""
+        shaper = self.table.get("shaper")
+        return (number(shaper["rate"]), number(shaper["burst"])) if shaper else None
+
+    @property
+    def rate_bps(self) -> int | None:
+        """Rate of the wire, None if it has none."""
+        return None if self.table["rate"] == "unlimited" else number(self.table["rate"])
+
+    @property
+    def drain_bps(self) -> int | None:
+        """The rate at which the queue drains: the shaper's, or the wire's."""
+        return self.shaper[0] if self.shaper else self.rate_bps
+
+
+def address(node: int, number: int = 0) -> str:
+    """The IPv4 address of a node (0), or of its hosts (from 1)."""
+    return f"10.{node >> 8}.{node & 255}.{number + 1}"
+
+
+def network(node: int) -> str:
+    """The addresses of a node and all its hosts."""
+    return f"10.{node >> 8}.{node & 255}.0/24"
+
+
+def host(node: int) -> str:
+    """The namespace of a node."""
+    return f"n{node}"
+
+
+def links_of(spec: Mapping[str, Any], drawn: Drawn) -> list[Link]:
+    """Every direction of every link, in the order of a run's tables."""
+    return [_link(index, one, spec) for index, one in enumerate(drawn["links"])]
+
+
+def _link(index: int, one: DrawnLink, spec: Mapping[str, Any]) -> Link:
+    table, path = spec["link"][one["table"]], f"link.{one['table']}"
+    if one["reverse"]:
+        table, path = table["reverse"], f"{path}.reverse"
+    law = spec["queue"][table["queue"]]["discipline"]
+    return Link(index, one["name"], one["from"], one["to"], table, path, one["delay_ps"], law)
+
+
+def path(links: list[Link], start: int, end: int) -> list[Link]:
+    """The links from node ``start`` to ``end``: the fewest, and of equally short ways the first named.
+
+    The same search as the simulator's (crates/engine/src/routes.rs), so that both send packets the same way.
+    """
+    reached: dict[int, Link] = {}
+    frontier = deque([start])
+    while frontier and end not in reached:
+        node = frontier.popleft()
+        for link in links:
+            if link.origin == node and link.target != start and link.target not in reached:
+                reached[link.target] = link
+                frontier.append(link.target)
+    way: list[Link] = []
+    node = end
+    while node != start:
+        way.append(reached[node])
+        node = reached[node].origin
+    return way[::-1]
+
+
+def check(links: list[Link], found: Findings) -> None:
+    """Refuse what links ask and the kernel's wires cannot do."""
+    for link in links:
+        for key in UNSUPPORTED:
+            if link.table.get(key):
+                remedy = "leave it out, or run the scenario in the simulator; `loss` is there on Linux"
+                found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel cannot pick packets", remedy)
+        if link.shaper and link.shaper[1] < PACKET:
+            key = f"{link.path}.shaper.burst"
+            found.refuse(key, f"`{key}` is less than a packet, which tbf would drop", 'write at least "1500 B"')
+
+
+def devices(links: list[Link]) -> Iterator[str]:
+    """Lines for ``ip -batch`` in the wire's namespace: every veth pair."""
+    for link in links:
+        i = link.index
+        yield f"link add a{i} type veth peer name o{i} netns {host(link.origin)}"
+        yield f"link add b{i} type veth peer name i{i} address {mac(link)} netns {host(link.target)}"
+        yield f"link set a{i} up"
+        yield f"link set b{i} up"
+
+
+def mac(link: Link) -> str:
+    """The Ethernet address of the device at the far end."""
+    return f"02:00:00:00:{link.index >> 8:02x}:{link.index & 255:02x}"
+
+
+def interfaces(node: int, links: list[Link]) -> Iterator[str]:
+    """Lines for ``ip -batch`` in a node's namespace: its address, its devices, its neighbours."""
+    yield "link set lo up"
+    yield f"address add {address(node)}/32 dev lo"
+    for link in links:
+        if link.origin == node:
+            # One packet a time: a queue in front of this device shall not meet the sender's bundles.
+            yield f"link set o{link.index} gso_max_segs 1 up"
+            yield f"neighbour add {address(link.target)} lladdr {mac(link)} dev o{link.index} nud permanent"
+        if link.target == node:
+            yield f"link set i{link.index} up"
+
+
+def route(link: Link, end: int) -> str:
+    """A line for ``ip -batch``: the way to node ``end`` and its hosts over ``link``."""
+    return f"route add {network(end)} via {address(link.target)} dev o{link.index} onlink"
+
+
+def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Findings) -> Iterator[str]:
+    """Lines for ``tc -batch`` in a node's namespace: the queue in front of each of its links, in its shaper."""
+    for link in links:
+        if link.origin != node:
+            continue
+        name = link.table["queue"]
+        words = qdisc(spec["queue"][name], name, link.drain_bps, found)
+        if link.drain_bps is None:
+            yield f"qdisc add dev o{link.index} {ETHERNET} root handle {QUEUE}: {words}"
+            continue
+        burst = bucket(link.shaper[1] if link.shaper else PACKET, link.drain_bps)
+        yield f"qdisc add dev o{link.index} {ETHERNET} root handle 1: tbf rate {link.drain_bps}bit burst {burst} limit {burst}"
+        yield f"qdisc add dev o{link.index} parent 1:1 handle {QUEUE}: {words}"
+
+
+def bucket(burst: int, rate_bps: int) -> int:
+    """``burst``, and the bytes that the kernel's clock of 64 ns may round away: tbf waits for ever for the last one."""
+    return burst + 1 + math.ceil(TICK_NS * rate_bps / 8e9)
+
+
+def wires(links: list[Link]) -> Iterator[str]:
+    """Lines for ``tc -batch`` in the wire's namespace: what lies behind each queue."""
+    for link in links:
+        i = link.index
+        yield f"qdisc add dev a{i} ingress"
+        yield f"filter add dev a{i} ingress matchall action mirred egress redirect dev b{i}"
+        words = [f"delay {link.delay_ps / 1e6:.3f}us limit {MOST_IN_FLIGHT}"]
+        if link.table["loss"]:
+            words.append(f"loss {100 * link.table['loss']}%")
+        if link.rate_bps is not None:
+            words.append(f"rate {link.rate_bps}bit -14")
+        yield f"qdisc add dev b{i} root handle {PIPE}: netem {' '.join(words)}"

@@ -1,0 +1,110 @@
+"""One notion of engine: what each is asked, what it refuses, and that their results do not meet in one folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import SCENARIO
+
+import ecnlab
+from ecnlab import store
+from ecnlab.agree import agree
+from ecnlab.engines import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
+from ecnlab.errors import EcnlabError, FolderError, SpecError
+from ecnlab.linux.engine import refuse_captures
+from ecnlab.types import Engine
+
+
+def test_the_seed_is_one_unless_said_and_a_model_has_none():
+    assert [seed_for(engine, None) for engine in (PACKETS, LINUX, MODEL)] == [1, 1, None]
+    assert [seed_for(engine, 0) for engine in (PACKETS, LINUX)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "option"),
+    [({"seed": 0}, "seed"), ({"events": True}, "events"), ({"captures": "shark"}, "capture")],
+)
+def test_chance_and_packets_are_refused_by_the_model(scenario, tmp_path, asked, option):
+    with pytest.raises(EcnlabError, match=f"neither chance nor packets: leave out `{option}`"):
+        ecnlab.run(scenario, engine="model", out=tmp_path / "out", **asked)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_refuses_the_same(cli, scenario):
+    done = cli("run", scenario, "--engine", "model", "--capture", "pipe")
+    assert done.returncode == 2
+    assert "`--capture`" in done.stderr
+
+
+def test_a_run_of_the_model_is_its_prediction(scenario):
+    run = ecnlab.run(scenario, engine="model")
+    assert (run.manifest["engine"], run.manifest["seed"], run.tables) == ("model", None, ("prediction",))
+
+
+def test_what_measures_several_seeds_is_no_question_for_a_model(cli, experiment, tmp_path):
+    for command in ("sweep", "agree"):
+        done = cli(command, experiment, "--engine", "model", "--out", "out")
+        assert done.returncode == 2
+        assert "neither chance nor their tables: `ecnlab run --engine model`" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_simulator_is_not_set_beside_itself(scenario, tmp_path):
+    with pytest.raises(EcnlabError, match="name another, such as `linux`"):
+        agree(scenario, tmp_path / "out", engine="packets")
+
+
+def test_every_command_knows_the_same_engines(cli, scenario, experiment):
+    for command, file in (("run", scenario), ("sweep", experiment), ("agree", scenario)):
+        done = cli(command, file, "--engine", "ns-2")
+        assert done.returncode == 2
+        assert all(f"'{engine}'" in done.stderr for engine in ENGINES)
+
+
+def test_default_folders_name_the_engine(cli, scenario):
+    stem = f"{scenario.stem}-{ecnlab.Scenario(str(scenario), scenario.read_text()).hash[:8]}"
+    for options, name in (((), "-seed1"), (("--engine", "model"), "-model")):
+        said = json.loads(cli("run", scenario, "--json", *options).stdout)
+        assert Path(said["folder"]) == Path("results") / (stem + name)
+    assert [suffix(engine) for engine in ENGINES] == ["", "-model", "-linux"]
+
+
+@pytest.mark.parametrize("engine", [MODEL, LINUX])
+def test_a_run_is_not_replaced_by_another_engines(scenario, tmp_path, engine: Engine):
+    ecnlab.run(scenario, out=tmp_path / "out")
+    with pytest.raises(FolderError, match=r"holds another run .*engine `packets`"):
+        ecnlab.run(scenario, out=tmp_path / "out", engine=engine)
+
+
+def test_a_sweep_is_not_continued_by_another_engine(experiment, tmp_path):
+    ecnlab.sweep(experiment, tmp_path / "out", replicates=1)
+    with pytest.raises(FolderError, match=r"holds another sweep .*engine `packets`"):
+        ecnlab.sweep(experiment, tmp_path / "out", replicates=1, engine="linux")
+
+
+def test_a_folder_that_names_no_engine_is_the_simulators(scenario, tmp_path):
+    folder = tmp_path / "out"
+    ecnlab.run(scenario, out=folder)
+    manifest = store.read_json(folder / store.MANIFEST)
+    del manifest["engine"]
+    store.write_json(folder / store.MANIFEST, manifest)
+    assert ecnlab.load(folder).manifest["engine"] == "packets"
+    ecnlab.run(scenario, out=folder)
+
+
+def test_a_folder_with_hidden_files_of_others_is_not_free(scenario, tmp_path):
+    (tmp_path / "out/.git").mkdir(parents=True)
+    with pytest.raises(FolderError, match="holds no result"):
+        ecnlab.run(scenario, out=tmp_path / "out")
+    assert (tmp_path / "out/.git").is_dir()
+
+
+def test_linux_refuses_captures_with_their_line():
+    text = SCENARIO + '\n[capture.here]\nlink = "pipe"\n'
+    line = text.splitlines().index("[capture.here]") + 1
+    with pytest.raises(SpecError, match="writes no captures") as error:
+        refuse_captures(ecnlab.Scenario("pipe.toml", text))
+    assert str(error.value).startswith(f"pipe.toml:{line}:")
+    assert "ask the engine `packets`" in str(error.value)

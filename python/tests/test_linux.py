@@ -1,0 +1,291 @@
+"""The Linux engine as far as it needs no kernel: plans, refusals, tables, failures."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import SCENARIO
+
+from ecnlab import agree, store
+from ecnlab._core import Scenario, SpecError
+from ecnlab.engines import answerer_of
+from ecnlab.errors import EcnlabError, FolderError, RunError
+from ecnlab.linux import build, kernel, source, tables
+from ecnlab.linux.disciplines import tc_exponent
+from ecnlab.linux.kernel import Kernel
+from ecnlab.linux.machine import boot
+from ecnlab.linux.plan import plan
+from ecnlab.linux.quantity import number, split
+from ecnlab.stats import ratio_of_means
+
+TESTBED = Path(__file__).parents[2] / "papers/rfc2884/testbed.toml"
+
+LINUX = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"')
+"""A scenario that the kernel can run: two flows of different TCPs between the same nodes."""
+
+
+def the_plan(text: str = LINUX, seed: int = 1):
+    return plan(Scenario("pipe.toml", text), seed)
+
+
+def refused(text: str) -> str:
+    with pytest.raises(SpecError) as error:
+        the_plan(text)
+    assert error.value.diagnostics
+    return str(error.value)
+
+
+def test_quantities_are_whole_numbers_of_the_smallest_unit():
+    assert number("1.5 Mbps") == 1_500_000
+    assert number("20 ms") == 20_000_000
+    assert number("1.5 kB") == 1500
+    assert split("30 packets") == (30, "packets")
+
+
+def test_the_burst_that_makes_tc_choose_the_weight():
+    # tc asks for the least e with burst + 1 - min/avpkt <= (1 - (1 - 2^-e)^burst)·2^e. With 36, 5000 and 1500 the left is
+    # 33.67; the right is 33.64 for e = 8 and 34.78 for e = 9.
+    assert tc_exponent(5000, 36, 1500) == 9
+    assert (1 - (1 - 2**-8) ** 36) * 2**8 < 36 + 1 - 5000 / 1500 <= (1 - (1 - 2**-9) ** 36) * 2**9
+
+
+def test_the_testbed_of_rfc_2884_as_ip_and_tc_lines():
+    files = plan(Scenario(str(TESTBED), TESTBED.read_text()), 1).files
+    red = next(line for text in files.values() for line in text.splitlines() if " red " in line)
+    assert red.endswith(
+        "red limit 240000 min 5000 max 15000 avpkt 1500 burst 36 probability 0.1 bandwidth 1500000bit ecn harddrop"
+    )
+    # 1500 B and what 64 ns at 1.5 Mbit/s may round away, less than a byte: two more bytes.
+    shaper = red.replace(re.search(r"parent.*", red)[0], "")
+    assert f"{shaper.strip()} stab overhead -14" in files["n3.tc"]
+    assert "tbf rate 1500000bit burst 1502 limit 1502" in files["n3.tc"]
+    assert (
+        "qdisc add dev b2 root handle 20: netem delay 20000.000us limit 1000000 rate 10000000bit -14\n"
+        in files["wire.tc"]
+    )
+
+
+def test_flows_of_two_tcps_have_hosts_of_their_own_behind_one_node():
+    files = the_plan().files
+    assert "set h0x1 net/ipv4/tcp_ecn" in files["plan"]
+    settings = dict(re.findall(r"set (h\d+x\d+) net/ipv4/tcp_ecn (\d)", files["plan"]))
+    assert sorted(settings.values()) == ["0", "0", "1", "1"]
+    assert "route add default via 10.0.0.1 dev u0 onlink src 10.0.0.2 initcwnd 10 rto_min 200ms" in files["h0x1.ip"]
+
+
+def test_starts_are_those_of_the_simulator():
+    scenario = Scenario("pipe.toml", LINUX)
+    starts = [int(line.split()[3]) for line in plan(scenario, 7).files["plan"].splitlines() if line.startswith("flow ")]
+    assert starts == [flow["start_ps"] // 1000 for flow in scenario.drawn(7)["flows"]]
+    assert starts != [flow["start_ps"] // 1000 for flow in scenario.drawn(8)["flows"]]
+
+
+def test_what_only_the_profile_says_is_told_and_not_refused():
+    told = {entry["key"]: entry for entry in the_plan(SCENARIO.replace("modern", "linux-2.0")).instead}
+    assert told["tcp.ecn.initial_rto"] == {"key": "tcp.ecn.initial_rto", "asked": "3 s", "kernel": "1 s"}
+    assert told["tcp.ecn.recovery"]["kernel"] == "newreno"
+    assert not [key for key in (entry["key"] for entry in the_plan().instead) if key.startswith("tcp.")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('ecn = "rfc3168"', 'ecn = "rfc3168"\nack_delay = "10 ms"', 'its TCP has "40 ms", and no setting for it'),
+        ('ecn = "rfc3168"', 'ecn = "rfc3168"\nrecovery = "newreno"', "`newreno` with `sack = false`"),
+        ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = "abe"', "it has reno, cubic, dctcp"),
+        ("max_p = 0.1", "max_p = 0.1\ngentle = true", "`queue.red.gentle`: Linux cannot do `true`"),
+        ("max_p = 0.1", 'max_p = 0.1\nbecn = { thresh = "5 packets" }', "`queue.red.becn`: Linux cannot do"),
+        ('limit = "60 packets"', 'limit = "60 packets"\nfull = "random"', "cannot drop at the random"),
+        ('max_th = "15 packets"', 'max_th = "15 packets"\nmark_at = "front"', "the kernel knows only `tail`"),
+        ('queue = "red"', 'queue = "red"\ndrop = [7]', "`loss` is there on Linux"),
+        ('queue = "red"', 'queue = "red"\nshaper = { rate = "1 Mbps", burst = "500 B" }', 'at least "1500 B"'),
+    ],
+)
+def test_what_the_kernel_cannot_do_is_refused_with_its_line(old, new, said):
+    text = LINUX.replace(old, new, 1)
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if row == new.splitlines()[-1])
+    message = refused(text)
+    assert message.startswith(f"pipe.toml:{line}:")
+    assert said in message
+
+
+def test_every_refusal_is_told_at_once():
+    text = LINUX.replace('ecn = "off"', 'ecn = "off"\nack_delay = "10 ms"').replace(
+        "max_p = 0.1", "max_p = 0.1\ngentle = true"
+    )
+    assert refused(text).count("pipe.toml:") == 2
+
+
+def write_counters(folder: Path) -> None:
+    """What the guest would have written: 10 packets of 1500 B before the warm-up, 20 after it, of which 2 were dropped."""
+    flows = "phase,flow,delivered,exchanges,finished_ns,ecn,segs_out,data_segs_out,bytes_sent,retransmits,timeouts,"
+    flows += "delivered_ce,min_rtt_us,received_ce\n"
+    for phase, n in (("warm", 10), ("end", 30)):
+        for flow in (0, 1):
+            flows += f"{phase},{flow},{1460 * n},0,,{flow},{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
+    (folder / "flows.csv").write_text(flows)
+    queues = "phase,link,host,packets,bytes,qlen,backlog,drops,signalled,full,marked,samples,sum_packets,sum_bytes,sum_squares\n"
+    for phase, n, held in (("warm", 10, 3), ("end", 30, 1)):
+        for link in range(6):
+            drops, looked = (2, 100) if phase == "end" else (0, 50)
+            queues += (
+                f"{phase},{link},n0,{n},{1500 * n},{held},0,{drops},{drops},0,4,{looked},{2 * looked},0,{6 * looked}\n"
+            )
+            queues += f"{phase},{link},wire,{n - 1},{1514 * (n - 1)},0,0,0,0,0,0,0,0,0,0\n"
+    (folder / "queues.csv").write_text(queues)
+    (folder / "transactions.csv").write_text("flow,index,start_ns,established_ns,end_ns,retransmits,timeouts\n")
+    (folder / "queue_series.csv").write_text("time_ns,link,packets,bytes\n1000000000,0,3,4500\n")
+    (folder / "flow_series.csv").write_text(
+        "time_ns,flow,cwnd_bytes,ssthresh_bytes,flight_bytes,srtt_us,rto_us,delivered\n1000000000,0,14600,,2920,,200000,5\n"
+    )
+
+
+def test_counters_become_the_tables_of_a_run(tmp_path):
+    write_counters(tmp_path)
+    asked = the_plan()
+    frames = tables.read(tmp_path, asked, Scenario("pipe.toml", LINUX).resolved)
+    flow = frames["flows"].row(0, named=True)
+    assert flow["bytes_delivered"] == 20 * 1460
+    assert flow["goodput_bps"] == pytest.approx(20 * 1460 * 8 / 3)  # 4 s less 1 s of warm-up
+    assert (flow["retransmits"], flow["ce_received"], flow["rtt_min_s"]) == (2, 4, 0.0241)
+    assert flow["rtt_mean_s"] is None
+    link = frames["links"].row(0, named=True)
+    # 20 left, 2 were dropped, and 2 fewer are held than at the warm-up: 20 came.
+    assert (link["entered"], link["delivered"], link["delivered_bytes"]) == (20, 20, 20 * 1500)
+    assert link["held"] == 1 + 1  # one in the queue, one on the wire
+    assert (link["queue_mean_packets"], link["queue_var_packets"]) == (2.0, 2.0)
+    red = frames["queues"].filter(pl.col("link") == "pipe").row(0, named=True)
+    assert (red["dropped"], red["early_drops"], red["tail_drops"]) == (2, None, 0)
+    tail = frames["queues"].filter(pl.col("link") == "left").row(0, named=True)
+    assert (tail["dropped"], tail["early_drops"], tail["tail_drops"]) == (2, 0, 2)
+
+
+def test_tables_have_the_simulators_columns_and_types(tmp_path):
+    write_counters(tmp_path)
+    scenario = Scenario("pipe.toml", LINUX)
+    theirs = tables.read(tmp_path, the_plan(), scenario.resolved)
+    ours = answerer_of("packets").tables(scenario, 1, events=False)
+    assert {name: frame.schema for name, frame in theirs.items()} == {
+        name: frame.schema for name, frame in ours.items()
+    }
+
+
+def fake_kernel(tmp_path: Path, script: str) -> Kernel:
+    folder = tmp_path / "kernel"
+    (folder / "root").mkdir(parents=True)
+    (folder / "linux").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "linux").chmod(0o755)
+    return Kernel(folder, {"version": "0"})
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo Kernel panic", "the kernel ended before the run did"),
+        ("echo Kernel panic; echo no such queue > out/error", "the guest gave up: no such queue"),
+    ],
+)
+def test_a_kernel_that_fails_is_a_failed_run_with_its_console(tmp_path, script, said):
+    with pytest.raises(RunError, match=said) as error, boot(fake_kernel(tmp_path, script), {}, 1, 60.0):
+        pytest.fail("it has a result")
+    assert "the end of the kernel's console:\n" in str(error.value)
+    assert "\n  Kernel panic" in str(error.value)
+
+
+def test_a_kernel_that_hangs_is_ended(tmp_path):
+    hung = fake_kernel(tmp_path, "sleep 600")
+    with pytest.raises(RunError, match=r"was not done after 1 s of wall time"), boot(hung, {}, 1, 1.0):
+        pytest.fail("it has a result")
+
+
+def test_a_kernel_that_ends_well_leaves_its_files_for_the_block_only(tmp_path):
+    with boot(fake_kernel(tmp_path, "cp plan out/copy; echo > out/done"), {"plan": "run\n"}, 1, 9.0) as folder:
+        assert (folder / "copy").read_text() == "run\n"
+    assert not folder.exists()
+
+
+def test_without_a_kernel_the_remedy_is_told(cli, scenario, monkeypatch, tmp_path):
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "nothing"))
+    done = cli("run", scenario, "--engine", "linux")
+    assert done.returncode == 2
+    assert "`ecnlab linux build` makes one" in done.stderr
+
+
+def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path))
+    (tmp_path / "current").write_text("linux-1\n")
+    (tmp_path / "linux-1").mkdir()
+    store.write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
+    with pytest.raises(EcnlabError, match="built by another ecnlab"):
+        kernel.find()
+
+
+def test_everything_missing_is_told_before_anything_starts(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "SBIN", ())
+    with pytest.raises(EcnlabError) as error:
+        build.build(None, 1, lambda text: pytest.fail(f"it began: {text}"))
+    for told in (
+        "gcc is missing",
+        "flex is missing: `apt install flex`",
+        "tc is missing",
+        "--source linux-6.18.tar.xz",
+    ):
+        assert told in str(error.value)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_what_is_no_kernel_source_is_refused(tmp_path):
+    with pytest.raises(EcnlabError, match=r"it has no arch/um/Makefile"):
+        source.named(tmp_path, print)
+    (tmp_path / "arch/um").mkdir(parents=True)
+    (tmp_path / "arch/um/Makefile").touch()
+    (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 90\n")
+    with pytest.raises(EcnlabError, match=r"is Linux 6.1.90, older than 6.18"):
+        source.named(tmp_path, print)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "sources.list.d/debian.sources",
+            "Types: deb\nURIs: http://mirror/debian\nSuites: bookworm x\nSigned-By: /key\n",
+        ),
+        ("sources.list", "# deb http://old/debian sid main\ndeb [signed-by=/key] http://mirror/debian bookworm main\n"),
+    ],
+)
+def test_debians_mirror_is_the_machines_own(monkeypatch, tmp_path, name, text):
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / name).write_text(text)
+    monkeypatch.setattr(source, "APT", tmp_path)
+    assert source._mirror() == ("http://mirror/debian", "bookworm", "/key")
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [([1.0, 1.02, 0.98, 1.01], "agrees"), ([1.3, 1.32, 1.31, 1.3], "differs"), ([1.0, 1.2, 1.05, 1.15], "open")],
+)
+def test_a_verdict_is_about_the_whole_interval(ours, verdict):
+    ratio = ratio_of_means(np.array(ours), np.ones(4), agree.LEVEL)
+    assert agree.judge(ratio, 0.1) == verdict
+    assert math.isfinite(ratio.low)
+
+
+def test_the_margin_is_stated_once(tmp_path):
+    agree._state(tmp_path, 0.1)
+    agree._state(tmp_path, 0.1)
+    with pytest.raises(FolderError, match=r"begun with a margin of 0.1"):
+        agree._state(tmp_path, 0.2)
+
+
+def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
+    question = agree.read_question(scenario)
+    assert {"goodput_marked", "timeouts_dropped", "marks_pipe", "queue_pipe"} <= question.metrics.keys()
+    assert question.runs[0].scenario.resolved["profile"] == "linux-7"

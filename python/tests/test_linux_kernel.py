@@ -1,0 +1,139 @@
+"""The Linux engine on the kernel that `make linux` builds; skipped, with a word, where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from conftest import SCENARIO, assert_same_bytes
+
+import ecnlab
+from ecnlab.errors import EcnlabError, RunError
+from ecnlab.linux.kernel import find
+from ecnlab.linux.machine import boot
+
+LINUX = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"')
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernel():
+    try:
+        return find()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.toml"
+    path.write_text(LINUX)
+    return path
+
+
+def on_linux(path: Path, seed: int = 1, **overrides: object) -> ecnlab.Run:
+    return ecnlab.run(path, seed, engine="linux", overrides=overrides or None)
+
+
+def test_a_seed_gives_the_same_bytes_and_another_seed_others(pipe, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        ecnlab.run(pipe, seed, engine="linux", out=tmp_path / name)
+    assert_same_bytes(tmp_path / "a", tmp_path / "b")
+    assert (tmp_path / "a/flow_series.parquet").read_bytes() != (tmp_path / "c/flow_series.parquet").read_bytes()
+
+
+def test_ecn_is_negotiated_marked_and_counted(pipe):
+    result = on_linux(pipe, duration="20 s")
+    flows = {row["group"]: row for row in result.table("flows_run").to_dicts()}
+    queue = result.table("queues_run").filter(pl.col("link") == "pipe").row(0, named=True)
+    assert flows["marked"]["ecn"]
+    assert not flows["dropped"]["ecn"]
+    # Marks that did not reach the receiver are still on their way, or were dropped on it.
+    assert queue["marks"] - 20 <= flows["marked"]["ce_received"] <= queue["marks"]
+    assert queue["marks"] > 10
+    assert flows["dropped"]["ce_received"] == 0
+
+
+@pytest.mark.parametrize(
+    ("ends", "ecn"), [(("rfc3168", "off"), False), (("off", "rfc3168"), False), (("rfc3168",) * 2, True)]
+)
+def test_ecn_needs_both_ends(pipe, ends, ecn):
+    overrides = {
+        "flow.marked.tcp_from": "ecn",
+        "flow.marked.tcp_to": "plain",
+        "duration": "2 s",
+        "flow.dropped.count": 0,
+    }
+    overrides |= {"tcp.ecn.ecn": ends[0], "tcp.plain.ecn": ends[1]}
+    assert on_linux(pipe, **overrides).flows["ecn"].to_list() == [ecn]
+
+
+def test_packets_are_conserved_and_the_pipe_is_full(pipe):
+    result = on_linux(pipe, duration="20 s")
+    links = result.table("links_run")
+    dropped = result.table("queues_run").select("link", "dropped")
+    for link in links.join(dropped, on="link").to_dicts():
+        assert link["entered"] == link["dropped"] + link["delivered"] + link["lost"] + link["held"], link["link"]
+    pipe_link = result.links.filter(pl.col("link") == "pipe").row(0, named=True)
+    assert 0.95 < pipe_link["utilisation"] <= 1.001
+    assert result.flows["goodput_bps"].sum() < 2e6
+
+
+def test_the_round_trip_is_the_sum_of_its_links(pipe):
+    # 1 + 10 + 1 ms each way. The SYN and the SYN-ACK are 60 B long: 48 us on each 10 Mbit/s link, 240 us on the pipe.
+    flow = on_linux(pipe, **{"flow.dropped.count": 0, "flow.marked.tcp": "plain"}).table("flows_run").row(0, named=True)
+    expected = 2 * (12e-3 + 2 * 48e-6 + 240e-6)
+    assert flow["rtt_min_s"] == pytest.approx(expected, abs=0.3e-3)
+
+
+def test_a_transaction_takes_two_round_trips_and_its_bytes(pipe):
+    traffic = {"kind": "crr", "request": "100 B", "response": "1 kB", "think": "100 ms"}
+    result = on_linux(pipe, **{"flow.dropped.count": 0, "flow.marked.traffic": traffic, "duration": "3 s"})
+    table = result.transactions
+    # Handshake, then request and response: 4 ways of 12 ms, and on the slow link 60, 60, 152 and 1052 B or so.
+    assert table["latency_s"].min() == pytest.approx(
+        48e-3 + (60 + 60 + 152 + 1052) * 8 * (1 / 2e6 + 2 / 10e6), rel=0.02
+    )
+    assert table["index"].to_list() == list(range(table.height))
+    assert table.height == pytest.approx(3 / (0.1 + table["latency_s"].mean()), abs=2)
+
+
+def test_a_file_ends(pipe):
+    result = on_linux(pipe, **{"flow.marked.traffic": {"kind": "ftp", "size": "100 kB"}, "flow.dropped.count": 0})
+    flow = result.table("flows_run").row(0, named=True)
+    assert flow["bytes_delivered"] == 100_000
+    assert flow["exchanges"] == 1
+    assert 100_000 * 8 / 2e6 < flow["finish_s"] < 2
+
+
+def test_random_loss_is_the_wires(pipe):
+    result = on_linux(pipe, **{"link.right.loss": 0.05, "duration": "20 s"})
+    link = result.table("links_run").filter(pl.col("link") == "right").row(0, named=True)
+    n, p = link["lost"] + link["delivered"], 0.05
+    assert abs(link["lost"] - n * p) < 4 * (n * p * (1 - p)) ** 0.5
+
+
+def test_red_that_runs_empty_forgets(pipe):
+    # A burst of slow starts lifts the average above max_th, where everything is dropped. It must come down again.
+    overrides = {"flow.dropped.count": 12, "queue.red.max_th": "6 packets", "duration": "40 s", "flow.marked.count": 0}
+    result = on_linux(pipe, **overrides)
+    assert result.links.filter(pl.col("link") == "pipe")["utilisation"].item() > 0.5
+
+
+def test_a_guest_that_cannot_do_its_plan_says_why(kernel):
+    plan = {"plan": "run 1000000000 0 0 10000000\nhost a\nexec a /bin/tc qdisc add dev nothing root pfifo\n"}
+    with pytest.raises(RunError, match=r"/bin/tc failed in a.*\n.*nothing"), boot(kernel, plan, 1, 20.0):
+        pass
+
+
+def test_both_engines_are_asked_and_compared(cli, pipe, tmp_path):
+    pipe.write_text(LINUX.replace('"4 s"', '"30 s"').replace('warmup = "1 s"', 'warmup = "10 s"'))
+    done = cli("agree", pipe, "--replicates", 2, "--out", "result")
+    assert done.returncode == 0, done.stderr
+    rows = pl.read_parquet(tmp_path / "result/agreement.parquet")
+    assert {"goodput_marked", "queue_pipe"} <= set(rows["metric"])
+    queue = rows.filter(pl.col("metric") == "utilisation_pipe").row(0, named=True)
+    assert queue["ratio"] == pytest.approx(1.0, abs=0.1)
+    page = (tmp_path / "result/agreement.html").read_text()
+    assert "Queue of pipe" in page
+    assert "Window of" in page
