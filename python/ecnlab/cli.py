@@ -1,5 +1,4 @@
-"""The command line: ``ecnlab run | trace | check | sweep | reproduce | agree | show | compare | laws | profiles | schema |
-linux``.
+"""The command line, a command for each thing to do.
 
 Described in ``docs/cli.md``. Results go to standard output, everything else to standard error.
 """
