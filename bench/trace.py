@@ -67,7 +67,7 @@ def main() -> int:
 def _timed(command: list[str]) -> tuple[float, bytes]:
     """Wall time of a whole process, start and reading included, and what it wrote."""
     began = time.perf_counter()
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+    output = subprocess.run(command, check=True, capture_output=True).stdout
     return time.perf_counter() - began, output
 
 
