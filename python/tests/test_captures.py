@@ -12,8 +12,8 @@ import pytest
 import ecnlab
 from ecnlab.scenario import read_experiment, read_scenario
 
-PAPERS = Path(__file__).parents[2] / "papers"
-EXPERIMENTS = sorted(path for path in PAPERS.glob("*/*.toml") if "\nscenario = " in path.read_text())
+PAPER = Path(__file__).parents[2] / "papers" / "rfc2884"
+EXPERIMENTS = sorted(path for path in PAPER.glob("*.toml") if "\nscenario = " in path.read_text())
 
 AT_THE_SENDER = {
     "segments_sent": "packets",
@@ -60,7 +60,7 @@ def analysed(folder: Path, standard, addresses: dict[str, str], sender: str, to:
     }
 
 
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
 def test_the_analysis_of_a_capture_gives_the_simulators_own_counters(path, tmp_path):
     runs = read_experiment(path).with_replicates(1).runs
     for number, chosen in enumerate(runs[:: max(1, len(runs) // 2)]):

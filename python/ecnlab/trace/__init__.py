@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from ecnlab import _core, store
+from ecnlab.engines import frames
 from ecnlab.errors import EcnlabError
-from ecnlab.run import frames
 from ecnlab.types import Standard
 
 
