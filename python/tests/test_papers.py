@@ -59,10 +59,14 @@ def test_printed_entries_are_of_rows_of_the_checklist_and_say_where_they_stand(n
         assert entry.source
 
 
+SEEDS_OF_ITS_OWN = {"transactions-size"}
+"""Experiments whose results are set beside no other's; why the seeds are others is in the file."""
+
+
 @every_paper
 def test_all_experiments_share_their_seeds(name) -> None:
-    steps = PAPERS[name].steps
-    files = [tomllib.loads((CHECKOUT / "papers" / name / f"{step.name}.toml").read_text()) for step in steps]
+    steps = [step.name for step in PAPERS[name].steps if step.name not in SEEDS_OF_ITS_OWN]
+    files = [tomllib.loads((CHECKOUT / "papers" / name / f"{step}.toml").read_text()) for step in steps]
     assert len({file["seed"] for file in files}) == 1
 
 

@@ -45,7 +45,7 @@ STEPS: Final = (
     Step("bulk-recovery", 5, 30, measure.bulk, ("flow_series",)),
     Step("transactions", 20, 40, _with_losses, ("transactions",)),
     Step("transactions-recovery", 10, 40, measure.transactions),
-    # 20 seeds left the slope over sizes at -9% +- 10 points a doubling: 100 halve the interval.
+    # The slope over sizes has an interval of 6 points a doubling to either side at 100 seeds.
     Step("transactions-size", 100, 200, _sizes),
     Step("transactions-alone", 10, 40, measure.alone),
     Step("envelope", 6, 20, _envelope),
