@@ -1,0 +1,22 @@
+//! Wall clock: the same TCP, queues and links as in the simulator, on real packets.
+//!
+//! [`Tun`] is a device of a network namespace, [`private`] makes a namespace that ends with its thread. [`converse`]
+//! lets an endpoint of `tcp` speak over such a device to the kernel's TCP.
+//!
+//! This is the only room that does I/O on the network, reads a clock, and needs a capability (CAP_NET_ADMIN).
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod impair;
+mod namespace;
+pub mod packet;
+mod peer;
+mod stream;
+mod tun;
+
+pub use clock::Clock;
+pub use impair::{Impaired, Impairments};
+pub use namespace::{Settings, private};
+pub use peer::{Conversation, Failure, Heard, Role, Tally, converse};
+pub use stream::{Reassembly, SendBuffer};
+pub use tun::{MTU, Tun};
