@@ -10,6 +10,7 @@ __all__ = [
     "Cancelled",
     "Experiment",
     "ExperimentRun",
+    "Router",
     "RunError",
     "Scenario",
     "SpecError",
@@ -36,6 +37,12 @@ class Cancelled(Exception): ...
 class Cancel:
     def __new__(cls) -> Cancel: ...
     def cancel(self) -> None: ...
+
+@final
+class Router:
+    def __new__(cls, scenario: Scenario, seed: int, first_port: int) -> Router: ...
+    def attach(self, namespace: Path, device: str, node: int, address: str) -> None: ...
+    def run(self, origin_ns: int, cancel: Cancel) -> dict[str, dict[str, Column]]: ...
 
 @final
 class Scenario:

@@ -1,10 +1,12 @@
 //! Network namespaces that end with the thread that made them, and what is set in them.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
 
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 
 /// What a namespace's kernel is told: files below `/proc/sys/net`, and words for `ip`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,4 +49,19 @@ fn ip(words: &str) -> io::Result<()> {
 /// `EPERM` without CAP_SYS_ADMIN.
 pub fn private() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
+}
+
+/// Does `work` in the network namespace of the file `path`, in a thread of its own.
+///
+/// # Errors
+/// If the file is none of a namespace, or the caller may not enter it; else those of `work`.
+pub fn within<T: Send>(path: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    let namespace = File::open(path)?;
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            setns(&namespace, CloneFlags::CLONE_NEWNET)?;
+            work()
+        });
+        worker.join().unwrap_or_else(|_| Err(io::Error::other("the thread in the namespace panicked")))
+    })
 }
