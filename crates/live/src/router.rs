@@ -10,6 +10,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::{Dur, Time};
@@ -38,6 +39,10 @@ pub enum Failure {
 
 /// Sleeps end so much early, and what is left is waited for awake: to wake up takes a kernel about that long.
 const AWAKE: Dur = Dur::from_us(60);
+/// After so long awake the thread rests: in the foreground of all others (SCHED_FIFO) it would else be stopped for 50 ms
+/// of every second (sched(7), sched_rt_runtime_us).
+const STINT: Dur = Dur::from_ms(1);
+const REST: Duration = Duration::from_micros(60);
 /// The longest sleep, after which a wish to stop is heard.
 const LOOK: Dur = Dur::from_ms(10);
 
@@ -54,6 +59,8 @@ pub struct Router {
     events: BinaryHeap<Reverse<(Time, Class, u32)>>,
     delivery: Errors,
     reading: Errors,
+    /// When the thread last slept.
+    rested: Time,
 }
 
 struct Host {
@@ -102,6 +109,7 @@ impl Router {
             events,
             delivery: Errors::default(),
             reading: Errors::default(),
+            rested: Time::ZERO,
         })
     }
 
@@ -152,13 +160,21 @@ impl Router {
     }
 
     /// Waits for packets or the next event; short of it by as much as waking up takes, and then not at all.
-    fn wait(&self, clock: Clock, ticker: &Ticker) -> io::Result<Vec<Ready>> {
+    fn wait(&mut self, clock: Clock, ticker: &Ticker) -> io::Result<Vec<Ready>> {
+        if clock.now().since(self.rested) > STINT {
+            std::thread::sleep(REST);
+            self.rested = clock.now();
+        }
         let now = clock.now();
         let next = self.events.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
         let left = next.since(now).saturating_sub(AWAKE).min(LOOK);
         let fds = self.hosts.iter().map(|host| host.tun.as_fd()).chain([ticker.as_fd()]);
         let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut fds, Some(timeout(now, now.saturating_add(left))), None) {
+            Ok(0) if !left.is_zero() => {
+                self.rested = clock.now();
+                return Ok(Vec::new());
+            }
             Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
             Ok(_) => {}
             Err(errno) => return Err(errno.into()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -31,7 +31,7 @@ class Layout:
     spec: Mapping[str, Any]
     links: list[Link]
     flows: list[Flow]
-    homes: Sequence[Host]
+    homes: tuple[Host, ...]
     watched: frozenset[int]
     """Links whose queue is sampled over time: those with a queue of their own, and the slowest of each flow."""
 

@@ -178,6 +178,6 @@ def processes_in(root: Path) -> list[int]:
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if os.readlink(process / "root") == str(root):
+            if (process / "root").readlink() == root:
                 found.append(int(process.name))
     return found

@@ -78,6 +78,11 @@ class LinuxWall:
         self._stopped.set()
         self._cancel.cancel()
 
+    def _cancel_behind(self, hosts: Container) -> None:
+        """Hosts that end before their time would be waited for in vain."""
+        hosts.wait()
+        self._cancel.cancel()
+
     def _carry(self, hosts: Container, scenario: Scenario, seed: int, asked: Plan) -> dict[str, pl.DataFrame]:
         """The tables of the links between ``hosts``, whose packets are carried meanwhile."""
         hosts.hear("hosts")
@@ -86,8 +91,7 @@ class LinuxWall:
             router.attach(hosts.namespace(home.name), DEVICE, home.node, home.address)
         hosts.answer()
         start = int(hosts.hear("start"))
-        # Hosts that end before their time would be waited for in vain.
-        Thread(target=lambda: (hosts.wait(), self._cancel.cancel()), daemon=True).start()
+        Thread(target=self._cancel_behind, args=(hosts,), daemon=True).start()
         _hurry()
         try:
             linked = frames(router.run(start, self._cancel))
