@@ -114,7 +114,7 @@ class Container:
 def contained(guest: Guest, files: Mapping[str, str]) -> Iterator[Container]:
     """Start ``guest`` with ``files`` at the root of its file system; end it, and remove everything, at the end."""
     remove_leftovers()
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=_runs()))
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=runs()))
     with (folder / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
@@ -149,7 +149,8 @@ def _start(guest: Guest, folder: Path, files: Mapping[str, str]) -> Container:
     return Container(folder, child, ours)
 
 
-def _runs() -> Path:
+def runs() -> Path:
+    """Where the folders of runs are while they last."""
     folder = cache() / "wall"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -162,7 +163,7 @@ def remove_leftovers() -> list[Path]:
     known by its root, which is in that folder, and killed first.
     """
     removed = []
-    for folder in sorted(_runs().glob("run-*")):
+    for folder in sorted(runs().glob("run-*")):
         with suppress(OSError), (folder / LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             for pid in processes_in(folder / "root"):
