@@ -7,6 +7,7 @@
 //! This is the only room that does I/O on the network, reads a clock, and needs a capability (CAP_NET_ADMIN).
 #![cfg(target_os = "linux")]
 
+mod capture;
 mod clock;
 mod impair;
 mod namespace;
@@ -21,6 +22,6 @@ pub use clock::Clock;
 pub use impair::{Impaired, Impairments};
 pub use namespace::{Settings, private, within};
 pub use peer::{Conversation, Failure, Heard, Role, Tally, converse};
-pub use router::{Failure as RouterFailure, Router};
+pub use router::{Failure as RouterFailure, Out, Router};
 pub use stream::{Reassembly, SendBuffer};
 pub use tun::{MTU, Tun};

@@ -11,6 +11,7 @@ use ecnlab_wire::pcap::{self, Direction};
 use ecnlab_wire::{Flags, Segment, Seq};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
+use crate::capture::EPOCH_NS;
 use crate::clock::{Clock, timeout};
 use crate::impair::{Impaired, Impairments};
 use crate::packet;
@@ -260,6 +261,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
             let tun = self.tun;
             let Some(bytes) = tun.receive(&mut buffer)? else { return Ok(n) };
             let len = bytes.len();
+            self.now = self.clock.now();
             let mut through = Vec::new();
             self.wires[1].take(&mut buffer[..len], self.now, |bytes| through.push(bytes.to_vec()));
             through.iter().try_for_each(|bytes| self.pass(1, bytes))?;
@@ -370,8 +372,6 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
 
 /// Bytes kept of each packet: all headers, with as many options as there can be.
 const SNAP: usize = 128;
-/// Time zero of captures, in nanoseconds since 1970, as the simulator's: 2000-01-01.
-const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
 /// The offset of `seq` in a stream whose SYN is `first` and of which `near` bytes are known to have passed.
 fn offset(seq: Seq, first: Seq, near: u64) -> i64 {

@@ -14,10 +14,12 @@ use std::time::Duration;
 
 use ecnlab_aqm::{DropReason, Item, Watch};
 use ecnlab_base::{Dur, Time};
+use ecnlab_engine::capture::{Capture, Settings};
 use ecnlab_engine::{ARRIVED, Label, Ledger, Link, Packet, Plan, Routes, Table, WatchWire};
 use ecnlab_wire::{Ecn, Ipv4Header, TcpHeader, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
+use crate::capture::Taps;
 use crate::clock::{Clock, timeout};
 use crate::packet;
 use crate::timing::{self, Errors, Ticker};
@@ -61,7 +63,11 @@ pub struct Router {
     reading: Errors,
     /// When the thread last slept.
     rested: Time,
+    taps: Option<Taps<Out>>,
 }
+
+/// What captures are written to.
+pub type Out = Box<dyn io::Write + Send>;
 
 struct Host {
     tun: Tun,
@@ -110,7 +116,17 @@ impl Router {
             delivery: Errors::default(),
             reading: Errors::default(),
             rested: Time::ZERO,
+            taps: None,
         })
+    }
+
+    /// Writes down what `captures` see.
+    ///
+    /// # Errors
+    /// As the files give them.
+    pub fn capture(&mut self, captures: Vec<(Capture, Settings, Out)>) -> Result<(), Failure> {
+        self.taps = Some(Taps::new(captures, self.links.len())?);
+        Ok(())
     }
 
     /// Joins the host at `address` behind `tun` to `node`.
@@ -140,7 +156,12 @@ impl Router {
             if stop.load(Ordering::Relaxed) {
                 return Err(ecnlab_engine::Error::Cancelled.into());
             }
-            self.advance(clock.now().min(end), clock, &mut ledger)?;
+            let now = clock.now().min(end);
+            self.advance(now, clock, &mut ledger)?;
+            if self.taps.as_ref().is_some_and(Taps::is_full) {
+                self.replay(now);
+                self.taps.as_mut().map_or(Ok(()), |taps| taps.flush(false))?;
+            }
             for ready in self.wait(clock, &ticker)? {
                 match ready {
                     Ready::Host(host) => self.read(host, clock, &mut ledger)?,
@@ -153,6 +174,9 @@ impl Router {
         }
         self.advance(end, clock, &mut ledger)?;
         self.replay(end);
+        if let Some(taps) = self.taps.take() {
+            taps.finish()?;
+        }
         let mut tables = ledger.close(&self.plan, end, &mut self.links)?;
         self.check_cargo()?;
         tables.push(timing::table(&[("delivery", &self.delivery), ("reading", &self.reading)]));
@@ -247,8 +271,8 @@ impl Router {
 
     /// Brings every link up to `at`; what it drops gives its place free.
     fn replay(&mut self, at: Time) {
-        for link in &mut self.links {
-            link.replay(at, &mut Freeing(&mut self.cargo));
+        for (index, link) in self.links.iter_mut().enumerate() {
+            link.replay(at, &mut Watcher::new(&mut self.cargo, self.taps.as_mut(), index as u32));
         }
     }
 
@@ -258,16 +282,21 @@ impl Router {
         if link.armed != at {
             return Ok(()); // a nearer event has taken this one's place
         }
-        link.replay(at, &mut Freeing(&mut self.cargo));
+        link.replay(at, &mut Watcher::new(&mut self.cargo, self.taps.as_mut(), index));
         let arrived = (link.first_arrival() <= at).then(|| (link.deliver(), link.row));
         link.armed = link.next_event();
         if link.armed < Time::NEVER {
             self.events.push(Reverse((link.armed, Class::Link, index)));
         }
-        match arrived {
-            Some((packet, row)) => self.forward(row, packet, at, clock),
-            None => Ok(()),
+        let Some((packet, row)) = arrived else { return Ok(()) };
+        let bytes = self.cargo.bytes(packet.cargo());
+        if packet.ecn() == Ecn::Ce {
+            packet::mark(bytes);
         }
+        if let Some(taps) = &mut self.taps {
+            taps.delivers(index, bytes, at);
+        }
+        self.forward(row, packet, at, clock)
     }
 
     /// `packet` is at the node with this `row` at `at`: onto its next link, or to its host.
@@ -277,9 +306,15 @@ impl Router {
             return self.hand_over(packet, at, clock);
         }
         let link = &mut self.links[index as usize];
+        if let Some(taps) = &mut self.taps {
+            taps.arrives(index, packet.cargo(), self.cargo.bytes(packet.cargo()), at);
+        }
+        let mut watcher = Watcher::new(&mut self.cargo, self.taps.as_mut(), index);
         if link.is_clear(at) {
+            watcher.at(at);
+            watcher.dequeued(&packet);
             link.pass(packet, at);
-        } else if link.enqueue(packet, at, &mut Freeing(&mut self.cargo)) {
+        } else if link.enqueue(packet, at, &mut watcher) {
             // Hosts with the kernel's TCP hear no source quench (RFC 6633): it is counted, and not sent.
             link.take_owed().for_each(drop);
         }
@@ -293,10 +328,7 @@ impl Router {
 
     /// Gives the packet to its host, for whom it was due at `due`.
     fn hand_over(&mut self, packet: Packet, due: Time, clock: Clock) -> Result<(), Failure> {
-        let mut bytes = self.cargo.unload(packet.cargo());
-        if packet.ecn() == Ecn::Ce {
-            packet::mark(&mut bytes);
-        }
+        let bytes = self.cargo.unload(packet.cargo());
         let to = Ipv4Header::parse(&bytes).ok().and_then(|(ip, _)| self.by_address.get(&ip.destination));
         let Some(host) = to.and_then(|&host| self.hosts.get(host)) else { return Ok(()) };
         self.delivery.note(due, clock.now());
@@ -357,6 +389,10 @@ impl Hold {
         std::mem::take(&mut self.places[place as usize])
     }
 
+    fn bytes(&mut self, place: u32) -> &mut [u8] {
+        &mut self.places[place as usize]
+    }
+
     fn give_back(&mut self, buffer: Vec<u8>) {
         self.spare.push(buffer);
     }
@@ -366,19 +402,45 @@ impl Hold {
     }
 }
 
-/// Gives places of packets free that links drop or lose.
-struct Freeing<'a>(&'a mut Hold);
+/// Watches a link: gives the places of packets free that go no further, and tells the captures.
+struct Watcher<'a> {
+    hold: &'a mut Hold,
+    taps: Option<&'a mut Taps<Out>>,
+    link: u32,
+    now: Time,
+}
 
-impl Watch<Packet> for Freeing<'_> {
-    fn dropped(&mut self, packet: &Packet, _why: DropReason) {
-        let buffer = self.0.unload(packet.cargo());
-        self.0.give_back(buffer);
+impl<'a> Watcher<'a> {
+    fn new(hold: &'a mut Hold, taps: Option<&'a mut Taps<Out>>, link: u32) -> Watcher<'a> {
+        Watcher { hold, taps, link, now: Time::ZERO }
+    }
+
+    fn free(&mut self, packet: &Packet) {
+        let buffer = self.hold.unload(packet.cargo());
+        self.hold.give_back(buffer);
     }
 }
 
-impl WatchWire for Freeing<'_> {
+impl Watch<Packet> for Watcher<'_> {
+    fn dropped(&mut self, packet: &Packet, why: DropReason) {
+        if let Some(taps) = &mut self.taps {
+            taps.drops(self.link, packet.cargo(), why);
+        }
+        self.free(packet);
+    }
+    fn dequeued(&mut self, packet: &Packet) {
+        if let Some(taps) = &mut self.taps {
+            let bytes = self.hold.bytes(packet.cargo());
+            taps.leaves(self.link, packet.cargo(), bytes, packet.ecn(), self.now);
+        }
+    }
+}
+
+impl WatchWire for Watcher<'_> {
+    fn at(&mut self, now: Time) {
+        self.now = now;
+    }
     fn lost(&mut self, packet: &Packet) {
-        let buffer = self.0.unload(packet.cargo());
-        self.0.give_back(buffer);
+        self.free(packet);
     }
 }

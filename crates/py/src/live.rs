@@ -4,11 +4,12 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use ecnlab_live::{Clock, RouterFailure, Tun, within};
+use ecnlab_live::{Clock, Out, RouterFailure, Tun, within};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::captures;
 use crate::errors::{RunError, run_error};
 use crate::scenario::{Cancel, Scenario};
 use crate::tables;
@@ -37,6 +38,13 @@ impl Router {
             PyOSError::new_err((error.raw_os_error().unwrap_or(0), said))
         })?;
         self.with(|router| router.as_mut().ok_or_else(over)?.attach(tun, node, address).map_err(raise))
+    }
+
+    /// Write what the captures of `scenario` see into the folder `folder`. Raises OSError.
+    fn capture(&self, scenario: &Scenario, folder: PathBuf) -> PyResult<()> {
+        let files = captures::create(&scenario.0.captures(), &folder)?;
+        let boxed = files.into_iter().map(|(tap, settings, file)| (tap, settings, Box::new(file) as Out)).collect();
+        self.with(|router| router.as_mut().ok_or_else(over)?.capture(boxed).map_err(raise))
     }
 
     /// Carry packets until the scenario's duration is over, counted from when CLOCK_MONOTONIC says `origin_ns`; other

@@ -132,9 +132,9 @@ pub struct Done {
 /// Why such tests cannot run here.
 pub fn missing() -> Option<String> {
     thread::spawn(|| {
-        private()
-            .map_err(|e| format!("a network namespace cannot be made: {e}"))
-            .and_then(|()| Tun::create(DEVICE).map(drop).map_err(|e| format!("a TUN device cannot be made: {e}")))
+        private().map_err(|e| format!("a network namespace cannot be made: {e}"))?;
+        let _tun = Tun::create(DEVICE).map_err(|e| format!("a TUN device cannot be made: {e}"))?;
+        Case::new(Role::Client, Ecn::Off, Way::Up).settings().apply().map_err(|e| e.to_string())
     })
     .join()
     .map_or_else(|_| Some("the check panicked".into()), std::result::Result::err)

@@ -14,7 +14,7 @@ from ecnlab._core import Cancel, Router, Scenario
 from ecnlab.engines import LINUX_WALL, frames
 from ecnlab.errors import Cancelled, RunError
 from ecnlab.linux import tables
-from ecnlab.linux.engine import refuse_captures, refuse_events
+from ecnlab.linux.engine import refuse_events
 from ecnlab.linux.plan import Plan, plan
 from ecnlab.linux.wall import evidence
 from ecnlab.linux.wall.capabilities import check_congestion, check_machine
@@ -55,12 +55,13 @@ class LinuxWall:
         Raises SpecError for what cannot be done, with file, line and key; RunError for hosts that failed; Cancelled.
         """
         refuse_events(events, scenario)
-        if captures is not None:
-            refuse_captures(scenario)
         asked = plan(scenario, seed, RouterLinks())
         check_congestion(scenario, asked)
         with contained(self._guest, asked.files) as hosts:
-            linked = self._carry(hosts, scenario, seed, asked)
+            router = Router(scenario, seed, FIRST_PORT)
+            if captures is not None:
+                router.capture(scenario, captures)
+            linked = self._carry(hosts, router, asked)
             found = {**tables.of_hosts(hosts.out, asked, scenario.resolved), **linked}
             _refuse_drops(pl.read_csv(hosts.out / "devices.csv"))
             return tables.in_order(found)
@@ -83,10 +84,9 @@ class LinuxWall:
         hosts.wait()
         self._cancel.cancel()
 
-    def _carry(self, hosts: Container, scenario: Scenario, seed: int, asked: Plan) -> dict[str, pl.DataFrame]:
-        """The tables of the links between ``hosts``, whose packets are carried meanwhile."""
+    def _carry(self, hosts: Container, router: Router, asked: Plan) -> dict[str, pl.DataFrame]:
+        """The tables of the links between ``hosts``, whose packets ``router`` carries meanwhile."""
         hosts.hear("hosts")
-        router = Router(scenario, seed, FIRST_PORT)
         for home in asked.homes:
             router.attach(hosts.namespace(home.name), DEVICE, home.node, home.address)
         hosts.answer()
