@@ -236,6 +236,19 @@ impl Sender {
     /// The next stretch in order that congestion window and peer's window admit.
     #[inline]
     pub fn next_in_window(&mut self, config: &Config) -> Option<Chunk> {
+        let start = self.nxt;
+        let stop = start + u64::from(self.mss);
+        // Almost always a full segment of new data, which the peer's window has room for.
+        if start < self.max || stop >= self.end || stop > self.una + self.peer_window {
+            return self.next_in_window_at_an_edge(config);
+        }
+        let admitted = start == self.una || stop - self.una <= self.window(config);
+        admitted.then_some(Chunk { start, len: self.mss, fin: false, how: How::InOrder })
+    }
+
+    /// The same for what is sent again, for the end of the data, and for the peer's window.
+    #[inline(never)]
+    fn next_in_window_at_an_edge(&mut self, config: &Config) -> Option<Chunk> {
         let start =
             if self.nxt < self.max && config.sack_after_timeout { self.sacked.next_gap(self.nxt) } else { self.nxt };
         let chunk = self.stretch(start)?;
