@@ -100,6 +100,8 @@ pub enum Failure {
 const AHEAD: usize = 1 << 23;
 /// How much is read at a time.
 const CHUNK: usize = 1 << 16;
+/// How long the kernel is told that the connection is over: more than its answers take.
+const PARTING: Dur = Dur::from_ms(200);
 /// Packets are taken from the device in bursts of at most so many.
 const BURST: usize = 64;
 
@@ -108,7 +110,7 @@ const BURST: usize = 64;
 /// end of the wire goes into `capture`: sent ones before the wire impairs them, received ones after.
 ///
 /// # Errors
-/// [`Failure`]; data that are wrong are the caller's to notice.
+/// [`Failure`], after which the kernel has been sent an RST; data that are wrong are the caller's to notice.
 pub fn converse<W: Write>(
     tun: &Tun,
     talk: &Conversation,
@@ -118,11 +120,11 @@ pub fn converse<W: Write>(
     peer_done: impl Fn() -> bool,
 ) -> Result<Heard, Failure> {
     let mut speaker = Speaker::new(tun, talk, say, hear, capture);
-    speaker.begin()?;
-    while !(speaker.is_done()? && peer_done()) {
-        speaker.turn()?;
+    let done = speaker.talk(peer_done);
+    if done.is_err() {
+        speaker.give_up();
     }
-    Ok(speaker.heard())
+    done.map(|()| speaker.heard())
 }
 
 struct Speaker<'a, R, H, W: Write> {
@@ -178,6 +180,37 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
             out: Out::new(),
             packet: Vec::with_capacity(MTU),
             finished: None,
+        }
+    }
+
+    fn talk(&mut self, peer_done: impl Fn() -> bool) -> Result<(), Failure> {
+        self.begin()?;
+        while !(self.is_done()? && peer_done()) {
+            self.turn()?;
+        }
+        Ok(())
+    }
+
+    /// Tells the kernel, past the bad wire, that nothing will come any more. What fails now no longer matters.
+    fn give_up(&mut self) {
+        let Some(mut endpoint) = self.endpoint.take() else { return };
+        self.out.clear();
+        endpoint.abort(&mut self.out);
+        let (mut buffer, end) = ([0; MTU], self.clock.now() + PARTING);
+        while self.clock.now() < end {
+            for segment in self.out.drain(..) {
+                packet::emit(self.talk.own, self.peer, &segment, &[], &mut self.packet);
+                let _ = self.tun.send(&self.packet);
+            }
+            // RFC 5961 §3.2: an RST that is not at the exact number is answered by an ACK, which says what that is.
+            match self.tun.receive(&mut buffer).map(|bytes| bytes.map(packet::parse)) {
+                Ok(Some(Ok(arrived))) if arrived.destination == self.talk.own => {
+                    endpoint.on_segment(&arrived.segment, self.now, &mut self.out);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => std::thread::sleep(std::time::Duration::from_millis(1)),
+                Err(_) => return,
+            }
         }
     }
 

@@ -1,8 +1,10 @@
 //! The kernel's side of a conversation: an ordinary socket, which sends so many bytes and reads to the end.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV4, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use ecnlab_live::Role;
 
@@ -28,11 +30,11 @@ impl Side {
         })
     }
 
-    /// Sends `say`, and reads until we have closed.
-    pub fn talk(self, say: Stretch) -> Sum {
+    /// Sends `say`, and reads until we have closed. Waits for our SYN unless `given_up`.
+    pub fn talk(self, say: Stretch, given_up: &AtomicBool) -> Sum {
         let fail = |what: &'static str| move |error: std::io::Error| format!("the kernel's {what}: {error}");
         let stream = match self {
-            Side::Listening(listener) => listener.accept().map_err(fail("accept"))?.0,
+            Side::Listening(listener) => accept(&listener, given_up).map_err(fail("accept"))?,
             Side::Asking(own) => TcpStream::connect(own).map_err(fail("connect"))?,
         };
         thread::scope(|scope| {
@@ -41,6 +43,22 @@ impl Side {
             writer.join().map_err(|_| "the writer panicked".to_owned())?.map_err(fail("write"))?;
             heard
         })
+    }
+}
+
+fn accept(listener: &TcpListener, given_up: &AtomicBool) -> std::io::Result<TcpStream> {
+    listener.set_nonblocking(true)?;
+    loop {
+        match listener.accept() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock && !given_up.load(Ordering::Acquire) => {
+                thread::sleep(Duration::from_millis(1));
+            }
+            accepted => {
+                let stream = accepted?.0;
+                stream.set_nonblocking(false)?;
+                return Ok(stream);
+            }
+        }
     }
 }
 
