@@ -27,6 +27,7 @@ from ecnlab.linux.plan import plan
 from ecnlab.linux.wall import capabilities, container, evidence
 from ecnlab.linux.wall.guest import Guest, prepare
 from ecnlab.linux.wall.network import RouterLinks
+from ecnlab.trace import trace
 
 WALL = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"').replace('"4 s"', '"3 s"')
 
@@ -59,7 +60,8 @@ def pipe(tmp_path: Path, guest: Guest) -> Path:
 def result(guest: Guest, tmp_path_factory: pytest.TempPathFactory) -> ecnlab.Run:
     """One run that several tests look at."""
     folder = tmp_path_factory.mktemp("wall")
-    (folder / "pipe.toml").write_text(WALL)
+    places = "".join(f'[capture.{node}]\nnode = "{node}"\n' for node in ("server", "client"))
+    (folder / "pipe.toml").write_text(WALL + places)
     return ecnlab.run(folder / "pipe.toml", 1, engine="linux-wall", out=folder / "out")
 
 
@@ -92,6 +94,18 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
     assert run.flows["ecn"].to_list() == [ecn]
     assert run.flows["bytes_delivered"][0] > 0
     assert run.table("queues_run")["marks"].sum() == 0
+
+
+def test_marks_are_seen_as_ce_by_the_client_and_as_echoes_at_the_server(result):
+    client, server = (trace(path) for path in sorted(result.captures))
+    assert set(client.connections["ecn"]) == {"accepted", "not offered"}
+    received, sent = (seen.directions.filter(pl.col("ect0") > 0).row(0, named=True) for seen in (client, server))
+    marked = by_name(result.table("flows_run"), "group", "marked")
+    assert received["ce"] == marked["ce_received"]
+    # What the server sends is not marked yet; of the marks it hears.
+    assert sent["ce"] == 0
+    assert sent["ece_received"] > 0
+    assert received["unique_bytes"] == marked["bytes_delivered"]
 
 
 def test_packets_are_conserved(result):

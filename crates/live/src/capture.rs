@@ -204,3 +204,70 @@ const fn comment(fate: Fate) -> Option<&'static str> {
         Fate::Dropped(DropReason::Tail) => Some("dropped: the queue of this interface was full"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use ecnlab_base::Dur;
+    use ecnlab_engine::capture::Interface;
+
+    use super::*;
+
+    /// A file that can be read when it is closed.
+    #[derive(Clone, Debug, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// A header of IPv4 with this codepoint, and `id` where packets are told apart.
+    fn ip(ecn: Ecn, id: u8) -> Vec<u8> {
+        let mut bytes = vec![0x45, ecn.bits(), 0, 20, 0, id, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let sum = ecnlab_wire::Checksum::new().bytes(&bytes).value().to_be_bytes();
+        bytes[10..12].copy_from_slice(&sum);
+        bytes
+    }
+
+    /// (id, codepoint, whether a comment says that it was dropped, milliseconds) of every packet in the file.
+    fn read(file: &Shared) -> Vec<(u8, u8, bool, u64)> {
+        let bytes = file.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let input = ecnlab_trace::Input::new(Box::new(io::Cursor::new(bytes))).unwrap();
+        let mut reader = ecnlab_trace::Reader::new(input).unwrap();
+        let mut found = Vec::new();
+        while let Some(record) = reader.read().unwrap() {
+            found.push((record.bytes[5], record.bytes[1] & 3, record.dropped, (record.time_ns - EPOCH_NS) / 1_000_000));
+        }
+        found
+    }
+
+    #[test]
+    fn packets_before_a_queue_wait_for_their_fate_and_keep_their_order() {
+        let interfaces = vec![Interface { name: "a:link".into(), out: Some(0), into: Some(1) }];
+        let capture = Capture { name: "c".into(), interfaces, before_queue: true };
+        let settings = Settings { format: Format::Pcapng, snap: 128 };
+        let file = Shared::default();
+        let mut taps = Taps::new(vec![(capture, settings, file.clone())], 2).unwrap();
+        taps.arrives(0, 7, &ip(Ecn::Ect0, 1), at(1));
+        taps.arrives(0, 8, &ip(Ecn::NotEct, 2), at(2));
+        taps.drops(0, 8, DropReason::Early);
+        taps.arrives(0, 9, &ip(Ecn::Ect0, 3), at(4));
+        taps.delivers(1, &ip(Ecn::Ce, 4), at(3));
+        taps.flush(false).unwrap();
+        assert_eq!(read(&file), [], "the first packet's fate is not known");
+        taps.leaves(0, 7, &ip(Ecn::Ect0, 1), Ecn::Ce, at(5));
+        taps.finish().unwrap();
+        let expected = [(1, 3, false, 1), (2, 0, true, 2), (4, 3, false, 3), (3, 2, false, 4)];
+        assert_eq!(read(&file), expected);
+    }
+}
