@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from ecnlab.errors import RunError
 from ecnlab.linux.kernel import cache
@@ -113,10 +113,8 @@ class Container:
 @contextmanager
 def contained(guest: Guest, files: Mapping[str, str]) -> Iterator[Container]:
     """Start ``guest`` with ``files`` at the root of its file system; end it, and remove everything, at the end."""
-    remove_leftovers()
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=runs()))
-    with (folder / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    folder, lock = _new_folder()
+    with lock:
         try:
             container = _start(guest, folder, files)
             try:
@@ -125,6 +123,24 @@ def contained(guest: Guest, files: Mapping[str, str]) -> Iterator[Container]:
                 container.end()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _new_folder() -> tuple[Path, IO[str]]:
+    """A folder for a run, once those are removed that others have left; and its lock, which lasts while it is open."""
+    with _only_one():
+        _remove_leftovers()
+        folder = Path(tempfile.mkdtemp(prefix="run-", dir=runs()))
+        lock = (folder / LOCK).open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return folder, lock
+
+
+@contextmanager
+def _only_one() -> Iterator[None]:
+    """Nobody else makes folders or removes them meanwhile: one that has no lock yet is not one that was left."""
+    with (runs() / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _start(guest: Guest, folder: Path, files: Mapping[str, str]) -> Container:
@@ -162,6 +178,11 @@ def remove_leftovers() -> list[Path]:
     A folder is of such a run if nobody holds its lock. Should a process of it still be there, against all reason, it is
     known by its root, which is in that folder, and killed first.
     """
+    with _only_one():
+        return _remove_leftovers()
+
+
+def _remove_leftovers() -> list[Path]:
     removed = []
     for folder in sorted(runs().glob("run-*")):
         with suppress(OSError), (folder / LOCK).open("w") as lock:
