@@ -317,6 +317,7 @@ impl Sender {
     #[inline]
     pub fn sent(&mut self, chunk: Chunk, cx: &mut Cx) {
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
+        let first_outstanding = self.max == self.una;
         match chunk.how {
             How::InOrder => self.nxt = self.nxt.max(stop),
             How::Hole => self.recovery.high_rxt = stop,
@@ -339,8 +340,9 @@ impl Sender {
         }
         self.last_sent = cx.now;
         self.used = self.max - self.una;
-        // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout.
-        if self.deadline == Time::NEVER || chunk.how == How::FastHead {
+        // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
+        // a window that was shut.
+        if self.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
             self.arm(cx.config, cx.now);
         }
     }
