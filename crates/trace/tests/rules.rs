@@ -91,6 +91,31 @@ fn an_echo_that_stops_before_cwr() {
     assert_eq!(found, [(Rule::EceStopped, 14)]);
 }
 
+/// Eight segments of which the first is lost; the reduction is told by CWR on the ninth. 19 packets.
+fn a_loss_told_by_cwr() -> Vec<P> {
+    let mut all = ecn_handshake();
+    all.extend((0..8).map(|n| d(20, n)));
+    all.extend([a(60, 0), a(60, 0), a(60, 0), d(60, 0).ecn(Ecn::NotEct), a(61, 0), a(61, 0), a(61, 0)]);
+    all.push(d(61, 8).flags(CWR));
+    all
+}
+
+#[test]
+fn an_echo_that_meets_cwr_on_its_way_may_stop() {
+    let mut all = a_loss_told_by_cwr();
+    // The eighth segment was marked, behind this place: its echo comes by when CWR has, and ends when CWR arrives.
+    all.extend([a(62, 0).flags(ECE), a(100, 8).flags(ECE), a(101, 9), d(102, 9), a(142, 10)]);
+    assert_eq!(rfc3168(&all), []);
+}
+
+#[test]
+fn an_echo_of_what_left_after_cwr_has_to_last() {
+    let mut all = a_loss_told_by_cwr();
+    // One ACK for the segment with CWR and the one with CE behind it.
+    all.extend([d(61, 9).ecn(Ecn::Ce), a(100, 8), a(101, 10).flags(ECE), d(102, 10), a(142, 11)]);
+    assert_eq!(rfc3168(&all), [(Rule::EceStopped, 24)]);
+}
+
 #[test]
 fn a_mark_without_an_echo() {
     let mut all = a_mark_answered();
