@@ -122,7 +122,7 @@ pub struct EcnState {
     peak: u64,
     segment: u64,
     last_cwr: Option<u64>,
-    /// The end of the last segment with CWR, until it is acknowledged.
+    /// What an ACK has to reach for the last CWR to have come.
     under_way: Option<u64>,
     /// Whether this place is nearer to the receiver.
     far: bool,
@@ -199,7 +199,8 @@ impl EcnState {
             found.add(Rule::CwrTwice, data.number, data.time);
         }
         self.last_cwr = Some(data.next);
-        self.under_way = Some(data.end);
+        // The ACK of a retransmission may be that of the segment sent before: not so what was sent after it.
+        self.under_way = Some(if data.again { data.next + 1 } else { data.end });
         if !data.again {
             // CWR is on the first new data after the reduction: what was sent before is the window that it was for.
             self.recover = self.recover.max(data.start);

@@ -135,6 +135,8 @@ pub struct Stream {
     mode: Mode,
     /// Where the recovery or the timeout ends.
     point: u64,
+    /// Up to where a timeout has, or will have, all sent again in order.
+    stepped_back: u64,
     /// The latest transmission of anything acknowledged.
     latest_acked: u64,
     /// When the last ACK came.
@@ -264,14 +266,19 @@ impl Stream {
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
         if self.answers_an_ack(time) {
+            // Lost again after a timeout, and told by three duplicates.
+            let anew = start == self.una && self.duplicates == DUPLICATES;
             match self.mode {
-                Mode::Timeout if start < self.point => return (Cause::Timeout, self.time_out(start, resent)),
+                Mode::Timeout if start < self.point && !(resent && anew) => {
+                    return (Cause::Timeout, self.time_out(start, resent));
+                }
                 Mode::Fast if resent => return (Cause::Timeout, self.time_out(start, resent)),
+                Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
                 // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
                 Mode::Fast if self.duplicates < DUPLICATES => return (Cause::Partial, false),
-                _ if self.duplicates > 0 || !self.sacked.is_empty() => {
+                _ if self.tells_of_a_loss() => {
                     self.recover();
                     return (Cause::Fast, false);
                 }
@@ -283,6 +290,20 @@ impl Stream {
         }
         let quiet = self.ack_time.is_none_or(|ack| time.saturating_sub(ack) > QUIET);
         (Cause::Timeout, self.time_out(start, resent || quiet))
+    }
+
+    /// Whether the last ACK may have begun a fast retransmit.
+    fn tells_of_a_loss(&self) -> bool {
+        if !self.sacked.is_empty() {
+            return true;
+        }
+        // Fewer duplicates are enough where no more can come (RFC 5827 §3.1), more where packets are known to overtake.
+        let few = DUPLICATES.min(self.segments.len().saturating_sub(1).max(1) as u32);
+        match self.answer {
+            // A simulated end: that its timer fires in the instant of an ACK is more likely than either.
+            Some(0) => self.duplicates == DUPLICATES,
+            _ => self.duplicates >= few,
+        }
     }
 
     fn recover(&mut self) {
@@ -301,6 +322,8 @@ impl Stream {
         self.counts.timeouts += 1;
         self.mode = Mode::Timeout;
         self.point = self.next;
+        self.stepped_back = self.next;
+        self.duplicates = 0;
         self.segments.iter_mut().for_each(|s| s.resent = false);
         true
     }

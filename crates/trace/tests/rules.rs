@@ -108,6 +108,16 @@ fn an_echo_that_meets_cwr_on_its_way_may_stop() {
     assert_eq!(rfc3168(&all), []);
 }
 
+/// RFC 2481 may have CWR on a retransmission, here of what was only late.
+#[test]
+fn an_echo_may_stop_with_cwr_on_a_retransmission_that_nobody_missed() {
+    let mut all = ecn_handshake();
+    all.extend((0..4).map(|n| d(20, n)));
+    all.extend([d(1100, 0).flags(CWR), a(1101, 2), a(1102, 3).flags(ECE), a(1103, 4).flags(ECE)]); // 8 to 11
+    all.extend([d(1103, 4), a(1140, 4), a(1143, 5)]); // the first is for what came again
+    assert_eq!(broken(&all, Standard::Rfc2481), []);
+}
+
 #[test]
 fn an_echo_of_what_left_after_cwr_has_to_last() {
     let mut all = a_loss_told_by_cwr();
