@@ -268,11 +268,13 @@ impl Stream {
         if self.answers_an_ack(time) {
             // Lost again after a timeout, and told by three duplicates.
             let anew = start == self.una && self.duplicates == DUPLICATES;
+            // By a partial ACK, while the timeout before this recovery goes on sending all again (NewReno).
+            let in_between = start == self.una && self.duplicates == 0 && start < self.stepped_back;
             match self.mode {
                 Mode::Timeout if start < self.point && !(resent && anew) => {
                     return (Cause::Timeout, self.time_out(start, resent));
                 }
-                Mode::Fast if resent => return (Cause::Timeout, self.time_out(start, resent)),
+                Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
                 Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),

@@ -131,6 +131,10 @@ fn what_is_lost_again_after_a_timeout_and_told_by_three_duplicate_acks() {
     all.extend([a(1063, 0), d(1063, 1), a(1100, 2), d(1100, 2)]);
     let counts = client(&found(&all)).stream.counts.clone();
     assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 1, 2, 0], 1, 1));
+    // Sent again in its turn by the timeout, and again by a partial ACK.
+    all.extend([d(1100, 3), d(1100, 4), a(1140, 3), d(1140, 3)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 2, 4, 0], 1, 1));
 }
 
 #[test]
