@@ -70,7 +70,8 @@ def not_compared(scenario: ecnlab.Scenario) -> set[str]:
     """Counters that no capture can give: docs/trace.md, "Beside the simulator"."""
     quenched = any(tcp["ecn"] in QUENCHED for tcp in tcps(scenario))
     beside_the_rfc = any(tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2" for tcp in tcps(scenario))
-    return {"ecn_reductions"} if quenched or beside_the_rfc else set()
+    ns2 = {"ecn_reductions", "retransmits_timeout"} if beside_the_rfc else set()
+    return ns2 | {"ecn_reductions"} if quenched else ns2
 
 
 def departures(scenario: ecnlab.Scenario) -> set[str]:

@@ -49,6 +49,8 @@ pub struct Data {
     pub dropped: bool,
     /// Outstanding data, this included.
     pub flight: u64,
+    /// Whether duplicate ACKs may have let it out: more than the window.
+    pub inflated: bool,
     /// First byte not acknowledged.
     pub una: u64,
     /// One past the last byte sent.
@@ -231,7 +233,7 @@ impl EcnState {
             asked.seen = true;
             self.counts.ece_to_reduction.add(data.time.saturating_sub(asked.time));
         }
-        if self.echoing.is_some() && !asked.grown && data.flight > asked.flight + self.segment {
+        if self.echoing.is_some() && !asked.grown && !data.inflated && data.flight > asked.flight + self.segment {
             asked.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
         }

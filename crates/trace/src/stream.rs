@@ -172,6 +172,10 @@ impl Stream {
     pub fn ack_time(&self) -> Option<u64> {
         self.ack_time
     }
+    /// Whether duplicate ACKs let out more than the window (RFC 3042, RFC 5681 §3.2).
+    pub fn is_inflated(&self) -> bool {
+        self.duplicates > 0
+    }
     /// Bytes outstanding.
     #[inline]
     pub fn flight(&self) -> u64 {
@@ -266,8 +270,8 @@ impl Stream {
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
         if self.answers_an_ack(time) {
-            // Lost again after a timeout, and told by three duplicates.
-            let anew = start == self.una && self.duplicates == DUPLICATES;
+            // Lost again after a timeout, and told by three duplicates; with SACK that is no reason (RFC 6675 §5.1).
+            let anew = start == self.una && self.duplicates == DUPLICATES && self.sacked.is_empty();
             // By a partial ACK, while the timeout before this recovery goes on sending all again (NewReno).
             let in_between = start == self.una && self.duplicates == 0 && start < self.stepped_back;
             match self.mode {
@@ -296,16 +300,20 @@ impl Stream {
 
     /// Whether the last ACK may have begun a fast retransmit.
     fn tells_of_a_loss(&self) -> bool {
-        if !self.sacked.is_empty() {
-            return true;
-        }
         // Fewer duplicates are enough where no more can come (RFC 5827 §3.1), more where packets are known to overtake.
         let few = DUPLICATES.min(self.segments.len().saturating_sub(1).max(1) as u32);
         match self.answer {
-            // A simulated end: that its timer fires in the instant of an ACK is more likely than either.
-            Some(0) => self.duplicates == DUPLICATES,
-            _ => self.duplicates >= few,
+            // A simulated end: that its timer fires in the instant of an ACK is more likely than either. RFC 6675 §4, IsLost:
+            // three segments above the hole.
+            Some(0) => self.duplicates == DUPLICATES || self.sacked_beyond(DUPLICATES),
+            _ => self.duplicates >= few || !self.sacked.is_empty(),
         }
+    }
+
+    /// Whether SACK tells of what lies more than `segments` behind the first byte not acknowledged.
+    fn sacked_beyond(&self, segments: u32) -> bool {
+        let first = self.segments.front().map_or(0, |sent| sent.end - sent.start);
+        self.sacked.top().is_some_and(|top| top - self.una > u64::from(segments) * first)
     }
 
     fn recover(&mut self) {

@@ -179,6 +179,19 @@ fn growth_on_ece() {
     assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 13)]);
 }
 
+/// Two segments outstanding; RFC 3042 lets one more out for each of the first two duplicate ACKs, and they have ECE.
+#[test]
+fn limited_transmit_is_no_growth() {
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0), d(20, 1).ecn(Ecn::Ce), a(60, 1), a(60, 2).flags(ECE), d(60, 2).flags(CWR), d(60, 3)]);
+    all.extend([a(100, 2).flags(ECE), d(100, 4), a(101, 2).flags(ECE), d(101, 5)]);
+    assert_eq!(rfc3168(&all), []);
+    // The same behind ACKs of new data is growth: five outstanding after two.
+    all.truncate(9);
+    all.extend([a(100, 3).flags(ECE), d(100, 4), d(100, 5), d(100, 6), d(100, 7)]);
+    assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 13)]);
+}
+
 #[test]
 fn an_echo_that_runs_when_the_capture_begins_may_stop() {
     let all = a_mark_answered()[11..].to_vec();

@@ -121,6 +121,20 @@ fn a_timer_that_fires_in_the_instant_of_a_duplicate_ack() {
 }
 
 #[test]
+fn a_timer_that_fires_in_the_instant_of_a_sack() {
+    let mut all = plain_handshake();
+    all.extend((0..6).map(|n| d(20, n)));
+    all.extend([a(60, 1), sack(1060, 1, 2, 3), d(1060, 1)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([0, 0, 0, 1, 0], 1, 0));
+    // What one SACK tells of three segments is enough for RFC 6675.
+    let last = all.len() - 2;
+    all[last] = sack(1060, 1, 2, 5);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 0, 0, 0], 0, 1));
+}
+
+#[test]
 fn what_is_lost_again_after_a_timeout_and_told_by_three_duplicate_acks() {
     let mut all = plain_handshake();
     all.extend((0..6).map(|n| d(20, n)));
