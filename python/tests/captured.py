@@ -82,7 +82,8 @@ def departures(scenario: ecnlab.Scenario) -> set[str]:
             found.add("ect-not-negotiated")
         if tcp["ecn"] == "ecn-becn" or (tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2"):
             found.add("cwr-twice")
-        if isinstance(tcp["congestion"], dict) and tcp["congestion"]["kind"] == "ecn-alpha-beta":
+        alpha_beta = isinstance(tcp["congestion"], dict) and tcp["congestion"]["kind"] == "ecn-alpha-beta"
+        if tcp["ecn"] == "ecn-becn" or alpha_beta:
             found.add("no-reduction")
     return found
 
