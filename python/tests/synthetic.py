@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,8 @@ class MadeUp:
 def gain(key: dict[str, Any]) -> float:
     """The planted gain: grows with congestion and max_p, shrinks with size."""
     load = {"low": 0.1, "moderate": 0.2, "high": 0.3}[key.get("congestion", "high")]
-    size = {"5 KB": 0.2, "8 KB": 0.1, "10 KB": 0.05, "20 KB": 0.0}[key.get("size", "20 KB")]
+    kilobytes = float(key.get("size", "20 KB").removesuffix(" KB"))
+    size = 0.1 * math.log2(20 / kilobytes)
     return load + float(key.get("maxp", 0.1)) + size
 
 

@@ -28,10 +28,28 @@ pub enum Class {
     Sample,
 }
 
-impl Class {
-    #[inline]
-    const fn from_bits(bits: u64) -> Class {
-        match bits {
+const TARGET_BITS: u32 = 28;
+const CLASS_SHIFT: u32 = 61;
+/// The bits of the sequence number, between those of target and class.
+const SEQUENCE: u64 = (1 << CLASS_SHIFT) - (1 << TARGET_BITS);
+
+/// An event that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    order: u64,
+}
+
+impl Event {
+    /// Whether it is of [`Class::Link`], as nearly all are: cheaper to ask than the class.
+    #[inline(always)]
+    pub const fn is_of_link(&self) -> bool {
+        self.order >> CLASS_SHIFT == Class::Link as u64
+    }
+    /// What kind.
+    pub const fn class(&self) -> Class {
+        match self.order >> CLASS_SHIFT {
             0 => Class::Link,
             1 => Class::Timer,
             2 => Class::Wake,
@@ -39,21 +57,11 @@ impl Class {
             _ => Class::Sample,
         }
     }
-}
-
-const TARGET_BITS: u32 = 28;
-const SEQUENCE_BITS: u32 = 33;
-const CLASS_SHIFT: u32 = TARGET_BITS + SEQUENCE_BITS;
-
-/// An event that is due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
-    /// When.
-    pub time: Time,
-    /// What kind.
-    pub class: Class,
     /// Which link, endpoint or flow.
-    pub target: u32,
+    #[inline(always)]
+    pub const fn target(&self) -> u32 {
+        self.order as u32 & ((1 << TARGET_BITS) - 1)
+    }
 }
 
 /// Pending events, earliest first.
@@ -62,18 +70,24 @@ pub struct EventQueue {
     far: BinaryHeap<Reverse<Entry>>,
     /// The first of `far`; [`Entry::LAST`] if there is none.
     first_far: Entry,
-    /// Counts pushes modulo 2^33; two events of one instant are never that far apart.
+    /// Counts pushes modulo 2^33, at its place among the bits of an order; two events of one instant are never that
+    /// far apart.
     sequence: u64,
 }
 
 impl EventQueue {
     /// Schedules an event, not before the last one popped. Of two at the same time and class, the
     /// one pushed first is due first.
-    #[inline(never)]
+    #[inline(always)]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
-        let order = (class as u64) << CLASS_SHIFT | self.sequence << TARGET_BITS | u64::from(target);
-        let entry = Entry::new(time.ps(), order);
-        self.sequence = (self.sequence + 1) & ((1 << SEQUENCE_BITS) - 1);
+        self.put(time, (class as u64) << CLASS_SHIFT | u64::from(target));
+    }
+
+    /// [`EventQueue::push`] of an order that lacks its sequence number.
+    #[inline(never)]
+    fn put(&mut self, time: Time, place: u64) {
+        let entry = Entry::new(time.ps(), place | self.sequence);
+        self.sequence = (self.sequence + (1 << TARGET_BITS)) & SEQUENCE;
         if !self.near.insert(entry) {
             self.push_far(entry);
         }
@@ -86,13 +100,8 @@ impl EventQueue {
             Some(entry) => entry,
             None => self.take_far()?,
         };
-        let order = entry.order();
         self.near.turn_to(entry.time());
-        Some(Event {
-            time: Time::from_ps(entry.time()),
-            class: Class::from_bits(order >> CLASS_SHIFT),
-            target: order as u32 & ((1 << TARGET_BITS) - 1),
-        })
+        Some(Event { time: Time::from_ps(entry.time()), order: entry.order() })
     }
 
     #[cold]
@@ -129,7 +138,7 @@ mod tests {
         q.push(t, Class::Link, 2);
         q.push(t, Class::Link, 3);
         q.push(Time::from_ps(4), Class::Sample, 4);
-        let order: Vec<u32> = std::iter::from_fn(|| q.pop()).map(|e| e.target).collect();
+        let order: Vec<u32> = std::iter::from_fn(|| q.pop()).map(|e| e.target()).collect();
         assert_eq!(order, [4, 2, 3, 1, 0]);
     }
 
@@ -139,23 +148,24 @@ mod tests {
         fn events_leave_in_order(
             ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..5, 0_u8..3), 1..400),
         ) {
+            const CLASSES: [Class; 5] = [Class::Link, Class::Timer, Class::Wake, Class::Warmup, Class::Sample];
             let mut q = EventQueue::default();
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
             let mut now = 0;
             for (i, (step, class, pops)) in ops.into_iter().enumerate() {
-                q.push(Time::from_ps(now + step), Class::from_bits(class as u64), i as u32);
+                q.push(Time::from_ps(now + step), CLASSES[class], i as u32);
                 model.push((now + step, class, i as u32));
                 for _ in 0..pops.min(model.len() as u8) {
                     model.sort_unstable();
                     let want = model.remove(0);
-                    let got = q.pop().map(|e| (e.time.ps(), e.class as usize, e.target));
+                    let got = q.pop().map(|e| (e.time.ps(), e.class() as usize, e.target()));
                     prop_assert_eq!(got, Some(want));
                     now = want.0;
                 }
             }
             model.sort_unstable();
             for want in model {
-                let got = q.pop().map(|e| (e.time.ps(), e.class as usize, e.target));
+                let got = q.pop().map(|e| (e.time.ps(), e.class() as usize, e.target()));
                 prop_assert_eq!(got, Some(want));
             }
             prop_assert_eq!(q.pop(), None);

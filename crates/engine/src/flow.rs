@@ -8,7 +8,7 @@ use ecnlab_traffic::{Side, Traffic};
 use ecnlab_wire::{Datagram, Ecn, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
-use crate::packet::Way;
+use crate::packet::{Label, Way};
 use crate::plan::FlowPlan;
 
 /// One flow of the run.
@@ -105,7 +105,8 @@ impl Flow {
         sent.data_segments_sent += 1;
         sent.bytes_sent += u64::from(datagram.len);
         let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
-        (datagram, Way { first_link, from, to, connection: self.serial, flow: index, group: self.group })
+        let label = Label { to, flow: index, group: self.group, ..Label::default() };
+        (datagram, Way::new(first_link, from, self.serial, label))
     }
 
     /// A datagram reached the far end.

@@ -7,7 +7,7 @@ use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
 use ecnlab_wire::Seq;
 
-use crate::packet::Way;
+use crate::packet::{Label, Way};
 
 /// One end of a connection, with what the engine keeps of it on the per-packet path.
 pub struct Host {
@@ -146,14 +146,8 @@ impl Opening<'_> {
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };
-        let way = Way {
-            first_link: self.first_links[i],
-            from: self.nodes[i],
-            to: self.nodes[1 - i],
-            connection: serial,
-            flow: self.flow,
-            group: self.group,
-        };
+        let label = Label { to: self.nodes[1 - i], flow: self.flow, group: self.group, ..Label::default() };
+        let way = Way::new(self.first_links[i], self.nodes[i], serial, label);
         Host { endpoint, armed: Time::NEVER, expects, way }
     }
 }

@@ -64,7 +64,8 @@ pub struct Link {
     /// What went straight through the queue and is not yet in its counters: packets of one class.
     passed: Tally,
     class: u32,
-    delivered: Tally,
+    /// Packets that reached the far end. Their bytes follow from those sent.
+    delivered: u64,
     /// Packets in the queue.
     waiting: u32,
     /// The row of the node at the far end in [`crate::routes::Routes`].
@@ -87,7 +88,7 @@ struct Slow {
     earlier: Transmitter,
     shaper: Option<Bucket>,
     faults: Option<Faults>,
-    lost: u64,
+    lost: Tally,
 }
 
 impl Link {
@@ -105,7 +106,7 @@ impl Link {
             earlier: Transmitter::default(),
             shaper: plan.shaper.map(Bucket::new),
             faults: Faults::new(&plan.errors, stream("faults")),
-            lost: 0,
+            lost: Tally::default(),
         };
         Link {
             armed: Time::NEVER,
@@ -115,7 +116,7 @@ impl Link {
             wire: Wire::new(),
             passed: Tally::default(),
             class: 0,
-            delivered: Tally::default(),
+            delivered: 0,
             waiting: 0,
             row: 0,
             open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none(),
@@ -182,10 +183,8 @@ impl Link {
     /// Takes the next packet off the wire, on which there must be one.
     #[inline(always)]
     pub fn deliver(&mut self) -> Packet {
-        let packet = self.wire.pop();
-        self.delivered.packets += 1;
-        self.delivered.bytes += u64::from(packet.wire_len());
-        packet
+        self.delivered += 1;
+        self.wire.pop()
     }
 
     /// Whether departures up to and including `now` are to be [replayed](Link::replay).
@@ -222,7 +221,7 @@ impl Link {
             && !faults.lets_through(&mut packet)
         {
             self.occupy(packet.wire_len(), start);
-            self.slow.lost += 1;
+            self.slow.lost += Tally { packets: 1, bytes: packet.wire_len().into() };
             return watch.lost(&packet);
         }
         self.transmit(packet, start);
@@ -312,11 +311,12 @@ impl Link {
 
     /// What crossed the wire, as it was last observed.
     pub fn counters(&self) -> Counters {
+        let sent_bytes = self.slow.queue.counters().total().all().departed.bytes;
         Counters {
-            delivered: self.delivered.packets,
-            delivered_bytes: self.delivered.bytes,
-            lost: self.slow.lost,
-            sent_bytes: self.slow.queue.counters().total().all().departed.bytes,
+            delivered: self.delivered,
+            delivered_bytes: sent_bytes - self.slow.lost.bytes - self.wire.bytes(),
+            lost: self.slow.lost.packets,
+            sent_bytes,
         }
     }
 }

@@ -13,7 +13,7 @@ pub struct Packet {
     way: u64,
     /// The place of the rest in the [`Hold`]; index of the flow.
     whose: u64,
-    /// Index of the flow's group; codepoint; whether it has payload.
+    /// [`Packet::class`]; codepoint; whether it has payload.
     kind: u64,
 }
 
@@ -40,12 +40,9 @@ impl From<Label> for Packet {
     #[inline]
     fn from(label: Label) -> Packet {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let class = label.group << 1 | u32::from(label.ecn.is_capable());
         let marks = u32::from(label.ecn.bits()) | u32::from(label.has_data) << HAS_DATA;
-        Packet {
-            way: word(label.wire_len, label.to),
-            whose: word(label.cargo, label.flow),
-            kind: word(label.group, marks),
-        }
+        Packet { way: word(label.wire_len, label.to), whose: word(label.cargo, label.flow), kind: word(class, marks) }
     }
 }
 
@@ -74,7 +71,7 @@ impl Packet {
     /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
     #[inline]
     pub fn class(&self) -> u32 {
-        (self.kind as u32) << 1 | u32::from(self.ecn().is_capable())
+        self.kind as u32
     }
 }
 
@@ -92,7 +89,7 @@ impl Item for Packet {
     }
     #[inline]
     fn group(&self) -> usize {
-        self.kind as u32 as usize
+        (self.class() >> 1) as usize
     }
 }
 
@@ -159,23 +156,35 @@ impl Body {
 pub struct Way {
     /// The first link on the way to the peer.
     pub first_link: u32,
-    /// Their node.
-    pub from: u32,
-    /// The peer's node.
-    pub to: u32,
+    /// See [`Cargo::from`].
+    from: u32,
     /// See [`Cargo::connection`].
     pub connection: u32,
-    /// Index of the flow.
-    pub flow: u32,
-    /// Index of the flow's group.
-    pub group: u32,
+    /// A packet without what is each one's own.
+    blank: Packet,
 }
 
 impl Way {
+    /// The way of packets with this label, on which what is each packet's own is left blank.
+    pub fn new(first_link: u32, from: u32, connection: u32, blank: Label) -> Way {
+        Way { first_link, from, connection, blank: blank.into() }
+    }
+
+    /// The same way from another node.
+    pub fn from(self, node: u32) -> Way {
+        Way { from: node, ..self }
+    }
+
+    /// The peer's node.
+    pub fn to(&self) -> u32 {
+        self.blank.to()
+    }
+
     #[inline]
     fn packet(&self, cargo: u32, wire_len: u32, ecn: Ecn, has_data: bool) -> Packet {
-        let &Way { to, flow, group, .. } = self;
-        Label { wire_len, to, cargo, flow, group, ecn, has_data }.into()
+        let own = Packet::from(Label { wire_len, cargo, ecn, has_data, ..Label::default() });
+        let Packet { way, whose, kind } = self.blank;
+        Packet { way: way | own.way, whose: whose | own.whose, kind: kind | own.kind }
     }
 }
 
@@ -271,7 +280,7 @@ mod tests {
 
     #[test]
     fn each_protocol_has_its_length_and_its_codepoint() {
-        let way = Way { first_link: 0, from: 0, to: 1, connection: 7, flow: 0, group: 3 };
+        let way = Way::new(0, 0, 7, Label { to: 1, group: 3, ..Label::default() });
         let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
         let ack = Segment { wire_len: 40, ..Segment::default() };
         let datagram = Datagram::filling(1000, 7, Ecn::Ect0);

@@ -9,11 +9,11 @@ use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 use ecnlab_wire::{Flags, Quench};
 
 use crate::Error;
-use crate::events::{Class, EventQueue};
+use crate::events::{Class, Event, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Cargo, Hold, Packet, Returned, Way};
+use crate::packet::{Body, Cargo, Hold, Packet, Returned};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
 use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
@@ -100,12 +100,10 @@ impl<P: Probe> Sim<P> {
             if event.time > self.end {
                 break;
             }
-            match event.class {
-                Class::Link => self.on_link(event.target, event.time),
-                Class::Timer => self.on_timer(event.target, event.time),
-                Class::Wake => self.on_wake(event.target, event.time),
-                Class::Warmup => self.on_warmup(event.time),
-                Class::Sample => self.on_sample(event.time),
+            if event.is_of_link() {
+                self.on_link(event.target(), event.time);
+            } else {
+                self.on_other(event);
             }
             if self.probe.is_full() {
                 self.flush(event.time, false)?;
@@ -121,6 +119,18 @@ impl<P: Probe> Sim<P> {
         Ok(())
     }
 
+    /// The events that are few beside those of links, which are taken apart for their number.
+    #[inline(never)]
+    fn on_other(&mut self, event: Event) {
+        match event.class() {
+            Class::Link => {}
+            Class::Timer => self.on_timer(event.target(), event.time),
+            Class::Wake => self.on_wake(event.target(), event.time),
+            Class::Warmup => self.on_warmup(event.time),
+            Class::Sample => self.on_sample(event.time),
+        }
+    }
+
     /// Brings the links up to `now` and hands on what the probe has seen.
     pub fn flush(&mut self, now: Time, last: bool) -> Result<(), Error> {
         for (i, link) in self.links.iter_mut().enumerate() {
@@ -132,7 +142,7 @@ impl<P: Probe> Sim<P> {
     }
 
     /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
-    #[inline(never)]
+    #[inline(always)]
     fn on_link(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
         if link.armed != now {
@@ -160,21 +170,21 @@ impl<P: Probe> Sim<P> {
     fn offer(&mut self, index: u32, packet: Packet, now: Time) {
         self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
-        if link.is_clear(now) {
+        let owes = if link.is_clear(now) {
             self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
             self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
             link.pass(packet, now);
+            false
         } else {
-            let owes = link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
-            if owes {
-                self.speak_back(index, now);
-            }
-        }
-        let link = &mut self.links[index as usize];
+            link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index))
+        };
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
             self.events.push(next, Class::Link, index);
+        }
+        if owes {
+            self.speak_back(index, now);
         }
     }
 
@@ -196,8 +206,8 @@ impl<P: Probe> Sim<P> {
             }
             let returned = Returned { to: packet.to(), len: segment.ipv4_len(), ecn: packet.ecn() };
             let body = Body::Quench(Quench::new(cause, segment.seq, wire_len), returned);
-            let quench = self.hold.load(body, endpoint ^ 1, &Way { from: router, ..receiver });
-            match self.routes.next(row, receiver.to) {
+            let quench = self.hold.load(body, endpoint ^ 1, &receiver.from(router));
+            match self.routes.next(row, receiver.to()) {
                 ARRIVED => self.receive(quench, now),
                 link => self.offer(link, quench, now),
             }
@@ -265,12 +275,12 @@ impl<P: Probe> Sim<P> {
         let open = host.endpoint.state() == State::Established;
         let plain = open && !flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST));
         let arrived = host.endpoint.received() >= host.expects;
-        let (way, deadline) = (host.way, host.endpoint.deadline());
+        let deadline = host.endpoint.deadline();
         if deadline < host.armed {
             host.armed = deadline;
             self.events.push(deadline, Class::Timer, index);
         }
-        self.send_from(index, way, now);
+        self.send(index, now);
         if arrived || !plain {
             self.on_milestone(index, arrived, !plain, now);
         }
@@ -289,17 +299,20 @@ impl<P: Probe> Sim<P> {
         self.arm_timer(index);
     }
 
-    fn send(&mut self, index: u32, now: Time) {
-        self.send_from(index, self.hosts.host(index).way, now);
-    }
-
+    /// Sends what the endpoint at `index` has left to send.
     #[inline(always)]
-    fn send_from(&mut self, index: u32, way: Way, now: Time) {
+    fn send(&mut self, index: u32, now: Time) {
         for i in 0..self.out.len() {
-            let packet = self.hold.load_segment(&self.out[i], index ^ 1, &way);
-            self.offer(way.first_link, packet, now);
+            self.send_segment(i, index, now);
         }
         self.out.clear();
+    }
+
+    #[inline(never)]
+    fn send_segment(&mut self, i: usize, index: u32, now: Time) {
+        let way = &self.hosts.host(index).way;
+        let packet = self.hold.load_segment(&self.out[i], index ^ 1, way);
+        self.offer(way.first_link, packet, now);
     }
 
     fn arm_timer(&mut self, index: u32) {

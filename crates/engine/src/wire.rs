@@ -1,5 +1,6 @@
 //! The packets on a wire, which leave it in the order they entered.
 
+use ecnlab_aqm::Item;
 use ecnlab_base::Time;
 
 use crate::packet::Packet;
@@ -25,6 +26,11 @@ impl Wire {
     /// Packets on the wire.
     pub fn len(&self) -> usize {
         self.len as usize
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        (0..self.len).map(|i| u64::from(self.slots[self.wrap(self.head + i)].1.wire_len())).sum()
     }
 
     /// When the first packet arrives; [`Time::NEVER`] if there is none.

@@ -91,6 +91,11 @@ impl Endpoint {
 
     #[inline]
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
+        if self.tx.max == self.tx.una && !segment.flags.contains(Flags::ECE) {
+            // Nothing is outstanding, as at an end that only receives: of all that an ACK can say, the window counts.
+            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
+            return;
+        }
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
         let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).

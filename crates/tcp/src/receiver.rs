@@ -148,27 +148,15 @@ impl Receiver {
 
     /// Takes in the payload and FIN of an acceptable segment.
     pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
-        let first = self.offset(segment.seq);
-        let edge = self.next + self.buffer;
-        let data_end = (first + i64::from(segment.len)).clamp(0, edge as i64) as u64;
-        // Trim to the window on both sides.
-        let start = first.max(self.next as i64) as u64;
-        let whole = data_end as i64 == first + i64::from(segment.len);
-        if segment.flags.contains(Flags::FIN) && whole && self.fin.is_none() {
-            self.fin = Some(data_end.max(start));
-        }
         let before = self.next;
         let had_gap = self.has_gap();
-        let wanted = data_end.saturating_sub(start);
-        let new = if start == self.next && !had_gap {
-            self.next = data_end.max(self.next);
-            wanted
+        let len = u64::from(segment.len);
+        let expected = segment.seq == self.ack() && !had_gap && !segment.flags.contains(Flags::FIN);
+        let new = if expected && len <= self.buffer {
+            self.next += len;
+            len
         } else {
-            let new = self.held.insert(start, data_end);
-            if let Some(end) = self.held.take_at(self.next) {
-                self.next = end;
-            }
-            new
+            self.take_trimmed(segment)
         };
         if self.fin == Some(self.next) {
             self.next += 1;
@@ -190,6 +178,28 @@ impl Receiver {
         // Only a shorter delay moves a deadline already set.
         self.deadline = self.deadline.min(now.saturating_add(delay));
         arrival(AckDue::Delayed)
+    }
+
+    /// Takes in what of the payload and FIN lies in the window. How many bytes of it are new.
+    #[inline(never)]
+    fn take_trimmed(&mut self, segment: &Segment) -> u64 {
+        let first = self.offset(segment.seq);
+        let edge = self.next + self.buffer;
+        let data_end = (first + i64::from(segment.len)).clamp(0, edge as i64) as u64;
+        let start = first.max(self.next as i64) as u64;
+        let whole = data_end as i64 == first + i64::from(segment.len);
+        if segment.flags.contains(Flags::FIN) && whole && self.fin.is_none() {
+            self.fin = Some(data_end.max(start));
+        }
+        if start == self.next && !self.has_gap() {
+            self.next = data_end.max(self.next);
+            return data_end.saturating_sub(start);
+        }
+        let new = self.held.insert(start, data_end);
+        if let Some(end) = self.held.take_at(self.next) {
+            self.next = end;
+        }
+        new
     }
 
     fn delay(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Dur {

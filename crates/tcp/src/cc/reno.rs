@@ -49,6 +49,8 @@ pub struct Reno {
     loss_window: LossWindow,
     /// ECN leaves ssthresh, not half.
     ecn_keeps_ssthresh: bool,
+    /// What halving leaves at least, in 2^-16 bytes.
+    least: u64,
     rounding: Rounding,
     slow_start_through_ssthresh: bool,
     /// Segments that congestion avoidance adds in a round trip: one, unless a law built on this one says otherwise.
@@ -67,6 +69,9 @@ impl Reno {
             growth: config.growth,
             loss_window: config.loss_window,
             ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
+            // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
+            // from half a segment the next ACK opens the window to one and a half.
+            least: if config.ecn_response == EcnResponse::Ns2 { 0 } else { u64::from(mss) << FRACTION },
             rounding: config.rounding,
             slow_start_through_ssthresh: config.slow_start_through_ssthresh,
             slope: 1.0,
@@ -91,8 +96,7 @@ impl Reno {
             (Congestion::Timeout, _) => mss << FRACTION,
             (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
             (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => self.ssthresh << FRACTION,
-            // RFC 3168 §6.1.2 halves cwnd down to one segment, where its timer rule begins.
-            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(mss << FRACTION),
+            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(self.least),
         };
         self.count = 0;
     }
@@ -286,10 +290,10 @@ mod tests {
         assert_eq!(reduced("modern", Congestion::Loss, 11_500), (5_750, 5_750));
         assert_eq!(reduced("ns-2.35", Congestion::Loss, 11_500), (5_000, 5_750));
         assert_eq!(reduced("linux-2.0", Congestion::Loss, 11_000), (5_000, 5_000));
-        // The floor is two segments for ssthresh, one for cwnd.
+        // The floor is two segments for ssthresh, one for cwnd, and none for ns-2's.
         assert_eq!(reduced("modern", Congestion::Loss, 3_000), (2_000, 2_000));
         assert_eq!(reduced("modern", Congestion::Ecn, 3_000), (2_000, 1_500));
-        assert_eq!(reduced("ns-2.35", Congestion::Loss, 1_500), (2_000, 1_000));
+        assert_eq!(reduced("ns-2.35", Congestion::Loss, 1_500), (2_000, 750));
         assert_eq!(reduced("modern", Congestion::Timeout, 11_500), (5_750, 1_000));
     }
 }

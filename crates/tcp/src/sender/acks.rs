@@ -58,7 +58,9 @@ impl Sender {
             self.recovery.dupacks += 1;
             recovery::on_dupack(self, cx);
         }
-        if seen.echo && !ns2 {
+        if ns2 {
+            self.shut_below_one_segment();
+        } else if seen.echo {
             self.on_echo(acked, cx);
         }
     }
@@ -91,8 +93,9 @@ impl Sender {
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
         let echoes = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
         let held_up = echoes || seen.ack <= self.quiet_until;
-        if grow && !held_up && !self.release_hold(cx.config) {
+        if grow && !held_up {
             self.law.on_ack(&Ack { acked });
+            self.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
         }
         if rearm {
             self.rearm(cx);
@@ -190,18 +193,15 @@ impl Sender {
         let base = self.reduction_base(cx.config);
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
-        // Half of it is less than a segment: ns-2's window is then shut until the timer fires.
-        self.hold = base < 2 * segment;
-        cx.counters.ecn_holds += u64::from(self.hold);
         if self.recovery.active && !self.counts_sacks() {
             self.leave_recovery();
         }
+        self.shut_below_one_segment();
+        cx.counters.ecn_holds += u64::from(self.hold);
     }
 
-    /// An ACK of new data without echo, in ns-2: the next echo at one segment is a first one again. Whether
-    /// the ACK does no more than open a window that was shut.
-    fn release_hold(&mut self, config: &Config) -> bool {
-        self.echo_at_one = false;
-        config.ecn_response == EcnResponse::Ns2 && std::mem::take(&mut self.hold)
+    /// ns-2's window is shut while it is less than a segment: until an ACK opens it or the timer fires.
+    fn shut_below_one_segment(&mut self) {
+        self.hold = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
     }
 }

@@ -80,7 +80,8 @@ pub(crate) struct Sender {
     pub scheme: RecoveryKind,
     /// The application has closed: FIN follows the data.
     pub closing: bool,
-    /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2).
+    /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2). In ns-2: the
+    /// window is less than a segment.
     hold: bool,
     /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
     echo_at_one: bool,
@@ -218,7 +219,9 @@ impl Sender {
             self.recovery.head_due = false;
             return Some(self.head());
         }
-        if self.hold || self.recovery.burst_left == 0 {
+        // ns-2 asks the window, to which limited transmit may add (tcp.cc, send_one).
+        let held = self.hold && config.ecn_response != EcnResponse::Ns2;
+        if held || self.recovery.burst_left == 0 {
             return None;
         }
         let chunk = if self.recovery.active { recovery::next(self, config) } else { self.next_in_window(config) }?;
@@ -236,6 +239,19 @@ impl Sender {
     /// The next stretch in order that congestion window and peer's window admit.
     #[inline]
     pub fn next_in_window(&mut self, config: &Config) -> Option<Chunk> {
+        let start = self.nxt;
+        let stop = start + u64::from(self.mss);
+        // Almost always a full segment of new data, which the peer's window has room for.
+        if start < self.max || stop >= self.end || stop > self.una + self.peer_window {
+            return self.next_in_window_at_an_edge(config);
+        }
+        let admitted = stop - self.una <= self.window(config);
+        admitted.then_some(Chunk { start, len: self.mss, fin: false, how: How::InOrder })
+    }
+
+    /// The same for what is sent again, for the end of the data, and for the peer's window.
+    #[inline(never)]
+    fn next_in_window_at_an_edge(&mut self, config: &Config) -> Option<Chunk> {
         let start =
             if self.nxt < self.max && config.sack_after_timeout { self.sacked.next_gap(self.nxt) } else { self.nxt };
         let chunk = self.stretch(start)?;
@@ -244,11 +260,7 @@ impl Sender {
             // After a step back, what the receiver holds is not sent again and not in flight.
             flight -= self.sacked.bytes_below(start);
         }
-        // One segment may always be in flight: no law closes its window further.
-        if flight > 0 && flight + u64::from(chunk.len) > self.window(config) {
-            return None;
-        }
-        Some(chunk)
+        (flight + u64::from(chunk.len) <= self.window(config)).then_some(chunk)
     }
 
     /// New data, if the peer's window admits any.

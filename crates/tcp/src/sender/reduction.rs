@@ -124,6 +124,7 @@ impl Sender {
         if std::mem::take(&mut self.hold) {
             if cx.config.ecn_response == EcnResponse::Ns2 {
                 // ns-2 books a timeout like any other, but for its backoff (tcp.cc, timeout).
+                self.law_to_one_segment();
                 self.reduced(Cause::Timeout, cx);
             }
             return None;

@@ -45,8 +45,9 @@ STEPS: Final = (
     Step("bulk-recovery", 5, 30, measure.bulk, ("flow_series",)),
     Step("transactions", 20, 40, _with_losses, ("transactions",)),
     Step("transactions-recovery", 10, 40, measure.transactions),
-    # The slope over sizes has an interval of 6 points a doubling to either side at 100 seeds.
-    Step("transactions-size", 100, 200, _sizes),
+    Step("transactions-size", 20, 40, _sizes),
+    # At 150 seeds the slope to 160 KB is known to about 1.5 points a doubling, that to 20 KB to about 5; at 1500 to a third.
+    Step("transactions-longer", 150, 1500, measure.longer),
     Step("transactions-alone", 10, 40, measure.alone),
     Step("envelope", 6, 20, _envelope),
     Step("homogeneous-bulk", 10, 30, measure.homogeneous_bulk),

@@ -18,7 +18,7 @@ LOAD: Final = {"low": 1.0, "moderate": 2.0, "high": 3.0}
 LOAD_AXIS: Final = Axis("background transfers", [(1.0, "low: 2"), (2.0, "moderate: 5"), (3.0, "high: 10")])
 MAX_P: Final = {label: float(label) for label in ("0.02", "0.05", "0.1", "0.2", "0.3", "0.5")}
 MAX_P_AXIS: Final = Axis("max_p", [(value, label) for label, value in MAX_P.items()], log=True)
-SIZE: Final = {"5 KB": 5.0, "8 KB": 8.0, "10 KB": 10.0, "20 KB": 20.0}
+SIZE: Final = {f"{size} KB": float(size) for size in (5, 8, 10, 20, 40, 80, 160)}
 SIZE_AXIS: Final = Axis("response", [(value, label) for label, value in SIZE.items()], log=True)
 
 
@@ -84,6 +84,7 @@ def transactions(points: pl.DataFrame, numbers: pl.DataFrame, published: Publish
         _by(at(points, "size_gain", {"congestion": "high", "maxp": p}), "size", f"max_p {p}", style, SIZE)
         for style, p in enumerate(("0.02", "0.1", "0.5"))
     ]
+    sizes.append(_by(at(points, "longer_gain", {}), "size", "max_p 0.1, to 160 KB", 3, SIZE))
     printed = blocks.printed(at(numbers, "transaction_ecn", {}), "maxp", MAX_P, "printed, ECN client", 0)
     figures = [
         *_gains(

@@ -75,6 +75,11 @@ def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
     )
 
 
+def longer(sweep: Tables) -> pl.DataFrame:
+    """Section 5.3, beyond its sizes: two clients side by side."""
+    return GRID.samples("longer_gain", _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S))
+
+
 def losses(sweep: Tables) -> pl.DataFrame:
     """Section 5.3: non-ECN transactions that lost something, and those of them that waited for the timer."""
     lossy = sweep.table("transactions").filter(
