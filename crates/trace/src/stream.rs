@@ -279,6 +279,7 @@ impl Stream {
                     return (Cause::Timeout, self.time_out(start, resent));
                 }
                 Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
+                // In the turn of the timeout before, which a fast retransmit does not end (Reno).
                 Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
