@@ -262,8 +262,8 @@ def _do(
         answerer.check(asked.run.scenario)
     progress(done, total)
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_do_one, asked, parts, tapping, answerer) for asked in todo]
         try:
+            futures = [pool.submit(_do_one, asked, parts, tapping, answerer) for asked in todo]
             for _ in as_finished(futures):
                 done += 1
                 progress(done, total)
