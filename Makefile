@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures lint format schema reproduce crosscheck linux bench fuzz docs lock clean help
+.PHONY: build test captures lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,6 +70,9 @@ crosscheck: build ## the same dumbbells in ns-2, side by side
 linux: build ## the Linux kernel as an engine: built once, then tested
 	$(BIN)/ecnlab linux build $(ARGS)
 	$(BIN)/pytest -rs python/tests/test_linux_kernel.py
+
+live: ## our TCP and the kernel's over a bad wire, 100 MB each way, with its figures; needs root (BYTES=1000000: less)
+	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --package ecnlab-live --test interop
 
 bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the same run
 	cargo build --release --quiet --package ecnlab-bench

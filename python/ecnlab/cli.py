@@ -18,7 +18,8 @@ import polars as pl
 
 from ecnlab import _core, console, store
 from ecnlab.columns import PREDICTION, SUMMARY, TABLES
-from ecnlab.engines import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
+from ecnlab.console import late
+from ecnlab.engines import CLOCKS, ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix, with_clock
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
 from ecnlab.results import compare as compare_folders
 from ecnlab.results import load
@@ -37,7 +38,10 @@ NO: Final = 1
 BAD_INPUT: Final = 2
 IO_FAILED: Final = 3
 DEFECT: Final = 4
+NO_EVIDENCE: Final = 5
 INTERRUPTED: Final = 130
+
+NOT_EVIDENCE: Final = "the run is stored, but is no evidence (docs/linux.md, real time):"
 
 BRIEF: Final = {
     "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
@@ -94,6 +98,13 @@ def engine_option(help_: str, default: Engine = PACKETS) -> Callable[[F], F]:
     return click.option("--engine", type=click.Choice(ENGINES), default=default, show_default=True, help=help_)
 
 
+clock_option = click.option(
+    "--clock",
+    type=click.Choice(CLOCKS),
+    default="virtual",
+    show_default=True,
+    help="With --engine linux: the built kernel in virtual time, or the machine's own in real time.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)
 
@@ -110,6 +121,7 @@ def cli() -> None:
       2    the question cannot be answered as asked: usage, a scenario that is not possible, a folder of another run
       3    a file cannot be read or written
       4    a run gave no result: the simulator's books do not balance, a defect of ecnlab; or a kernel failed
+      5    a run in real time was done and stored, but is no evidence: packets were too late for what was asked
       130  interrupted
     """
 
@@ -120,7 +132,8 @@ def cli() -> None:
 @click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
 @click.option("--events", is_flag=True, help="Record every packet event.")
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
-@engine_option("Simulate every packet, predict by closed forms, or run on the Linux kernel in virtual time.")
+@engine_option("Simulate every packet, predict by closed forms, or run on the Linux kernel.")
+@clock_option
 @as_json
 @examples("""
       ecnlab run dumbbell.toml
@@ -129,6 +142,7 @@ def cli() -> None:
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
       ecnlab run dumbbell.toml --engine model
       ecnlab run dumbbell.toml --engine linux       `ecnlab linux build` makes the kernel
+      ecnlab run dumbbell.toml --engine linux --clock wall
 """)
 def run(
     file: Path,
@@ -137,9 +151,11 @@ def run(
     events: bool,
     places: tuple[str, ...],
     engine: Engine,
+    clock: str,
     as_json: bool,
 ) -> None:
     """Run the scenario FILE once, in the simulator or on the Linux kernel, or predict it, and store the run."""
+    engine = with_clock(engine, clock)
     chosen = seed_for(engine, seed, events=events, captures=bool(places))
     scenario = with_captures(read_scenario(file), places)
     how = ("" if chosen is None else f"-seed{chosen}") + ("-events" if events else "") + suffix(engine)
@@ -153,6 +169,15 @@ def run(
         console.say(f"stored in {folder}")
         for capture in result.captures:
             console.say(f"capture {capture}")
+    _insist_on_evidence(result)
+
+
+def _insist_on_evidence(result: Run) -> None:
+    """Exit with a word if the run is there and proves nothing."""
+    found = result.manifest.get("evidence")
+    if found and not found["ok"]:
+        console.complain(f"{NOT_EVIDENCE} {late(found)}")
+        raise SystemExit(NO_EVIDENCE)
 
 
 @cli.command()
@@ -512,6 +537,8 @@ def _show_run(result: Run, rows: int) -> None:
     console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
     for name, columns in _brief(result).items():
         console.write_frame(result.table(name).select(columns), name, rows)
+    if found := manifest.get("evidence"):
+        console.say("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
 
 
 def _show_sweep(result: Sweep, rows: int) -> None:

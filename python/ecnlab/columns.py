@@ -183,6 +183,17 @@ PREDICTION: Final = {
 }
 """The table ``prediction`` of the engine ``model``."""
 
+TIMING: Final = {
+    "what": Column(
+        "", "delivery: a packet written to its host's device; reading: a host's packet taken from its device"
+    ),
+    "count": Column("count", "deliveries; of readings those that were tried, 500 a second"),
+    "p50_s": Column("s", "median of how late it was"),
+    "p99_s": Column("s", "99th percentile"),
+    "max_s": Column("s", "the latest"),
+}
+"""The table ``timing`` of runs in real time."""
+
 TABLES: Final[dict[str, dict[str, Column]]] = {
     "flows": FLOWS,
     "flows_run": FLOWS,
@@ -204,5 +215,5 @@ SUMMARY: Final = tuple(name for name, columns in TABLES.items() if columns in (F
 
 def units(table: str) -> dict[str, str]:
     """The unit of each column of ``table`` that has one."""
-    columns = PREDICTION if table == "prediction" else TABLES.get(table, {})
+    columns = {"prediction": PREDICTION, "timing": TIMING}.get(table) or TABLES.get(table, {})
     return {name: column.unit for name, column in columns.items() if column.unit}

@@ -6,9 +6,9 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 from rich.console import Console
@@ -118,3 +118,12 @@ class _Lines:
         if done == total or now - self._last >= QUIET_SECONDS:
             self._last = now
             complain(f"{self._what}: {done} of {total} runs")
+
+
+def late(evidence: Mapping[str, Any]) -> str:
+    """What a manifest's ``evidence`` says of how real time was kept."""
+    error, limit = (
+        ", ".join(f"{name.removesuffix('_s')} {1e3 * value:.3g} ms" for name, value in evidence[what].items())
+        for what in ("error", "limit")
+    )
+    return f"packets were late by {error}; allowed are {limit}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol, get_args
+from typing import Any, Final, Protocol, get_args, runtime_checkable
 
 import polars as pl
 
@@ -22,7 +22,14 @@ MODEL: Final = "model"
 LINUX: Final = "linux"
 """The Linux kernel in virtual time, see ``docs/linux.md``."""
 
-ENGINES: Final[tuple[Engine, ...]] = get_args(Engine)
+LINUX_WALL: Final = "linux-wall"
+"""The machine's own kernel in real time, see there; ``--engine linux --clock wall`` on the command line."""
+
+ENGINES: Final[tuple[Engine, ...]] = tuple(name for name in get_args(Engine) if name != LINUX_WALL)
+"""Those with a name of their own on the command line."""
+
+CLOCKS: Final = ("virtual", "wall")
+"""What time the Linux engine may keep."""
 
 DEFAULT_SEED: Final = 1
 
@@ -54,6 +61,14 @@ class Answerer(Protocol):
         """Make every run in progress raise."""
 
 
+@runtime_checkable
+class Judge(Protocol):
+    """An answerer whose runs may turn out to be no evidence."""
+
+    def evidence(self, scenario: Scenario, found: dict[str, pl.DataFrame], /) -> dict[str, Any]:
+        """The manifest's ``evidence`` for a run that gave the tables ``found``."""
+
+
 def answerer_of(engine: Engine) -> Answerer:
     """The answerer called ``engine``. Raises EcnlabError if there is none, or no Linux kernel has been built."""
     if engine == PACKETS:
@@ -66,6 +81,10 @@ def answerer_of(engine: Engine) -> Answerer:
         from ecnlab.linux.engine import Linux
 
         return Linux()
+    if engine == LINUX_WALL:
+        from ecnlab.linux.wall.engine import LinuxWall
+
+        return LinuxWall()
     raise EcnlabError(f"no engine is called {engine!r}; there are {', '.join(ENGINES)}")
 
 
@@ -85,8 +104,22 @@ def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures
     return None
 
 
+def with_clock(engine: Engine, clock: str) -> Engine:
+    """The engine that ``engine`` is by ``clock``. Raises EcnlabError if it keeps no such time."""
+    if clock == "virtual":
+        return engine
+    if engine != LINUX:
+        raise EcnlabError(f"the engine `{engine}` has no wall clock: leave `--clock` out, or say `--engine {LINUX}`")
+    return LINUX_WALL
+
+
 def refuse_unless_random(engine: Engine, what: str) -> None:
-    """Raise EcnlabError if ``what``, which compares runs under several seeds, is asked of an engine without chance."""
+    """Raise EcnlabError if ``what``, which compares runs under several seeds, is asked of an engine without chance.
+
+    Nor is it done in real time, where runs beside each other would make each other late.
+    """
+    if engine == LINUX_WALL:
+        raise EcnlabError(f"{what} is not done in real time: `ecnlab run --engine linux --clock wall` does one run")
     if engine == MODEL:
         raise EcnlabError(
             f"{what} measures runs under several seeds, and the engine `{MODEL}` has neither chance nor their tables: "

@@ -15,7 +15,7 @@ import polars as pl
 
 from ecnlab import store
 from ecnlab._core import Scenario
-from ecnlab.engines import MODEL, PACKETS, Answerer, answerer_of, seed_for, signature
+from ecnlab.engines import MODEL, PACKETS, Answerer, Judge, answerer_of, seed_for, signature
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
 from ecnlab.types import Engine
@@ -132,8 +132,9 @@ def run(
     and ``out`` is a folder to store the run in. The captures that the scenario asks for are written into the folder
     ``captures``, else into the run folder; without either there are none.
 
-    ``engine`` says who answers: the simulator, ``"linux"`` (``docs/linux.md``) or ``"model"`` (``docs/models.md``),
-    which has no seed, events or captures.
+    ``engine`` says who answers: the simulator, ``"linux"`` (``docs/linux.md``), ``"linux-wall"`` (the same in real time
+    on the machine's own kernel; ``manifest["evidence"]`` says whether time was kept well enough) or ``"model"``
+    (``docs/models.md``), which has no seed, events or captures.
 
     Raises SpecError for a scenario that is not possible, or not for the engine; EcnlabError if the engine cannot do what
     is asked, or no Linux kernel has been built; FolderError and OSError as ``Run.save`` does; RunError if the simulator
@@ -219,5 +220,6 @@ def _manifest(
         "departures": scenario.departures,
         "instead": answerer.instead(scenario),
         "tables": store.describe(tables),
+        **({"evidence": answerer.evidence(scenario, dict(tables))} if isinstance(answerer, Judge) else {}),
         "wall": {"began": began.isoformat(timespec="seconds"), "seconds": round(seconds, 3)},
     }

@@ -12,7 +12,7 @@ Numbers: TypeAlias = NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float6
 Column: TypeAlias = Numbers | tuple[NDArray[np.uint32], list[str]]
 """A column of a table: numbers (NaN is missing), or text as (codes, names)."""
 
-Engine: TypeAlias = Literal["packets", "model", "linux"]
+Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
 """Who answers a scenario, see ``ecnlab.engines``."""
 
 FileKind: TypeAlias = Literal["scenario", "experiment"]

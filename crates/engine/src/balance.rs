@@ -18,9 +18,7 @@ pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
         let loaded = sim.hold.len();
         return Err(Error::Conservation(format!("{loaded} packets are under way, the links have {held}")));
     }
-    for (plan, link) in plan.links.iter().zip(&sim.links) {
-        link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
-    }
+    check_links(plan, &sim.links)?;
     for (plan, flow) in plan.flows.iter().zip(&sim.flows) {
         if !plan.traffic.uses_tcp() {
             datagrams_balance(&flow.totals(&sim.hosts))
@@ -33,6 +31,14 @@ pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
                     .map_err(|why| Error::Conservation(format!("flow `{}`: {why}", plan.name)))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// For every link, entered = left + dropped + held.
+pub fn check_links(plan: &Plan, links: &[link::Link]) -> Result<(), Error> {
+    for (plan, link) in plan.links.iter().zip(links) {
+        link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod events;
 mod faults;
 mod flow;
 mod hosts;
+mod ledger;
 mod link;
 mod objects;
 mod packet;
@@ -27,9 +28,11 @@ use std::sync::atomic::AtomicBool;
 use ecnlab_base::Time;
 
 pub use events::{Class, Event, EventQueue};
+pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
 pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
+pub use routes::{ARRIVED, Routes};
 pub use table::{Column, Table};
 
 use capture::{Capture, Sink, Taps};

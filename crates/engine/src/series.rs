@@ -54,7 +54,8 @@ impl Series {
         [self.queue_table(links), self.flow_table(flows)]
     }
 
-    fn queue_table(&self, links: &[String]) -> Table {
+    /// The table `queue_series`.
+    pub fn queue_table(&self, links: &[String]) -> Table {
         let rows = &self.queues;
         let average =
             |f: fn(&ecnlab_aqm::Average) -> f64| rows.iter().map(move |r| r.average.as_ref().map_or(f64::NAN, f));

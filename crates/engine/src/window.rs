@@ -80,7 +80,13 @@ impl Window {
 
     /// The tables `flows`, `queues` and `links`, their names followed by `suffix`.
     pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> [Table; 3] {
-        [self.flows(plan, flows, suffix), self.queues(plan, suffix), self.links(plan, suffix)]
+        let [queues, links] = self.link_tables(plan, suffix);
+        [self.flows(plan, flows, suffix), queues, links]
+    }
+
+    /// Of these, `queues` and `links`.
+    pub fn link_tables(&self, plan: &Plan, suffix: &str) -> [Table; 2] {
+        [self.queues(plan, suffix), self.links(plan, suffix)]
     }
 
     fn flows(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Table {

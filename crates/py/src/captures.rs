@@ -46,11 +46,17 @@ pub fn run(scenario: &Scenario, plan: &Plan, seed: u64, cancel: &AtomicBool, fol
 }
 
 fn open(captures: &[CapturePlan], folder: &Path) -> Result<Files<BufWriter<File>>, Failure> {
-    let mut all: Vec<(&Capture, Settings, BufWriter<File>)> = Vec::new();
-    for capture in captures {
+    let files = create(captures, folder)?;
+    let all = captures.iter().zip(files).map(|(capture, (_, settings, file))| (&capture.tap, settings, file));
+    Files::new(all).map_err(|error| Failure::Write(folder.to_owned(), error))
+}
+
+/// The files of `captures`, made in `folder`.
+pub fn create(captures: &[CapturePlan], folder: &Path) -> Result<Vec<(Capture, Settings, BufWriter<File>)>, Failure> {
+    let one = |capture: &CapturePlan| {
         let path = folder.join(&capture.file);
         let file = File::create(&path).map_err(|error| Failure::Write(path, error))?;
-        all.push((&capture.tap, capture.settings, BufWriter::with_capacity(1 << 18, file)));
-    }
-    Files::new(all).map_err(|error| Failure::Write(folder.to_owned(), error))
+        Ok((capture.tap.clone(), capture.settings, BufWriter::with_capacity(1 << 18, file)))
+    };
+    captures.iter().map(one).collect()
 }

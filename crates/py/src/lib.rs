@@ -6,6 +6,8 @@ mod captures;
 mod errors;
 mod experiment;
 mod json;
+#[cfg(target_os = "linux")]
+mod live;
 mod registry;
 mod scenario;
 mod tables;
@@ -21,6 +23,9 @@ mod _core {
     use super::errors::{Cancelled, RunError, SpecError};
     #[pymodule_export]
     use super::experiment::{Experiment, ExperimentRun};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::live::Router;
     #[pymodule_export]
     use super::registry::{laws, profiles, schema};
     #[pymodule_export]

@@ -13,7 +13,7 @@ use crate::{captures, json, tables};
 /// Asks runs in other threads to stop.
 #[pyclass(frozen, module = "ecnlab._core")]
 #[derive(Default)]
-pub struct Cancel(AtomicBool);
+pub struct Cancel(pub(crate) AtomicBool);
 
 #[pymethods]
 impl Cancel {

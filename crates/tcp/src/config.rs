@@ -165,7 +165,8 @@ pub enum EcnResponse {
     #[serde(rename = "linux")]
     Linux,
     /// Also one after each timeout, whatever was outstanding. The reduction comes before all else that the ACK does. A
-    /// second echo in a row at a window of one segment doubles the timeout. A timeout keeps ssthresh if the
+    /// second echo in a row at a window of one segment doubles the timeout, and the window is halved below one segment,
+    /// through which limited transmit may send on duplicates of nothing. A timeout keeps ssthresh if the
     /// reduction before it was ECN's, however old; so does the loss of the first segment sent after that reduction. A
     /// source quench is heard once all that was outstanding at the last reduction is acknowledged
     /// (ns-2's tcp.cc: ecn, newack, timeout, quench; tcp-reno.cc: dupack_action).

@@ -91,8 +91,8 @@ impl Endpoint {
 
     #[inline]
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
-        if self.tx.max == self.tx.una && !segment.flags.contains(Flags::ECE) {
-            // Nothing is outstanding, as at an end that only receives: of all that an ACK can say, the window counts.
+        if self.tx.has_nothing_to_say() && self.tx.max == self.tx.una && !segment.flags.contains(Flags::ECE) {
+            // An end that only receives: of all that an ACK can say, the window counts.
             self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
             return;
         }

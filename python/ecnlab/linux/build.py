@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +44,8 @@ NEEDED: Final = {
     "tc": "the package iproute2: `apt install iproute2`",
 }
 
+GUEST_NEEDS: Final = ("gcc", "ip", "tc")
+
 SBIN: Final = ("/usr/sbin", "/sbin")
 """Where Debian keeps ip and tc, which users need not have in their path."""
 
@@ -72,11 +74,21 @@ def build(named: Path | None, jobs: int, say: Say) -> Kernel:
     return kernel
 
 
-def _missing(named: Path | None) -> list[str]:
-    """The parsers to fetch. Raises EcnlabError for all that is missing and cannot be fetched."""
-    lacking = [f"{tool} is missing: it is in {where}" for tool, where in NEEDED.items() if not _which(tool)]
+def missing_for_guest() -> list[str]:
+    """What is missing to compile the guest and to make its file system, each with its remedy."""
+    return _missing_of(GUEST_NEEDS)
+
+
+def _missing_of(tools: Iterable[str]) -> list[str]:
+    lacking = [f"{tool} is missing: it is in {NEEDED[tool]}" for tool in tools if not _which(tool)]
     if _which("gcc") and not _static_library():
         lacking.append("the static C library is missing: `apt install libc6-dev` (glibc-static elsewhere)")
+    return lacking
+
+
+def _missing(named: Path | None) -> list[str]:
+    """The parsers to fetch. Raises EcnlabError for all that is missing and cannot be fetched."""
+    lacking = _missing_of(NEEDED)
     path = source.tools().get("PATH", "")
     parsers = [tool for tool in PARSERS if not _which(tool) and not shutil.which(tool, path=path)]
     if not source.can_fetch():
@@ -174,12 +186,20 @@ def _make_steps(tree: Path, words: list[str], scratch: Path) -> Iterator[int]:
 
 
 def _build_guest(folder: Path) -> None:
+    build_root(folder / "root")
+    _compile(["-O2", "-shared", "-fPIC", "-o", str(folder / "entropy.so"), str(HERE / "host/entropy.c")])
+
+
+def build_container(program: Path) -> None:
+    """The program that starts the guest on the machine's own kernel."""
+    _compile(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-o", str(program), str(HERE / "host/container.c")])
+
+
+def build_root(root: Path) -> None:
     """The guest's file system: its program, ip and tc of this machine, and the libraries these need."""
-    root = folder / "root"
     shutil.rmtree(root, ignore_errors=True)
     (root / "bin").mkdir(parents=True)
     _compile([*STATIC, "-o", str(root / "init"), *map(str, sorted((HERE / "guest").glob("*.c")))])
-    _compile(["-O2", "-shared", "-fPIC", "-o", str(folder / "entropy.so"), str(HERE / "host/entropy.c")])
     for tool in ("ip", "tc"):
         program = Path(_which(tool) or tool).resolve()
         shutil.copy2(program, root / "bin" / tool)

@@ -50,10 +50,7 @@ class Linux:
         Raises SpecError for what the kernel cannot do, with file, line and key; RunError, with its console, for a
         kernel that failed; Cancelled.
         """
-        if events or scenario.resolved["packets"]:
-            raise EcnlabError(
-                "the Linux engine records no packet events: leave them out, and `packets` in the scenario"
-            )
+        refuse_events(events, scenario)
         if captures is not None:
             refuse_captures(scenario)
         asked = plan(scenario, seed)
@@ -72,6 +69,12 @@ class Linux:
     def _check(self) -> None:
         if self._stopped.is_set():
             raise Cancelled("the run was asked to stop")
+
+
+def refuse_events(events: bool, scenario: Scenario) -> None:
+    """Raise EcnlabError if packet events are asked for."""
+    if events or scenario.resolved["packets"]:
+        raise EcnlabError("the Linux engine records no packet events: leave them out, and `packets` in the scenario")
 
 
 def refuse_captures(scenario: Scenario) -> None:

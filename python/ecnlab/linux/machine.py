@@ -98,7 +98,7 @@ def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, check: Callable[
     if why is None and not (root / "out" / "done").exists():
         why = "the kernel ended before the run did"
     if why:
-        raise RunError(f"{why}\nthe end of the kernel's console:\n{_tail(console)}")
+        raise RunError(f"{why}\nthe end of the kernel's console:\n{tail(console)}")
 
 
 def _wait(child: subprocess.Popen[bytes], limit_s: float, check: Callable[[], None]) -> str | None:
@@ -127,6 +127,7 @@ def _fixed_addresses() -> None:
     ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
 
 
-def _tail(console: Path) -> str:
+def tail(console: Path) -> str:
+    """The last lines of what a kernel or its guest has said."""
     lines = console.read_text(errors="replace").splitlines()
     return "\n".join(f"  {line}" for line in lines[-CONSOLE_LINES:]) or "  (it said nothing)"

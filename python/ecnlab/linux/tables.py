@@ -29,15 +29,10 @@ ETHERNET_HEADER: Final = 14
 
 def read(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
     """Every table of the run whose guest wrote into ``folder``."""
-    flows = pl.read_csv(folder / "flows.csv")
     queues = pl.read_csv(folder / "queues.csv")
     run_s, warm_s = plan.duration_ns / 1e9, plan.warmup_ns / 1e9
-    flows_run, flows_warm = _split(flows, ["flow"], ["finished_ns", "ecn", "min_rtt_us"])
     queues_run, queues_warm = _split(queues, ["link", "host"], [])
     frames = {
-        "flows": _flows(flows_warm, plan, run_s - warm_s),
-        "flows_run": _flows(flows_run, plan, run_s),
-        "transactions": _transactions(pl.read_csv(folder / "transactions.csv"), plan),
         "queues": _queues(queues_warm, plan),
         "queues_run": _queues(queues_run, plan),
         "links": _links(queues_warm, queues_run, plan, run_s - warm_s),
@@ -45,8 +40,27 @@ def read(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
     }
     if "sample" in spec:
         frames["queue_series"] = _queue_series(pl.read_csv(folder / "queue_series.csv"), plan)
+    return in_order({**of_hosts(folder, plan, spec), **{name: _typed(name, frame) for name, frame in frames.items()}})
+
+
+def of_hosts(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
+    """The tables of flows, which hosts count, whatever the links are."""
+    flows = pl.read_csv(folder / "flows.csv")
+    run_s, warm_s = plan.duration_ns / 1e9, plan.warmup_ns / 1e9
+    flows_run, flows_warm = _split(flows, ["flow"], ["finished_ns", "ecn", "min_rtt_us"])
+    frames = {
+        "flows": _flows(flows_warm, plan, run_s - warm_s),
+        "flows_run": _flows(flows_run, plan, run_s),
+        "transactions": _transactions(pl.read_csv(folder / "transactions.csv"), plan),
+    }
+    if "sample" in spec:
         frames["flow_series"] = _flow_series(pl.read_csv(folder / "flow_series.csv"), plan)
     return {name: _typed(name, frame) for name, frame in frames.items()}
+
+
+def in_order(frames: Frames) -> Frames:
+    """``frames`` in the order of runs; others behind them."""
+    return {name: frames[name] for name in (*TABLES, *frames) if name in frames}
 
 
 def _split(rows: pl.DataFrame, keys: list[str], states: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -53,15 +53,26 @@ impl Sender {
         }
         if acked > 0 {
             self.on_new_ack(seen, acked, cx);
-        } else if self.max > self.una && (seen.new_sack || (seen.bare && !self.counts_sacks())) {
-            cx.counters.dupacks_received += 1;
-            self.recovery.dupacks += 1;
-            recovery::on_dupack(self, cx);
+        } else if seen.new_sack || (seen.bare && !self.counts_sacks()) {
+            self.on_duplicate(cx);
         }
         if ns2 {
             self.shut_below_one_segment();
         } else if seen.echo {
             self.on_echo(acked, cx);
+        }
+    }
+
+    /// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate. To ns-2 it is, and limited transmit may send
+    /// through a window that is shut.
+    fn on_duplicate(&mut self, cx: &mut Cx) {
+        let outstanding = self.max > self.una;
+        if outstanding || cx.config.ecn_response == EcnResponse::Ns2 {
+            cx.counters.dupacks_received += 1;
+            self.recovery.dupacks += 1;
+        }
+        if outstanding {
+            recovery::on_dupack(self, cx);
         }
     }
 

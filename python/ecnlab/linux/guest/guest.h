@@ -1,5 +1,8 @@
 /* The program that runs as the only process of the virtual-time kernel: it builds the network, sends the traffic,
- * reads the kernel's counters, and powers off. One process, so that nothing depends on a scheduler. */
+ * reads the kernel's counters, and powers off. One process, so that nothing depends on a scheduler.
+ *
+ * Started as `init wall FD`, it does the same on the machine's own kernel in real time, as the first process of
+ * namespaces of its own (../host/container.c); FD is a socket to the process that carries packets between its hosts. */
 #ifndef GUEST_H
 #define GUEST_H
 
@@ -70,9 +73,15 @@ extern struct plan plan;
 /* main.c */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void enter(int host);
-uint64_t now(void); /* ns since the start of the run */
+uint64_t now(void); /* ns since the start of the run; in real time zero before it */
 FILE *output(const char *name);
 extern int poller; /* the epoll set; its data is a `struct end *` */
+
+/* wall.c: nothing of it is of use in virtual time, where `control` is -1. */
+extern int control;
+void tell(const char *format, uint64_t number);
+void rendezvous(const char *what); /* says a line, waits for a byte */
+void write_devices(void);
 
 /* setup.c: reads /plan and does what it says. */
 void set_up(const char *path);

@@ -15,6 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ns from the agreement on a start to the start: for the router to be at its post. */
+enum { START_IN = 100000000 };
+
 struct plan plan;
 int poller;
 static uint64_t origin, present;
@@ -26,10 +29,13 @@ static uint64_t monotonic(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Work takes no virtual time: the clock moves only while we wait. */
+/* Work takes no virtual time: the clock moves only while we wait. Real time it takes. */
 uint64_t now(void)
 {
-    return present;
+    if (control < 0)
+        return present;
+    uint64_t t = monotonic();
+    return t > origin ? t - origin : 0;
 }
 
 FILE *output(const char *name)
@@ -45,6 +51,8 @@ FILE *output(const char *name)
 static void stop(void)
 {
     fflush(NULL);
+    if (control >= 0)
+        _exit(0);
     sync();
     reboot(RB_POWER_OFF);
     _exit(0);
@@ -77,7 +85,7 @@ void enter(int host)
 static void wait_until(uint64_t deadline)
 {
     struct epoll_event events[64];
-    uint64_t left = deadline > present ? deadline - present : 0;
+    uint64_t t = now(), left = deadline > t ? deadline - t : 0;
     struct timespec timeout = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
     int n = epoll_pwait2(poller, events, 64, &timeout, NULL);
     if (n < 0 && errno != EINTR)
@@ -122,8 +130,22 @@ static void traffic(void)
     write_queues("end");
 }
 
-int main(void)
+/* Both the router and we begin at a moment that is yet to come. */
+static void agree_on_start(void)
 {
+    origin = monotonic();
+    if (control < 0)
+        return;
+    origin += START_IN;
+    struct timespec start = {(time_t)(origin / 1000000000u), (long)(origin % 1000000000u)};
+    tell("start %lu\n", origin);
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && !strcmp(argv[1], "wall"))
+        control = atoi(argv[2]);
     if (mount("proc", "/proc", "proc", 0, "") || mount("run", "/run", "tmpfs", 0, "") || mkdir("/run/netns", 0755))
         fail("cannot mount what every system has");
     signal(SIGPIPE, SIG_IGN);
@@ -131,8 +153,11 @@ int main(void)
     poller = epoll_create1(0);
     open_queues();
     open_listeners();
-    origin = monotonic();
+    agree_on_start();
     traffic();
+    if (control >= 0)
+        write_devices();
     fclose(output("done"));
+    rendezvous("over\n");
     stop();
 }

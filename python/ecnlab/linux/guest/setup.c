@@ -87,6 +87,12 @@ static void execute(char **word)
         fail("%s failed in %s (status %d)", word[2], word[1], status);
 }
 
+/* wait: until the devices of all hosts are there. */
+static void wait_for_devices(void)
+{
+    rendezvous("hosts\n");
+}
+
 /* tcp CONGESTION WINDOW MSS */
 static void add_tcp(char **word)
 {
@@ -147,7 +153,7 @@ static void obey(char **word, int n)
     const struct {
         const char *name;
         int words;
-    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}};
+    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -158,6 +164,7 @@ static void obey(char **word, int n)
             case 4: return add_flow(word);
             case 5: return set(word, n);
             case 6: return execute(word);
+            case 7: return wait_for_devices();
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);

@@ -1,0 +1,60 @@
+//! What links count and measure, for a driver with a clock of its own: the tables of a run that need no endpoint.
+
+use ecnlab_base::Time;
+
+use crate::hosts::Hosts;
+use crate::link::Link;
+use crate::plan::Plan;
+use crate::series::Series;
+use crate::table::Table;
+use crate::window::{Snapshot, Window};
+use crate::{Error, balance};
+
+/// The counters of links, as they stood at the start of a run and at the end of its warm-up, and samples of their queues.
+pub struct Ledger {
+    start: Snapshot,
+    warm: Option<Snapshot>,
+    series: Series,
+}
+
+impl Ledger {
+    /// Begins at time zero.
+    pub fn new(links: &mut [Link]) -> Ledger {
+        Ledger { start: take(Time::ZERO, links), warm: None, series: Series::default() }
+    }
+
+    /// The warm-up ends at `now`, up to which all that happens on the links has been done.
+    pub fn end_warmup(&mut self, now: Time, links: &mut [Link]) {
+        self.warm = Some(take(now, links));
+    }
+
+    /// Takes a sample of every queue at `now`, up to which all that happens on the links has been done.
+    pub fn sample(&mut self, now: Time, links: &mut [Link]) {
+        links.iter_mut().for_each(|link| link.observe(now, &mut ()));
+        self.series.sample(now, links, &[], &Hosts::default());
+    }
+
+    /// The tables `queues` and `links`, of the measured window and of the whole run, which ends at `now`; and
+    /// `queue_series`, if `plan` wants samples.
+    ///
+    /// # Errors
+    /// [`Error::Conservation`] if a link's packets do not balance.
+    pub fn close(self, plan: &Plan, now: Time, links: &mut [Link]) -> Result<Vec<Table>, Error> {
+        let end = take(now, links);
+        balance::check_links(plan, links)?;
+        let warm = self.warm.as_ref().unwrap_or(&end);
+        let mut tables = Vec::new();
+        tables.extend(Window::measured(warm, &end).link_tables(plan, ""));
+        tables.extend(Window::whole(&self.start, warm, &end).link_tables(plan, "_run"));
+        if plan.sample.is_some() {
+            let names: Vec<String> = plan.links.iter().map(|link| link.name.clone()).collect();
+            tables.push(self.series.queue_table(&names));
+        }
+        Ok(tables)
+    }
+}
+
+fn take(now: Time, links: &mut [Link]) -> Snapshot {
+    links.iter_mut().for_each(|link| link.observe(now, &mut ()));
+    Snapshot::take(now, links, &[], &Hosts::default())
+}

@@ -1,0 +1,144 @@
+//! A bad wire: packets lost, marked, doubled and overtaken, by a seeded stream of chance.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ecnlab_base::{Dur, Rng, Time};
+
+use crate::packet;
+
+/// What happens to packets, each on its own, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Impairments {
+    /// Probability that a packet is lost.
+    pub loss: f64,
+    /// Probability that an ECN-capable packet is given CE.
+    pub mark: f64,
+    /// Probability that a packet comes twice.
+    pub duplicate: f64,
+    /// Probability that a packet waits while others pass it.
+    pub reorder: f64,
+    /// How long such a packet waits.
+    pub wait: Dur,
+}
+
+/// How many packets met which fate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets that came to the wire.
+    pub packets: u64,
+    /// Of these, lost.
+    pub lost: u64,
+    /// Of these, given CE.
+    pub marked: u64,
+    /// Of these, doubled.
+    pub duplicated: u64,
+    /// Of these, held back; doubles may be, too.
+    pub reordered: u64,
+}
+
+/// One direction of a bad wire.
+#[derive(Debug)]
+pub struct Impaired {
+    params: Impairments,
+    rng: Rng,
+    tally: Tally,
+    held: BinaryHeap<Reverse<(Time, u64, Vec<u8>)>>,
+}
+
+impl Impaired {
+    /// A wire with nothing on it.
+    pub fn new(params: Impairments, rng: Rng) -> Impaired {
+        Impaired { params, rng, tally: Tally::default(), held: BinaryHeap::new() }
+    }
+
+    /// A packet comes to the wire at `now`; what goes straight through is given to `out`.
+    pub fn take(&mut self, bytes: &mut [u8], now: Time, mut out: impl FnMut(&[u8])) {
+        let Impairments { loss, mark, duplicate, reorder, wait } = self.params;
+        self.tally.packets += 1;
+        if self.happens(loss) {
+            self.tally.lost += 1;
+            return;
+        }
+        if self.happens(mark) && packet::mark(bytes) {
+            self.tally.marked += 1;
+        }
+        let copies = if self.happens(duplicate) { 2 } else { 1 };
+        self.tally.duplicated += copies - 1;
+        for _ in 0..copies {
+            if self.happens(reorder) {
+                self.tally.reordered += 1;
+                let number = self.tally.packets;
+                self.held.push(Reverse((now.saturating_add(wait), number, bytes.to_vec())));
+            } else {
+                out(bytes);
+            }
+        }
+    }
+
+    /// The next packet whose wait is over at `now`.
+    pub fn due(&mut self, now: Time) -> Option<Vec<u8>> {
+        if self.next() > now {
+            return None;
+        }
+        self.held.pop().map(|Reverse((_, _, bytes))| bytes)
+    }
+
+    /// When the next wait is over; [`Time::NEVER`] if no packet waits.
+    pub fn next(&self) -> Time {
+        self.held.peek().map_or(Time::NEVER, |Reverse((at, _, _))| *at)
+    }
+
+    /// What has happened so far.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    fn happens(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.rng.unit() < probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(params: Impairments, seed: u64, packets: u8) -> (Vec<u8>, Tally) {
+        let mut wire = Impaired::new(params, Rng::named(seed, "wire"));
+        let mut got = Vec::new();
+        for i in 0..packets {
+            let now = Time::ZERO + Dur::from_ms(1) * i.into();
+            while let Some(late) = wire.due(now) {
+                got.push(late[0]);
+            }
+            wire.take(&mut [i], now, |bytes| got.push(bytes[0]));
+        }
+        while let Some(late) = wire.due(Time::NEVER) {
+            got.push(late[0]);
+        }
+        (got, wire.tally())
+    }
+
+    #[test]
+    fn a_good_wire_changes_nothing() {
+        let (got, tally) = through(Impairments::default(), 1, 100);
+        assert_eq!((got, tally), ((0..100).collect(), Tally { packets: 100, ..Tally::default() }));
+    }
+
+    #[test]
+    fn every_packet_is_accounted_for_and_the_seed_decides() {
+        let params = Impairments {
+            loss: 0.1,
+            duplicate: 0.1,
+            reorder: 0.2,
+            wait: Dur::from_us(2_500),
+            ..Impairments::default()
+        };
+        let (got, tally) = through(params, 1, 200);
+        assert_eq!(got.len() as u64, tally.packets - tally.lost + tally.duplicated);
+        assert!(tally.lost > 0 && tally.duplicated > 0 && tally.reordered > 0);
+        assert!(!got.is_sorted(), "nothing was overtaken");
+        assert_eq!(through(params, 1, 200), (got.clone(), tally));
+        assert_ne!(through(params, 2, 200).0, got);
+    }
+}

@@ -1,0 +1,188 @@
+//! Segments as IPv4 packets with their data, and back.
+
+use std::net::{IpAddr, SocketAddrV4};
+
+use ecnlab_wire::{
+    Checksum, Flags, IPV4_HEADER, IpPacket, Ipv4Header, SackBlocks, Segment, TcpHeader, TcpOptions, WireError, protocol,
+};
+
+/// Hops a packet may make: Linux's default.
+const TTL: u8 = 64;
+
+/// What was sent, and where.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrived<'a> {
+    /// Who sent it.
+    pub source: SocketAddrV4,
+    /// Who is to receive it.
+    pub destination: SocketAddrV4,
+    /// The header.
+    pub segment: Segment,
+    /// The data.
+    pub data: &'a [u8],
+}
+
+/// Why a packet is not for a TCP.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unfit {
+    /// Another protocol, IPv6, or a part of a datagram.
+    #[error("is no whole TCP segment over IPv4")]
+    Other,
+    /// A header that cannot be.
+    #[error(transparent)]
+    Malformed(#[from] WireError),
+    /// It was damaged on the way.
+    #[error("has a wrong checksum")]
+    Damaged,
+}
+
+/// Reads a packet with all its bytes, and checks its checksums.
+///
+/// # Errors
+/// If it is not for a TCP, or not as it was sent.
+pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
+    let ip = IpPacket::parse(bytes)?;
+    let (IpAddr::V4(from), IpAddr::V4(to)) = (ip.source, ip.destination) else { return Err(Unfit::Other) };
+    if ip.protocol != protocol::TCP || ip.fragment.is_some() || ip.payload.len() != ip.payload_len as usize {
+        return Err(Unfit::Other);
+    }
+    let header_len = bytes.len().min(usize::from(bytes[0] & 0xf) * 4);
+    let sum = Checksum::pseudo_ipv4(from, to, protocol::TCP, ip.payload_len).bytes(ip.payload);
+    if !Ipv4Header::is_intact(&bytes[..header_len]) || !sum.is_valid() {
+        return Err(Unfit::Damaged);
+    }
+    let (tcp, data) = TcpHeader::parse(ip.payload)?;
+    let options = TcpOptions::parse(tcp.options);
+    let is_syn = tcp.flags.contains(Flags::SYN);
+    let mut sack = SackBlocks::NONE;
+    options.sack().iter().for_each(|block| sack.push(*block));
+    let segment = Segment {
+        wire_len: bytes.len() as u32,
+        ecn: ip.ecn,
+        sack_permitted: is_syn && options.sack_permitted,
+        window: tcp.window,
+        len: data.len() as u32,
+        seq: tcp.seq,
+        ack: tcp.ack,
+        flags: tcp.flags,
+        mss: options.mss.filter(|_| is_syn),
+        window_scale: options.window_scale.filter(|_| is_syn),
+        timestamps: options.timestamps,
+        sack,
+    };
+    let source = SocketAddrV4::new(from, tcp.source);
+    Ok(Arrived { source, destination: SocketAddrV4::new(to, tcp.destination), segment, data })
+}
+
+/// Writes `segment` with its `data` as a packet over what `out` held.
+pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
+    let mut options = Vec::with_capacity(40);
+    TcpOptions::from(segment).emit(&mut options);
+    let total = IPV4_HEADER + 20 + options.len() as u32 + data.len() as u32;
+    out.clear();
+    Ipv4Header {
+        dscp: 0,
+        ecn: segment.ecn,
+        total_len: total as u16,
+        // RFC 6864 §4.1: a datagram that is never fragmented needs no identification.
+        id: 0,
+        dont_fragment: true,
+        more_fragments: false,
+        fragment_offset: 0,
+        ttl: TTL,
+        protocol: protocol::TCP,
+        checksum: 0,
+        source: *source.ip(),
+        destination: *destination.ip(),
+        options: &[],
+    }
+    .emit(out);
+    let sum = Checksum::pseudo_ipv4(*source.ip(), *destination.ip(), protocol::TCP, total - IPV4_HEADER).bytes(data);
+    TcpHeader {
+        source: source.port(),
+        destination: destination.port(),
+        seq: segment.seq,
+        ack: segment.ack,
+        flags: segment.flags,
+        window: segment.window,
+        checksum: 0,
+        urgent: 0,
+        options: &options,
+    }
+    .emit(sum, out);
+    out.extend(data);
+}
+
+/// Gives an ECN-capable IPv4 packet CE; its checksum follows (RFC 1624 §3). Whether it was one.
+pub fn mark(packet: &mut [u8]) -> bool {
+    let [first, tos, ..] = *packet else { return false };
+    if first >> 4 != 4 || tos & 3 == 0 || packet.len() < IPV4_HEADER as usize {
+        return false;
+    }
+    packet[1] = tos | 3;
+    let len = packet.len().min(usize::from(first & 0xf) * 4);
+    packet[10..12].fill(0);
+    let sum = Checksum::new().bytes(&packet[..len]).value();
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_wire::{Ecn, SackBlock, Seq, Timestamps};
+
+    const A: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 5001);
+    const B: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 2), 40_000);
+
+    fn data_segment() -> Segment {
+        let mut sack = SackBlocks::NONE;
+        sack.push(SackBlock { start: Seq(9), end: Seq(99) });
+        Segment {
+            ecn: Ecn::Ect0,
+            window: 512,
+            len: 5,
+            seq: Seq(u32::MAX),
+            ack: Seq(7),
+            flags: Flags::ACK | Flags::PSH | Flags::CWR,
+            timestamps: Some(Timestamps { value: 3, echo: 4 }),
+            sack,
+            ..Segment::default()
+        }
+    }
+
+    #[test]
+    fn what_is_sent_is_what_arrives() {
+        let mut bytes = Vec::new();
+        let mut sent = data_segment();
+        emit(A, B, &sent, b"bytes", &mut bytes);
+        // 20 of IP, 20 of TCP, 12 of timestamps, 12 of SACK, 5 of data.
+        sent.wire_len = 69;
+        assert_eq!(parse(&bytes), Ok(Arrived { source: A, destination: B, segment: sent, data: b"bytes" }));
+    }
+
+    #[test]
+    fn a_mark_is_seen_and_breaks_no_checksum() {
+        let mut bytes = Vec::new();
+        emit(A, B, &data_segment(), b"bytes", &mut bytes);
+        assert!(mark(&mut bytes));
+        assert_eq!(parse(&bytes).map(|p| p.segment.ecn), Ok(Ecn::Ce));
+        let plain = Segment { ecn: Ecn::NotEct, ..data_segment() };
+        emit(A, B, &plain, b"bytes", &mut bytes);
+        assert!(!mark(&mut bytes) && parse(&bytes).is_ok_and(|p| p.segment.ecn == Ecn::NotEct));
+    }
+
+    #[test]
+    fn any_bit_wrong_is_noticed() {
+        let mut bytes = Vec::new();
+        emit(A, B, &data_segment(), b"bytes", &mut bytes);
+        for bit in 0..bytes.len() * 8 {
+            let mut wrong = bytes.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert!(parse(&wrong).is_err(), "bit {bit}");
+        }
+        for len in 0..bytes.len() {
+            assert!(parse(&bytes[..len]).is_err(), "cut to {len}");
+        }
+    }
+}

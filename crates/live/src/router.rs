@@ -1,0 +1,446 @@
+//! A router in user space: the links of a scenario, with the simulator's own queues, between TUN devices of real hosts.
+//!
+//! What happens between a packet's arrival from its host and its delivery to the other one is computed at its exact time,
+//! as in the simulator, however late this process gets to it. Only two things depend on the wall clock: when a packet is
+//! read from its host's device, and when it is written to the other's. Both errors are measured.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ecnlab_aqm::{DropReason, Item, Watch};
+use ecnlab_base::{Dur, Time};
+use ecnlab_engine::capture::{Capture, Settings};
+use ecnlab_engine::{ARRIVED, Label, Ledger, Link, Packet, Plan, Routes, Table, WatchWire};
+use ecnlab_wire::{Ecn, Ipv4Header, TcpHeader, protocol};
+use nix::poll::{PollFd, PollFlags, ppoll};
+
+use crate::capture::Taps;
+use crate::clock::{Clock, timeout};
+use crate::packet;
+use crate::timing::{self, Errors, Ticker};
+use crate::tun::{MTU, Tun};
+
+/// Why a router stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// A device, the poll, or the pipe that measures.
+    #[error("the router: {0}")]
+    Io(#[from] io::Error),
+    /// The books of the links.
+    #[error(transparent)]
+    Engine(#[from] ecnlab_engine::Error),
+    /// A host at a node that the plan does not have.
+    #[error("the router: there is no node {0}")]
+    NoNode(usize),
+}
+
+/// Sleeps end so much early, and what is left is waited for awake: to wake up takes a kernel about that long.
+const AWAKE: Dur = Dur::from_us(60);
+/// After so long awake the thread rests: in the foreground of all others (SCHED_FIFO) it would else be stopped for 50 ms
+/// of every second (sched(7), sched_rt_runtime_us).
+const STINT: Dur = Dur::from_ms(1);
+const REST: Duration = Duration::from_micros(60);
+/// The longest sleep, after which a wish to stop is heard.
+const LOOK: Dur = Dur::from_ms(10);
+
+/// The links of a plan between the devices of its hosts.
+pub struct Router {
+    plan: Plan,
+    links: Vec<Link>,
+    routes: Routes,
+    hosts: Vec<Host>,
+    by_address: HashMap<Ipv4Addr, usize>,
+    /// A flow's listener has the port that is so much more than the flow's index.
+    first_port: u16,
+    cargo: Hold,
+    events: BinaryHeap<Reverse<(Time, Class, u32)>>,
+    delivery: Errors,
+    reading: Errors,
+    /// When the thread last slept.
+    rested: Time,
+    taps: Option<Taps<Out>>,
+}
+
+/// What captures are written to.
+pub type Out = Box<dyn io::Write + Send>;
+
+struct Host {
+    tun: Tun,
+    node: usize,
+}
+
+/// Events of one instant happen in this order, as in the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Link,
+    Warmup,
+    Sample,
+}
+
+impl Router {
+    /// The links of `plan` at rest. All chance comes from `seed`, as in the simulator. The listeners of flows have the
+    /// ports from `first_port` on.
+    ///
+    /// # Errors
+    /// If two ends of a flow are not connected.
+    pub fn new(plan: Plan, seed: u64, first_port: u16) -> Result<Router, Failure> {
+        let mut routes = Routes::new(plan.nodes.len());
+        for flow in &plan.flows {
+            for (&from, &to) in flow.from.iter().zip(&flow.to).flat_map(|(from, to)| [(from, to), (to, from)]) {
+                if !routes.know(from, to, &plan.links) {
+                    let [from, to] = [from, to].map(|node| plan.nodes[node].clone());
+                    return Err(ecnlab_engine::Error::NoRoute { flow: flow.name.clone(), from, to }.into());
+                }
+            }
+        }
+        let mut links: Vec<Link> = plan.links.iter().map(|link| Link::new(link, plan.groups.len(), seed)).collect();
+        for (link, l) in links.iter_mut().zip(&plan.links) {
+            link.set_rows(routes.row(l.to), routes.row(l.from));
+        }
+        let mut events = BinaryHeap::from([Reverse((Time::ZERO + plan.warmup, Class::Warmup, 0))]);
+        events.extend(plan.sample.map(|_| Reverse((Time::ZERO, Class::Sample, 0))));
+        Ok(Router {
+            plan,
+            links,
+            routes,
+            hosts: Vec::new(),
+            by_address: HashMap::new(),
+            first_port,
+            cargo: Hold::default(),
+            events,
+            delivery: Errors::default(),
+            reading: Errors::default(),
+            rested: Time::ZERO,
+            taps: None,
+        })
+    }
+
+    /// Writes down what `captures` see.
+    ///
+    /// # Errors
+    /// As the files give them.
+    pub fn capture(&mut self, captures: Vec<(Capture, Settings, Out)>) -> Result<(), Failure> {
+        self.taps = Some(Taps::new(captures, self.links.len())?);
+        Ok(())
+    }
+
+    /// Joins the host at `address` behind `tun` to `node`.
+    ///
+    /// # Errors
+    /// If there is no such node.
+    pub fn attach(&mut self, tun: Tun, node: usize, address: Ipv4Addr) -> Result<(), Failure> {
+        if node >= self.plan.nodes.len() {
+            return Err(Failure::NoNode(node));
+        }
+        self.by_address.insert(address, self.hosts.len());
+        self.hosts.push(Host { tun, node });
+        Ok(())
+    }
+
+    /// Carries packets until the plan's duration is over by `clock`. Gives the tables of links and queues, and `timing`.
+    ///
+    /// # Errors
+    /// [`Failure`]; [`ecnlab_engine::Error::Cancelled`] soon after `stop` became true.
+    pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> Result<Vec<Table>, Failure> {
+        // Without this a sleep may be 50 us longer than asked (prctl(2), PR_SET_TIMERSLACK).
+        nix::sys::prctl::set_timerslack(1).map_err(io::Error::from)?;
+        let mut ledger = Ledger::new(&mut self.links);
+        let mut ticker = Ticker::start(clock)?;
+        let end = Time::ZERO + self.plan.duration;
+        while clock.now() < end {
+            if stop.load(Ordering::Relaxed) {
+                return Err(ecnlab_engine::Error::Cancelled.into());
+            }
+            let now = clock.now().min(end);
+            self.advance(now, clock, &mut ledger)?;
+            if self.taps.as_ref().is_some_and(Taps::is_full) {
+                self.replay(now);
+                self.taps.as_mut().map_or(Ok(()), |taps| taps.flush(false))?;
+            }
+            for ready in self.wait(clock, &ticker)? {
+                match ready {
+                    Ready::Host(host) => self.read(host, clock, &mut ledger)?,
+                    Ready::Tick => {
+                        let tick = ticker.take()?;
+                        self.reading.note(tick, clock.now());
+                    }
+                }
+            }
+        }
+        self.advance(end, clock, &mut ledger)?;
+        self.replay(end);
+        if let Some(taps) = self.taps.take() {
+            taps.finish()?;
+        }
+        let mut tables = ledger.close(&self.plan, end, &mut self.links)?;
+        self.check_cargo()?;
+        tables.push(timing::table(&[("delivery", &self.delivery), ("reading", &self.reading)]));
+        Ok(tables)
+    }
+
+    /// Waits for packets or the next event; short of it by as much as waking up takes, and then not at all.
+    fn wait(&mut self, clock: Clock, ticker: &Ticker) -> io::Result<Vec<Ready>> {
+        if clock.now().since(self.rested) > STINT {
+            std::thread::sleep(REST);
+            self.rested = clock.now();
+        }
+        let now = clock.now();
+        let next = self.events.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
+        let left = next.since(now).saturating_sub(AWAKE).min(LOOK);
+        let fds = self.hosts.iter().map(|host| host.tun.as_fd()).chain([ticker.as_fd()]);
+        let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        match ppoll(&mut fds, Some(timeout(now, now.saturating_add(left))), None) {
+            Ok(0) if !left.is_zero() => {
+                self.rested = clock.now();
+                return Ok(Vec::new());
+            }
+            Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(Vec::new()),
+            Ok(_) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let ready = |fd: &PollFd<'_>| fd.revents().is_some_and(|events| !events.is_empty());
+        let hosts = fds.iter().enumerate().filter(|(_, fd)| ready(fd)).map(|(i, _)| i);
+        Ok(hosts.map(|i| if i < self.hosts.len() { Ready::Host(i) } else { Ready::Tick }).collect())
+    }
+
+    /// Takes all that the host sends now.
+    fn read(&mut self, host: usize, clock: Clock, ledger: &mut Ledger) -> Result<(), Failure> {
+        let mut buffer = [0; MTU];
+        loop {
+            let Host { tun, node } = &self.hosts[host];
+            let (node, Some(bytes)) = (*node, tun.receive(&mut buffer)?) else { return Ok(()) };
+            let now = clock.now();
+            let Some(label) = self.label(bytes) else { continue };
+            let cargo = self.cargo.load(bytes);
+            self.advance(now, clock, ledger)?;
+            self.forward(self.routes.row(node), Packet::from(Label { cargo, ..label }), now, clock)?;
+        }
+    }
+
+    /// What links see of a packet; `None` if it is not for a host of the plan, or no TCP.
+    fn label(&self, bytes: &[u8]) -> Option<Label> {
+        let (ip, behind) = Ipv4Header::parse(bytes).ok()?;
+        let host = *self.by_address.get(&ip.destination)?;
+        if ip.protocol != protocol::TCP || usize::from(ip.total_len) != bytes.len() {
+            return None;
+        }
+        let (tcp, data) = TcpHeader::parse(behind).ok()?;
+        let flow = [tcp.destination, tcp.source]
+            .into_iter()
+            .filter_map(|port| port.checked_sub(self.first_port).map(usize::from))
+            .find(|&flow| flow < self.plan.flows.len())?;
+        Some(Label {
+            wire_len: bytes.len() as u32,
+            to: self.hosts[host].node as u32,
+            cargo: 0,
+            flow: flow as u32,
+            group: self.plan.flows[flow].group as u32,
+            ecn: ip.ecn,
+            has_data: !data.is_empty(),
+        })
+    }
+
+    /// Does everything that was to happen up to `now`, in order.
+    fn advance(&mut self, now: Time, clock: Clock, ledger: &mut Ledger) -> Result<(), Failure> {
+        while let Some(&Reverse((at, class, index))) = self.events.peek() {
+            if at > now {
+                break;
+            }
+            self.events.pop();
+            match class {
+                Class::Link => self.on_link(index, at, clock)?,
+                Class::Warmup => {
+                    self.replay(at);
+                    ledger.end_warmup(at, &mut self.links);
+                }
+                Class::Sample => {
+                    self.replay(at);
+                    ledger.sample(at, &mut self.links);
+                    let next = self.plan.sample.map(|every| Reverse((at + every, Class::Sample, 0)));
+                    self.events.extend(next);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings every link up to `at`; what it drops gives its place free.
+    fn replay(&mut self, at: Time) {
+        for (index, link) in self.links.iter_mut().enumerate() {
+            link.replay(at, &mut Watcher::new(&mut self.cargo, self.taps.as_mut(), index as u32));
+        }
+    }
+
+    /// The link has a packet at its far end, or its queue can let one go.
+    fn on_link(&mut self, index: u32, at: Time, clock: Clock) -> Result<(), Failure> {
+        let link = &mut self.links[index as usize];
+        if link.armed != at {
+            return Ok(()); // a nearer event has taken this one's place
+        }
+        link.replay(at, &mut Watcher::new(&mut self.cargo, self.taps.as_mut(), index));
+        let arrived = (link.first_arrival() <= at).then(|| (link.deliver(), link.row));
+        link.armed = link.next_event();
+        if link.armed < Time::NEVER {
+            self.events.push(Reverse((link.armed, Class::Link, index)));
+        }
+        let Some((packet, row)) = arrived else { return Ok(()) };
+        let bytes = self.cargo.bytes(packet.cargo());
+        if packet.ecn() == Ecn::Ce {
+            packet::mark(bytes);
+        }
+        if let Some(taps) = &mut self.taps {
+            taps.delivers(index, bytes, at);
+        }
+        self.forward(row, packet, at, clock)
+    }
+
+    /// `packet` is at the node with this `row` at `at`: onto its next link, or to its host.
+    fn forward(&mut self, row: u32, packet: Packet, at: Time, clock: Clock) -> Result<(), Failure> {
+        let index = self.routes.next(row, packet.to());
+        if index == ARRIVED {
+            return self.hand_over(packet, at, clock);
+        }
+        let link = &mut self.links[index as usize];
+        if let Some(taps) = &mut self.taps {
+            taps.arrives(index, packet.cargo(), self.cargo.bytes(packet.cargo()), at);
+        }
+        let mut watcher = Watcher::new(&mut self.cargo, self.taps.as_mut(), index);
+        if link.is_clear(at) {
+            watcher.at(at);
+            watcher.dequeued(&packet);
+            link.pass(packet, at);
+        } else if link.enqueue(packet, at, &mut watcher) {
+            // Hosts with the kernel's TCP hear no source quench (RFC 6633): it is counted, and not sent.
+            link.take_owed().for_each(drop);
+        }
+        let next = link.next_event();
+        if next < link.armed {
+            link.armed = next;
+            self.events.push(Reverse((next, Class::Link, index)));
+        }
+        Ok(())
+    }
+
+    /// Gives the packet to its host, for whom it was due at `due`.
+    fn hand_over(&mut self, packet: Packet, due: Time, clock: Clock) -> Result<(), Failure> {
+        let bytes = self.cargo.unload(packet.cargo());
+        let to = Ipv4Header::parse(&bytes).ok().and_then(|(ip, _)| self.by_address.get(&ip.destination));
+        let Some(host) = to.and_then(|&host| self.hosts.get(host)) else { return Ok(()) };
+        self.delivery.note(due, clock.now());
+        host.tun.send(&bytes)?;
+        self.cargo.give_back(bytes);
+        Ok(())
+    }
+
+    /// The bytes held are those of the packets that links hold.
+    fn check_cargo(&self) -> Result<(), Failure> {
+        let held: u64 = self.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
+        let loaded = self.cargo.len() as u64;
+        if held == loaded {
+            return Ok(());
+        }
+        let why = format!("{loaded} packets are under way, the links have {held}");
+        Err(ecnlab_engine::Error::Conservation(why).into())
+    }
+}
+
+/// What [`Router::wait`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ready {
+    /// A host sends.
+    Host(usize),
+    /// The ticker has ticked.
+    Tick,
+}
+
+/// The bytes of packets under way.
+#[derive(Debug, Default)]
+struct Hold {
+    places: Vec<Vec<u8>>,
+    free: Vec<u32>,
+    /// Buffers to use again.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Hold {
+    fn load(&mut self, bytes: &[u8]) -> u32 {
+        let mut buffer = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(MTU));
+        buffer.clear();
+        buffer.extend_from_slice(bytes);
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = buffer;
+                place
+            }
+            None => {
+                self.places.push(buffer);
+                self.places.len() as u32 - 1
+            }
+        }
+    }
+
+    fn unload(&mut self, place: u32) -> Vec<u8> {
+        self.free.push(place);
+        std::mem::take(&mut self.places[place as usize])
+    }
+
+    fn bytes(&mut self, place: u32) -> &mut [u8] {
+        &mut self.places[place as usize]
+    }
+
+    fn give_back(&mut self, buffer: Vec<u8>) {
+        self.spare.push(buffer);
+    }
+
+    fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}
+
+/// Watches a link: gives the places of packets free that go no further, and tells the captures.
+struct Watcher<'a> {
+    hold: &'a mut Hold,
+    taps: Option<&'a mut Taps<Out>>,
+    link: u32,
+    now: Time,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(hold: &'a mut Hold, taps: Option<&'a mut Taps<Out>>, link: u32) -> Watcher<'a> {
+        Watcher { hold, taps, link, now: Time::ZERO }
+    }
+
+    fn free(&mut self, packet: &Packet) {
+        let buffer = self.hold.unload(packet.cargo());
+        self.hold.give_back(buffer);
+    }
+}
+
+impl Watch<Packet> for Watcher<'_> {
+    fn dropped(&mut self, packet: &Packet, why: DropReason) {
+        if let Some(taps) = &mut self.taps {
+            taps.drops(self.link, packet.cargo(), why);
+        }
+        self.free(packet);
+    }
+    fn dequeued(&mut self, packet: &Packet) {
+        if let Some(taps) = &mut self.taps {
+            let bytes = self.hold.bytes(packet.cargo());
+            taps.leaves(self.link, packet.cargo(), bytes, packet.ecn(), self.now);
+        }
+    }
+}
+
+impl WatchWire for Watcher<'_> {
+    fn at(&mut self, now: Time) {
+        self.now = now;
+    }
+    fn lost(&mut self, packet: &Packet) {
+        self.free(packet);
+    }
+}

@@ -1,0 +1,283 @@
+//! One conversation, and what can be said of it afterwards.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use ecnlab_base::Dur;
+use ecnlab_live::{Conversation, Heard, Impairments, Role, Settings, Tun, converse, private};
+use ecnlab_tcp::{Config, profile};
+use ecnlab_trace::{Connection, Input, RULES, Standard, analyse};
+use ecnlab_wire::pcap::{Format, Writer};
+
+use crate::kernel::Side;
+use crate::stretch::{Digest, Stretch};
+
+pub type Result<T> = std::result::Result<T, String>;
+
+/// How the two agree on ECN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Both want it.
+    Agreed,
+    /// Who opens asks, the other one has it off.
+    Refused,
+    /// Neither wants it.
+    Off,
+}
+
+/// Who sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// We do.
+    Up,
+    /// The kernel does.
+    Down,
+    /// Both at once.
+    Both,
+}
+
+/// Every way.
+pub const WAYS: [Way; 3] = [Way::Up, Way::Down, Way::Both];
+
+/// A transfer to make.
+#[derive(Clone, Debug)]
+pub struct Case {
+    pub role: Role,
+    pub ecn: Ecn,
+    pub way: Way,
+    profile: &'static str,
+    /// Keys of our TCP that are not its profile's, as TOML.
+    departures: Vec<(&'static str, &'static str)>,
+}
+
+impl Case {
+    pub fn new(role: Role, ecn: Ecn, way: Way) -> Case {
+        Case { role, ecn, way, profile: "modern", departures: Vec::new() }
+    }
+    pub fn with(&self, key: &'static str, value: &'static str) -> Case {
+        let mut case = self.clone();
+        case.departures.push((key, value));
+        case
+    }
+    pub fn profile(&self, profile: &'static str) -> Case {
+        Case { profile, ..self.clone() }
+    }
+    pub fn name(&self) -> String {
+        let keys: String = self.departures.iter().map(|(key, value)| format!(", {key} = {value}")).collect();
+        let Case { role, ecn, way, profile, .. } = self;
+        format!("{profile}{keys}: {role:?}, ECN {ecn:?}, {way:?}")
+    }
+
+    fn config(&self) -> Result<Arc<Config>> {
+        let mut table = profile(self.profile).ok_or("no such profile")?.table();
+        let wants = self.ecn == Ecn::Agreed || (self.ecn == Ecn::Refused && self.role == Role::Client);
+        let ecn = ("ecn", if wants { "\"rfc3168\"" } else { "\"off\"" });
+        for (key, value) in self.departures.iter().copied().chain([ecn]) {
+            let text: toml::Table = toml::from_str(&format!("{key} = {value}")).map_err(|e| e.to_string())?;
+            table.extend(text);
+        }
+        let config: Config = table.try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        config.check().map_err(|e| e.to_string())?;
+        Ok(Arc::new(config))
+    }
+
+    /// What the kernel is told: its address, no other traffic, and its mind on ECN.
+    fn settings(&self) -> Settings {
+        let wants = self.ecn == Ecn::Agreed || (self.ecn == Ecn::Refused && self.role == Role::Server);
+        let sysctls = [("ipv6/conf/default/disable_ipv6", "1"), ("ipv4/tcp_ecn", if wants { "1" } else { "0" })];
+        let up = format!("link set {DEVICE} up mtu 1500");
+        Settings {
+            sysctls: sysctls.map(|(file, value)| (file.to_owned(), value.to_owned())).to_vec(),
+            ip: vec![format!("address add {KERNEL}/24 dev {DEVICE}"), up],
+        }
+    }
+
+    /// Bytes that we send, and the kernel.
+    fn bytes(&self) -> [u64; 2] {
+        let all = std::env::var("ECNLAB_LIVE_BYTES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000_000);
+        match self.way {
+            Way::Up => [all, 0],
+            Way::Down => [0, all],
+            Way::Both => [all, all],
+        }
+    }
+}
+
+const DEVICE: &str = "tun0";
+const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
+const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+const PORT: u16 = 5001;
+
+/// Where the two stand in a connection of the analysis: the lower address comes first.
+const KERNELS_END: usize = 0;
+const OUR_END: usize = 1;
+
+/// A wire that does everything a wire may do to packets.
+const BAD: Impairments =
+    Impairments { loss: 0.005, mark: 0.01, duplicate: 0.005, reorder: 0.01, wait: Dur::from_us(300) };
+
+/// Against hanging only.
+const LIMIT: Dur = Dur::from_s(300);
+
+/// What came of a transfer.
+pub struct Done {
+    pub heard: Heard,
+    pub connection: Connection,
+    /// (what was said, what was heard), of our data and of the kernel's.
+    sums: [(Digest, Digest); 2],
+}
+
+/// Why such tests cannot run here.
+pub fn missing() -> Option<String> {
+    thread::spawn(|| {
+        private().map_err(|e| format!("a network namespace cannot be made: {e}"))?;
+        let _tun = Tun::create(DEVICE).map_err(|e| format!("a TUN device cannot be made: {e}"))?;
+        Case::new(Role::Client, Ecn::Off, Way::Up).settings().apply().map_err(|e| e.to_string())
+    })
+    .join()
+    .map_or_else(|_| Some("the check panicked".into()), std::result::Result::err)
+}
+
+pub fn run(case: &Case) -> Result<Done> {
+    thread::scope(|scope| {
+        let inside = scope.spawn(|| run_inside(case));
+        inside.join().map_err(|_| "our side panicked".to_owned())?
+    })
+}
+
+/// In a thread of its own, whose namespace goes with it.
+fn run_inside(case: &Case) -> Result<Done> {
+    let text = |error: std::io::Error| error.to_string();
+    private().map_err(text)?;
+    let tun = Tun::create(DEVICE).map_err(text)?;
+    case.settings().apply().map_err(text)?;
+    let [own, kernel] = match case.role {
+        Role::Client => [SocketAddrV4::new(OURS, 40_000), SocketAddrV4::new(KERNEL, PORT)],
+        Role::Server => [SocketAddrV4::new(OURS, PORT), SocketAddrV4::new(KERNEL, 0)],
+    };
+    let talk = Conversation {
+        role: case.role,
+        own,
+        peer: kernel,
+        config: case.config()?,
+        impairments: [BAD, BAD],
+        seed: 1,
+        limit: LIMIT,
+    };
+    let [up, down] = case.bytes();
+    let side = Side::new(case.role, kernel, own).map_err(text)?;
+    let mut capture = Writer::new(Vec::new(), Format::Pcapng, &["ours".to_owned()], 128).map_err(text)?;
+    let (mut ours, over, given_up) = (Digest::default(), AtomicBool::new(false), AtomicBool::new(false));
+    let (heard, theirs) = thread::scope(|scope| {
+        let kernel = scope.spawn(|| {
+            let sum = side.talk(Stretch::new("down", down), &given_up);
+            over.store(true, Ordering::Release);
+            sum
+        });
+        let say = Stretch::new("up", up);
+        let heard = converse(&tun, &talk, say, &mut ours, Some(&mut capture), || over.load(Ordering::Acquire));
+        given_up.store(heard.is_err(), Ordering::Release);
+        (heard, kernel.join().unwrap_or_else(|_| Err("the kernel's side panicked".into())))
+    });
+    let bytes = capture.finish().map_err(text)?;
+    if let Ok(folder) = std::env::var("ECNLAB_LIVE_CAPTURES") {
+        let file = std::path::Path::new(&folder).join(format!("{}.pcapng", case.name().replace('/', "_")));
+        std::fs::write(file, &bytes).map_err(text)?;
+    }
+    let heard = heard.map_err(|failure| failure.to_string())?;
+    let expected = |name: &str, len| Stretch::new(name, len).digest().map_err(text);
+    let done = Done {
+        connection: only_connection(bytes)?,
+        sums: [(expected("up", up)?, theirs?), (expected("down", down)?, ours)],
+        heard,
+    };
+    if std::env::var_os("ECNLAB_LIVE_BYTES").is_some() {
+        println!("{}", done.figures(case));
+    }
+    Ok(done)
+}
+
+fn only_connection(capture: Vec<u8>) -> Result<Connection> {
+    let input = Input::new(Box::new(std::io::Cursor::new(capture))).map_err(|e| e.to_string())?;
+    let found = analyse(input, Standard::Rfc3168, |_| true).map_err(|e| e.to_string())?;
+    if let Some(damage) = found.damage {
+        return Err(format!("the capture: {damage}"));
+    }
+    match found.tracker.connections() {
+        [one] => Ok(one.clone()),
+        all => Err(format!("{} connections in the capture", all.len())),
+    }
+}
+
+impl Done {
+    pub fn sums_agree(&self) -> Result<()> {
+        for ((said, heard), who) in self.sums.iter().zip(["the kernel", "our endpoint"]) {
+            if (said.len, said.hex()) != (heard.len, heard.hex()) {
+                return Err(format!("of {} bytes {who} heard {}, not the same", said.len, heard.len));
+            }
+        }
+        Ok(())
+    }
+
+    /// All four faults have happened to what was sent most.
+    pub fn wire_was_bad(&self) -> Result<()> {
+        let wire = self.heard.wire.iter().max_by_key(|tally| tally.packets).copied().unwrap_or_default();
+        let faults = [wire.lost, wire.duplicated, wire.reordered];
+        if faults.contains(&0) { Err(format!("the wire did not do its worst: {wire:?}")) } else { Ok(()) }
+    }
+
+    /// Marks were seen, echoed and obeyed, in both directions that had data; or there was nothing to mark.
+    pub fn marks_were_answered(&self, case: &Case) -> Result<()> {
+        let (counters, [out, into]) = (&self.heard.counters, &self.heard.wire);
+        let [ours, kernels] = [OUR_END, KERNELS_END].map(|end| &self.connection.ends[end].ecn.counts);
+        if case.ecn != Ecn::Agreed {
+            let none = out.marked + into.marked + counters.ce_received + counters.ece_received == 0;
+            return if none { Ok(()) } else { Err("marks, without ECN".into()) };
+        }
+        let sent =
+            case.way == Way::Down || (out.marked > 0 && kernels.ece > 0 && counters.ecn_reductions > 0 && ours.cwr > 0);
+        let received = case.way == Way::Up
+            || (into.marked > 0 && counters.ce_received > 0 && counters.ece_sent > 0 && counters.cwr_received > 0);
+        if sent && received {
+            Ok(())
+        } else {
+            Err(format!("marks without answer: {:?}, {counters:?}", self.heard.wire))
+        }
+    }
+
+    /// What our end broke.
+    pub fn violations_of_ours(&self) -> Vec<String> {
+        self.violations(OUR_END)
+    }
+
+    fn violations(&self, end: usize) -> Vec<String> {
+        let found = &self.connection.ends[end].violations;
+        let counted = RULES.iter().map(|&rule| (rule, found.count(rule))).filter(|(_, count)| *count > 0);
+        counted
+            .map(|(rule, count)| {
+                let packets: Vec<u64> =
+                    found.list().iter().filter(|v| v.rule == rule).map(|v| v.packet).take(5).collect();
+                format!("{count} {} at packets {packets:?}", rule.name())
+            })
+            .collect()
+    }
+
+    /// A line for people.
+    fn figures(&self, case: &Case) -> String {
+        let heard = &self.heard;
+        let megabytes: u64 = self.sums.iter().map(|(said, _)| said.len).sum::<u64>() / 1_000_000;
+        let (up, down) = (heard.wire[0], heard.wire[1]);
+        let retransmits = [OUR_END, KERNELS_END].map(|end| self.connection.ends[end].counts.retransmits);
+        let broken = self.violations(KERNELS_END);
+        format!(
+            "{}: {megabytes} MB in {:.2} s, {} timeouts; sent {up:?}; received {down:?}; retransmissions {retransmits:?}; \
+             the kernel's violations: {}",
+            case.name(),
+            heard.took.as_secs(),
+            heard.counters.timeouts,
+            if broken.is_empty() { "none".to_owned() } else { broken.join("; ") },
+        )
+    }
+}

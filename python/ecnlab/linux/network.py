@@ -1,0 +1,122 @@
+"""The network between the hosts of a run: what stands for the scenario's links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from ecnlab.linux import topology
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.hosts import Host, sysctls
+from ecnlab.linux.topology import Link, host
+from ecnlab.types import Drawn, DrawnFlow
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow: its draw, its table, and its way."""
+
+    drawn: DrawnFlow
+    table: Any
+    way: list[Link]
+    back: list[Link]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What there is to connect."""
+
+    drawn: Drawn
+    spec: Mapping[str, Any]
+    links: list[Link]
+    flows: list[Flow]
+    homes: tuple[Host, ...]
+    watched: frozenset[int]
+    """Links whose queue is sampled over time: those with a queue of their own, and the slowest of each flow."""
+
+
+class Network(Protocol):
+    """Makes links of something."""
+
+    def files(self, layout: Layout, found: Findings) -> dict[str, str]:
+        """The files for ``ip -batch`` and ``tc -batch``, by name; refuses what it cannot do."""
+
+    def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
+        """Lines of the plan that make the namespaces, obey ``files``, and name the queues to read."""
+
+
+class KernelLinks:
+    """Links of the kernel's own devices and queue disciplines, all in namespaces."""
+
+    def files(self, layout: Layout, found: Findings) -> dict[str, str]:
+        """See `Network`."""
+        links, homes = layout.links, layout.homes
+        topology.check(links, found)
+        routes = _routes(layout.flows)
+        batches: dict[str, list[str]] = {
+            "wire.ip": [*topology.devices(links), *(home.cable() for home in homes)],
+            "wire.tc": list(topology.wires(links)),
+        }
+        for node in range(len(layout.drawn["nodes"])):
+            own = [line for home in homes if home.node == node for line in home.lines_at_node()]
+            batches[f"{host(node)}.ip"] = [*topology.interfaces(node, links), *own, *routes.get(node, ())]
+            batches[f"{host(node)}.tc"] = list(topology.queues(node, links, layout.spec, found))
+        for home in homes:
+            batches[f"{home.name}.ip"] = list(home.lines())
+        return as_files(batches)
+
+    def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
+        """See `Network`."""
+        nodes = [host(node) for node in range(len(layout.drawn["nodes"]))]
+        for name in (topology.WIRE, *nodes, *(home.name for home in layout.homes)):
+            yield f"host {name}"
+        for name in nodes:
+            yield f"set {name} net/ipv4/ip_forward 1"
+        yield from settings(layout.homes)
+        yield from batch_commands(files)
+        yield from _measured(layout.links, layout.watched)
+
+
+def as_files(batches: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Lines by name of the file, as the files' texts."""
+    return {name: "".join(f"{line}\n" for line in lines) for name, lines in batches.items()}
+
+
+def settings(homes: Iterable[Host]) -> Iterator[str]:
+    """Lines of the plan that set what is a whole host's."""
+    for home in homes:
+        for file, value in sysctls(home.tcp):
+            yield f"set {home.name} {file} {value}"
+
+
+PROGRAMS: Final = "/bin"
+"""Where ip and tc are in the guest's file system."""
+
+
+def batch_commands(files: Iterable[str]) -> Iterator[str]:
+    """Lines of the plan that have ``ip`` or ``tc`` obey each of ``files``, in the host after which it is named."""
+    for file in files:
+        name, _, program = file.rpartition(".")
+        yield f"exec {name} {PROGRAMS}/{program} -batch /{file}"
+
+
+def _routes(flows: list[Flow]) -> dict[int, list[str]]:
+    """Lines for ``ip -batch``: at every node, the way to each end of flows beyond it."""
+    onward = {
+        (link.origin, way[-1].target): topology.route(link, way[-1].target)
+        for flow in flows
+        for way in (flow.way, flow.back)
+        for link in way
+    }
+    lines: dict[int, list[str]] = {}
+    for (node, _), line in onward.items():
+        lines.setdefault(node, []).append(line)
+    return lines
+
+
+def _measured(links: list[Link], watched: frozenset[int]) -> Iterator[str]:
+    for link in links:
+        how = "poll" if link.index in watched else "count"
+        yield f"queue {link.index} {host(link.origin)} o{link.index} {topology.QUEUE} {how}"
+        yield f"queue {link.index} {topology.WIRE} b{link.index} {topology.PIPE} count"

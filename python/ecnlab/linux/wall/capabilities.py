@@ -1,0 +1,56 @@
+"""Whether the machine lets us do it: found by trying, in a scratch namespace, before anything starts."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from ecnlab._core import Scenario
+from ecnlab.errors import EcnlabError
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.plan import Plan
+from ecnlab.linux.wall.guest import Guest
+
+REMEDIES: Final = {
+    "namespaces": "it takes root, or CAP_SYS_ADMIN and CAP_NET_ADMIN (`sudo`; in a container `--privileged`)",
+    "mounts": "it takes CAP_SYS_ADMIN, and in a container a profile that lets one mount (`--privileged`)",
+    "tun": "it takes CAP_NET_ADMIN and the driver: `modprobe tun`, in a container `--device /dev/net/tun`",
+}
+"""By what could not be done, what to do."""
+
+
+def check_machine(guest: Guest) -> None:
+    """Raise EcnlabError, saying what is missing and what to do, if namespaces and devices cannot be made here."""
+    done = subprocess.run([guest.container, "check"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip()
+        remedy = REMEDIES.get(said.partition(":")[0], "")
+        raise EcnlabError(
+            f"this machine's kernel cannot be the engine: {said}: {remedy}; or leave `--clock wall` out: the kernel of "
+            "`ecnlab linux build` needs no rights"
+        )
+
+
+def check_congestion(scenario: Scenario, asked: Plan) -> None:
+    """Raise SpecError, with file, line and key, for a window law that the machine's kernel does not let one choose."""
+    found = Findings()
+    for name, law in sorted({(home.tcp.name, home.tcp.congestion) for home in asked.homes}):
+        if not _has(law):
+            known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().strip()
+            found.refuse(
+                f"tcp.{name}.congestion",
+                f"`tcp.{name}.congestion`: the kernel of this machine does not let one choose `{law}`",
+                f"it has {known}; `modprobe tcp_{law}` may bring it",
+            )
+    found.raise_if_any(scenario)
+
+
+def _has(law: str) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, law.encode())
+        except OSError:
+            return False
+    return True

@@ -1,0 +1,129 @@
+"""The machine's own kernel in real time, as one of the engines."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab._core import Cancel, Router, Scenario
+from ecnlab.engines import LINUX_WALL, frames
+from ecnlab.errors import Cancelled, RunError
+from ecnlab.linux import tables
+from ecnlab.linux.engine import refuse_events
+from ecnlab.linux.plan import Plan, plan
+from ecnlab.linux.wall import evidence
+from ecnlab.linux.wall.capabilities import check_congestion, check_machine
+from ecnlab.linux.wall.container import Container, contained
+from ecnlab.linux.wall.guest import prepare
+from ecnlab.linux.wall.network import DEVICE, RouterLinks
+from ecnlab.types import Engine, Instead
+
+FIRST_PORT: Final = 10_000
+"""Port of the listener of flow 0 (FIRST_PORT in guest/flows.c)."""
+
+PRIORITY: Final = 10
+"""Of the router among processes of real time, where one may have it."""
+
+
+class LinuxWall:
+    """Hosts are namespaces of the machine's kernel, links a router in user space. One run at a time."""
+
+    engine: Engine = LINUX_WALL
+
+    def __init__(self) -> None:
+        """Raises EcnlabError, saying what to do, for every capability that is missing."""
+        self._guest = prepare()
+        check_machine(self._guest)
+        self._cancel, self._stopped = Cancel(), Event()
+        self.build = self._guest.folder.name
+        self.made: dict[str, Any] = {"linux": {"kernel": os.uname().release, "build": self.build}}
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise SpecError for what the hosts or the router cannot do: the same under every seed."""
+        check_congestion(scenario, plan(scenario, 0, RouterLinks()))
+
+    def tables(
+        self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
+    ) -> dict[str, pl.DataFrame]:
+        """The tables of a run, with one more, ``timing``.
+
+        Raises SpecError for what cannot be done, with file, line and key; RunError for hosts that failed; Cancelled.
+        """
+        refuse_events(events, scenario)
+        asked = plan(scenario, seed, RouterLinks())
+        check_congestion(scenario, asked)
+        with contained(self._guest, asked.files) as hosts:
+            router = Router(scenario, seed, FIRST_PORT)
+            if captures is not None:
+                router.capture(scenario, captures)
+            linked = self._carry(hosts, router, asked)
+            found = {**tables.of_hosts(hosts.out, asked, scenario.resolved), **linked}
+            _refuse_drops(pl.read_csv(hosts.out / "devices.csv"))
+            return tables.in_order(found)
+
+    def instead(self, scenario: Scenario, /) -> list[Instead]:
+        """Where the kernel does not do as the scenario says, and what it does."""
+        return plan(scenario, 0, RouterLinks()).instead
+
+    def evidence(self, scenario: Scenario, found: dict[str, pl.DataFrame], /) -> dict[str, Any]:
+        """Whether the run kept real time well enough: the manifest's ``evidence``."""
+        return evidence.judge(found["timing"], plan(scenario, 0, RouterLinks()))
+
+    def stop(self) -> None:
+        """End the run."""
+        self._stopped.set()
+        self._cancel.cancel()
+
+    def _cancel_behind(self, hosts: Container) -> None:
+        """Hosts that end before their time would be waited for in vain."""
+        hosts.wait()
+        self._cancel.cancel()
+
+    def _carry(self, hosts: Container, router: Router, asked: Plan) -> dict[str, pl.DataFrame]:
+        """The tables of the links between ``hosts``, whose packets ``router`` carries meanwhile."""
+        hosts.hear("hosts")
+        for home in asked.homes:
+            router.attach(hosts.namespace(home.name), DEVICE, home.node, home.address)
+        hosts.answer()
+        start = int(hosts.hear("start"))
+        Thread(target=self._cancel_behind, args=(hosts,), daemon=True).start()
+        _hurry()
+        try:
+            linked = frames(router.run(start, self._cancel))
+        except Cancelled:
+            if self._stopped.is_set():
+                raise
+            hosts.finish()
+            raise RunError("the hosts ended before the run did") from None
+        finally:
+            _relax()
+        hosts.hear("over")
+        hosts.answer()
+        hosts.finish()
+        return linked
+
+
+def _hurry() -> None:
+    """Run before ordinary processes, where we may: it makes packets less late, and no result other."""
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
+
+
+def _relax() -> None:
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
+def _refuse_drops(devices: pl.DataFrame) -> None:
+    """Raise RunError if a host's device threw packets away that no link has seen."""
+    lost = devices.filter(pl.col("dropped") > 0)
+    if lost.height:
+        raise RunError(
+            f"the router was so late that devices of hosts overflowed: {lost['dropped'].sum()} packets of "
+            f"{', '.join(lost['host'])} are missing; run it on a machine with less to do"
+        )

@@ -1,0 +1,51 @@
+"""Links as a router in user space makes them (crates/live): each host has one device, and everything else is ours.
+
+So the queue disciplines are the simulator's, with all their settings, and faults happen at the packets that a scenario
+names. What remains the kernel's are the hosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.hosts import Host
+from ecnlab.linux.network import Layout, as_files, batch_commands, settings
+
+DEVICE: Final = "u0"
+"""A host's only way out."""
+
+ROOM: Final = 10_000
+"""Packets that a device keeps for a router that is late; what it throws away fails the run."""
+
+
+class RouterLinks:
+    """Links of our own, between the TUN devices of hosts."""
+
+    def files(self, layout: Layout, found: Findings) -> dict[str, str]:
+        """See `ecnlab.linux.network.Network`."""
+        _refuse_quenches(layout.spec, found)
+        return as_files({f"{home.name}.ip": _lines(home) for home in layout.homes})
+
+    def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
+        """See `ecnlab.linux.network.Network`. The router makes the devices while the guest waits."""
+        yield from (f"host {home.name}" for home in layout.homes)
+        yield "wait"
+        yield from settings(layout.homes)
+        yield from batch_commands(files)
+
+
+def _lines(home: Host) -> Iterator[str]:
+    """Lines for ``ip -batch`` in the host's namespace."""
+    yield "link set lo up"
+    yield f"address add {home.address}/32 dev lo"
+    # Segments are not bundled, as in virtual time: a queue shall meet packets.
+    yield f"link set {DEVICE} gso_max_segs 1 txqueuelen {ROOM} mtu 1500 up"
+    yield f"route add default dev {DEVICE} src {home.address} {home.tcp.route}"
+
+
+def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
+    for name, queue in spec["queue"].items():
+        if queue.get("becn"):
+            found.refuse_value(f"queue.{name}.becn", queue["becn"], "its hosts hear no source quench: leave it out")
