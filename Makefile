@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,6 +40,9 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 test: build ## all tests, Rust and Python
 	cargo test --workspace --quiet
 	$(BIN)/pytest -rs
+
+captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
+	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check

@@ -23,7 +23,7 @@ from ecnlab.engines import CLOCKS, ENGINES, LINUX, MODEL, PACKETS, seed_for, suf
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
 from ecnlab.results import compare as compare_folders
 from ecnlab.results import load
-from ecnlab.run import Run
+from ecnlab.run import CAPTURES, Run
 from ecnlab.run import run as run_scenario
 from ecnlab.scenario import check as check_file
 from ecnlab.scenario import read_experiment, read_scenario, with_captures
@@ -217,12 +217,14 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     type=click.Choice([name for name in TABLES if name not in SUMMARY]),
     help="Store this table, too. Can be repeated.",
 )
+@click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @as_json
 @examples("""
       ecnlab sweep gain.toml
       ecnlab sweep gain.toml --replicates 50        adds what is missing to 50
       ecnlab sweep gain.toml --keep transactions --out results/latency
+      ecnlab sweep gain.toml --replicates 1 --capture bottleneck
 """)
 def sweep(
     experiment: Path,
@@ -230,6 +232,7 @@ def sweep(
     workers: int | None,
     replicates: int | None,
     keep: tuple[str, ...],
+    places: tuple[str, ...],
     engine: Engine,
     as_json: bool,
 ) -> None:
@@ -241,13 +244,22 @@ def sweep(
     folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
     with _resumable(folder), console.progress(experiment.stem) as report:
         result = sweep_experiment(
-            question, folder, workers=workers, replicates=replicates, keep=keep, engine=engine, progress=report
+            question,
+            folder,
+            workers=workers,
+            replicates=replicates,
+            keep=keep,
+            capture=places,
+            engine=engine,
+            progress=report,
         )
     if as_json:
         console.write_json(_sweep_summary(result))
     else:
         _show_sweep(result, rows=40)
         console.say(f"stored in {folder}")
+        if result.captures:
+            console.say(f"captures of {len(result.captures)} runs in {folder / CAPTURES}, by their id")
 
 
 @cli.command()

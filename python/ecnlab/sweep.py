@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from ecnlab import metrics, store
-from ecnlab._core import Experiment, ExperimentRun
+from ecnlab import metrics, store, taps
+from ecnlab._core import Experiment, ExperimentRun, Scenario
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.parts import MADE, Parts
 from ecnlab.scenario import read_experiment
+from ecnlab.taps import Taps
 from ecnlab.threads import as_finished
 from ecnlab.types import Engine
 
@@ -82,6 +83,11 @@ class Sweep:
         return specs
 
     @property
+    def captures(self) -> dict[str, tuple[Path, ...]]:
+        """The capture files of each run that has any, by its ``id``; see ``docs/captures.md``."""
+        return taps.found(self.folder)
+
+    @property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables that were kept."""
         return tuple(self.manifest["tables"])
@@ -105,6 +111,7 @@ def sweep(
     workers: int | None = None,
     replicates: int | None = None,
     keep: Iterable[str] = (),
+    capture: Iterable[str] = (),
     engine: Engine = PACKETS,
     progress: Progress | None = None,
 ) -> Sweep:
@@ -113,8 +120,10 @@ def sweep(
     Runs that ``out`` already has, of the same specification, seed and build of ecnlab, are not done again: an
     interrupted sweep continues, and one with more ``replicates`` adds only those. ``workers`` threads work at a time
     (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
-    the flows, queues and links and those that metrics read; ``progress`` is told of each finished run. With
-    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none.
+    the flows, queues and links and those that metrics read; ``capture`` names links and nodes where the packets of every
+    run are captured, besides those that the scenario says; ``progress`` is told of each finished run. With
+    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers, and captures none; a model does
+    none.
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written, RunError
@@ -132,11 +141,13 @@ def sweep(
     folder.mkdir(parents=True, exist_ok=True)
     with store.only_writer(folder):
         clock, began = perf_counter(), datetime.now(UTC)
-        parts = Parts(folder, wanted, answerer.build)
+        parts, tapping = Parts(folder, wanted, answerer.build), Taps(folder, capture)
         parts.clean()
+        tapping.clean()
         _refuse_other(folder, parts, question, keys)
         _write_question(folder, question, wanted, answerer)
-        _do(question.runs, parts, answerer, workers or _cores(), progress or (lambda _done, _all: None))
+        todo = _todo(question.runs, parts, tapping)
+        _do(todo, parts, tapping, answerer, workers or _cores(), progress or (lambda _done, _all: None))
         tables = _merge(folder, question, parts, keys)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
@@ -222,18 +233,37 @@ def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> 
     }
 
 
-def _do(runs: Sequence[ExperimentRun], parts: Parts, answerer: Answerer, workers: int, progress: Progress) -> None:
-    """Do the runs that ``parts`` lacks, ``workers`` at a time. Runs that are asked for twice are done once."""
-    distinct = {run.id: run for run in runs}
+class _Asked(NamedTuple):
+    """A run, its scenario with all captures, and whether the folder has its tables and captures."""
+
+    run: ExperimentRun
+    scenario: Scenario
+    there: bool
+
+
+def _todo(runs: Sequence[ExperimentRun], parts: Parts, tapping: Taps) -> dict[str, _Asked]:
+    """Each run once, by its id, although it may be asked for twice. Raises SpecError for a place there is none of."""
     have = parts.usable()
-    todo = [run for run in distinct.values() if run.id not in have]
-    done, total = len(distinct) - len(todo), len(distinct)
-    for run in {run.hash: run for run in todo}.values():
-        answerer.check(run.scenario)
+    distinct = {run.id: run for run in runs}
+    tapped = {id_: tapping.tapped(run) for id_, run in distinct.items()}
+    return {
+        id_: _Asked(run, tapped[id_], id_ in have and not tapping.lack(id_, tapped[id_]))
+        for id_, run in distinct.items()
+    }
+
+
+def _do(
+    runs: Mapping[str, _Asked], parts: Parts, tapping: Taps, answerer: Answerer, workers: int, progress: Progress
+) -> None:
+    """Do those of ``runs`` that are not there yet, ``workers`` at a time."""
+    todo = [asked for asked in runs.values() if not asked.there]
+    done, total = len(runs) - len(todo), len(runs)
+    for asked in {asked.run.hash: asked for asked in todo}.values():
+        answerer.check(asked.run.scenario)
     progress(done, total)
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(_do_one, run, parts, answerer) for run in todo]
         try:
+            futures = [pool.submit(_do_one, asked, parts, tapping, answerer) for asked in todo]
             for _ in as_finished(futures):
                 done += 1
                 progress(done, total)
@@ -243,9 +273,11 @@ def _do(runs: Sequence[ExperimentRun], parts: Parts, answerer: Answerer, workers
             raise
 
 
-def _do_one(run: ExperimentRun, parts: Parts, answerer: Answerer) -> None:
+def _do_one(asked: _Asked, parts: Parts, tapping: Taps, answerer: Answerer) -> None:
+    run = asked.run
     try:
-        tables = answerer.tables(run.scenario, run.seed, events="packets" in parts.tables)
+        with tapping.written(run.id, asked.scenario) as captures:
+            tables = answerer.tables(asked.scenario, run.seed, events="packets" in parts.tables, captures=captures)
     except RunError as error:
         point = ", ".join(f"{axis} = {label}" for axis, label in run.point.items())
         raise RunError(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}") from error

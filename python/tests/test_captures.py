@@ -4,82 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 import ecnlab
-from ecnlab.scenario import read_experiment, read_scenario
-
-PAPER = Path(__file__).parents[2] / "papers" / "rfc2884"
-EXPERIMENTS = sorted(
-    path
-    for path in PAPER.glob("*.toml")
-    # agree.toml has one finding that is not explained: docs/trace.md, "Open".
-    if "\nscenario = " in path.read_text() and path.stem != "agree"
-)
-
-AT_THE_SENDER = {
-    "segments_sent": "packets",
-    "data_segments_sent": "data_packets",
-    "bytes_sent": "bytes",
-    "retransmits_fast": "retransmits_fast",
-    "retransmits_timeout": "retransmits_timeout",
-    "timeouts": "timeouts",
-    "fast_recoveries": "recoveries",
-    "ecn_reductions": "ecn_reductions",
-    "cwr_sent": "cwr_sent",
-}
-AT_THE_RECEIVER = {
-    "ce_received": "ce",
-    "bytes_delivered": "in_order_bytes",
-    "duplicate_bytes_received": "retransmitted_bytes",
-}
-"""The simulator's columns of ``flows_run``, and the analysis' of ``directions``."""
-
-
-def counted(run: ecnlab.Run, to: str) -> dict[str, int]:
-    flows = run.table("flows_run").filter(pl.col("to") == to)
-    return {name: int(flows[name].sum()) for name in [*AT_THE_SENDER, *AT_THE_RECEIVER, "retransmits", "ece_received"]}
-
-
-def analysed(folder: Path, standard, addresses: dict[str, str], sender: str, to: str) -> dict[str, int]:
-    def direction(node: str) -> pl.DataFrame:
-        found = ecnlab.trace(folder / f"{node}.pcapng", standard=standard)
-        assert found.damage is None
-        assert found.violations.to_dicts() == []
-        ways = (
-            pl.col("from").str.starts_with(addresses[sender] + ":"),
-            pl.col("to").str.starts_with(addresses[to] + ":"),
-        )
-        return found.directions.filter(*ways)
-
-    sent, received = direction(sender), direction(to)
-    return {
-        **{ours: int(sent[name].sum()) for ours, name in AT_THE_SENDER.items()},
-        **{ours: int(received[name].sum()) for ours, name in AT_THE_RECEIVER.items()},
-        "retransmits": int(sent["retransmits"].sum() + sent["control_retransmits"].sum()),
-        # What comes when both ends have closed, and a FIN that comes again, is on the wire, and no endpoint takes it in.
-        "ece_received": int(sent["ece_received"].sum() - sent["ece_unheard"].sum()),
-    }
-
-
-@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_the_analysis_of_a_capture_gives_the_simulators_own_counters(path, tmp_path):
-    runs = read_experiment(path).with_replicates(1).runs
-    for number, chosen in enumerate(runs[:: max(1, len(runs) // 2)]):
-        spec = chosen.scenario.resolved
-        ends = {flow["from"] for flow in spec["flow"].values()} | {flow["to"] for flow in spec["flow"].values()}
-        captures = {f"capture.{node}": {"node": node} for node in ends}
-        scenario = chosen.scenario.with_overrides({"duration": "45 s", "warmup": "1 s", **captures})
-        run = ecnlab.run(scenario, chosen.seed, captures=tmp_path / str(number))
-        addresses = {node: f"10.0.0.{i + 1}" for i, node in enumerate(sorted(spec["node"]))}
-        kinds = {tcp["ecn"] for tcp in spec["tcp"].values()}
-        standard = "rfc2481" if "rfc2481" in kinds else "rfc3168"
-        for sender, to in {(flow["from"], flow["to"]) for flow in spec["flow"].values() if flow.get("count") != 0}:
-            found = analysed(tmp_path / str(number), standard, addresses, sender, to)
-            assert found == counted(run, to), (chosen.arm, chosen.point, to)
+from ecnlab.scenario import read_scenario
 
 
 def test_a_capture_changes_no_result_and_stands_in_the_run_folder(scenario, cli, tmp_path):

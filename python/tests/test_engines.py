@@ -108,3 +108,18 @@ def test_linux_refuses_captures_with_their_line():
         refuse_captures(ecnlab.Scenario("pipe.toml", text))
     assert str(error.value).startswith(f"pipe.toml:{line}:")
     assert "ask the engine `packets`" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("added", "key"), [('[capture.here]\nlink = "pipe"\n', "capture.here"), ("packets = true\n", "packets")]
+)
+def test_the_model_refuses_packets_that_the_scenario_asks_for_with_their_line(scenario, cli, tmp_path, added, key):
+    # Tables stand behind the keys of the file itself.
+    text = SCENARIO + "\n" + added if added.startswith("[") else added + SCENARIO
+    scenario.write_text(text)
+    line = text.splitlines().index(added.splitlines()[0]) + 1
+    done = cli("run", scenario, "--engine", "model", "--out", "out")
+    assert done.returncode == 2 and not (tmp_path / "out").exists()
+    assert f"{scenario}:{line}:" in done.stderr
+    assert f"`{key}`: the engine `model` sends no packets" in done.stderr
+    assert "ask the engine `packets`" in done.stderr

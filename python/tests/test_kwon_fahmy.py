@@ -186,7 +186,7 @@ def test_effects_too_large_for_chance_are_there(published, measured) -> None:
     assert mean("drops_gain", test=AS_IS, arm="reno-ecn", against="reno") < -0.5
     assert mean("udp_change", test=MORE_UDP, arm="reno") == pytest.approx(0.98, abs=0.05)
     # The formula is at home with large windows, and too fast with small ones.
-    assert abs(mean("rate", test="10 Mb/s", arm="ecn-ab-real", flows="5")) < 0.1
+    assert abs(mean("rate", test="10 Mb/s", arm="ecn-ab-real", flows="5")) < 0.2
     assert mean("rate", test="", loss="", arm="ecn-ab-real", flows="40") > 0.3
     # 8% lost and few marks left; and marks alone.
     assert mean("mark_share", arm="ecn-ab-real", flows="", loss="0.08") < 0.3

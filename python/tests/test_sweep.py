@@ -196,3 +196,39 @@ def test_an_experiment_needs_no_metric_no_arm_and_no_axis(scenario, tmp_path):
     assert sweep.runs["arm"].to_list() == [None, None]
     assert sweep.metrics.height == sweep.summary().height == 0
     assert sweep.table("flows").collect().height == 4
+
+
+def captures_of(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in (folder / "captures").rglob("*") if path.is_file())
+
+
+def test_each_run_of_a_sweep_is_captured_where_asked(experiment, scenario, tmp_path):
+    scenario.write_text(scenario.read_text() + '\n[capture.here]\nlink = "pipe"\n')
+    sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, capture=["server"])
+    ids = sweep.runs["id"].to_list()
+    assert captures_of(sweep.folder) == sorted(f"captures/{i}/{n}.pcapng" for i in ids for n in ("here", "server"))
+    run = sweep.runs.row(0, named=True)
+    traced = ecnlab.trace(sweep.captures[run["id"]][1]).directions
+    flows = sweep.table("flows").filter(id=run["id"]).collect()
+    # The measurement window is a part of the run, which the capture has as a whole.
+    assert traced["packets"].sum() > flows["segments_sent"].sum() > 0
+
+
+def test_a_capture_that_is_missing_is_made_and_changes_nothing(experiment, tmp_path):
+    plain = ecnlab.sweep(experiment, tmp_path / "out", replicates=1).table("flows").collect()
+    calls: list[tuple[int, int]] = []
+    tapped = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, capture=["pipe"], progress=counting(calls))
+    assert calls[0] == (0, 4)
+    assert tapped.table("flows").collect().equals(plain)
+    lost = tapped.captures[tapped.runs["id"][2]][0]
+    lost.unlink()
+    calls.clear()
+    ecnlab.sweep(experiment, tmp_path / "out", replicates=1, capture=["pipe"], progress=counting(calls))
+    assert calls == [(3, 4), (4, 4)] and lost.exists()
+
+
+def test_a_place_there_is_none_of_is_told_before_the_first_run(experiment, cli, tmp_path):
+    done = cli("sweep", experiment, "--out", "out", "--capture", "pip")
+    assert done.returncode == 2 and "pip" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "out" / "captures").exists()
+    assert cli("sweep", experiment, "--replicates", 1, "--capture", "pipe", "--out", "out").returncode == 0

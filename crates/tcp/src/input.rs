@@ -98,7 +98,9 @@ impl Endpoint {
         }
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
         let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
-        self.counters.ece_received += u64::from(segment.flags.contains(Flags::ECE));
+        // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
+        let heard = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
+        self.counters.ece_received += u64::from(heard);
         let seen = AckSeen {
             ack,
             echo: self.ecn.congestion(segment.flags),

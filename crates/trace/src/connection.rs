@@ -417,6 +417,7 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
             again: sending.again.is_some(),
             dropped: segment.dropped,
             flight: me.stream.flight(),
+            inflated: me.stream.is_inflated(),
             una: me.stream.una(),
             next: me.stream.next(),
         };

@@ -49,6 +49,8 @@ pub struct Data {
     pub dropped: bool,
     /// Outstanding data, this included.
     pub flight: u64,
+    /// Whether duplicate ACKs may have let it out: more than the window.
+    pub inflated: bool,
     /// First byte not acknowledged.
     pub una: u64,
     /// One past the last byte sent.
@@ -122,6 +124,8 @@ pub struct EcnState {
     peak: u64,
     segment: u64,
     last_cwr: Option<u64>,
+    /// What an ACK has to reach for the last CWR to have come.
+    under_way: Option<u64>,
     /// Whether this place is nearer to the receiver.
     far: bool,
     /// Up to when what comes by was sent before the sender had heard of the echo.
@@ -133,7 +137,8 @@ pub struct EcnState {
 struct Echoing {
     time: u64,
     answered: bool,
-    known: bool,
+    /// Whether it has to go on until CWR: not where its beginning was not seen, nor where CWR was already on its way.
+    lasts: bool,
 }
 
 impl EcnState {
@@ -196,6 +201,8 @@ impl EcnState {
             found.add(Rule::CwrTwice, data.number, data.time);
         }
         self.last_cwr = Some(data.next);
+        // The ACK of a retransmission may be that of the segment sent before: not so what was sent after it.
+        self.under_way = Some(if data.again { data.next + 1 } else { data.end });
         if !data.again {
             // CWR is on the first new data after the reduction: what was sent before is the window that it was for.
             self.recover = self.recover.max(data.start);
@@ -226,7 +233,7 @@ impl EcnState {
             asked.seen = true;
             self.counts.ece_to_reduction.add(data.time.saturating_sub(asked.time));
         }
-        if self.echoing.is_some() && !asked.grown && data.flight > asked.flight + self.segment {
+        if self.echoing.is_some() && !asked.grown && !data.inflated && data.flight > asked.flight + self.segment {
             asked.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
         }
@@ -259,15 +266,19 @@ impl EcnState {
         } else if !echo.old {
             self.on_plain(echo, found);
         }
+        self.under_way = self.under_way.filter(|&end| echo.una < end);
     }
 
     fn on_ece(&mut self, echo: &Echo) {
-        if let Some(mark) = self.mark.take() {
+        let mark = self.mark.take();
+        if let Some(mark) = mark {
             self.counts.ce_to_ece.add(echo.time.saturating_sub(mark.time));
         }
         if self.echoing.is_none() {
             self.counts.episodes += 1;
-            self.echoing = Some(Echoing { time: echo.time, answered: false, known: self.plain_seen });
+            // CWR that reduced for another reason, a loss, ends the echo of all marks that left before it.
+            let lasts = self.plain_seen && (self.under_way.is_none() || mark.is_some());
+            self.echoing = Some(Echoing { time: echo.time, answered: false, lasts });
         }
         // RFC 3168 §6.1.2: once for each window of data, whatever told of congestion first.
         let unheard = self.asked.is_some_and(|asked| echo.time < asked.heard);
@@ -289,7 +300,7 @@ impl EcnState {
     fn on_plain(&mut self, echo: &Echo, found: &mut Violations) {
         self.plain_seen = true;
         if let Some(echoing) = self.echoing.take()
-            && echoing.known
+            && echoing.lasts
             && !echoing.answered
             && !self.ended
         {

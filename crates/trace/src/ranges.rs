@@ -17,6 +17,10 @@ impl Ranges {
     pub fn bottom(&self) -> Option<u64> {
         self.0.first().map(|r| r.0)
     }
+    /// The end of the last.
+    pub fn top(&self) -> Option<u64> {
+        self.0.last().map(|r| r.1)
+    }
     /// Adds a stretch; those it touches become one with it. Returns the length that was not there.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {

@@ -135,6 +135,8 @@ pub struct Stream {
     mode: Mode,
     /// Where the recovery or the timeout ends.
     point: u64,
+    /// Up to where a timeout has, or will have, all sent again in order.
+    stepped_back: u64,
     /// The latest transmission of anything acknowledged.
     latest_acked: u64,
     /// When the last ACK came.
@@ -169,6 +171,10 @@ impl Stream {
     /// When the last ACK came.
     pub fn ack_time(&self) -> Option<u64> {
         self.ack_time
+    }
+    /// Whether duplicate ACKs let out more than the window (RFC 3042, RFC 5681 §3.2).
+    pub fn is_inflated(&self) -> bool {
+        self.duplicates > 0
     }
     /// Bytes outstanding.
     #[inline]
@@ -264,14 +270,22 @@ impl Stream {
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
         if self.answers_an_ack(time) {
+            // Lost again after a timeout, and told by three duplicates; with SACK that is no reason (RFC 6675 §5.1).
+            let anew = start == self.una && self.duplicates == DUPLICATES && self.sacked.is_empty();
+            // By a partial ACK, while the timeout before this recovery goes on sending all again (NewReno).
+            let in_between = start == self.una && self.duplicates == 0 && start < self.stepped_back;
             match self.mode {
-                Mode::Timeout if start < self.point => return (Cause::Timeout, self.time_out(start, resent)),
-                Mode::Fast if resent => return (Cause::Timeout, self.time_out(start, resent)),
+                Mode::Timeout if start < self.point && !(resent && anew) => {
+                    return (Cause::Timeout, self.time_out(start, resent));
+                }
+                Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
+                // In the turn of the timeout before, which a fast retransmit does not end (Reno).
+                Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
                 // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
                 Mode::Fast if self.duplicates < DUPLICATES => return (Cause::Partial, false),
-                _ if self.duplicates > 0 || !self.sacked.is_empty() => {
+                _ if self.tells_of_a_loss() => {
                     self.recover();
                     return (Cause::Fast, false);
                 }
@@ -283,6 +297,24 @@ impl Stream {
         }
         let quiet = self.ack_time.is_none_or(|ack| time.saturating_sub(ack) > QUIET);
         (Cause::Timeout, self.time_out(start, resent || quiet))
+    }
+
+    /// Whether the last ACK may have begun a fast retransmit.
+    fn tells_of_a_loss(&self) -> bool {
+        // Fewer duplicates are enough where no more can come (RFC 5827 §3.1), more where packets are known to overtake.
+        let few = DUPLICATES.min(self.segments.len().saturating_sub(1).max(1) as u32);
+        match self.answer {
+            // A simulated end: that its timer fires in the instant of an ACK is more likely than either. RFC 6675 §4, IsLost:
+            // three segments above the hole.
+            Some(0) => self.duplicates == DUPLICATES || self.sacked_beyond(DUPLICATES),
+            _ => self.duplicates >= few || !self.sacked.is_empty(),
+        }
+    }
+
+    /// Whether SACK tells of what lies more than `segments` behind the first byte not acknowledged.
+    fn sacked_beyond(&self, segments: u32) -> bool {
+        let first = self.segments.front().map_or(0, |sent| sent.end - sent.start);
+        self.sacked.top().is_some_and(|top| top - self.una > u64::from(segments) * first)
     }
 
     fn recover(&mut self) {
@@ -301,6 +333,8 @@ impl Stream {
         self.counts.timeouts += 1;
         self.mode = Mode::Timeout;
         self.point = self.next;
+        self.stepped_back = self.next;
+        self.duplicates = 0;
         self.segments.iter_mut().for_each(|s| s.resent = false);
         true
     }

@@ -91,6 +91,41 @@ fn an_echo_that_stops_before_cwr() {
     assert_eq!(found, [(Rule::EceStopped, 14)]);
 }
 
+/// Eight segments of which the first is lost; the reduction is told by CWR on the ninth. 19 packets.
+fn a_loss_told_by_cwr() -> Vec<P> {
+    let mut all = ecn_handshake();
+    all.extend((0..8).map(|n| d(20, n)));
+    all.extend([a(60, 0), a(60, 0), a(60, 0), d(60, 0).ecn(Ecn::NotEct), a(61, 0), a(61, 0), a(61, 0)]);
+    all.push(d(61, 8).flags(CWR));
+    all
+}
+
+#[test]
+fn an_echo_that_meets_cwr_on_its_way_may_stop() {
+    let mut all = a_loss_told_by_cwr();
+    // The eighth segment was marked, behind this place: its echo comes by when CWR has, and ends when CWR arrives.
+    all.extend([a(62, 0).flags(ECE), a(100, 8).flags(ECE), a(101, 9), d(102, 9), a(142, 10)]);
+    assert_eq!(rfc3168(&all), []);
+}
+
+/// RFC 2481 may have CWR on a retransmission, here of what was only late.
+#[test]
+fn an_echo_may_stop_with_cwr_on_a_retransmission_that_nobody_missed() {
+    let mut all = ecn_handshake();
+    all.extend((0..4).map(|n| d(20, n)));
+    all.extend([d(1100, 0).flags(CWR), a(1101, 2), a(1102, 3).flags(ECE), a(1103, 4).flags(ECE)]); // 8 to 11
+    all.extend([d(1103, 4), a(1140, 4), a(1143, 5)]); // the first is for what came again
+    assert_eq!(broken(&all, Standard::Rfc2481), []);
+}
+
+#[test]
+fn an_echo_of_what_left_after_cwr_has_to_last() {
+    let mut all = a_loss_told_by_cwr();
+    // One ACK for the segment with CWR and the one with CE behind it.
+    all.extend([d(61, 9).ecn(Ecn::Ce), a(100, 8), a(101, 10).flags(ECE), d(102, 10), a(142, 11)]);
+    assert_eq!(rfc3168(&all), [(Rule::EceStopped, 24)]);
+}
+
 #[test]
 fn a_mark_without_an_echo() {
     let mut all = a_mark_answered();
@@ -141,6 +176,19 @@ fn growth_on_ece() {
         all.extend([d(60, 4 + 2 * n).flags(if n == 0 { CWR } else { A }), d(60, 5 + 2 * n)]);
     }
     // Four were outstanding; the second ACK brings six, which is more than four and a segment.
+    assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 13)]);
+}
+
+/// Two segments outstanding; RFC 3042 lets one more out for each of the first two duplicate ACKs, and they have ECE.
+#[test]
+fn limited_transmit_is_no_growth() {
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0), d(20, 1).ecn(Ecn::Ce), a(60, 1), a(60, 2).flags(ECE), d(60, 2).flags(CWR), d(60, 3)]);
+    all.extend([a(100, 2).flags(ECE), d(100, 4), a(101, 2).flags(ECE), d(101, 5)]);
+    assert_eq!(rfc3168(&all), []);
+    // The same behind ACKs of new data is growth: five outstanding after two.
+    all.truncate(9);
+    all.extend([a(100, 3).flags(ECE), d(100, 4), d(100, 5), d(100, 6), d(100, 7)]);
     assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 13)]);
 }
 

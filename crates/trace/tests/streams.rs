@@ -107,6 +107,51 @@ fn a_timeout_and_what_is_sent_again_after_it() {
 }
 
 #[test]
+fn a_timer_that_fires_in_the_instant_of_a_duplicate_ack() {
+    let mut all = plain_handshake();
+    all.extend((0..6).map(|n| d(20, n)));
+    all.extend([a(60, 1), a(1060, 1), d(1060, 1)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([0, 0, 0, 1, 0], 1, 0));
+    // Of a host that takes a millisecond to answer, with two outstanding: no second duplicate can come (RFC 5827 section 3.1).
+    all.drain(6..9);
+    all[2].at += 1;
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 0, 0, 0], 0, 1));
+}
+
+#[test]
+fn a_timer_that_fires_in_the_instant_of_a_sack() {
+    let mut all = plain_handshake();
+    all.extend((0..6).map(|n| d(20, n)));
+    all.extend([a(60, 1), sack(1060, 1, 2, 3), d(1060, 1)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([0, 0, 0, 1, 0], 1, 0));
+    // What one SACK tells of three segments is enough for RFC 6675.
+    let last = all.len() - 2;
+    all[last] = sack(1060, 1, 2, 5);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 0, 0, 0], 0, 1));
+}
+
+#[test]
+fn what_is_lost_again_after_a_timeout_and_told_by_three_duplicate_acks() {
+    let mut all = plain_handshake();
+    all.extend((0..6).map(|n| d(20, n)));
+    all.extend([a(60, 0), a(61, 0), d(1020, 0), a(1060, 0), a(1061, 0), a(1062, 0), d(1062, 0)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 0, 1, 0], 1, 1));
+    // What the timeout is still to send again goes on being its own.
+    all.extend([a(1063, 0), d(1063, 1), a(1100, 2), d(1100, 2)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 1, 2, 0], 1, 1));
+    // Sent again in its turn by the timeout, and again by a partial ACK.
+    all.extend([d(1100, 3), d(1100, 4), a(1140, 3), d(1140, 3)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 0, 2, 4, 0], 1, 1));
+}
+
+#[test]
 fn a_probe_for_a_lost_tail_and_a_needless_retransmission() {
     let mut options = TcpOptions::default();
     options.sack_permitted = true;

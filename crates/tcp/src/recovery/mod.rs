@@ -58,6 +58,8 @@ pub(crate) struct Recovery {
     pub recover: u64,
     /// Why the window was last reduced.
     pub cause: Cause,
+    /// Why all was last to be sent again in order; ECN may have reduced the window since.
+    pub stepped_back: Cause,
     /// Bytes by which the window is inflated (RFC 5681 §3.2 steps 3 and 4).
     pub inflation: u64,
     /// The first unacknowledged segment is to be sent again, whatever the window.

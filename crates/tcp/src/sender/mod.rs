@@ -350,7 +350,7 @@ impl Sender {
     fn count_resent(&mut self, chunk: Chunk, stop: u64, counters: &mut Counters) {
         self.resent_below = self.resent_below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
-        match (chunk.how, self.recovery.cause) {
+        match (chunk.how, self.recovery.stepped_back) {
             (How::FastHead, _) => counters.retransmits_fast += 1,
             (How::Probe, _) => {}
             (How::InOrder, Cause::Timeout) => counters.retransmits_timeout += 1,

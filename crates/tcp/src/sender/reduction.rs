@@ -87,6 +87,7 @@ impl Sender {
     pub fn go_back(&mut self) {
         // RFC 2018 §8: the receiver may have dropped what it reported.
         self.sacked.clear();
+        self.recovery.stepped_back = self.recovery.cause;
         self.nxt = self.una;
         self.timed = None;
         self.deadline = Time::NEVER;

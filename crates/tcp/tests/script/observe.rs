@@ -19,6 +19,7 @@ pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
         "timeouts" => counters.timeouts,
         "fast_recoveries" => counters.fast_recoveries,
         "ecn_reductions" => counters.ecn_reductions,
+        "ece_received" => counters.ece_received,
         "ecn_holds" => counters.ecn_holds,
         "quenches" => counters.quenches_received,
         "quench_reductions" => counters.quench_reductions,

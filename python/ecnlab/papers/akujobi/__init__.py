@@ -19,10 +19,10 @@ from ecnlab.sweep import Sweep
 STEPS: Final = (
     Step("heavy", 20, 60, measure.heavy),
     Step("mixed", 2, 20, measure.mixed),
-    Step("homogeneous", 3, 20, measure.homogeneous),
+    Step("homogeneous", 20, 40, measure.homogeneous),
     Step("lossy", 20, 40, measure.lossy, ("queue_series", "flow_series")),
-    Step("web-fifteen", 3, 20, measure.web, ("objects",)),
-    Step("web", 2, 10, measure.web_loads, ("objects",)),
+    Step("web-fifteen", 20, 40, measure.web, ("objects",)),
+    Step("web", 2, 20, measure.web_loads, ("objects",)),
     Step("variants", 2, 20, measure.variants),
     Step("evolution", 1, 1, None, ("queue_series",)),
     Step("evolution-lossy", 1, 1, None, ("queue_series", "flow_series")),

@@ -1,0 +1,49 @@
+"""The captures of a sweep's runs: ``captures/<id>/`` in its folder, those of a run whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ecnlab import store
+from ecnlab._core import ExperimentRun, Scenario
+from ecnlab.run import CAPTURES
+from ecnlab.scenario import with_captures
+
+
+class Taps:
+    """Where each run of a sweep is captured: where its scenario says, and at ``places`` (links or nodes)."""
+
+    def __init__(self, folder: Path, places: Iterable[str]) -> None:
+        self._folder = folder / CAPTURES
+        self._places = tuple(places)
+
+    def clean(self) -> None:
+        """Put right what a process that was killed left half done. For the only writer."""
+        for scratch in self._folder.glob(".*.partial"):
+            shutil.rmtree(scratch)
+
+    def tapped(self, run: ExperimentRun) -> Scenario:
+        """The scenario of ``run`` with all its captures. Raises SpecError if there is no such place."""
+        return with_captures(run.scenario, self._places)
+
+    def lack(self, run: str, scenario: Scenario) -> bool:
+        """Whether a capture of ``run`` is missing."""
+        return any(not (self._folder / run / name).exists() for name in scenario.captures)
+
+    @contextmanager
+    def written(self, run: str, scenario: Scenario) -> Iterator[Path | None]:
+        """A folder for the captures of ``run``, which stays if the block ends well; None if it has none."""
+        if scenario.captures:
+            with store.whole_folder(self._folder / run) as scratch:
+                yield scratch
+        else:
+            yield None
+
+
+def found(folder: Path) -> dict[str, tuple[Path, ...]]:
+    """The capture files of the sweep in ``folder``, by the id of the run."""
+    runs = sorted(path for path in (folder / CAPTURES).glob("[!.]*") if path.is_dir())
+    return {run.name: tuple(sorted(run.iterdir())) for run in runs}
