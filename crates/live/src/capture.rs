@@ -8,24 +8,14 @@ use std::io::{self, Write};
 
 use ecnlab_aqm::DropReason;
 use ecnlab_base::Time;
-use ecnlab_engine::capture::{Capture, Settings};
+use ecnlab_engine::capture::{Capture, EPOCH_NS, Fate, Settings};
 use ecnlab_wire::Ecn;
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 
 use crate::packet;
 
-/// Time zero of a run, in nanoseconds since 1970, as the simulator's captures have it: 2000-01-01.
-pub const EPOCH_NS: u64 = 946_684_800_000_000_000;
 /// So many packets are gathered before they are put in order and written.
 const ROOM: usize = 1 << 13;
-
-/// What became of a packet at the queue where it was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Passed,
-    Marked,
-    Dropped(DropReason),
-}
 
 /// The captures of a run, and what they have seen.
 #[derive(Debug)]
@@ -190,19 +180,8 @@ fn write<W: Write>(settings: Settings, file: &mut Writer<W>, mut seen: Seen) -> 
         bytes: &seen.bytes,
         original_len: seen.original_len,
         direction: seen.direction,
-        comment: comment(fate),
+        comment: fate.comment(),
     })
-}
-
-/// What a packet's comment says of its fate: the words of the simulator's captures.
-const fn comment(fate: Fate) -> Option<&'static str> {
-    match fate {
-        Fate::Passed => None,
-        Fate::Marked => Some("marked: the queue of this interface sets CE"),
-        Fate::Dropped(DropReason::Early) => Some("dropped: early, by the queue of this interface"),
-        Fate::Dropped(DropReason::Forced) => Some("dropped: forced, by the queue of this interface"),
-        Fate::Dropped(DropReason::Tail) => Some("dropped: the queue of this interface was full"),
-    }
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_engine::capture::EPOCH_NS;
 use ecnlab_tcp::{Config, Counters, Endpoint, Out, State};
 use ecnlab_wire::pcap::{self, Direction};
 use ecnlab_wire::{Flags, Segment, Seq};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
-use crate::capture::EPOCH_NS;
 use crate::clock::{Clock, timeout};
 use crate::impair::{Impaired, Impairments};
 use crate::packet;

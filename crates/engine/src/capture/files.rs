@@ -2,13 +2,12 @@
 
 use std::io::{self, Write};
 
-use ecnlab_aqm::DropReason;
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 
 use super::{Capture, Fate, Seen, Sink, bytes};
 
 /// Time zero of a run, in nanoseconds since 1970: 2000-01-01. At zero itself tools take a packet to have no time.
-const EPOCH_NS: u64 = 946_684_800_000_000_000;
+pub const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
 /// How a capture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,19 +64,8 @@ impl<W: Write> Files<W> {
             bytes: &self.bytes,
             original_len,
             direction: if seen.outbound { Direction::Outbound } else { Direction::Inbound },
-            comment: comment(seen.fate),
+            comment: seen.fate.comment(),
         })
-    }
-}
-
-/// What a packet's comment says of its fate.
-const fn comment(fate: Fate) -> Option<&'static str> {
-    match fate {
-        Fate::Passed => None,
-        Fate::Marked => Some("marked: the queue of this interface sets CE"),
-        Fate::Dropped(DropReason::Early) => Some("dropped: early, by the queue of this interface"),
-        Fate::Dropped(DropReason::Forced) => Some("dropped: forced, by the queue of this interface"),
-        Fate::Dropped(DropReason::Tail) => Some("dropped: the queue of this interface was full"),
     }
 }
 

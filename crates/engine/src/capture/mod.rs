@@ -12,7 +12,7 @@ use ecnlab_base::Time;
 
 use crate::packet::{Cargo, Packet};
 
-pub use files::{Files, Settings};
+pub use files::{EPOCH_NS, Files, Settings};
 pub(crate) use taps::Taps;
 
 /// A capture: the interfaces it sees, in one stream in order of time.
@@ -47,6 +47,19 @@ pub enum Fate {
     Marked,
     /// The queue here dropped it.
     Dropped(DropReason),
+}
+
+impl Fate {
+    /// What a packet's comment in a capture says of it.
+    pub const fn comment(self) -> Option<&'static str> {
+        match self {
+            Fate::Passed => None,
+            Fate::Marked => Some("marked: the queue of this interface sets CE"),
+            Fate::Dropped(DropReason::Early) => Some("dropped: early, by the queue of this interface"),
+            Fate::Dropped(DropReason::Forced) => Some("dropped: forced, by the queue of this interface"),
+            Fate::Dropped(DropReason::Tail) => Some("dropped: the queue of this interface was full"),
+        }
+    }
 }
 
 /// A packet that was seen.
