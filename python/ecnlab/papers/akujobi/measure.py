@@ -83,9 +83,8 @@ def homogeneous(sweep: Tables) -> pl.DataFrame:
 def lossy(sweep: Tables) -> pl.DataFrame:
     """Experiment C: one flow, by the loss of its way back, and beside no loss."""
     queue = sweep.table("queue_series").filter(pl.col("link") == PIPE, pl.col("time_s") >= SETTLED_S)
-    window = sweep.table("flow_series").filter(pl.col("time_s") >= SETTLED_S)
     spread = _over_time(queue, pl.col("average_bytes").std() / 1e3)
-    surge = _over_time(window, pl.col("cwnd_bytes").quantile(0.99) / DATA_BYTES)
+    surge = _surge(sweep)
     goodput = measures.pair(
         GRID, sweep.table("flows"), pl.col("goodput_bps") / 1e3, sweep.table("flows"), pl.lit(None, pl.Float64)
     ).drop("other")
@@ -97,6 +96,11 @@ def lossy(sweep: Tables) -> pl.DataFrame:
     mean = sweep.table("links").filter(pl.col("link") == PIPE)
     parts.append(GRID.samples("lossy_queue", _columns(mean, pl.col("average_mean_bytes") / 1e3)))
     return pl.concat(parts)
+
+
+def unharmed(sweep: Tables) -> pl.DataFrame:
+    """Experiment C: whether ECN+BECN suffers from a lossy way back, on seeds of its own."""
+    return GRID.samples("unharmed", _to_lossless(_surge(sweep)))
 
 
 def web_loads(sweep: Tables) -> pl.DataFrame:
@@ -173,6 +177,12 @@ DURATION_S: Final = 100.0
 
 def _total_goodput(sweep: Tables) -> pl.LazyFrame:
     return _over_time(sweep.table("flows"), pl.col("goodput_bps").mean())
+
+
+def _surge(sweep: Tables) -> pl.LazyFrame:
+    """The 99th percentile of the one flow's window, in segments."""
+    window = sweep.table("flow_series").filter(pl.col("time_s") >= SETTLED_S)
+    return _over_time(window, pl.col("cwnd_bytes").quantile(0.99) / DATA_BYTES)
 
 
 def _to_lossless(values: pl.LazyFrame) -> pl.LazyFrame:
