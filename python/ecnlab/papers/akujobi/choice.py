@@ -19,8 +19,9 @@ LOSS: Final = 0.57
 
 
 def choose(points: pl.DataFrame) -> pl.DataFrame:
-    """The combinations of `KEYS` with what the paper states, nearest first: by the sum of the relative distances of gain
-    and loss, ``distance``.
+    """The combinations of `KEYS` with what the paper states, nearest first.
+
+    ``distance`` is the sum of the relative distances of gain and loss.
     """
     gain = at(points, "variant_gain", STATED).select(*KEYS, pl.col("mean").alias("gain"))
     loss = at(points, "variant_loss", {}).select(*KEYS, pl.col("mean").alias("loss"))
