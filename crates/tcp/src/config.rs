@@ -349,8 +349,7 @@ impl Config {
             "must be above 0 s".into()
         })?;
         self.congestion.params().check()?;
-        let needs_sack = matches!(self.recovery, RecoveryKind::Sack | RecoveryKind::Fack);
-        ensure(!needs_sack || self.sack, "sack", || "must be true for this recovery".into())
+        ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }
 }
 

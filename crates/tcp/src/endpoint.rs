@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn::{self, Feedback};
 use crate::receiver::Receiver;
+use crate::recovery;
 use crate::sender::{Cx, Sender};
 
 /// Segments to send now, in order. The driver drains it.
@@ -179,7 +180,9 @@ impl Endpoint {
 
     fn on_retransmission_timer(&mut self, now: Time, out: &mut Out) {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        if self.tx.max == self.tx.una || self.tx.only_probing() {
+        if recovery::rack::on_timer(&mut self.tx, &mut cx) {
+            // RACK's timers say what to send by themselves.
+        } else if self.tx.max == self.tx.una || self.tx.only_probing() {
             if let Some(probe) = self.tx.on_idle_timer(&mut cx) {
                 self.emit(probe, now, out);
                 return;
@@ -251,7 +254,7 @@ impl Endpoint {
             srtt,
             rttvar,
             rto: self.tx.rto.current(&self.config),
-            in_recovery: self.tx.recovery.active,
+            in_recovery: self.tx.in_recovery(),
         }
     }
 
