@@ -151,6 +151,11 @@ pub enum DelayedAck {
     /// Linux 2.0: a delay that follows the spacing of the data, at most `ack_delay`, or `ack_delay_push` with PSH.
     #[serde(rename = "linux-2.0")]
     Linux20,
+    /// Linux 7: the first 16 segments are acknowledged at once, and so are 16 after a pause or a duplicate, two after a
+    /// mark or after a retransmission by a sender with ECN, and one with CWR; else a delay that follows the spacing of
+    /// the data from `ack_delay` up to the RTT or 200 ms, whatever PSH and `ecn_immediate_ack` say.
+    #[serde(rename = "linux-7")]
+    Linux7,
 }
 
 /// What an ECN-Echo does to the sender.

@@ -166,6 +166,7 @@ impl Endpoint {
     /// The deadline may have come; harmless if it has not.
     pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
         if now >= self.rx.deadline {
+            self.rx.delay_is_over(&self.config, &self.tx.rto);
             self.send_ack(now, out);
         }
         if now < self.tx.deadline {
