@@ -131,6 +131,8 @@ pub struct Config {
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK.
     pub max_syn_timeouts: u32,
+    /// Timeouts of a SYN that do not double the next (RFC 6298 §5.5 doubles each).
+    pub linear_syn_timeouts: u32,
 }
 
 /// Header bytes as they are, or as a simulator counts them.

@@ -152,7 +152,9 @@ impl Endpoint {
         self.tx.timeouts += 1;
         self.counters.timeouts += 1;
         self.counters.retransmits_timeout += 1;
-        self.tx.rto.back_off(&self.config);
+        if self.state == State::SynReceived || self.tx.timeouts > self.config.linear_syn_timeouts {
+            self.tx.rto.back_off(&self.config);
+        }
         if self.state == State::SynReceived {
             let peer_flags = if self.ecn.is_off() { Flags::empty() } else { self.ecn.syn() };
             return self.send_syn_ack(peer_flags, now, out);

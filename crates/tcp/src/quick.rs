@@ -53,38 +53,33 @@ impl Quick {
     }
 
     fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) {
-        // tcp_incr_quickack.
-        let room = match config.receive_buffer.0 / (2 * config.mss.0) {
-            0 => 2,
-            room => room,
-        };
         // tcp_ecn_accept_cwr: the sender's window may be very low.
         self.now = segment.flags.contains(Flags::CWR);
         self.marked &= !self.now;
         match what {
-            Brought::Nothing => return self.enter(room.min(MOST), config),
-            Brought::InOrder => self.follow(room.min(MOST), config, rto, now),
+            Brought::Nothing => return self.on_duplicate(config),
+            Brought::InOrder => self.follow(config, rto, now),
             Brought::Early => {}
         }
         match segment.ecn {
             // tcp_data_ecn_check: not ECT after ECT is probably a retransmission.
-            Ecn::NotEct if self.ect => self.enter(room.min(2), config),
+            Ecn::NotEct if self.ect => self.enter(2, config),
             Ecn::NotEct => {}
             Ecn::Ce if !self.marked => {
                 self.marked = true;
                 self.ect = true;
-                self.enter(room.min(2), config);
+                self.enter(2, config);
             }
             _ => self.ect = true,
         }
     }
 
     /// tcp_event_data_recv: the delay follows the spacing of the data.
-    fn follow(&mut self, most: u64, config: &Config, rto: &Rto, now: Time) {
+    fn follow(&mut self, config: &Config, rto: &Rto, now: Time) {
         let gap = now.since(self.last);
         let rto = rto.current(config);
         if self.delay.is_zero() {
-            self.left = self.left.max(most);
+            self.quicken(MOST, config);
             self.delay = config.ack_delay;
         } else if gap <= config.ack_delay / 2 {
             self.delay = self.delay / 2 + config.ack_delay / 2;
@@ -92,14 +87,28 @@ impl Quick {
             self.delay = (self.delay / 2 + gap).min(rto).min(LONGEST);
         } else if gap > rto {
             // The sender may have restarted its window.
-            self.left = self.left.max(most);
+            self.quicken(MOST, config);
         }
         self.last = now;
     }
 
+    /// Data have come that had come before (tcp_send_dupack, tcp_data_queue).
+    pub fn on_duplicate(&mut self, config: &Config) {
+        self.enter(MOST, config);
+    }
+
+    /// tcp_incr_quickack: for each two segments for which the buffer has room, one.
+    fn quicken(&mut self, most: u64, config: &Config) {
+        let room = match config.receive_buffer.0 / (2 * config.mss.0) {
+            0 => 2,
+            room => room,
+        };
+        self.left = self.left.max(room.min(most));
+    }
+
     /// tcp_enter_quickack_mode.
     fn enter(&mut self, most: u64, config: &Config) {
-        self.left = self.left.max(most);
+        self.quicken(most, config);
         self.delay = config.ack_delay;
     }
 

@@ -233,6 +233,13 @@ impl Receiver {
         }
     }
 
+    /// A segment has nothing in the window: all of it has come before.
+    pub fn refused(&mut self, segment: &Segment, config: &Config) {
+        if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
+            self.quick.on_duplicate(config);
+        }
+    }
+
     /// The delay is over.
     pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
         if config.delayed_ack == DelayedAck::Linux7 {

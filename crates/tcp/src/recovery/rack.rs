@@ -95,6 +95,8 @@ pub(crate) struct RackState {
     /// What this ACK's SACK blocks have told: first offset, end, bytes not known before.
     blocks: Vec<(u64, u64, u64)>,
     usage: Usage,
+    /// Bytes outstanding before the ACK at hand.
+    flight: u64,
     /// New segments of this burst, and whether nothing was outstanding before it.
     burst: (u32, bool),
 }
@@ -178,7 +180,10 @@ pub(crate) fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
 
 /// ECN, or a source quench, has told of congestion.
 pub(crate) fn reduce_for_ecn(tx: &mut Sender, cx: &mut Cx) {
-    with(tx, |rack, tx| rack.enter_cwr(tx, cx));
+    with(tx, |rack, tx| {
+        rack.flight = tx.flight();
+        rack.enter_cwr(tx, cx);
+    });
 }
 
 /// A burst has ended.
@@ -201,6 +206,7 @@ impl RackState {
 
     fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
+        self.flight = tx.flight();
         let mut told = Told {
             advanced: seen.ack > before,
             sacked: seen.new_sack,
@@ -229,7 +235,7 @@ impl RackState {
         if told.set_timer {
             self.set_timer(tx, cx.config, cx.now);
         }
-        self.control_window(tx, &told);
+        self.control_window(tx, &told, cx.config);
     }
 
     /// Takes in what SACK reports. Returns when the first segment outstanding was last sent.
@@ -308,13 +314,17 @@ impl RackState {
     }
 
     /// The kernel's tcp_cong_control: a reduction goes on, or the window opens.
-    fn control_window(&mut self, tx: &mut Sender, told: &Told) {
+    fn control_window(&mut self, tx: &mut Sender, told: &Told, config: &Config) {
         if matches!(self.state, State::Cwr | State::Recovery) {
             self.reduce(tx, told.delivered, told.advanced && told.lost == 0);
             return;
         }
         let may_grow = told.advanced || (told.sacked && self.detect.reordering_is_high());
-        if may_grow && told.delivered > 0 && self.is_window_limited(tx) && tx.may_grow() {
+        if may_grow
+            && told.delivered > 0
+            && tx.may_grow()
+            && (self.is_window_limited(tx) || !config.grow_only_when_limited)
+        {
             tx.law.on_ack(&Ack { acked: u64::from(told.delivered) * u64::from(tx.mss) });
         }
     }
@@ -363,13 +373,17 @@ impl RackState {
     /// A chunk has been sent. Returns whether it sets the retransmission timer.
     pub fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
         let before = self.board.len();
-        self.board.sent(chunk.start, chunk.len, chunk.fin, now);
-        if matches!(self.state, State::Cwr | State::Recovery) && chunk.how != How::Rescue {
+        let probe = chunk.how == How::Rescue;
+        self.board.sent(chunk.start, chunk.len, chunk.fin, probe, now);
+        if matches!(self.state, State::Cwr | State::Recovery) && !probe {
             self.prr.sent(1);
         }
         if self.board.len() > before {
             self.burst.1 |= before == 0;
             self.burst.0 += 1;
+            return false;
+        }
+        if probe {
             return false;
         }
         self.undo.resent(stamp);

@@ -93,13 +93,17 @@ impl Board {
         (self.len() + self.resent).saturating_sub(self.held + self.lost)
     }
 
-    /// Books a transmission of what begins at `start`: of a segment outstanding, or of a new one behind all others.
-    pub fn sent(&mut self, start: u64, len: u32, fin: bool, now: Time) {
+    /// Books a transmission of what begins at `start`: of a segment outstanding, or of a new one behind all others. A
+    /// `probe` of the tail is a copy that does not count in the flight (the kernel's tcp_send_loss_probe).
+    pub fn sent(&mut self, start: u64, len: u32, fin: bool, probe: bool, now: Time) {
         self.order.push_back((now, start));
         if let Some(i) = self.find(start) {
             let segment = &mut self.segments[i];
-            self.resent += u32::from(!segment.resent);
-            (segment.sent, segment.resent, segment.ever_resent) = (now, true, true);
+            (segment.sent, segment.ever_resent) = (now, true);
+            if !probe && !segment.resent {
+                segment.resent = true;
+                self.resent += 1;
+            }
             return;
         }
         self.segments.push_back(Outstanding {
@@ -136,7 +140,7 @@ impl Board {
             f(segment);
             self.held += 1;
             self.lost -= u32::from(segment.lost);
-            // A copy of what was not taken for lost (a probe's) stays in flight, as in the kernel's tcp_sacktag_one.
+            // A copy of what is no longer taken for lost stays in flight, as in the kernel's tcp_sacktag_one.
             if segment.lost {
                 self.resent -= u32::from(segment.resent);
                 segment.resent = false;

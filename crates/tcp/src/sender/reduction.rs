@@ -10,7 +10,7 @@ use crate::recovery::{self, Cause};
 
 impl Sender {
     /// What is halved.
-    pub fn reduction_base(&self, config: &Config) -> u64 {
+    pub(super) fn reduction_base(&self, config: &Config) -> u64 {
         match config.reduce_from {
             // RFC 5681 §3.2: limited transmit's data is not counted.
             ReduceFrom::Flight => self.flight().saturating_sub(self.recovery.limited_sent),

@@ -127,6 +127,7 @@ impl RackState {
     /// What may have been reordered has not come: it is lost.
     pub(super) fn on_reordering_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
         let in_flight = self.board.in_flight();
+        self.flight = tx.flight();
         let mut told = Told::default();
         self.detect_loss(tx, &mut told, cx);
         if self.board.in_flight() != in_flight {

@@ -1,6 +1,7 @@
 //! The states and what leads from one to another: the kernel's tcp_fastretrans_alert and tcp_enter_loss.
 
 use super::*;
+use crate::config::ReduceFrom;
 
 impl RackState {
     pub(super) fn alert(&mut self, tx: &mut Sender, before: u64, told: &mut Told, cx: &mut Cx) {
@@ -187,11 +188,19 @@ impl RackState {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
         self.probe.end = None;
-        tx.law.on_congestion(why, tx.reduction_base(cx.config));
+        tx.law.on_congestion(why, self.reduction_base(tx, cx.config));
         self.prr = Prr::new(cwnd / u64::from(tx.mss), tx.law.cwnd());
         tx.law.set_cwnd(cwnd);
         let cause = if why == Congestion::Ecn { Cause::Ecn } else { Cause::Loss };
         tx.reduced(cause, cx);
+    }
+
+    /// What is halved. The flight is that before the ACK that told of the congestion.
+    fn reduction_base(&self, tx: &Sender, config: &Config) -> u64 {
+        match config.reduce_from {
+            ReduceFrom::Flight => self.flight,
+            ReduceFrom::Window => tx.law.cwnd(),
+        }
     }
 
     /// The window is its target, unless the reduction was taken back.
@@ -227,7 +236,8 @@ impl RackState {
             self.undo.ssthresh = Some(self.ssthresh(tx));
             self.undo.window = tx.law.cwnd();
             self.undo.armed = true;
-            tx.law.on_congestion(Congestion::Timeout, tx.reduction_base(cx.config));
+            self.flight = tx.flight();
+            tx.law.on_congestion(Congestion::Timeout, self.reduction_base(tx, cx.config));
         } else {
             tx.law.on_further_loss();
         }
