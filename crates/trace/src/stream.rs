@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use ecnlab_wire::{SackBlock, Seq};
 
+use crate::arrivals::Arrivals;
 use crate::ranges::Ranges;
 use crate::stats::Distribution;
 
@@ -42,6 +43,8 @@ struct Sent {
     spoilt: bool,
     /// Sent again in the recovery going on.
     resent: bool,
+    /// Reported by SACK.
+    held: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +140,8 @@ pub struct Stream {
     point: u64,
     /// Up to where a timeout has, or will have, all sent again in order.
     stepped_back: u64,
+    /// Of what has arrived, what was sent last.
+    arrivals: Arrivals,
     /// The latest transmission of anything acknowledged.
     latest_acked: u64,
     /// When the last ACK came.
@@ -229,7 +234,7 @@ impl Stream {
         if self.segments.len() >= MOST_SEGMENTS {
             self.segments.pop_front();
         }
-        self.segments.push_back(Sent { start, end, time, spoilt: false, resent: false });
+        self.segments.push_back(Sent { start, end, time, spoilt: false, resent: false, held: false });
     }
 
     /// Something of which at least the first byte lies below what was sent.
@@ -251,7 +256,7 @@ impl Stream {
         self.mark_resent(start, end, time);
         if filled > 0 && seen == 0 && end > self.una {
             let place = self.segments.partition_point(|s| s.start < start);
-            self.segments.insert(place, Sent { start, end, time, spoilt: false, resent: false });
+            self.segments.insert(place, Sent { start, end, time, spoilt: false, resent: false, held: false });
         } else if beyond > 0 {
             self.push(self.next, end, time);
         }
@@ -269,6 +274,9 @@ impl Stream {
     /// Why what is sent at `time` is sent again, and whether a timer began it.
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
+        if let Some(cause) = self.by_its_time(start, time) {
+            return (cause, false);
+        }
         if self.answers_an_ack(time) {
             // Lost again after a timeout, and told by three duplicates; with SACK that is no reason (RFC 6675 §5.1).
             let anew = start == self.una && self.duplicates == DUPLICATES && self.sacked.is_empty();
@@ -297,6 +305,29 @@ impl Stream {
         }
         let quiet = self.ack_time.is_none_or(|ack| time.saturating_sub(ack) > QUIET);
         (Cause::Timeout, self.time_out(start, resent || quiet))
+    }
+
+    /// The cause of what is sent again because something sent later has arrived (RACK, RFC 8985 §6.2): in the course of a
+    /// recovery, a retransmission that was lost; outside of one, anything that has had its time.
+    fn by_its_time(&mut self, start: u64, time: u64) -> Option<Cause> {
+        let place = self.segments.partition_point(|s| s.end <= start);
+        let sent = self.segments.get(place).filter(|_| self.has_sack)?;
+        let (resent, answers) = (sent.resent, self.answers_an_ack(time));
+        let due = self.arrivals.due(sent.time, sent.end)?;
+        let by_timer = !answers && self.arrivals.is_late(due, time);
+        let told = match self.mode {
+            Mode::Open => by_timer || (answers && !self.tells_of_a_loss() && self.arrivals.is_overdue(due, time)),
+            Mode::Fast => by_timer || (answers && resent && time >= due),
+            Mode::Timeout => start < self.point && resent && answers && time >= due,
+        };
+        if !told {
+            return None;
+        }
+        if self.mode == Mode::Fast {
+            return Some(Cause::Sack);
+        }
+        self.recover();
+        Some(Cause::Fast)
     }
 
     /// Whether the last ACK may have begun a fast retransmit.
@@ -365,7 +396,8 @@ impl Stream {
     fn is_early(&self, start: u64, time: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
         let sent = self.segments.get(place).map_or(0, |s| s.time);
-        self.has_sack && time.saturating_sub(sent) < 200_000_000
+        // A timeout begins with the first segment outstanding.
+        self.has_sack && (start > self.una || time.saturating_sub(sent) < 200_000_000)
     }
 
     /// An ACK comes at `time`. `bare` if it has no data and no SYN, FIN or RST.
@@ -388,7 +420,7 @@ impl Stream {
             self.duplicates += 1;
         }
         if !blocks.is_empty() {
-            acked.dsack = self.take_blocks(blocks);
+            acked.dsack = self.take_blocks(blocks, time);
         }
         acked
     }
@@ -407,6 +439,9 @@ impl Stream {
             }
             let sent = *sent;
             self.segments.pop_front();
+            if !sent.held {
+                self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+            }
             // Of those an ACK covers, the one it ends with tells the round trip, unless anything before was sent later.
             if sent.end == offset {
                 if sent.spoilt || newest > sent.time {
@@ -442,7 +477,7 @@ impl Stream {
 
     /// Takes in SACK blocks; whether the first reports data received twice.
     #[inline(never)]
-    fn take_blocks(&mut self, blocks: &[SackBlock]) -> bool {
+    fn take_blocks(&mut self, blocks: &[SackBlock], time: u64) -> bool {
         let ends: [Option<(u64, u64)>; 4] =
             std::array::from_fn(|i| blocks.get(i).map(|b| (self.offset(b.start), self.offset(b.end))));
         // RFC 2883 §4: below the ACK, or inside the second block.
@@ -453,8 +488,18 @@ impl Stream {
         for (start, end) in ends.into_iter().flatten() {
             if start >= self.una && end <= self.next {
                 self.sacked.insert(start, end);
+                self.hold(start, end, time);
             }
         }
         dsack
+    }
+
+    /// The segments of `start..end` have arrived.
+    fn hold(&mut self, start: u64, end: u64, time: u64) {
+        let first = self.segments.partition_point(|s| s.start < start);
+        for sent in self.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
+            sent.held = true;
+            self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+        }
     }
 }
