@@ -28,18 +28,16 @@ impl Arrivals {
         self.sent = self.sent.max((sent, end));
     }
 
-    /// When a segment sent at `sent` that ends at `end` has had its time, if something sent after it has arrived.
-    pub fn due(&self, sent: u64, end: u64) -> Option<u64> {
-        ((sent, end) < self.sent).then_some(sent + self.rtt)
+    /// Whether a segment sent at `sent` that ends at `end` has had its time, something sent after it having arrived; with
+    /// the reordering window, if the sender is `patient`.
+    pub fn is_overdue(&self, sent: u64, end: u64, patient: bool, time: u64) -> bool {
+        let window = if patient { self.least / 4 } else { 0 };
+        (sent, end) < self.sent && time >= sent + self.rtt + window
     }
 
-    /// Whether the reordering window behind `due` is over.
-    pub fn is_overdue(&self, due: u64, time: u64) -> bool {
-        time >= due + self.least / 4
-    }
-
-    /// Whether `time` is when a timer would find the reordering window over.
-    pub fn is_late(&self, due: u64, time: u64) -> bool {
-        self.is_overdue(due, time) && time <= due + self.least / 4 + SLACK
+    /// Whether `time` is when a timer would find that the segment has had its time. It waits for the last of those that
+    /// were sent before what has arrived.
+    pub fn is_late(&self, sent: u64, end: u64, time: u64) -> bool {
+        self.is_overdue(sent, end, true, time) && time <= self.sent.0 + self.rtt + self.least / 4 + SLACK
     }
 }

@@ -33,7 +33,7 @@ pub enum Cause {
 }
 
 /// A segment outstanding.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     start: u64,
     end: u64,
@@ -45,6 +45,8 @@ struct Sent {
     resent: bool,
     /// Reported by SACK.
     held: bool,
+    /// Something sent later has arrived, and it has had its time.
+    overdue: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -234,7 +236,7 @@ impl Stream {
         if self.segments.len() >= MOST_SEGMENTS {
             self.segments.pop_front();
         }
-        self.segments.push_back(Sent { start, end, time, spoilt: false, resent: false, held: false });
+        self.segments.push_back(Sent { start, end, time, ..Sent::default() });
     }
 
     /// Something of which at least the first byte lies below what was sent.
@@ -256,7 +258,7 @@ impl Stream {
         self.mark_resent(start, end, time);
         if filled > 0 && seen == 0 && end > self.una {
             let place = self.segments.partition_point(|s| s.start < start);
-            self.segments.insert(place, Sent { start, end, time, spoilt: false, resent: false, held: false });
+            self.segments.insert(place, Sent { start, end, time, ..Sent::default() });
         } else if beyond > 0 {
             self.push(self.next, end, time);
         }
@@ -267,7 +269,7 @@ impl Stream {
     fn mark_resent(&mut self, start: u64, end: u64, time: u64) {
         let first = self.segments.partition_point(|s| s.end <= start);
         for sent in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
-            (sent.time, sent.spoilt, sent.resent) = (time, true, true);
+            (sent.time, sent.spoilt, sent.resent, sent.overdue) = (time, true, true, false);
         }
     }
 
@@ -313,12 +315,11 @@ impl Stream {
         let place = self.segments.partition_point(|s| s.end <= start);
         let sent = self.segments.get(place).filter(|_| self.has_sack)?;
         let (resent, answers) = (sent.resent, self.answers_an_ack(time));
-        let due = self.arrivals.due(sent.time, sent.end)?;
-        let by_timer = !answers && self.arrivals.is_late(due, time);
         let told = match self.mode {
-            Mode::Open => by_timer || (answers && !self.tells_of_a_loss() && self.arrivals.is_overdue(due, time)),
-            Mode::Fast => by_timer || (answers && resent && time >= due),
-            Mode::Timeout => start < self.point && resent && answers && time >= due,
+            _ if !answers => self.arrivals.is_late(sent.time, sent.end, time),
+            Mode::Open => sent.overdue && !self.tells_of_a_loss(),
+            Mode::Fast => sent.overdue && resent,
+            Mode::Timeout => sent.overdue && resent && start < self.point,
         };
         if !told {
             return None;
@@ -422,6 +423,9 @@ impl Stream {
         if !blocks.is_empty() {
             acked.dsack = self.take_blocks(blocks, time);
         }
+        if self.has_sack && (self.mode != Mode::Open || !self.sacked.is_empty()) {
+            self.look_for_overdue(time);
+        }
         acked
     }
 
@@ -492,6 +496,16 @@ impl Stream {
             }
         }
         dsack
+    }
+
+    /// What has had its time when an ACK comes at `time`.
+    #[inline(never)]
+    fn look_for_overdue(&mut self, time: u64) {
+        let held = self.segments.iter().filter(|s| s.held).count();
+        let patient = self.mode == Mode::Open && held < DUPLICATES as usize;
+        for sent in self.segments.iter_mut().filter(|s| !s.held) {
+            sent.overdue |= self.arrivals.is_overdue(sent.time, sent.end, patient, time);
+        }
     }
 
     /// The segments of `start..end` have arrived.

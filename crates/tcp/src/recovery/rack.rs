@@ -197,6 +197,11 @@ impl RackState {
         self.state >= State::Recovery
     }
 
+    /// The handshake took so long.
+    pub fn least_rtt(&mut self, rtt: Dur) {
+        self.detect.least_rtt(rtt);
+    }
+
     /// The receiver reports `start..end`, of which `new` bytes were not known.
     pub fn note_block(&mut self, start: u64, end: u64, new: u64) {
         self.blocks.push((start, end, new));
@@ -362,12 +367,13 @@ impl RackState {
     }
 
     fn lost_segment(&mut self, tx: &Sender) -> Option<Chunk> {
+        let segment = self.board.waiting()?;
         let how = match self.state {
             State::Loss => How::InOrder,
             _ if std::mem::take(&mut self.undo.fresh) => How::FastHead,
             _ => How::Hole,
         };
-        self.board.waiting().map(|s| again(&s, tx.una, how))
+        Some(again(&segment, tx.una, how))
     }
 
     /// A chunk has been sent. Returns whether it sets the retransmission timer.

@@ -458,22 +458,24 @@ impl Sender {
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
             self.law.set_ssthresh(self.peer_window);
         }
+        if self.scheme == RecoveryKind::Rack {
+            self.rack = Some(Box::default());
+            self.recovery.active = true;
+        }
         if let Some((_, sent)) = self.timed.take()
             && cx.config.rtt_from_syn
         {
             let rtt = self.rto.measure(cx.config, sent, cx.now);
-            cx.counters.rtt(rtt);
-            self.rto.sample(cx.config, rtt, self.law.cwnd(), mss);
+            self.take_rtt(rtt, cx);
             self.rto.end_backoff();
+            if let Some(rack) = &mut self.rack {
+                rack.least_rtt(rtt);
+            }
         }
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
             self.law_to_one_segment();
             self.rto.restart_after_syn_loss(cx.config);
-        }
-        if self.scheme == RecoveryKind::Rack {
-            self.rack = Some(Box::default());
-            self.recovery.active = true;
         }
         self.una = 1;
         self.timeouts = 0;
