@@ -3,6 +3,9 @@
 /// The kernel's timers are late by up to so much beyond what they wait for: 2 ms and a tick (Linux: TCP_TIMEOUT_MIN_US).
 const SLACK: u64 = 4_000_000;
 
+/// A quarter of the least round trip, as timestamps in milliseconds have it, is less by so much.
+const ROUNDING: u64 = 250_000;
+
 /// The latest transmission that is known to have arrived. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
@@ -38,6 +41,6 @@ impl Arrivals {
     /// Whether `time` is when a timer would find that the segment has had its time. It waits for the last of those that
     /// were sent before what has arrived.
     pub fn is_late(&self, sent: u64, end: u64, time: u64) -> bool {
-        self.is_overdue(sent, end, true, time) && time <= self.sent.0 + self.rtt + self.least / 4 + SLACK
+        self.is_overdue(sent, end, true, time + ROUNDING) && time <= self.sent.0 + self.rtt + self.least / 4 + SLACK
     }
 }

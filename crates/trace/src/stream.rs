@@ -142,6 +142,8 @@ pub struct Stream {
     point: u64,
     /// Up to where a timeout has, or will have, all sent again in order.
     stepped_back: u64,
+    /// The recovery began because something had had its time (RACK).
+    by_time: bool,
     /// Of what has arrived, what was sent last.
     arrivals: Arrivals,
     /// The latest transmission of anything acknowledged.
@@ -290,7 +292,9 @@ impl Stream {
                 }
                 Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
                 // In the turn of the timeout before, which a fast retransmit does not end (Reno).
-                Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
+                Mode::Fast if start > self.una && start < self.stepped_back && !self.by_time => {
+                    return (Cause::Timeout, false);
+                }
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
                 // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
@@ -328,6 +332,7 @@ impl Stream {
             return Some(Cause::Sack);
         }
         self.recover();
+        self.by_time = true;
         Some(Cause::Fast)
     }
 
@@ -352,6 +357,7 @@ impl Stream {
     fn recover(&mut self) {
         self.counts.recoveries += 1;
         self.mode = Mode::Fast;
+        self.by_time = false;
         self.point = self.next;
         self.segments.iter_mut().for_each(|s| s.resent = false);
     }
@@ -410,6 +416,10 @@ impl Stream {
         let same_window = self.window.replace(window) == Some(window);
         let offset = self.offset(ack);
         let mut acked = Acked::default();
+        let quiet = self.mode == Mode::Open && self.sacked.is_empty() && blocks.is_empty();
+        if !blocks.is_empty() {
+            self.hold_blocks(blocks, time);
+        }
         self.ack_time = Some(time);
         if offset > self.una {
             acked.advanced = true;
@@ -421,9 +431,9 @@ impl Stream {
             self.duplicates += 1;
         }
         if !blocks.is_empty() {
-            acked.dsack = self.take_blocks(blocks, time);
+            acked.dsack = self.take_blocks(blocks);
         }
-        if self.has_sack && (self.mode != Mode::Open || !self.sacked.is_empty()) {
+        if self.has_sack && !quiet {
             self.look_for_overdue(time);
         }
         acked
@@ -481,7 +491,7 @@ impl Stream {
 
     /// Takes in SACK blocks; whether the first reports data received twice.
     #[inline(never)]
-    fn take_blocks(&mut self, blocks: &[SackBlock], time: u64) -> bool {
+    fn take_blocks(&mut self, blocks: &[SackBlock]) -> bool {
         let ends: [Option<(u64, u64)>; 4] =
             std::array::from_fn(|i| blocks.get(i).map(|b| (self.offset(b.start), self.offset(b.end))));
         // RFC 2883 §4: below the ACK, or inside the second block.
@@ -492,7 +502,6 @@ impl Stream {
         for (start, end) in ends.into_iter().flatten() {
             if start >= self.una && end <= self.next {
                 self.sacked.insert(start, end);
-                self.hold(start, end, time);
             }
         }
         dsack
@@ -508,12 +517,18 @@ impl Stream {
         }
     }
 
-    /// The segments of `start..end` have arrived.
-    fn hold(&mut self, start: u64, end: u64, time: u64) {
-        let first = self.segments.partition_point(|s| s.start < start);
-        for sent in self.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
-            sent.held = true;
-            self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+    /// The segments of these blocks have arrived, the lowest first.
+    #[inline(never)]
+    fn hold_blocks(&mut self, blocks: &[SackBlock], time: u64) {
+        let mut ends: [(u64, u64); 4] =
+            std::array::from_fn(|i| blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end))));
+        ends.sort_unstable();
+        for (start, end) in ends {
+            let first = self.segments.partition_point(|s| s.start < start);
+            for sent in self.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
+                sent.held = true;
+                self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+            }
         }
     }
 }
