@@ -320,7 +320,8 @@ impl Stream {
         let sent = self.segments.get(place).filter(|_| self.has_sack)?;
         let (resent, answers) = (sent.resent, self.answers_an_ack(time));
         let told = match self.mode {
-            _ if !answers => self.arrivals.is_late(sent.time, sent.end, time),
+            // In a recovery the reordering window is zero: what comes again by a timer comes by the retransmission timer.
+            _ if !answers => !resent && self.arrivals.is_late(sent.time, sent.end, time),
             Mode::Open => sent.overdue && !self.tells_of_a_loss(),
             Mode::Fast => sent.overdue && resent,
             Mode::Timeout => sent.overdue && resent && start < self.point,
