@@ -31,6 +31,9 @@ AT_THE_RECEIVER = {
 }
 """The simulator's columns of ``flows_run``, and the analysis' of ``directions``."""
 
+BY_TIME = {"retransmits_fast", "retransmits_timeout", "timeouts", "fast_recoveries", "ecn_reductions"}
+"""What the analysis infers of a sender with RACK from round trips that it cannot know as well as the sender."""
+
 UDP = ("cbr", "on-off")
 QUENCHED = ("becn", "ecn-becn", "ecn-becn-both")
 
@@ -70,8 +73,9 @@ def not_compared(scenario: ecnlab.Scenario) -> set[str]:
     """Counters that no capture can give: docs/trace.md, "Beside the simulator"."""
     quenched = any(tcp["ecn"] in QUENCHED for tcp in tcps(scenario))
     beside_the_rfc = any(tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2" for tcp in tcps(scenario))
-    ns2 = {"ecn_reductions", "retransmits_timeout"} if beside_the_rfc else set()
-    return ns2 | {"ecn_reductions"} if quenched else ns2
+    found = {"ecn_reductions", "retransmits_timeout"} if beside_the_rfc else set()
+    found |= {"ecn_reductions"} if quenched else set()
+    return found | (BY_TIME if any(tcp["recovery"] == "rack" for tcp in tcps(scenario)) else set())
 
 
 def departures(scenario: ecnlab.Scenario) -> set[str]:
@@ -80,7 +84,8 @@ def departures(scenario: ecnlab.Scenario) -> set[str]:
     for tcp in tcps(scenario):
         if tcp["ecn"] == "becn":
             found.add("ect-not-negotiated")
-        if tcp["ecn"] == "ecn-becn" or (tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2"):
+        beside_the_rfc = tcp["ecn_response"] == "ns-2" or tcp["recovery"] == "rack"
+        if tcp["ecn"] == "ecn-becn" or (tcp["ecn"] != "off" and beside_the_rfc):
             found.add("cwr-twice")
         alpha_beta = isinstance(tcp["congestion"], dict) and tcp["congestion"]["kind"] == "ecn-alpha-beta"
         if tcp["ecn"] == "ecn-becn" or alpha_beta:

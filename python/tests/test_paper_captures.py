@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from captured import count, departures, not_compared, shortened, standard_response
+from captured import BY_TIME, count, departures, not_compared, shortened, standard_response
 
 import ecnlab
 from ecnlab.scenario import read_experiment
@@ -50,3 +50,16 @@ def test_the_analysis_of_captures_gives_the_simulators_own_counters(path: Path) 
         for asked in both:
             found += [f"{run.arm} {run.point}: {what}" for what in differences(asked, run.seed)]
     assert found == []
+
+
+def test_the_causes_of_rack_are_told_but_for_a_few_in_a_hundred() -> None:
+    for run in points(PAPERS / "rfc2884" / "agree.toml"):
+        counts = count(shortened(run.scenario), run.seed)
+        sums = {
+            name: [sum(of[name] for of in side.values() if name in of) for side in (counts.simulated, counts.analysed)]
+            for name in BY_TIME
+        }
+        everything = sum(sums[name][0] for name in ("retransmits_fast", "retransmits_timeout"))
+        assert everything > 200
+        for name, (simulated, analysed) in sums.items():
+            assert abs(simulated - analysed) <= 0.06 * everything, (run.point, name, simulated, analysed)

@@ -81,7 +81,7 @@ pub struct Config {
     /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
     pub idle_restart: bool,
 
-    /// Loss recovery. `sack` and `fack` become `newreno` where the peer does not permit SACK.
+    /// Loss recovery. `sack`, `fack` and `rack` become `newreno` where the peer does not permit SACK.
     pub recovery: RecoveryKind,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -131,6 +131,8 @@ pub struct Config {
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK.
     pub max_syn_timeouts: u32,
+    /// Timeouts of a SYN that do not double the next (RFC 6298 §5.5 doubles each).
+    pub linear_syn_timeouts: u32,
 }
 
 /// Header bytes as they are, or as a simulator counts them.
@@ -151,6 +153,11 @@ pub enum DelayedAck {
     /// Linux 2.0: a delay that follows the spacing of the data, at most `ack_delay`, or `ack_delay_push` with PSH.
     #[serde(rename = "linux-2.0")]
     Linux20,
+    /// Linux 7: the first 16 segments are acknowledged at once, and so are 16 after a pause or a duplicate, two after a
+    /// mark or after a retransmission by a sender with ECN, and one with CWR; else a delay that follows the spacing of
+    /// the data from `ack_delay` up to the RTT or 200 ms, whatever PSH and `ecn_immediate_ack` say.
+    #[serde(rename = "linux-7")]
+    Linux7,
 }
 
 /// What an ECN-Echo does to the sender.
@@ -349,8 +356,21 @@ impl Config {
             "must be above 0 s".into()
         })?;
         self.congestion.params().check()?;
-        let needs_sack = matches!(self.recovery, RecoveryKind::Sack | RecoveryKind::Fack);
-        ensure(!needs_sack || self.sack, "sack", || "must be true for this recovery".into())
+        self.check_rack()?;
+        ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
+    }
+}
+
+impl Config {
+    /// RACK sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
+    fn check_rack(&self) -> Result<(), Invalid> {
+        let rack = self.recovery == RecoveryKind::Rack;
+        ensure(!rack || self.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
+            "must not be timed-segment with recovery = \"rack\", which times each segment".into()
+        })?;
+        ensure(!rack || self.ecn_response != EcnResponse::Ns2, "ecn_response", || {
+            "must not be ns-2 with recovery = \"rack\"".into()
+        })
     }
 }
 
@@ -432,6 +452,14 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+        let timed = |c: &mut Config| {
+            (c.sack, c.recovery, c.rtt_sampling) = (true, RecoveryKind::Rack, RttSampling::TimedSegment);
+        };
+        assert_eq!(refused(timed), "rtt_sampling");
+        let ns2 = |c: &mut Config| {
+            (c.sack, c.recovery, c.ecn_response) = (true, RecoveryKind::Rack, EcnResponse::Ns2);
+        };
+        assert_eq!(refused(ns2), "ecn_response");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn::{self, Feedback};
 use crate::receiver::Receiver;
+use crate::recovery;
 use crate::sender::{Cx, Sender};
 
 /// Segments to send now, in order. The driver drains it.
@@ -165,6 +166,7 @@ impl Endpoint {
     /// The deadline may have come; harmless if it has not.
     pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
         if now >= self.rx.deadline {
+            self.rx.delay_is_over(&self.config, &self.tx.rto);
             self.send_ack(now, out);
         }
         if now < self.tx.deadline {
@@ -179,7 +181,9 @@ impl Endpoint {
 
     fn on_retransmission_timer(&mut self, now: Time, out: &mut Out) {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        if self.tx.max == self.tx.una || self.tx.only_probing() {
+        if recovery::rack::on_timer(&mut self.tx, &mut cx) {
+            // RACK's timers say what to send by themselves.
+        } else if self.tx.max == self.tx.una || self.tx.only_probing() {
             if let Some(probe) = self.tx.on_idle_timer(&mut cx) {
                 self.emit(probe, now, out);
                 return;
@@ -251,7 +255,7 @@ impl Endpoint {
             srtt,
             rttvar,
             rto: self.tx.rto.current(&self.config),
-            in_recovery: self.tx.recovery.active,
+            in_recovery: self.tx.in_recovery(),
         }
     }
 

@@ -136,7 +136,7 @@ impl Endpoint {
         // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
-        if !self.sack && matches!(self.config.recovery, RecoveryKind::Sack | RecoveryKind::Fack) {
+        if !self.sack && self.config.recovery.needs_sack() {
             self.tx.scheme = RecoveryKind::NewReno;
         }
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
@@ -152,7 +152,9 @@ impl Endpoint {
         self.tx.timeouts += 1;
         self.counters.timeouts += 1;
         self.counters.retransmits_timeout += 1;
-        self.tx.rto.back_off(&self.config);
+        if self.state == State::SynReceived || self.tx.timeouts > self.config.linear_syn_timeouts {
+            self.tx.rto.back_off(&self.config);
+        }
         if self.state == State::SynReceived {
             let peer_flags = if self.ecn.is_off() { Flags::empty() } else { self.ecn.syn() };
             return self.send_syn_ack(peer_flags, now, out);

@@ -76,6 +76,7 @@ impl Endpoint {
             return self.answer_syn(segment.flags, now, out);
         }
         self.counters.duplicate_bytes += u64::from(segment.len);
+        self.rx.refused(segment, &self.config);
         self.send_ack(now, out);
     }
 

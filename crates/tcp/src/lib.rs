@@ -16,6 +16,7 @@ mod handshake;
 mod input;
 mod output;
 mod profile;
+mod quick;
 mod ranges;
 mod receiver;
 mod recovery;

@@ -4,6 +4,7 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
 
 use crate::config::{Config, DelayedAck};
+use crate::quick::{Brought, Quick};
 use crate::ranges::Ranges;
 use crate::rto::Rto;
 
@@ -52,6 +53,7 @@ pub(crate) struct Receiver {
     /// Linux 2.0's estimate of the spacing of data, and when data last came.
     ato: Dur,
     last_data: Option<Time>,
+    quick: Quick,
 }
 
 impl Receiver {
@@ -70,6 +72,7 @@ impl Receiver {
             fin: None,
             ato: Dur::ZERO,
             last_data: None,
+            quick: Quick::default(),
         }
     }
 
@@ -168,10 +171,18 @@ impl Receiver {
         // RFC 5681 §4.2: at once for a segment out of order, for one that fills a gap or part of one, and for a
         // duplicate, so that the sender learns of losses and their repair.
         if self.next == before || had_gap || new == 0 || segment.flags.contains(Flags::FIN) {
+            if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
+                let early = if self.next == before { Brought::Early } else { Brought::InOrder };
+                let brought = if new == 0 { Brought::Nothing } else { early };
+                self.quick.on_data(segment, brought, config, rto, now);
+            }
             return arrival(AckDue::Now);
         }
         self.unacked += 1;
-        let delay = self.delay(segment, config, rto, now);
+        let delay = match config.delayed_ack {
+            DelayedAck::Linux7 => self.quick.on_data(segment, Brought::InOrder, config, rto, now),
+            _ => self.delay(segment, config, rto, now),
+        };
         if self.unacked >= config.ack_every || delay.is_zero() {
             return arrival(AckDue::Now);
         }
@@ -205,7 +216,7 @@ impl Receiver {
     fn delay(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Dur {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
-            DelayedAck::Fixed => longest,
+            DelayedAck::Fixed | DelayedAck::Linux7 => longest,
             DelayedAck::Linux20 => {
                 // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
                 // retransmission timeout where the spacing is past it.
@@ -219,6 +230,20 @@ impl Receiver {
                 self.last_data = Some(now);
                 self.ato.min(longest)
             }
+        }
+    }
+
+    /// A segment has nothing in the window: all of it has come before.
+    pub fn refused(&mut self, segment: &Segment, config: &Config) {
+        if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
+            self.quick.on_duplicate(config);
+        }
+    }
+
+    /// The delay is over.
+    pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
+        if config.delayed_ack == DelayedAck::Linux7 {
+            self.quick.inflate(config, rto);
         }
     }
 

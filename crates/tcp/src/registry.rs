@@ -99,7 +99,15 @@ family! {
     Reno, "reno", "reno", "Fast recovery that the first new ACK ends.";
     NewReno, "newreno", "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
     Sack, "sack", "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
+    Rack, "rack", "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
     Fack, "fack", "fack", "Data in flight counted from the forward-most byte the receiver reports.";
+}
+
+impl RecoveryKind {
+    /// Whether it lives on the receiver's SACKs.
+    pub const fn needs_sack(self) -> bool {
+        matches!(self, RecoveryKind::Sack | RecoveryKind::Fack | RecoveryKind::Rack)
+    }
 }
 
 family! {

@@ -3,6 +3,7 @@
 //! [`Capture`] reads packets from a file or a stream; [`Tracker`] makes connections of them, in memory that grows with
 //! their number and not with that of packets. [`analyse`] does both.
 
+mod arrivals;
 mod capture;
 mod compare;
 mod connection;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use ecnlab_wire::{SackBlock, Seq};
 
+use crate::arrivals::Arrivals;
 use crate::ranges::Ranges;
 use crate::stats::Distribution;
 
@@ -32,7 +33,7 @@ pub enum Cause {
 }
 
 /// A segment outstanding.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sent {
     start: u64,
     end: u64,
@@ -42,6 +43,10 @@ struct Sent {
     spoilt: bool,
     /// Sent again in the recovery going on.
     resent: bool,
+    /// Reported by SACK.
+    held: bool,
+    /// Something sent later has arrived, and it has had its time.
+    overdue: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,6 +142,10 @@ pub struct Stream {
     point: u64,
     /// Up to where a timeout has, or will have, all sent again in order.
     stepped_back: u64,
+    /// The recovery began because something had had its time (RACK).
+    by_time: bool,
+    /// Of what has arrived, what was sent last.
+    arrivals: Arrivals,
     /// The latest transmission of anything acknowledged.
     latest_acked: u64,
     /// When the last ACK came.
@@ -229,7 +238,7 @@ impl Stream {
         if self.segments.len() >= MOST_SEGMENTS {
             self.segments.pop_front();
         }
-        self.segments.push_back(Sent { start, end, time, spoilt: false, resent: false });
+        self.segments.push_back(Sent { start, end, time, ..Sent::default() });
     }
 
     /// Something of which at least the first byte lies below what was sent.
@@ -251,7 +260,7 @@ impl Stream {
         self.mark_resent(start, end, time);
         if filled > 0 && seen == 0 && end > self.una {
             let place = self.segments.partition_point(|s| s.start < start);
-            self.segments.insert(place, Sent { start, end, time, spoilt: false, resent: false });
+            self.segments.insert(place, Sent { start, end, time, ..Sent::default() });
         } else if beyond > 0 {
             self.push(self.next, end, time);
         }
@@ -262,13 +271,16 @@ impl Stream {
     fn mark_resent(&mut self, start: u64, end: u64, time: u64) {
         let first = self.segments.partition_point(|s| s.end <= start);
         for sent in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
-            (sent.time, sent.spoilt, sent.resent) = (time, true, true);
+            (sent.time, sent.spoilt, sent.resent, sent.overdue) = (time, true, true, false);
         }
     }
 
     /// Why what is sent at `time` is sent again, and whether a timer began it.
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
+        if let Some(cause) = self.by_its_time(start, time) {
+            return (cause, false);
+        }
         if self.answers_an_ack(time) {
             // Lost again after a timeout, and told by three duplicates; with SACK that is no reason (RFC 6675 §5.1).
             let anew = start == self.una && self.duplicates == DUPLICATES && self.sacked.is_empty();
@@ -280,7 +292,9 @@ impl Stream {
                 }
                 Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
                 // In the turn of the timeout before, which a fast retransmit does not end (Reno).
-                Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
+                Mode::Fast if start > self.una && start < self.stepped_back && !self.by_time => {
+                    return (Cause::Timeout, false);
+                }
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
                 // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
@@ -297,6 +311,30 @@ impl Stream {
         }
         let quiet = self.ack_time.is_none_or(|ack| time.saturating_sub(ack) > QUIET);
         (Cause::Timeout, self.time_out(start, resent || quiet))
+    }
+
+    /// The cause of what is sent again because something sent later has arrived (RACK, RFC 8985 §6.2): in the course of a
+    /// recovery, a retransmission that was lost; outside of one, anything that has had its time.
+    fn by_its_time(&mut self, start: u64, time: u64) -> Option<Cause> {
+        let place = self.segments.partition_point(|s| s.end <= start);
+        let sent = self.segments.get(place).filter(|_| self.has_sack)?;
+        let (resent, answers) = (sent.resent, self.answers_an_ack(time));
+        let told = match self.mode {
+            // In a recovery the reordering window is zero: what comes again by a timer comes by the retransmission timer.
+            _ if !answers => !resent && self.arrivals.is_late(sent.time, sent.end, time),
+            Mode::Open => sent.overdue && !self.tells_of_a_loss(),
+            Mode::Fast => sent.overdue && resent,
+            Mode::Timeout => sent.overdue && resent && start < self.point,
+        };
+        if !told {
+            return None;
+        }
+        if self.mode == Mode::Fast {
+            return Some(Cause::Sack);
+        }
+        self.recover();
+        self.by_time = true;
+        Some(Cause::Fast)
     }
 
     /// Whether the last ACK may have begun a fast retransmit.
@@ -320,6 +358,7 @@ impl Stream {
     fn recover(&mut self) {
         self.counts.recoveries += 1;
         self.mode = Mode::Fast;
+        self.by_time = false;
         self.point = self.next;
         self.segments.iter_mut().for_each(|s| s.resent = false);
     }
@@ -365,7 +404,8 @@ impl Stream {
     fn is_early(&self, start: u64, time: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
         let sent = self.segments.get(place).map_or(0, |s| s.time);
-        self.has_sack && time.saturating_sub(sent) < 200_000_000
+        // A timeout begins with the first segment outstanding.
+        self.has_sack && (start > self.una || time.saturating_sub(sent) < 200_000_000)
     }
 
     /// An ACK comes at `time`. `bare` if it has no data and no SYN, FIN or RST.
@@ -377,6 +417,10 @@ impl Stream {
         let same_window = self.window.replace(window) == Some(window);
         let offset = self.offset(ack);
         let mut acked = Acked::default();
+        let quiet = self.mode == Mode::Open && self.sacked.is_empty() && blocks.is_empty();
+        if !blocks.is_empty() {
+            self.hold_blocks(blocks, time);
+        }
         self.ack_time = Some(time);
         if offset > self.una {
             acked.advanced = true;
@@ -389,6 +433,9 @@ impl Stream {
         }
         if !blocks.is_empty() {
             acked.dsack = self.take_blocks(blocks);
+        }
+        if self.has_sack && !quiet {
+            self.look_for_overdue(time);
         }
         acked
     }
@@ -407,6 +454,9 @@ impl Stream {
             }
             let sent = *sent;
             self.segments.pop_front();
+            if !sent.held {
+                self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+            }
             // Of those an ACK covers, the one it ends with tells the round trip, unless anything before was sent later.
             if sent.end == offset {
                 if sent.spoilt || newest > sent.time {
@@ -456,5 +506,30 @@ impl Stream {
             }
         }
         dsack
+    }
+
+    /// What has had its time when an ACK comes at `time`.
+    #[inline(never)]
+    fn look_for_overdue(&mut self, time: u64) {
+        let held = self.segments.iter().filter(|s| s.held).count();
+        let patient = self.mode == Mode::Open && held < DUPLICATES as usize;
+        for sent in self.segments.iter_mut().filter(|s| !s.held) {
+            sent.overdue |= self.arrivals.is_overdue(sent.time, sent.end, patient, time);
+        }
+    }
+
+    /// The segments of these blocks have arrived, the lowest first.
+    #[inline(never)]
+    fn hold_blocks(&mut self, blocks: &[SackBlock], time: u64) {
+        let mut ends: [(u64, u64); 4] =
+            std::array::from_fn(|i| blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end))));
+        ends.sort_unstable();
+        for (start, end) in ends {
+            let first = self.segments.partition_point(|s| s.start < start);
+            for sent in self.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
+                sent.held = true;
+                self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+            }
+        }
     }
 }

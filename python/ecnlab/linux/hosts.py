@@ -33,7 +33,11 @@ FLAGS: Final = {
 }
 """Settings that are on or off for a whole host."""
 
-COUNTS: Final = {"max_timeouts": "tcp_retries2", "max_syn_timeouts": "tcp_syn_retries"}
+COUNTS: Final = {
+    "max_timeouts": "tcp_retries2",
+    "max_syn_timeouts": "tcp_syn_retries",
+    "linear_syn_timeouts": "tcp_syn_linear_timeouts",
+}
 
 SET_HERE: Final = frozenset(
     {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
@@ -93,7 +97,7 @@ def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str],
 
 def _remedy(key: str, own: object) -> str:
     if key == "recovery":
-        return "it has `sack`, and `newreno` with `sack = false`"
+        return "it has `rack`, and `newreno` with `sack = false`"
     return f"its TCP has {json.dumps(own)}, and no setting for it"
 
 

@@ -2,6 +2,7 @@
 
 pub mod fack;
 pub mod newreno;
+pub mod rack;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
@@ -9,6 +10,8 @@ pub mod tahoe;
 use crate::config::Config;
 use crate::registry::RecoveryKind;
 use crate::sender::{Chunk, Cx, Sender};
+
+pub(crate) use rack::RackState;
 
 /// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
 pub(crate) const DUP_THRESH: u32 = 3;
@@ -49,7 +52,8 @@ pub(crate) enum Cause {
 /// The state of loss recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    /// Between a fast retransmit and the ACK that ends its recovery.
+    /// Between a fast retransmit and the ACK that ends its recovery; with RACK, always: it says all the time what to
+    /// send.
     pub active: bool,
     /// Duplicate ACKs in a row.
     pub dupacks: u32,
@@ -87,6 +91,7 @@ macro_rules! dispatch {
             RecoveryKind::NewReno => newreno::NewReno::$method($($arg),*),
             RecoveryKind::Sack => sack::Sack::$method($($arg),*),
             RecoveryKind::Fack => fack::Fack::$method($($arg),*),
+            RecoveryKind::Rack => rack::Rack::$method($($arg),*),
         }
     };
 }

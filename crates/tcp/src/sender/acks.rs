@@ -36,7 +36,11 @@ impl Sender {
             if let (Some(start), Some(end)) = (self.offset(block.start), self.offset(block.end))
                 && start > self.una
             {
-                new += self.sacked.insert(start, end);
+                let bytes = self.sacked.insert(start, end);
+                new += bytes;
+                if let Some(rack) = self.rack.as_mut().filter(|_| bytes > 0) {
+                    rack.note_block(start, end, bytes);
+                }
             }
         }
         new > 0
@@ -46,6 +50,9 @@ impl Sender {
     #[inline]
     pub fn on_ack(&mut self, mut seen: AckSeen, cx: &mut Cx) {
         seen.echo &= seen.ack > self.told_until;
+        if self.rack.is_some() {
+            return recovery::rack::on_ack(self, seen, cx);
+        }
         let acked = seen.ack - self.una;
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
         if seen.echo && ns2 {
@@ -142,16 +149,26 @@ impl Sender {
             }
         };
         if let Some(rtt) = rtt {
-            cx.counters.rtt(rtt);
-            self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
+            self.take_rtt(rtt, cx);
             if !(seen.echo && self.echo_at_one) {
                 self.rto.end_backoff();
             }
         }
     }
 
+    /// Takes in a valid RTT sample.
+    pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
+        cx.counters.rtt(rtt);
+        self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
+    }
+
+    /// Whether no source quench holds the window down.
+    pub fn may_grow(&self) -> bool {
+        self.una > self.quiet_until
+    }
+
     /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
-    fn stamp_rtt(&self, echoed: u32, cx: &Cx) -> Option<Dur> {
+    pub fn stamp_rtt(&self, echoed: u32, cx: &Cx) -> Option<Dur> {
         let ticks = self.clock(cx.config, cx.now).wrapping_sub(echoed);
         // An echo from the future is no echo of ours.
         ((ticks as i32) >= 0).then(|| cx.config.timestamp_clock.saturating_mul(ticks.into()))
@@ -168,6 +185,9 @@ impl Sender {
 
     /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
     pub(super) fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
+        if self.rack.is_some() {
+            return recovery::rack::reduce_for_ecn(self, cx);
+        }
         let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
         // FlightSize is that before the ACK: its data left the network with the mark.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
@@ -177,9 +197,7 @@ impl Sender {
         if one_segment && cx.config.ecn_response == EcnResponse::Standard {
             // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
             // new is sent before it expires.
-            self.hold = true;
-            cx.counters.ecn_holds += 1;
-            self.arm(cx.config, cx.now);
+            self.hold(cx);
         }
     }
 

@@ -1,6 +1,8 @@
 //! The sending half: its state, what to send next, its timer.
 
 mod acks;
+mod board;
+mod prr;
 mod quench;
 mod reduction;
 
@@ -10,13 +12,15 @@ use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
 pub(crate) use acks::AckSeen;
+pub(crate) use board::{Board, Judgement, Outstanding};
+pub(crate) use prr::Prr;
 
 use crate::cc::{CongestionControl, Law};
 use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
 use crate::ranges::Ranges;
-use crate::recovery::{self, Cause, Recovery};
+use crate::recovery::{self, Cause, RackState, Recovery};
 use crate::registry::RecoveryKind;
 use crate::rto::Rto;
 
@@ -105,6 +109,8 @@ pub(crate) struct Sender {
     pub sacked: Ranges,
     /// End and time of each segment sent for the first time, where each is timed.
     sent_times: VecDeque<(u64, Time)>,
+    /// The state of RACK, which judges every ACK, not only those in recovery.
+    pub rack: Option<Box<RackState>>,
 }
 
 impl Sender {
@@ -136,6 +142,7 @@ impl Sender {
             last_sent: Time::ZERO,
             sacked: Ranges::default(),
             sent_times: VecDeque::new(),
+            rack: None,
         }
     }
 
@@ -276,6 +283,11 @@ impl Sender {
         (flight + u64::from(chunk.len) <= self.window(config)).then_some(chunk)
     }
 
+    /// What follows in order, if the peer's window admits any.
+    pub fn in_order(&self) -> Option<Chunk> {
+        self.stretch(self.nxt)
+    }
+
     /// New data, if the peer's window admits any.
     pub fn new_data(&self) -> Option<Chunk> {
         self.stretch(self.max.max(self.nxt))
@@ -320,6 +332,9 @@ impl Sender {
 
     /// A burst has ended: the timer may be needed although nothing is in flight.
     pub fn end_burst(&mut self, config: &Config, now: Time) {
+        if self.rack.is_some() {
+            recovery::rack::end_burst(self, config, now);
+        }
         let waits = self.max == self.una && (self.hold || self.end > self.nxt);
         if waits && self.deadline == Time::NEVER {
             self.arm(config, now);
@@ -341,11 +356,11 @@ impl Sender {
             How::Rescue | How::Probe => {}
         }
         if chunk.start < self.max {
-            self.count_resent(chunk, stop, cx.counters);
+            self.count_resent(chunk, stop, cx);
         }
         if stop > self.max {
             self.max = stop;
-            self.time(stop, cx);
+            self.time(chunk, stop, cx);
             let r = &mut self.recovery;
             if r.dupacks > 0 && !r.active {
                 r.limited_sent += u64::from(chunk.len);
@@ -356,11 +371,22 @@ impl Sender {
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
         // a window that was shut.
         if self.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
+            self.arm_for_sent(cx);
+        }
+    }
+
+    /// RACK sets its timers itself, for a burst at once.
+    fn arm_for_sent(&mut self, cx: &Cx) {
+        if self.rack.is_none() {
             self.arm(cx.config, cx.now);
         }
     }
 
-    fn count_resent(&mut self, chunk: Chunk, stop: u64, counters: &mut Counters) {
+    fn count_resent(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
+        if self.rack.is_some() {
+            self.book(chunk, cx);
+        }
+        let counters = &mut *cx.counters;
         self.resent_below = self.resent_below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
         match (chunk.how, self.recovery.stepped_back) {
@@ -371,8 +397,19 @@ impl Sender {
         }
     }
 
-    fn time(&mut self, stop: u64, cx: &Cx) {
+    /// Books a chunk on the scoreboard of segments.
+    fn book(&mut self, chunk: Chunk, cx: &Cx) {
+        let stamp = self.clock(cx.config, cx.now);
+        if let Some(rack) = self.rack.as_mut().filter(|_| chunk.how != How::Probe)
+            && rack.sent(chunk, self.una, cx.now, stamp)
+        {
+            self.arm(cx.config, cx.now);
+        }
+    }
+
+    fn time(&mut self, chunk: Chunk, stop: u64, cx: &Cx) {
         match cx.config.rtt_sampling {
+            _ if self.rack.is_some() => self.book(chunk, cx),
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
             }
@@ -381,6 +418,18 @@ impl Sender {
     }
 
     // ---- the timer ----
+
+    /// ECN met a window of one segment: nothing new before the timer fires.
+    pub fn hold(&mut self, cx: &mut Cx) {
+        self.hold = true;
+        cx.counters.ecn_holds += 1;
+        self.arm(cx.config, cx.now);
+    }
+
+    /// Whether the timer must pass before anything new is sent.
+    pub fn is_held(&self) -> bool {
+        self.hold
+    }
 
     /// Restarts the timer.
     pub fn arm(&mut self, config: &Config, now: Time) {
@@ -422,13 +471,19 @@ impl Sender {
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
             self.law.set_ssthresh(self.peer_window);
         }
+        if self.scheme == RecoveryKind::Rack {
+            self.rack = Some(Box::default());
+            self.recovery.active = true;
+        }
         if let Some((_, sent)) = self.timed.take()
             && cx.config.rtt_from_syn
         {
             let rtt = self.rto.measure(cx.config, sent, cx.now);
-            cx.counters.rtt(rtt);
-            self.rto.sample(cx.config, rtt, self.law.cwnd(), mss);
+            self.take_rtt(rtt, cx);
             self.rto.end_backoff();
+            if let Some(rack) = &mut self.rack {
+                rack.least_rtt(rtt);
+            }
         }
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.

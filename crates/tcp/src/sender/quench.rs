@@ -12,7 +12,7 @@ impl Sender {
     /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
         // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
-        if offset >= self.max || self.recovery.active {
+        if offset >= self.max || self.in_recovery() {
             return;
         }
         // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source

@@ -6,7 +6,7 @@ use super::{Chunk, Cx, How, Sender};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
-use crate::recovery::Cause;
+use crate::recovery::{self, Cause};
 
 impl Sender {
     /// What is halved.
@@ -19,10 +19,15 @@ impl Sender {
     }
 
     /// Books a reduction: the next for the data now outstanding is not taken.
-    pub(super) fn reduced(&mut self, cause: Cause, cx: &mut Cx) {
+    pub fn reduced(&mut self, cause: Cause, cx: &mut Cx) {
         self.recovery.recover = self.max;
         self.recovery.cause = cause;
         cx.ecn.on_reduction();
+    }
+
+    /// Whether a recovery is going on.
+    pub fn in_recovery(&self) -> bool {
+        self.rack.as_ref().map_or(self.recovery.active, |rack| rack.in_recovery())
     }
 
     /// Whether duplicate ACKs may now start a fast retransmit.
@@ -95,6 +100,9 @@ impl Sender {
 
     /// The timer has fired with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
+        if self.rack.is_some() {
+            return recovery::rack::on_timeout(self, cx);
+        }
         // ns-2 and 4.4BSD: what inflated the window is gone before it is halved.
         self.leave_recovery();
         let r = &self.recovery;
@@ -110,6 +118,11 @@ impl Sender {
         }
         self.reduced(Cause::Timeout, cx);
         self.go_back();
+        self.timed_out(cx);
+    }
+
+    /// Books a timeout, and doubles the next.
+    pub fn timed_out(&mut self, cx: &mut Cx) {
         self.hold = false;
         self.quiet_until = 0;
         self.timeouts += 1;

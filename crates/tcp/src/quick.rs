@@ -1,0 +1,126 @@
+//! Linux 7's delayed ACKs: how many are sent at once, and how long the others wait (net/ipv4/tcp_input.c and
+//! tcp_output.c).
+
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::{Ecn, Flags, Segment};
+
+use crate::config::Config;
+use crate::rto::Rto;
+
+/// The most ACKs sent at once in a row (TCP_MAX_QUICKACKS).
+const MOST: u64 = 16;
+/// The longest delay (TCP_DELACK_MAX).
+const LONGEST: Dur = Dur::from_ms(200);
+
+/// What a segment has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brought {
+    /// Only what had come before.
+    Nothing,
+    /// Something that the application gets at once.
+    InOrder,
+    /// Something behind a hole.
+    Early,
+}
+
+/// What one end knows of the data that arrives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Quick {
+    /// ACKs that are still sent at once.
+    left: u64,
+    /// The segment that has just arrived is acknowledged at once, whatever else.
+    now: bool,
+    /// The delay, which follows the spacing of the data; zero before the first.
+    delay: Dur,
+    last: Time,
+    /// Data have come that may be marked.
+    ect: bool,
+    /// A mark has come that CWR has not yet answered.
+    marked: bool,
+}
+
+impl Quick {
+    /// A segment with data has arrived. How long its ACK may wait; zero is at once.
+    pub fn on_data(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> Dur {
+        self.note(segment, what, config, rto, now);
+        if self.left > 0 {
+            // tcp_dec_quickack_mode: the ACK that leaves this mode makes the delay short again.
+            self.left -= 1;
+            self.delay = if self.left == 0 { config.ack_delay } else { self.delay };
+            return Dur::ZERO;
+        }
+        if self.now { Dur::ZERO } else { self.delay(config, rto) }
+    }
+
+    fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) {
+        // tcp_ecn_accept_cwr: the sender's window may be very low.
+        self.now = segment.flags.contains(Flags::CWR);
+        self.marked &= !self.now;
+        match what {
+            Brought::Nothing => return self.on_duplicate(config),
+            Brought::InOrder => self.follow(config, rto, now),
+            Brought::Early => {}
+        }
+        match segment.ecn {
+            // tcp_data_ecn_check: not ECT after ECT is probably a retransmission.
+            Ecn::NotEct if self.ect => self.enter(2, config),
+            Ecn::NotEct => {}
+            Ecn::Ce if !self.marked => {
+                self.marked = true;
+                self.ect = true;
+                self.enter(2, config);
+            }
+            _ => self.ect = true,
+        }
+    }
+
+    /// tcp_event_data_recv: the delay follows the spacing of the data.
+    fn follow(&mut self, config: &Config, rto: &Rto, now: Time) {
+        let gap = now.since(self.last);
+        let rto = rto.current(config);
+        if self.delay.is_zero() {
+            self.quicken(MOST, config);
+            self.delay = config.ack_delay;
+        } else if gap <= config.ack_delay / 2 {
+            self.delay = self.delay / 2 + config.ack_delay / 2;
+        } else if gap < self.delay {
+            self.delay = (self.delay / 2 + gap).min(rto).min(LONGEST);
+        } else if gap > rto {
+            // The sender may have restarted its window.
+            self.quicken(MOST, config);
+        }
+        self.last = now;
+    }
+
+    /// Data have come that had come before (tcp_send_dupack, tcp_data_queue).
+    pub fn on_duplicate(&mut self, config: &Config) {
+        self.enter(MOST, config);
+    }
+
+    /// tcp_incr_quickack: for each two segments for which the buffer has room, one.
+    fn quicken(&mut self, most: u64, config: &Config) {
+        let room = match config.receive_buffer.0 / (2 * config.mss.0) {
+            0 => 2,
+            room => room,
+        };
+        self.left = self.left.max(room.min(most));
+    }
+
+    /// tcp_enter_quickack_mode.
+    fn enter(&mut self, most: u64, config: &Config) {
+        self.quicken(most, config);
+        self.delay = config.ack_delay;
+    }
+
+    fn delay(&self, config: &Config, rto: &Rto) -> Dur {
+        // tcp_send_delayed_ack: a long delay is kept to the RTT.
+        let srtt = rto.smoothed(config).0;
+        let most = if srtt.is_zero() { LONGEST } else { srtt.max(config.ack_delay).min(LONGEST) };
+        if self.delay > config.ack_delay { self.delay.min(most) } else { self.delay }
+    }
+
+    /// tcp_delack_timer_handler: the data come further apart than the delay.
+    pub fn inflate(&mut self, config: &Config, rto: &Rto) {
+        self.delay = (self.delay * 2).min(rto.current(config)).min(LONGEST);
+    }
+}

@@ -1,0 +1,260 @@
+//! The scoreboard by segments: when each was last sent, and what became of it. Kept for schemes that judge losses by
+//! time; the others know ranges only.
+
+use std::collections::VecDeque;
+
+use ecnlab_base::Time;
+
+/// A segment sent and not yet acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outstanding {
+    /// Its first offset.
+    pub start: u64,
+    /// Payload bytes.
+    pub len: u32,
+    /// It carries FIN.
+    pub fin: bool,
+    /// When it was last sent.
+    pub sent: Time,
+    /// The receiver has reported it by SACK.
+    pub held: bool,
+    /// It is taken for lost.
+    pub lost: bool,
+    /// Sent again, and that copy is not known to have left the network.
+    pub resent: bool,
+    /// Sent more than once.
+    pub ever_resent: bool,
+}
+
+impl Outstanding {
+    /// One past its last offset, FIN included.
+    pub fn end(&self) -> u64 {
+        self.start + u64::from(self.len) + u64::from(self.fin)
+    }
+
+    /// Whether the segment waits to be sent again.
+    pub fn waits(&self) -> bool {
+        self.lost && !self.resent && !self.held
+    }
+}
+
+/// What is outstanding, in the order of the stream, and the order in which it was last sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Board {
+    segments: VecDeque<Outstanding>,
+    /// Times and first offsets of transmissions. Entries of segments that were sent again since, acknowledged, or
+    /// taken for lost are stale; they go once they come to the front.
+    order: VecDeque<(Time, u64)>,
+    held: u32,
+    lost: u32,
+    resent: u32,
+    /// No segment below waits to be sent again.
+    waits_from: u64,
+}
+
+impl Board {
+    /// Segments outstanding.
+    pub fn len(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// The first segment outstanding.
+    pub fn head(&self) -> Option<&Outstanding> {
+        self.segments.front()
+    }
+
+    /// The last one.
+    pub fn tail(&self) -> Option<&Outstanding> {
+        self.segments.back()
+    }
+
+    /// Segments reported by SACK.
+    pub fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// Segments taken for lost and not known to have come since.
+    pub fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Segments of which a second copy is in flight.
+    pub fn resent(&self) -> u32 {
+        self.resent
+    }
+
+    /// Segments in flight: those outstanding less those held or lost, and copies of the lost.
+    pub fn in_flight(&self) -> u32 {
+        (self.len() + self.resent).saturating_sub(self.held + self.lost)
+    }
+
+    /// Books a transmission of what begins at `start`: of a segment outstanding, or of a new one behind all others. A
+    /// `probe` of the tail is a copy that does not count in the flight (the kernel's tcp_send_loss_probe).
+    pub fn sent(&mut self, start: u64, len: u32, fin: bool, probe: bool, now: Time) {
+        self.order.push_back((now, start));
+        if let Some(i) = self.find(start) {
+            let segment = &mut self.segments[i];
+            (segment.sent, segment.ever_resent) = (now, true);
+            if !probe && !segment.resent {
+                segment.resent = true;
+                self.resent += 1;
+            }
+            return;
+        }
+        self.segments.push_back(Outstanding {
+            start,
+            len,
+            fin,
+            sent: now,
+            held: false,
+            lost: false,
+            resent: false,
+            ever_resent: false,
+        });
+    }
+
+    /// The segment that begins at `start`, or that an acknowledgement has cut there.
+    fn find(&self, start: u64) -> Option<usize> {
+        let i = self.segments.partition_point(|s| s.end() <= start);
+        self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+    }
+
+    /// SACK reports `start..end`, of which `new` bytes were not known: `f` sees each segment that becomes held, as it
+    /// was before.
+    pub fn hold(&mut self, start: u64, end: u64, new: u64, mut f: impl FnMut(&Outstanding)) {
+        let first = self.segments.partition_point(|s| s.start < start);
+        let last = self.segments.partition_point(|s| s.end() <= end);
+        // What is new lies at the end of a block more often than not.
+        let (mut from, mut left) = (last, new);
+        while from > first && left > 0 {
+            from -= 1;
+            let s = &self.segments[from];
+            left = if s.held { left } else { left.saturating_sub(s.end() - s.start) };
+        }
+        for segment in self.segments.range_mut(from..last.max(from)).filter(|s| !s.held) {
+            f(segment);
+            self.held += 1;
+            self.lost -= u32::from(segment.lost);
+            // A copy of what is no longer taken for lost stays in flight, as in the kernel's tcp_sacktag_one.
+            if segment.lost {
+                self.resent -= u32::from(segment.resent);
+                segment.resent = false;
+            }
+            (segment.held, segment.lost) = (true, false);
+        }
+    }
+
+    /// Everything below `ack` has arrived: `f` sees each segment that is no longer outstanding.
+    pub fn acknowledge(&mut self, ack: u64, mut f: impl FnMut(&Outstanding)) {
+        while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack).copied() {
+            self.segments.pop_front();
+            self.held -= u32::from(segment.held);
+            self.lost -= u32::from(segment.lost);
+            self.resent -= u32::from(segment.resent);
+            f(&segment);
+        }
+        self.trim_order();
+    }
+
+    fn trim_order(&mut self) {
+        while let Some(&(sent, start)) = self.order.front() {
+            if self.pending(sent, start).is_some() {
+                break;
+            }
+            self.order.pop_front();
+        }
+    }
+
+    /// The segment of an entry of `order`, unless the entry is stale.
+    fn pending(&self, sent: Time, start: u64) -> Option<usize> {
+        let i = self.find(start)?;
+        let s = &self.segments[i];
+        (s.sent == sent && !s.held && (!s.lost || s.resent)).then_some(i)
+    }
+
+    /// Goes through what is in flight in the order it was last sent: `judge` says whether to take it for lost, or ends
+    /// the walk. Returns the number taken for lost, and how many of these were copies.
+    pub fn judge(&mut self, mut judge: impl FnMut(&Outstanding) -> Judgement) -> u32 {
+        let mut found = 0;
+        for k in 0..self.order.len() {
+            let (sent, start) = self.order[k];
+            let Some(i) = self.pending(sent, start) else { continue };
+            match judge(&self.segments[i]) {
+                Judgement::Lost => found += u32::from(self.lose(i)),
+                Judgement::Waits => {}
+                Judgement::Later => break,
+            }
+        }
+        self.trim_order();
+        found
+    }
+
+    /// Takes segment `i` for lost; whether that is news, of it or of its copy.
+    fn lose(&mut self, i: usize) -> bool {
+        let segment = &mut self.segments[i];
+        if segment.held {
+            return false;
+        }
+        let news = !segment.lost || segment.resent;
+        if segment.lost {
+            self.resent -= u32::from(segment.resent);
+            segment.resent = false;
+        } else {
+            self.lost += 1;
+            segment.lost = true;
+        }
+        self.waits_from = self.waits_from.min(segment.start);
+        news
+    }
+
+    /// Takes for lost the first segment, and all others that `gone` says so of. Returns how many that is news of.
+    pub fn lose_after_timeout(&mut self, gone: impl Fn(&Outstanding) -> bool) -> u32 {
+        let mut found = 0;
+        for i in 0..self.segments.len() {
+            if i == 0 || gone(&self.segments[i]) {
+                found += u32::from(self.lose(i));
+            }
+        }
+        self.waits_from = 0;
+        found
+    }
+
+    /// The receiver has dropped what it reported (RFC 2018 §8).
+    pub fn forget_held(&mut self) {
+        self.segments.iter_mut().for_each(|s| s.held = false);
+        self.held = 0;
+    }
+
+    /// Nothing is taken for lost any more.
+    pub fn forget_lost(&mut self) {
+        self.segments.iter_mut().for_each(|s| s.lost = false);
+        self.lost = 0;
+    }
+
+    /// The first segment that waits to be sent again.
+    pub fn waiting(&mut self) -> Option<Outstanding> {
+        if self.resent >= self.lost {
+            return None;
+        }
+        let from = self.segments.partition_point(|s| s.start < self.waits_from);
+        let found = self.segments.range(from..).find(|s| s.waits()).copied();
+        self.waits_from = found.map_or(u64::MAX, |s| s.start);
+        found
+    }
+}
+
+/// What to do with a segment in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    /// It is lost.
+    Lost,
+    /// It may be lost, not yet.
+    Waits,
+    /// It and those sent later are not to be judged.
+    Later,
+}
