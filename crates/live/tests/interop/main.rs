@@ -1,6 +1,7 @@
 //! Our TCP and the kernel's, over a TUN device in a namespace of its own, with a bad wire between them.
 //!
 //! Each test carries `ECNLAB_LIVE_BYTES` bytes (2 MB unless said) and needs to be root; where it is not, it is ignored.
+//! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
 
 mod kernel;
 mod stretch;

@@ -64,10 +64,12 @@ impl Case {
     pub fn profile(&self, profile: &'static str) -> Case {
         Case { profile, ..self.clone() }
     }
+    /// Without blanks: it is a word of a plan, too.
     pub fn name(&self) -> String {
-        let keys: String = self.departures.iter().map(|(key, value)| format!(", {key} = {value}")).collect();
+        let keys = self.departures.iter().map(|(key, value)| format!(",{key}={}", value.trim_matches('"')));
+        let keys = keys.collect::<String>().replace(' ', "");
         let Case { role, ecn, way, profile, .. } = self;
-        format!("{profile}{keys}: {role:?}, ECN {ecn:?}, {way:?}")
+        format!("{profile}{keys}/{role:?}/ECN-{ecn:?}/{way:?}").to_lowercase()
     }
 
     fn config(&self) -> Result<Arc<Config>> {
@@ -86,17 +88,19 @@ impl Case {
     /// What the kernel is told: its address, no other traffic, and its mind on ECN.
     fn settings(&self) -> Settings {
         let wants = self.ecn == Ecn::Agreed || (self.ecn == Ecn::Refused && self.role == Role::Server);
-        let sysctls = [("ipv6/conf/default/disable_ipv6", "1"), ("ipv4/tcp_ecn", if wants { "1" } else { "0" })];
+        let mut sysctls = vec![("ipv4/tcp_ecn", if wants { "1" } else { "0" })];
+        // A kernel without IPv6 has nothing to switch off.
+        sysctls.extend(std::fs::exists("/proc/sys/net/ipv6").is_ok_and(|has| has).then_some(NO_IPV6));
         let up = format!("link set {DEVICE} up mtu 1500");
         Settings {
-            sysctls: sysctls.map(|(file, value)| (file.to_owned(), value.to_owned())).to_vec(),
+            sysctls: sysctls.into_iter().map(|(file, value)| (file.to_owned(), value.to_owned())).collect(),
             ip: vec![format!("address add {KERNEL}/24 dev {DEVICE}"), up],
         }
     }
 
     /// Bytes that we send, and the kernel.
     fn bytes(&self) -> [u64; 2] {
-        let all = std::env::var("ECNLAB_LIVE_BYTES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000_000);
+        let all = number("ECNLAB_LIVE_BYTES").unwrap_or(2_000_000);
         match self.way {
             Way::Up => [all, 0],
             Way::Down => [0, all],
@@ -105,6 +109,12 @@ impl Case {
     }
 }
 
+/// What the environment says to be different.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+const NO_IPV6: (&str, &str) = ("ipv6/conf/default/disable_ipv6", "1");
 const DEVICE: &str = "tun0";
 const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
@@ -116,7 +126,7 @@ const OUR_END: usize = 1;
 
 /// A wire that does everything a wire may do to packets.
 const BAD: Impairments =
-    Impairments { loss: 0.005, mark: 0.01, duplicate: 0.005, reorder: 0.01, wait: Dur::from_us(300) };
+    Impairments { loss: 0.005, mark: 0.01, duplicate: 0.005, reorder: 0.01, wait: Dur::from_us(300), delay: Dur::ZERO };
 
 /// Against hanging only.
 const LIMIT: Dur = Dur::from_s(300);
@@ -157,13 +167,15 @@ fn run_inside(case: &Case) -> Result<Done> {
         Role::Client => [SocketAddrV4::new(OURS, 40_000), SocketAddrV4::new(KERNEL, PORT)],
         Role::Server => [SocketAddrV4::new(OURS, PORT), SocketAddrV4::new(KERNEL, 0)],
     };
+    // Real packets take their time, those of virtual time what they are told.
+    let bad = Impairments { delay: Dur::from_us(number("ECNLAB_LIVE_DELAY_US").unwrap_or(0)), ..BAD };
     let talk = Conversation {
         role: case.role,
         own,
         peer: kernel,
         config: case.config()?,
-        impairments: [BAD, BAD],
-        seed: 1,
+        impairments: [bad, bad],
+        seed: number("ECNLAB_LIVE_SEED").unwrap_or(1),
         limit: LIMIT,
     };
     let [up, down] = case.bytes();

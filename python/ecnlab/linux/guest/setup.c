@@ -87,6 +87,13 @@ static void execute(char **word)
         fail("%s failed in %s (status %d)", word[2], word[1], status);
 }
 
+/* env NAME VALUE: for the programs that are executed from here on. */
+static void set_environment(char **word)
+{
+    if (setenv(word[1], word[2], 1))
+        fail("setenv");
+}
+
 /* wait: until the devices of all hosts are there. */
 static void wait_for_devices(void)
 {
@@ -153,7 +160,8 @@ static void obey(char **word, int n)
     const struct {
         const char *name;
         int words;
-    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1}};
+    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
+                 {"env", 3}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -165,6 +173,7 @@ static void obey(char **word, int n)
             case 5: return set(word, n);
             case 6: return execute(word);
             case 7: return wait_for_devices();
+            case 8: return set_environment(word);
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);
