@@ -71,7 +71,7 @@ linux: build ## the Linux kernel as an engine: built once, then tested
 	$(BIN)/ecnlab linux build $(ARGS)
 	$(BIN)/pytest -rs python/tests/test_linux_kernel.py
 
-live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in real time (root) and virtual time (make linux); BYTES=1000000
+live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in real time (root) and virtual time (make linux); BYTES=2000000
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --workspace --test interop
 	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) $(BIN)/pytest -rs python/tests/test_live_virtual.py
 
