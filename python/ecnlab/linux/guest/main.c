@@ -128,6 +128,7 @@ static void traffic(void)
     }
     write_flows("end");
     write_queues("end");
+    write_objects();
 }
 
 /* Both the router and we begin at a moment that is yet to come. */
