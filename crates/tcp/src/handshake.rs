@@ -125,13 +125,13 @@ impl Endpoint {
             self.peer_shift = shift.min(14);
         }
         // RFC 7323 §2.2: the window of a SYN is not scaled.
-        self.tx.set_peer_window(syn.window.into());
+        self.tx.set_peer_window(syn.window.into(), &self.config);
     }
 
     /// The own SYN is acknowledged: data may flow.
     pub(crate) fn establish(&mut self, segment: &Segment, now: Time) {
         if !segment.flags.contains(Flags::SYN) {
-            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
+            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         }
         // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };

@@ -93,11 +93,11 @@ impl Endpoint {
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
         if self.tx.has_nothing_to_say() && self.tx.max == self.tx.una && !segment.flags.contains(Flags::ECE) {
             // An end that only receives: of all that an ACK can say, the window counts.
-            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
+            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
-        let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift);
+        let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
         let heard = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
         self.counters.ece_received += u64::from(heard);

@@ -274,7 +274,8 @@ impl EcnState {
         if let Some(mark) = mark {
             self.counts.ce_to_ece.add(echo.time.saturating_sub(mark.time));
         }
-        if self.echoing.is_none() {
+        // An old ACK may have been overtaken by those that ended its echo.
+        if self.echoing.is_none() && !echo.old {
             self.counts.episodes += 1;
             // CWR that reduced for another reason, a loss, ends the echo of all marks that left before it.
             let lasts = self.plain_seen && (self.under_way.is_none() || mark.is_some());

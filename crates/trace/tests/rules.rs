@@ -200,6 +200,17 @@ fn an_echo_that_runs_when_the_capture_begins_may_stop() {
 }
 
 #[test]
+fn an_ack_with_ece_that_others_have_overtaken_begins_no_echo() {
+    let mut all = a_mark_answered();
+    all.extend([a(181, 6).flags(ECE), d(181, 11), a(220, 11)]); // the ACK of packet 16 once more, after CWR was heard
+    assert_eq!(rfc3168(&all), []);
+    // The same as the newest one: an echo that has to last.
+    all.truncate(24);
+    all.extend([d(181, 11), a(220, 11).flags(ECE), d(221, 12), a(260, 12)]);
+    assert_eq!(rfc3168(&all), [(Rule::EceStopped, 28)]);
+}
+
+#[test]
 fn marks_on_data_that_was_lost_or_came_out_of_order_are_no_violation() {
     // The marked segment is lost and sent again: nobody can echo its mark.
     let mut all = ecn_handshake();

@@ -132,7 +132,7 @@ mod tests {
         config.mss = ecnlab_base::Bytes(1_000);
         let mut tx = Sender::new(&config, Seq(0));
         (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 10_001);
-        tx.set_peer_window(1 << 20);
+        tx.set_peer_window(1 << 20, &config);
         for n in sacked {
             tx.sacked.insert(1 + (n - 1) * 1_000, 1 + n * 1_000);
         }

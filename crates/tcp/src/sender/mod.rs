@@ -181,11 +181,24 @@ impl Sender {
     }
 
     /// The window update of an acceptable segment.
-    pub fn set_peer_window(&mut self, window: u64) -> bool {
+    pub fn set_peer_window(&mut self, window: u64, config: &Config) -> bool {
         let changed = window != self.peer_window;
         self.peer_window = window;
-        self.max_peer_window = self.max_peer_window.max(window);
+        if window > self.max_peer_window {
+            self.widen(window, config);
+        }
         changed
+    }
+
+    /// The peer's window is wider than ever: so is the first ssthresh that was set to it. The window of a SYN is not scaled
+    /// (RFC 7323 §2.2), and past 65535 bytes the first ACK tells it.
+    #[cold]
+    fn widen(&mut self, window: u64, config: &Config) {
+        let follows = config.initial_ssthresh == InitialSsthresh::PeerWindow;
+        if follows && self.law.state().ssthresh == self.max_peer_window {
+            self.law.set_ssthresh(window);
+        }
+        self.max_peer_window = window;
     }
 
     /// The timestamp clock, which starts where the sequence numbers do: anywhere.
