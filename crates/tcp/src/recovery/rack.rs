@@ -150,6 +150,7 @@ impl Scheme for Rack {
         Progress { grow: false, rearm: false }
     }
 
+    #[inline(never)]
     fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
         with(tx, |rack, tx| rack.next(tx)).flatten()
     }
@@ -164,6 +165,7 @@ fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut RackState, &mut Sender) -> T) ->
 }
 
 /// An acceptable ACK.
+#[inline(never)]
 pub(crate) fn on_ack(tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
     with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
 }
@@ -174,6 +176,7 @@ pub(crate) fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
 }
 
 /// The retransmission timer has fired with data outstanding.
+#[inline(never)]
 pub(crate) fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
     with(tx, |rack, tx| rack.on_timeout(tx, cx));
 }
@@ -187,6 +190,7 @@ pub(crate) fn reduce_for_ecn(tx: &mut Sender, cx: &mut Cx) {
 }
 
 /// A burst has ended.
+#[inline(never)]
 pub(crate) fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
     with(tx, |rack, tx| rack.end_burst(tx, config, now));
 }

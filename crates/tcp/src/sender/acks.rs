@@ -157,6 +157,7 @@ impl Sender {
     }
 
     /// Takes in a valid RTT sample.
+    #[inline]
     pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
         cx.counters.rtt(rtt);
         self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);

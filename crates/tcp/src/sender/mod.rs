@@ -398,6 +398,7 @@ impl Sender {
     }
 
     /// Books a chunk on the scoreboard of segments.
+    #[inline(never)]
     fn book(&mut self, chunk: Chunk, cx: &Cx) {
         let stamp = self.clock(cx.config, cx.now);
         if let Some(rack) = self.rack.as_mut().filter(|_| chunk.how != How::Probe)
