@@ -71,8 +71,9 @@ linux: build ## the Linux kernel as an engine: built once, then tested
 	$(BIN)/ecnlab linux build $(ARGS)
 	$(BIN)/pytest -rs python/tests/test_linux_kernel.py
 
-live: ## our TCP and the kernel's over a bad wire, 100 MB each way, with its figures; needs root (BYTES=1000000: less)
-	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --package ecnlab-live --test interop
+live: build ## our TCP and the kernel's over a bad wire, 100 MB each way: in real time (root) and virtual time (make linux); BYTES=2000000
+	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) cargo test --release --quiet --workspace --test interop
+	ECNLAB_LIVE_BYTES=$(or $(BYTES),100000000) $(BIN)/pytest -rs python/tests/test_live_virtual.py
 
 bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the same run
 	cargo build --release --quiet --package ecnlab-bench

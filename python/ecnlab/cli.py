@@ -265,14 +265,18 @@ def sweep(
 @cli.command()
 @click.argument("paper")
 @click.option("--full", is_flag=True, help="The whole grid, not the size of a few minutes.")
+@click.option(
+    "--linux", "on_linux", is_flag=True, help="Ask the Linux kernel, too, where a paper has something for it."
+)
 @click.option("--out", type=File, help="Folder of results and report. [default: results/PAPER, for all: results]")
 @click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
 @examples("""
       ecnlab reproduce rfc2884
       ecnlab reproduce rfc2884 --full --out results/rfc2884-full
+      ecnlab reproduce rfc2884 --linux        after `ecnlab linux build`
       ecnlab reproduce all
 """)
-def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> None:
+def reproduce(paper: str, full: bool, on_linux: bool, out: Path | None, workers: int | None) -> None:
     """Do the experiments of PAPER and write a report: what was printed, what was measured, do they agree.
 
     The PAPER all stands for every paper, each in its own folder, and an index of their reports. What is done is not
@@ -283,11 +287,11 @@ def reproduce(paper: str, full: bool, out: Path | None, workers: int | None) -> 
     if paper == "all":
         folder = out or Path("results")
         with _resumable(folder), console.progresses() as begin:
-            page = papers.reproduce_all(folder, full=full, workers=workers, progress=begin)
+            page = papers.reproduce_all(folder, full=full, linux=on_linux, workers=workers, progress=begin)
     else:
         folder = out or Path("results") / Path(paper).resolve().name
         with _resumable(folder), console.progress(paper) as report:
-            page = papers.reproduce(paper, folder, full=full, workers=workers, progress=report)
+            page = papers.reproduce(paper, folder, full=full, linux=on_linux, workers=workers, progress=report)
     console.say(f"report: {page}")
 
 

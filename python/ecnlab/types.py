@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,32 @@ DrawnLink = TypedDict(
 )
 """One direction of a link in a run: ends by number of the node, delay in picoseconds."""
 
-DrawnFlow = TypedDict("DrawnFlow", {"name": str, "table": str, "from": int, "to": int, "start_ps": int})
-"""A flow of a run: ends by number of the node, start in picoseconds."""
+
+class DrawnObject(TypedDict):
+    """An object of web traffic: server and client by their place in the lists of `DrawnWeb`."""
+
+    session: int
+    page: int
+    index: int
+    server: int
+    client: int
+    bytes: int
+    asked_ps: int
+    """When it would be asked for if transfers took no time."""
+
+
+class DrawnWeb(TypedDict):
+    """The sessions of web traffic: nodes by number, and what is asked for."""
+
+    servers: list[int]
+    clients: list[int]
+    objects: list[DrawnObject]
+
+
+DrawnFlow = TypedDict(
+    "DrawnFlow", {"name": str, "table": str, "from": int, "to": int, "start_ps": int, "web": NotRequired[DrawnWeb]}
+)
+"""A flow of a run: ends by number of the node, start in picoseconds; ``web`` of web traffic only."""
 
 
 class Drawn(TypedDict):

@@ -33,7 +33,7 @@ def stored(folder: Path, published: Published, samples: pl.DataFrame, grid: Grid
         table.write_parquet(folder / f"{name}.parquet")
     made = {"version": "0", "build": "0", "commit": None}
     about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "3 to 20"}
-    return Stored(folder, about | dict(drawn.facts))
+    return Stored(folder, about | {"linux": None} | dict(drawn.facts))
 
 
 def assert_whole(html: str, published: Published) -> None:

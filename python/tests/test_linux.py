@@ -85,6 +85,32 @@ def test_starts_are_those_of_the_simulator():
     assert starts != [flow["start_ps"] // 1000 for flow in scenario.drawn(8)["flows"]]
 
 
+WEB = LINUX.replace(
+    'traffic = "ftp"\ntcp = "ecn"',
+    'tcp = "ecn"\ntraffic = { kind = "web", sessions = 2, inter_session = "1 s", pages = 2, inter_page = "500 ms", objects = 2, '
+    'inter_object = "10 ms", object_size = "2500 B", packet = "1000 B" }',
+    1,
+)
+"""Two sessions 1 s apart, of two pages 500 ms apart, of two objects 10 ms apart."""
+
+
+@pytest.mark.parametrize(("spacing", "kind"), [("end-to-start", "web"), ("start-to-start", "web-overlapping")])
+def test_the_sessions_of_web_traffic_are_those_of_the_simulator(spacing, kind):
+    text = WEB.replace('packet = "1000 B"', f'packet = "1000 B", page_spacing = "{spacing}"')
+    lines = the_plan(text).files["plan"].splitlines()
+    flow = next(line for line in lines if line.startswith("flow 1 ")).split()
+    assert (flow[2], flow[4]) == (kind, "1000")
+    start = int(flow[3])
+    assert sum(line.startswith("pool 1 ") for line in lines) == 2
+    # Session, page, server, client, 2500 B as three packets, and the pause before it.
+    assert [tuple(map(int, line.split()[2:])) for line in lines if line.startswith("object 1 ")] == [
+        (session, page, 0, 0, 3000, pause)
+        for session in (0, 1)
+        for page, first in ((0, start + session * 10**9), (1, 500_000_000))
+        for pause in (first, 10_000_000)
+    ]
+
+
 def test_what_only_the_profile_says_is_told_and_not_refused():
     told = {entry["key"]: entry for entry in the_plan(SCENARIO.replace("modern", "linux-2.0")).instead}
     assert told["tcp.ecn.initial_rto"] == {"key": "tcp.ecn.initial_rto", "asked": "3 s", "kernel": "1 s"}

@@ -98,6 +98,39 @@ def test_a_transaction_takes_two_round_trips_and_its_bytes(pipe):
     assert table.height == pytest.approx(3 / (0.1 + table["latency_s"].mean()), abs=2)
 
 
+WEB = {
+    "kind": "web",
+    "sessions": 15,
+    "inter_session": {"exponential": "1 s"},
+    "pages": 2,
+    "inter_page": {"pareto2": {"mean": "1 s", "shape": 2}},
+    "objects": {"pareto2": {"mean": 3, "shape": 1.5}},
+    "inter_object": {"pareto2": {"mean": "0.1 s", "shape": 1.5}},
+    "object_size": {"pareto2": {"mean": "12000 B", "shape": 1.5}},
+    "packet": "1000 B",
+}
+
+
+def test_web_objects_are_those_of_the_simulator(pipe):
+    overrides = {"flow.marked.traffic": WEB, "flow.dropped.count": 0, "duration": "60 s", "sample": "1 s"}
+    ours, kernels = (ecnlab.run(pipe, 3, engine=engine, overrides=overrides) for engine in ("packets", "linux"))
+    names = ["session", "page", "index", "from", "to", "bytes"]
+    drawn = [run.table("objects").select(names).sort(names[:3]).rows() for run in (ours, kernels)]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) > 40
+    objects = kernels.table("objects")
+    assert objects["complete"].all()
+    assert objects["asked_s"].is_sorted()
+    assert (objects["asked_s"] < objects["answered_s"]).all() and (
+        objects["answered_s"] < objects["transferred_s"]
+    ).all()
+    # Two connections for each object, and of its two ways only the objects' count as the flow's data.
+    flow = kernels.table("flows_run").row(0, named=True)
+    assert (flow["exchanges"], flow["bytes_delivered"]) == (2 * objects.height, objects["bytes"].sum())
+    medians = [run.table("objects")["delay_s"].median() for run in (ours, kernels)]
+    assert medians[1] == pytest.approx(medians[0], rel=0.1)
+
+
 def test_a_file_ends(pipe):
     result = on_linux(pipe, **{"flow.marked.traffic": {"kind": "ftp", "size": "100 kB"}, "flow.dropped.count": 0})
     flow = result.table("flows_run").row(0, named=True)

@@ -171,6 +171,12 @@ def test_a_run_that_asks_too_much_of_time_is_stored_and_refused(pipe, cli: Cli, 
     [
         ("max_p = 0.1", 'max_p = 0.1\nbecn = { thresh = "5 packets" }', "its hosts hear no source quench"),
         ('ecn = "rfc3168"', 'ecn = "ecn-becn"', "the kernel's TCP has no `ecn-becn`"),
+        (
+            'traffic = "ftp"',
+            'traffic = { kind = "web", sessions = 1, inter_session = "1 s", pages = 1, inter_page = "1 s", objects = 1, '
+            'inter_object = "1 s", object_size = "1 kB", packet = "1 kB" }',
+            "there is no `web` in real time",
+        ),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nack_delay = "10 ms"', "no setting for it"),
     ],
 )

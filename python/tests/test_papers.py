@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 
 from ecnlab import papers
 from ecnlab.errors import EcnlabError
+from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import measures, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.layout import paper_page, read_material
@@ -59,7 +61,7 @@ def test_printed_entries_are_of_rows_of_the_checklist_and_say_where_they_stand(n
         assert entry.source
 
 
-SEEDS_OF_ITS_OWN = {"transactions-size", "transactions-longer"}
+SEEDS_OF_ITS_OWN = {"transactions-size", "transactions-longer", "lossy-unharmed"}
 """Experiments whose results are set beside no other's; why the seeds are others is in the file."""
 
 
@@ -92,7 +94,7 @@ def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
 
 # --------------------------------------------------------------- from files to an index
 
-GRID = Grid(("maxp",))
+GRID = Grid(("variant", "maxp"))
 
 
 def goodput(sweep: Tables) -> pl.DataFrame:
@@ -194,6 +196,32 @@ def test_the_full_size_builds_on_the_quick_one_and_nothing_is_done_twice(small, 
         papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
     assert re.search(r"§1, p.\u00a02", html) and "Fig.\u00a03" in html
+
+
+def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "nothing"))
+    for on_linux, told in (((), "nothing of small is asked"), (SMALL.steps, "`ecnlab linux build` makes one")):
+        monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=on_linux))
+        with pytest.raises(EcnlabError, match=told):
+            papers.reproduce("small", tmp_path / "out", linux=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_kernel_is_asked_the_same_as_the_simulator(small, tmp_path, monkeypatch) -> None:
+    try:
+        kernel = find_kernel()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+    (small / "beside.toml").write_text((small / "pipes.toml").read_text() + '[set]\nprofile = "linux-7"\n')
+    monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=(Step("beside", 2, 3, goodput),)))
+    told: list[int] = []
+    papers.reproduce("small", tmp_path / "out", linux=True, progress=lambda done, _of: told.append(done))
+    assert told[-1] == 3 * 4  # two points, two seeds: the paper's own, and beside them both engines
+    points = pl.read_parquet(tmp_path / "out/analysis/linux.parquet")
+    assert points.select("variant", "maxp").rows() == [(w, p) for w in ("kernel", "simulator") for p in ("0.02", "0.1")]
+    assert points["mean"].is_between(1e6, 2e6).all()  # of a pipe of 2 Mbit/s
+    results = json.loads((tmp_path / "out/results.json").read_text())
+    assert (results["linux"]["kernel"], results["runs"]) == (kernel.about["version"], 4)
 
 
 def test_an_interrupted_reproduction_of_all_goes_on_where_it_was(small, tmp_path) -> None:

@@ -230,6 +230,28 @@ def test_the_page_has_a_line_for_every_number_claim_and_row(published, tables) -
         assert f"<b>R{i:02d}</b>" in html
 
 
+def test_the_kernel_stands_beside_the_simulator_and_what_was_printed(published, tables) -> None:
+    how = next(section for section in page(PAPER, tables).sections if section.name == "linux")
+    assert "--linux" in how.intro and not how.blocks
+    place = {"congestion": "high", "maxp": "0.1"}
+    gains = {"simulator": [3.0, 3.0], "kernel": [2.0, 1.0]}  # of 2 to 2: the half more, and a quarter less
+    samples = pl.concat(
+        GRID.samples(
+            "bulk_gain", pl.DataFrame({"replicate": [0, 1], "value": value, "other": [2.0, 2.0]})
+        ).with_columns(variant=pl.lit(who), **{key: pl.lit(label) for key, label in place.items()})
+        for who, value in gains.items()
+    )
+    GRID.points(samples, published.metrics).write_parquet(tables.folder / "linux.parquet")
+    told = Stored(tables.folder, dict(tables.about) | {"linux": {"kernel": "7.3.4", "build": "x"}})
+    section = next(section for section in page(PAPER, told).sections if section.name == "linux")
+    (row,) = section.blocks[0].rows
+    settings, printed, then, now, kernel, n = (cell if isinstance(cell, str) else cell.text for cell in row)
+    assert (settings, printed, n) == ("high load, max_p 0.1", "50%", "2")
+    assert (now.split()[0], kernel.split()[0]) == ("50%", "−25%")
+    assert then.endswith(")") and then != now
+    assert "Linux 7.3.4" in render(page(PAPER, told))
+
+
 def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(published, tables) -> None:
     report = page(PAPER, tables)
     drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]

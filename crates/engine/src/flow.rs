@@ -33,6 +33,11 @@ pub struct Flow {
     ways: Ways,
 }
 
+/// The random stream from which the source of the flow `name` draws.
+pub fn source_stream(name: &str, seed: u64) -> Rng {
+    Rng::named(seed, &format!("flow.{name}"))
+}
+
 /// The nodes at a flow's ends, and the first links between them.
 #[derive(Clone, Debug)]
 pub struct Ways {
@@ -62,7 +67,7 @@ impl Flow {
         let ends = [plan.from.len() as u32, plan.to.len() as u32];
         Flow {
             source: Traffic::new(&plan.traffic, ends),
-            rng: Rng::named(seed, &format!("flow.{}", plan.name)),
+            rng: source_stream(&plan.name, seed),
             live: Vec::new(),
             armed: plan.start,
             ended: Totals::default(),

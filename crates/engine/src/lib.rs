@@ -28,6 +28,7 @@ use std::sync::atomic::AtomicBool;
 use ecnlab_base::Time;
 
 pub use events::{Class, Event, EventQueue};
+pub use flow::source_stream;
 pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};

@@ -1,4 +1,4 @@
-//! A bad wire: packets lost, marked, doubled and overtaken, by a seeded stream of chance.
+//! A bad wire: packets late, lost, marked, doubled and overtaken, by a seeded stream of chance.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,6 +20,8 @@ pub struct Impairments {
     pub reorder: f64,
     /// How long such a packet waits.
     pub wait: Dur,
+    /// How long every packet takes, to which the wait is added.
+    pub delay: Dur,
 }
 
 /// How many packets met which fate.
@@ -54,7 +56,7 @@ impl Impaired {
 
     /// A packet comes to the wire at `now`; what goes straight through is given to `out`.
     pub fn take(&mut self, bytes: &mut [u8], now: Time, mut out: impl FnMut(&[u8])) {
-        let Impairments { loss, mark, duplicate, reorder, wait } = self.params;
+        let Impairments { loss, mark, duplicate, reorder, wait, delay } = self.params;
         self.tally.packets += 1;
         if self.happens(loss) {
             self.tally.lost += 1;
@@ -66,17 +68,19 @@ impl Impaired {
         let copies = if self.happens(duplicate) { 2 } else { 1 };
         self.tally.duplicated += copies - 1;
         for _ in 0..copies {
-            if self.happens(reorder) {
-                self.tally.reordered += 1;
-                let number = self.tally.packets;
-                self.held.push(Reverse((now.saturating_add(wait), number, bytes.to_vec())));
-            } else {
+            let waits = self.happens(reorder);
+            self.tally.reordered += u64::from(waits);
+            let late = if waits { delay + wait } else { delay };
+            if late.is_zero() {
                 out(bytes);
+            } else {
+                let number = self.tally.packets;
+                self.held.push(Reverse((now.saturating_add(late), number, bytes.to_vec())));
             }
         }
     }
 
-    /// The next packet whose wait is over at `now`.
+    /// The next packet that has come through at `now`.
     pub fn due(&mut self, now: Time) -> Option<Vec<u8>> {
         if self.next() > now {
             return None;
@@ -84,7 +88,7 @@ impl Impaired {
         self.held.pop().map(|Reverse((_, _, bytes))| bytes)
     }
 
-    /// When the next wait is over; [`Time::NEVER`] if no packet waits.
+    /// When the next packet comes through; [`Time::NEVER`] if there is none.
     pub fn next(&self) -> Time {
         self.held.peek().map_or(Time::NEVER, |Reverse((at, _, _))| *at)
     }
@@ -123,6 +127,12 @@ mod tests {
     fn a_good_wire_changes_nothing() {
         let (got, tally) = through(Impairments::default(), 1, 100);
         assert_eq!((got, tally), ((0..100).collect(), Tally { packets: 100, ..Tally::default() }));
+    }
+
+    #[test]
+    fn a_long_wire_keeps_the_order() {
+        let params = Impairments { delay: Dur::from_us(3_500), ..Impairments::default() };
+        assert_eq!(through(params, 1, 100).0, Vec::from_iter(0..100));
     }
 
     #[test]

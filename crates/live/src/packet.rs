@@ -3,11 +3,9 @@
 use std::net::{IpAddr, SocketAddrV4};
 
 use ecnlab_wire::{
-    Checksum, Flags, IPV4_HEADER, IpPacket, Ipv4Header, SackBlocks, Segment, TcpHeader, TcpOptions, WireError, protocol,
+    Checksum, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader, TcpOptions,
+    TcpStart, WireError, packets, protocol,
 };
-
-/// Hops a packet may make: Linux's default.
-const TTL: u8 = 64;
 
 /// What was sent, and where.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,41 +74,35 @@ pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
 
 /// Writes `segment` with its `data` as a packet over what `out` held.
 pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
-    let mut options = Vec::with_capacity(40);
-    TcpOptions::from(segment).emit(&mut options);
-    let total = IPV4_HEADER + 20 + options.len() as u32 + data.len() as u32;
     out.clear();
-    Ipv4Header {
-        dscp: 0,
-        ecn: segment.ecn,
-        total_len: total as u16,
-        // RFC 6864 §4.1: a datagram that is never fragmented needs no identification.
-        id: 0,
-        dont_fragment: true,
-        more_fragments: false,
-        fragment_offset: 0,
-        ttl: TTL,
-        protocol: protocol::TCP,
-        checksum: 0,
-        source: *source.ip(),
-        destination: *destination.ip(),
-        options: &[],
+    packets::emit_segment(source, destination, segment, data, out);
+}
+
+/// A source quench, and whose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Who sent the segment that it is about.
+    pub source: SocketAddrV4,
+    /// To whom.
+    pub destination: SocketAddrV4,
+    /// What it says.
+    pub quench: Quench,
+}
+
+/// Reads a packet as a source quench about a segment of who receives it, and checks its checksums; `None` if it is none,
+/// or not as it was sent, or about a segment of somebody else.
+pub fn parse_quench(bytes: &[u8]) -> Option<Told> {
+    let (ip, message) = Ipv4Header::parse(bytes).ok()?;
+    let whole = !ip.more_fragments && ip.fragment_offset == 0 && usize::from(ip.total_len) == bytes.len();
+    if ip.protocol != protocol::ICMP || !whole || !Ipv4Header::is_intact(&bytes[..ip.len()]) {
+        return None;
     }
-    .emit(out);
-    let sum = Checksum::pseudo_ipv4(*source.ip(), *destination.ip(), protocol::TCP, total - IPV4_HEADER).bytes(data);
-    TcpHeader {
-        source: source.port(),
-        destination: destination.port(),
-        seq: segment.seq,
-        ack: segment.ack,
-        flags: segment.flags,
-        window: segment.window,
-        checksum: 0,
-        urgent: 0,
-        options: &options,
-    }
-    .emit(sum, out);
-    out.extend(data);
+    let quench = Quench::parse(message).ok()?;
+    let (about, behind) = Ipv4Header::parse(message.get(IcmpHeader::LEN..)?).ok()?;
+    let ports = TcpStart::parse(behind).ok()?;
+    let source = SocketAddrV4::new(about.source, ports.source);
+    let destination = SocketAddrV4::new(about.destination, ports.destination);
+    (about.source == ip.destination).then_some(Told { source, destination, quench })
 }
 
 /// Gives an ECN-capable IPv4 packet CE; its checksum follows (RFC 1624 §3). Whether it was one.
@@ -130,7 +122,7 @@ pub fn mark(packet: &mut [u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ecnlab_wire::{Ecn, SackBlock, Seq, Timestamps};
+    use ecnlab_wire::{Ecn, QuenchCause, SackBlock, Seq, Timestamps};
 
     const A: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 5001);
     const B: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 2), 40_000);
@@ -170,6 +162,38 @@ mod tests {
         let plain = Segment { ecn: Ecn::NotEct, ..data_segment() };
         emit(A, B, &plain, b"bytes", &mut bytes);
         assert!(!mark(&mut bytes) && parse(&bytes).is_ok_and(|p| p.segment.ecn == Ecn::NotEct));
+    }
+
+    #[test]
+    fn a_source_quench_is_read_by_whose_segment_it_is_about() {
+        let (mut segment, mut message) = (Vec::new(), Vec::new());
+        emit(A, B, &data_segment(), b"bytes", &mut segment);
+        let router = std::net::Ipv4Addr::new(10, 0, 9, 1);
+        assert!(packets::emit_quench(router, QuenchCause::Marked, &segment, &mut message));
+        let quench = Quench::new(QuenchCause::Marked, Seq(u32::MAX), 56);
+        assert_eq!(parse_quench(&message), Some(Told { source: A, destination: B, quench }));
+        assert_eq!((parse(&message), parse_quench(&segment)), (Err(Unfit::Other), None));
+        // Somebody else's segment: the message is for B, what it returns is of A.
+        message[16..20].copy_from_slice(&B.ip().octets());
+        message[10..12].fill(0);
+        let sum = Checksum::new().bytes(&message[..20]).value();
+        message[10..12].copy_from_slice(&sum.to_be_bytes());
+        assert_eq!(parse_quench(&message), None);
+    }
+
+    #[test]
+    fn any_bit_wrong_in_a_source_quench_is_noticed() {
+        let (mut segment, mut message) = (Vec::new(), Vec::new());
+        emit(A, B, &data_segment(), b"bytes", &mut segment);
+        assert!(packets::emit_quench(*B.ip(), QuenchCause::Dropped, &segment, &mut message));
+        for bit in 0..message.len() * 8 {
+            let mut wrong = message.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(parse_quench(&wrong), None, "bit {bit}");
+        }
+        for len in 0..message.len() {
+            assert_eq!(parse_quench(&message[..len]), None, "cut to {len}");
+        }
     }
 
     #[test]

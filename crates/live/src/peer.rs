@@ -308,8 +308,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        // What is not for us is the kernel's own business: neighbour discovery of IPv6, or nothing a TCP would answer.
-        let Ok(arrived) = packet::parse(bytes) else { return Ok(()) };
+        let Ok(arrived) = packet::parse(bytes) else { return self.take_quench(bytes) };
         if arrived.destination != self.talk.own || !self.is_from_peer(&arrived) {
             return Ok(());
         }
@@ -337,6 +336,19 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
             return Err(Failure::NotArrived { received, missing });
         }
         self.flush()
+    }
+
+    /// What is not for our TCP is, if not a source quench, the kernel's own business, such as neighbour discovery of IPv6.
+    fn take_quench(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some(told) = packet::parse_quench(bytes) else { return Ok(()) };
+        if (told.source, told.destination) != (self.talk.own, self.peer) {
+            return Ok(());
+        }
+        self.note(bytes, Direction::Inbound)?;
+        if let Some(endpoint) = &mut self.endpoint {
+            endpoint.on_quench(&told.quench, self.now);
+        }
+        Ok(())
     }
 
     /// A server takes the first who asks for its peer.

@@ -12,11 +12,11 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ecnlab_aqm::{DropReason, Item, Watch};
+use ecnlab_aqm::{DropReason, Item, Owed, Watch};
 use ecnlab_base::{Dur, Time};
 use ecnlab_engine::capture::{Capture, Settings};
 use ecnlab_engine::{ARRIVED, Label, Ledger, Link, Packet, Plan, Routes, Table, WatchWire};
-use ecnlab_wire::{Ecn, Ipv4Header, TcpHeader, protocol};
+use ecnlab_wire::{Ecn, Ipv4Header, TcpHeader, packets, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::capture::Taps;
@@ -39,7 +39,7 @@ pub enum Failure {
     NoNode(usize),
 }
 
-/// Sleeps end so much early, and what is left is waited for awake: to wake up takes a kernel about that long.
+/// Sleeps in real time end so much early, and what is left is waited for awake: to wake up takes a kernel about that long.
 const AWAKE: Dur = Dur::from_us(60);
 /// After so long awake the thread rests: in the foreground of all others (SCHED_FIFO) it would else be stopped for 50 ms
 /// of every second (sched(7), sched_rt_runtime_us).
@@ -61,6 +61,8 @@ pub struct Router {
     events: BinaryHeap<Reverse<(Time, Class, u32)>>,
     delivery: Errors,
     reading: Errors,
+    /// How much early sleeps end.
+    awake: Dur,
     /// When the thread last slept.
     rested: Time,
     taps: Option<Taps<Out>>,
@@ -115,9 +117,15 @@ impl Router {
             events,
             delivery: Errors::default(),
             reading: Errors::default(),
+            awake: AWAKE,
             rested: Time::ZERO,
             taps: None,
         })
+    }
+
+    /// Never waits awake: for a clock that stands still while anybody is, as in the kernel of virtual time.
+    pub fn sleepy(self) -> Router {
+        Router { awake: Dur::ZERO, ..self }
     }
 
     /// Writes down what `captures` see.
@@ -185,13 +193,13 @@ impl Router {
 
     /// Waits for packets or the next event; short of it by as much as waking up takes, and then not at all.
     fn wait(&mut self, clock: Clock, ticker: &Ticker) -> io::Result<Vec<Ready>> {
-        if clock.now().since(self.rested) > STINT {
+        if !self.awake.is_zero() && clock.now().since(self.rested) > STINT {
             std::thread::sleep(REST);
             self.rested = clock.now();
         }
         let now = clock.now();
         let next = self.events.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at);
-        let left = next.since(now).saturating_sub(AWAKE).min(LOOK);
+        let left = next.since(now).saturating_sub(self.awake).min(LOOK);
         let fds = self.hosts.iter().map(|host| host.tun.as_fd()).chain([ticker.as_fd()]);
         let mut fds: Vec<PollFd<'_>> = fds.map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut fds, Some(timeout(now, now.saturating_add(left))), None) {
@@ -289,7 +297,7 @@ impl Router {
             self.events.push(Reverse((link.armed, Class::Link, index)));
         }
         let Some((packet, row)) = arrived else { return Ok(()) };
-        let bytes = self.cargo.bytes(packet.cargo());
+        let bytes = self.cargo.bytes_mut(packet.cargo());
         if packet.ecn() == Ecn::Ce {
             packet::mark(bytes);
         }
@@ -310,31 +318,62 @@ impl Router {
             taps.arrives(index, packet.cargo(), self.cargo.bytes(packet.cargo()), at);
         }
         let mut watcher = Watcher::new(&mut self.cargo, self.taps.as_mut(), index);
+        let mut owes = false;
         if link.is_clear(at) {
             watcher.at(at);
             watcher.dequeued(&packet);
             link.pass(packet, at);
         } else if link.enqueue(packet, at, &mut watcher) {
-            // Hosts with the kernel's TCP hear no source quench (RFC 6633): it is counted, and not sent.
-            link.take_owed().for_each(drop);
+            owes = true;
         }
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
             self.events.push(Reverse((next, Class::Link, index)));
         }
+        if owes { self.speak_back(index, at, clock) } else { Ok(()) }
+    }
+
+    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
+    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    fn speak_back(&mut self, index: u32, at: Time, clock: Clock) -> Result<(), Failure> {
+        let link = &mut self.links[index as usize];
+        let (router, row) = (node_address(link.from()), link.row_behind());
+        // All are written before one is sent: it may take the place of a dropped packet's bytes.
+        let mut told = Vec::new();
+        for Owed { packet, cause, .. } in link.take_owed() {
+            let mut message = Vec::new();
+            if packets::emit_quench(router, cause, self.cargo.bytes(packet.cargo()), &mut message) {
+                told.push((packet, message));
+            }
+        }
+        for (about, message) in told {
+            let Some(host) = self.host_of(&message) else { continue };
+            let label = Label {
+                wire_len: message.len() as u32,
+                to: self.hosts[host].node as u32,
+                cargo: self.cargo.load(&message),
+                flow: about.flow(),
+                group: about.group() as u32,
+                ecn: Ecn::NotEct,
+                has_data: false,
+            };
+            self.forward(row, Packet::from(label), at, clock)?;
+        }
         Ok(())
+    }
+
+    /// Whom a packet is for.
+    fn host_of(&self, bytes: &[u8]) -> Option<usize> {
+        self.by_address.get(&Ipv4Header::parse(bytes).ok()?.0.destination).copied()
     }
 
     /// Gives the packet to its host, for whom it was due at `due`.
     fn hand_over(&mut self, packet: Packet, due: Time, clock: Clock) -> Result<(), Failure> {
-        let bytes = self.cargo.unload(packet.cargo());
-        let to = Ipv4Header::parse(&bytes).ok().and_then(|(ip, _)| self.by_address.get(&ip.destination));
-        let Some(host) = to.and_then(|&host| self.hosts.get(host)) else { return Ok(()) };
+        self.cargo.unload(packet.cargo());
+        let Some(host) = self.host_of(self.cargo.bytes(packet.cargo())) else { return Ok(()) };
         self.delivery.note(due, clock.now());
-        host.tun.send(&bytes)?;
-        self.cargo.give_back(bytes);
-        Ok(())
+        Ok(self.hosts[host].tun.send(self.cargo.bytes(packet.cargo()))?)
     }
 
     /// The bytes held are those of the packets that links hold.
@@ -347,6 +386,12 @@ impl Router {
         let why = format!("{loaded} packets are under way, the links have {held}");
         Err(ecnlab_engine::Error::Conservation(why).into())
     }
+}
+
+/// The address of a node itself, from which it speaks: that of the engine's plans (python/ecnlab/linux/topology.py).
+fn node_address(node: u32) -> Ipv4Addr {
+    let [_, _, high, low] = node.to_be_bytes();
+    Ipv4Addr::new(10, high, low, 1)
 }
 
 /// What [`Router::wait`] found.
@@ -363,38 +408,31 @@ enum Ready {
 struct Hold {
     places: Vec<Vec<u8>>,
     free: Vec<u32>,
-    /// Buffers to use again.
-    spare: Vec<Vec<u8>>,
 }
 
 impl Hold {
     fn load(&mut self, bytes: &[u8]) -> u32 {
-        let mut buffer = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(MTU));
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Vec::with_capacity(MTU));
+            self.places.len() as u32 - 1
+        });
+        let buffer = &mut self.places[place as usize];
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        match self.free.pop() {
-            Some(place) => {
-                self.places[place as usize] = buffer;
-                place
-            }
-            None => {
-                self.places.push(buffer);
-                self.places.len() as u32 - 1
-            }
-        }
+        place
     }
 
-    fn unload(&mut self, place: u32) -> Vec<u8> {
+    /// Gives the place free. The bytes can be read until the next packet is loaded.
+    fn unload(&mut self, place: u32) {
         self.free.push(place);
-        std::mem::take(&mut self.places[place as usize])
     }
 
-    fn bytes(&mut self, place: u32) -> &mut [u8] {
+    fn bytes(&self, place: u32) -> &[u8] {
+        &self.places[place as usize]
+    }
+
+    fn bytes_mut(&mut self, place: u32) -> &mut [u8] {
         &mut self.places[place as usize]
-    }
-
-    fn give_back(&mut self, buffer: Vec<u8>) {
-        self.spare.push(buffer);
     }
 
     fn len(&self) -> usize {
@@ -414,11 +452,6 @@ impl<'a> Watcher<'a> {
     fn new(hold: &'a mut Hold, taps: Option<&'a mut Taps<Out>>, link: u32) -> Watcher<'a> {
         Watcher { hold, taps, link, now: Time::ZERO }
     }
-
-    fn free(&mut self, packet: &Packet) {
-        let buffer = self.hold.unload(packet.cargo());
-        self.hold.give_back(buffer);
-    }
 }
 
 impl Watch<Packet> for Watcher<'_> {
@@ -426,7 +459,7 @@ impl Watch<Packet> for Watcher<'_> {
         if let Some(taps) = &mut self.taps {
             taps.drops(self.link, packet.cargo(), why);
         }
-        self.free(packet);
+        self.hold.unload(packet.cargo());
     }
     fn dequeued(&mut self, packet: &Packet) {
         if let Some(taps) = &mut self.taps {
@@ -441,6 +474,6 @@ impl WatchWire for Watcher<'_> {
         self.now = now;
     }
     fn lost(&mut self, packet: &Packet) {
-        self.free(packet);
+        self.hold.unload(packet.cargo());
     }
 }

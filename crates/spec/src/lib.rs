@@ -31,7 +31,7 @@ pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment};
 pub use file::FORMAT;
-pub use plan::{Drawn, DrawnFlow, DrawnLink};
+pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
 pub use reference::tcp_reference;
 pub use scenario::{Departure, Scenario, parse_scenario};
 pub use schema::{experiment_schema, scenario_schema};

@@ -1,7 +1,8 @@
 //! From a scenario to what the engine runs: every random choice of the set-up made.
 
 use ecnlab_base::{Rng, Time};
-use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
+use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper, source_stream};
+use ecnlab_traffic::{self as traffic, Object};
 use serde::Serialize;
 
 use crate::Scenario;
@@ -50,6 +51,39 @@ pub struct DrawnFlow {
     pub to: usize,
     /// When it begins, picoseconds of virtual time.
     pub start_ps: u64,
+    /// Its sessions, if it is web traffic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<DrawnWeb>,
+}
+
+/// The sessions of web traffic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrawnWeb {
+    /// Indices of the servers' nodes.
+    pub servers: Vec<usize>,
+    /// Indices of the clients' nodes.
+    pub clients: Vec<usize>,
+    /// What is asked for.
+    pub objects: Vec<DrawnObject>,
+}
+
+/// An object of web traffic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrawnObject {
+    /// Number of its session.
+    pub session: u32,
+    /// Number of its page in the session.
+    pub page: u32,
+    /// Number of it in the page.
+    pub index: u32,
+    /// Which of the servers has it.
+    pub server: u32,
+    /// Which of the clients asks for it.
+    pub client: u32,
+    /// Its size.
+    pub bytes: u64,
+    /// When it would be asked for if transfers took no time, picoseconds.
+    pub asked_ps: u64,
 }
 
 impl Scenario {
@@ -66,7 +100,9 @@ impl Scenario {
             to: link.to,
             delay_ps: link.delay.ps(),
         };
+        let until = Time::ZERO + plan.duration;
         let flow = |(instance, flow): (&Instance, FlowPlan)| DrawnFlow {
+            web: web(&flow, seed, until),
             name: flow.name,
             table: instance.table.clone(),
             from: instance.from,
@@ -147,4 +183,25 @@ impl Scenario {
             start: Time::ZERO + start,
         }
     }
+}
+
+/// What the source of `flow` draws up to `until`, if it is web traffic.
+fn web(flow: &FlowPlan, seed: u64, until: Time) -> Option<DrawnWeb> {
+    let traffic::Params::Web(params) = &flow.traffic else { return None };
+    let pool = [flow.from.len() as u32, flow.to.len() as u32];
+    let objects = traffic::Web::unhindered(params, pool, &mut source_stream(&flow.name, seed), flow.start, until);
+    let object = |o: Object| DrawnObject {
+        session: o.session,
+        page: o.page,
+        index: o.index,
+        server: o.ends[0],
+        client: o.ends[1],
+        bytes: o.bytes,
+        asked_ps: o.asked.ps(),
+    };
+    Some(DrawnWeb {
+        servers: flow.from.clone(),
+        clients: flow.to.clone(),
+        objects: objects.into_iter().map(object).collect(),
+    })
 }

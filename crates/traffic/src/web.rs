@@ -143,6 +143,23 @@ impl Web {
         }
     }
 
+    /// The objects asked for from `start` to `until` in a network where no transfer takes any time: what another engine
+    /// needs to have the same sessions, since the pauses between them are then all that is drawn.
+    pub fn unhindered(params: &Params, pool: [u32; 2], rng: &mut Rng, start: Time, until: Time) -> Vec<Object> {
+        let (mut web, mut now, mut out) = (Web::new(params, pool), start, Vec::new());
+        while now < until {
+            let mut next = web.poll(now, rng, &mut out);
+            for demand in out.drain(..) {
+                if let Demand::Exchange(exchange) = demand {
+                    next = web.on_done(exchange.key, now);
+                }
+            }
+            let Some(at) = next else { break };
+            now = at;
+        }
+        web.objects
+    }
+
     fn after(&mut self, now: Time, pause: Dur, next: Next) {
         self.events.push(Reverse((now.saturating_add(pause), next)));
     }
@@ -327,6 +344,48 @@ mod tests {
 
     fn asked(objects: &[Object]) -> Vec<(u32, u32, u32, Time)> {
         objects.iter().map(|o| (o.session, o.page, o.index, o.asked)).collect()
+    }
+
+    #[test]
+    fn what_is_drawn_does_not_depend_on_how_long_transfers_take() {
+        let random = Params {
+            pages: Dist::Exponential(3.0),
+            objects: Dist::Exponential(3.0),
+            inter_page: Dist::Exponential(ms(400)),
+            inter_object: Dist::Exponential(ms(30)),
+            object_size: Dist::Exponential(Bytes(9_000)),
+            ..regular(PageSpacing::EndToStart)
+        };
+        let pool = [3, 4];
+        let ideal = Web::unhindered(&random, pool, &mut Rng::named(7, "flow.web"), at(0), at(60_000));
+        assert!(ideal.len() > 4);
+        // In a real network each transfer takes 70 ms, one after the other.
+        let (mut web, mut rng, mut out) = (Web::new(&random, pool), Rng::named(7, "flow.web"), Vec::new());
+        let mut under_way: BinaryHeap<Reverse<(Time, u32)>> = BinaryHeap::new();
+        let mut now = at(0);
+        while now < at(60_000) {
+            while under_way.peek().is_some_and(|Reverse((end, _))| *end <= now) {
+                let Some(Reverse((_, key))) = under_way.pop() else { break };
+                web.on_done(key, now);
+            }
+            let next = web.poll(now, &mut rng, &mut out);
+            for demand in out.drain(..) {
+                let Demand::Exchange(exchange) = demand else { panic!("no exchange") };
+                under_way.push(Reverse((now + ms(70), exchange.key)));
+            }
+            let end = under_way.peek().map(|Reverse((end, _))| *end);
+            match next.into_iter().chain(end).min() {
+                Some(soonest) => now = soonest,
+                None => break,
+            }
+        }
+        let drawn = |objects: &[Object]| {
+            let mut all: Vec<_> = objects.iter().map(|o| (o.session, o.page, o.index, o.ends, o.bytes)).collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(drawn(web.objects()), drawn(&ideal));
+        assert!(web.objects().last().unwrap().asked > ideal.last().unwrap().asked);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod error;
 mod icmp;
 mod ip;
 mod options;
+pub mod packets;
 pub mod pcap;
 mod quench;
 mod segment;

@@ -21,6 +21,7 @@ from ecnlab.errors import EcnlabError
 from ecnlab.linux import source
 from ecnlab.linux.kernel import ABOUT, BUILD, CONFIG, EDITS, HERE, Kernel, cache, config_digest, digest, guest_sources
 from ecnlab.linux.machine import boot
+from ecnlab.linux.programs import install
 from ecnlab.linux.source import PARSERS, Say
 
 STAMP: Final = (
@@ -198,17 +199,10 @@ def build_container(program: Path) -> None:
 def build_root(root: Path) -> None:
     """The guest's file system: its program, ip and tc of this machine, and the libraries these need."""
     shutil.rmtree(root, ignore_errors=True)
-    (root / "bin").mkdir(parents=True)
+    root.mkdir(parents=True)
     _compile([*STATIC, "-o", str(root / "init"), *map(str, sorted((HERE / "guest").glob("*.c")))])
     for tool in ("ip", "tc"):
-        program = Path(_which(tool) or tool).resolve()
-        shutil.copy2(program, root / "bin" / tool)
-        listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
-        for library in re.findall(r"(/\S+) \(0x", listed):
-            target = root / library.lstrip("/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(library, target)
-            target.chmod(0o755)
+        install(Path(_which(tool) or tool), root)
 
 
 def _compile(words: list[str]) -> None:

@@ -8,13 +8,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from ecnlab.errors import RunError
 from ecnlab.linux.kernel import Kernel
+from ecnlab.linux.programs import install
 
 MEMORY: Final = "512M"
 
@@ -33,11 +34,16 @@ ADDR_NO_RANDOMIZE: Final = 0x0040000
 
 @contextmanager
 def boot(
-    kernel: Kernel, files: Mapping[str, str], seed: int, limit_s: float, check: Callable[[], None] = lambda: None
+    kernel: Kernel,
+    files: Mapping[str, str],
+    seed: int,
+    limit_s: float,
+    check: Callable[[], None] = lambda: None,
+    programs: Sequence[Path] = (),
 ) -> Iterator[Path]:
     """Boot ``kernel`` with ``files`` at the root of its file system; gives the folder with what the guest wrote.
 
-    ``seed`` is all the entropy there is. Raises RunError, with the end of the console, if the kernel does not come to
+    ``seed`` is all the entropy there is. ``programs`` of this machine are in ``/bin`` there. Raises RunError, with the end of the console, if the kernel does not come to
     its end within ``limit_s`` seconds of wall time, or comes to a bad one.
     """
     with tempfile.TemporaryDirectory(prefix="ecnlab-linux-") as name:
@@ -47,10 +53,12 @@ def boot(
                 f"the kernel cannot be given the folder {name!r}: set TMPDIR to one without blanks and commas"
             )
         shutil.copytree(kernel.root, root, dirs_exist_ok=True, symlinks=True)
-        for folder in ("proc", "out", "run"):
+        for folder in ("dev", "proc", "out", "run"):
             (root / folder).mkdir(exist_ok=True)
         for file, text in files.items():
             (root / file).write_text(text)
+        for program in programs:
+            install(program, root)
         _run(kernel, root, seed, limit_s, check)
         yield root / "out"
 

@@ -12,15 +12,48 @@ from ecnlab.linux.hosts import Host, sysctls
 from ecnlab.linux.topology import Link, host
 from ecnlab.types import Drawn, DrawnFlow
 
+ENDS: Final = ("tcp_from", "tcp_to")
+"""The keys of a flow's TCPs, by side."""
+
+
+@dataclass(frozen=True)
+class Ways:
+    """The links between two nodes, in both directions."""
+
+    there: list[Link]
+    back: list[Link]
+
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow: its draw, its table, and its way."""
+    """A flow: its draw, its table, and its ways; of web traffic from every server to every client, else one."""
 
     drawn: DrawnFlow
     table: Any
-    way: list[Link]
-    back: list[Link]
+    ways: list[Ways]
+
+    @property
+    def way(self) -> list[Link]:
+        """The links that the flow's data take; of web traffic, those from the first server to the first client."""
+        return self.ways[0].there
+
+    @property
+    def back(self) -> list[Link]:
+        """The links of the way back."""
+        return self.ways[0].back
+
+    @property
+    def ends(self) -> Iterator[tuple[int, str]]:
+        """Every node at which it ends, with the key of its TCP there."""
+        for side, key in enumerate(ENDS):
+            yield from ((node, key) for node in self.nodes(side))
+
+    def nodes(self, side: int) -> list[int]:
+        """The nodes from which data come (0) or to which they go (1)."""
+        if "web" in self.drawn:
+            web = self.drawn["web"]
+            return web["clients"] if side else web["servers"]
+        return [self.drawn["to"] if side else self.drawn["from"]]
 
 
 @dataclass(frozen=True)
@@ -106,7 +139,8 @@ def _routes(flows: list[Flow]) -> dict[int, list[str]]:
     onward = {
         (link.origin, way[-1].target): topology.route(link, way[-1].target)
         for flow in flows
-        for way in (flow.way, flow.back)
+        for ways in flow.ways
+        for way in (ways.there, ways.back)
         for link in way
     }
     lines: dict[int, list[str]] = {}

@@ -10,15 +10,16 @@ from ecnlab._core import Scenario
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.hosts import Host, Tcp, tcps_of
-from ecnlab.linux.network import Flow, KernelLinks, Layout, Network
+from ecnlab.linux.network import ENDS, Flow, KernelLinks, Layout, Network, Ways
 from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link
+from ecnlab.linux.web import overlapping, sessions
 from ecnlab.types import Drawn, DrawnFlow, Instead
 
 POLL_NS: Final = 20_000_000
 """Between two looks at the length of a queue."""
 
-KINDS: Final = {"ftp": "bulk", "crr": "exchange"}
+KINDS: Final = {"ftp": "bulk", "crr": "exchange", "web": "web"}
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,12 @@ def plan(scenario: Scenario, seed: int, network: Network | None = None) -> Plan:
 
 
 def _flow(one: DrawnFlow, spec: Any, links: list[Link]) -> Flow:
-    way, back = topology.path(links, one["from"], one["to"]), topology.path(links, one["to"], one["from"])
-    return Flow(one, spec["flow"][one["table"]], way, back)
+    flow = Flow(one, spec["flow"][one["table"]], [])
+    pairs = ((here, there) for here in flow.nodes(0) for there in flow.nodes(1))
+    flow.ways.extend(
+        Ways(topology.path(links, here, there), topology.path(links, there, here)) for here, there in pairs
+    )
+    return flow
 
 
 def _check_traffic(flows: list[Flow], found: Findings) -> None:
@@ -78,7 +83,7 @@ def _homes(flows: list[Flow], tcps: dict[str, Tcp]) -> dict[tuple[int, str], Hos
     homes: dict[tuple[int, str], Host] = {}
     count: dict[int, int] = {}
     for flow in flows:
-        for node, end in ((flow.drawn["from"], "tcp_from"), (flow.drawn["to"], "tcp_to")):
+        for node, end in flow.ends:
             key = node, flow.table[end]
             if key not in homes:
                 count[node] = count.get(node, 0) + 1
@@ -88,7 +93,8 @@ def _homes(flows: list[Flow], tcps: dict[str, Tcp]) -> dict[tuple[int, str], Hos
 
 def _watched(links: list[Link], flows: list[Flow]) -> Iterator[int]:
     yield from (link.index for link in links if link.has_own_queue)
-    yield from (min(flow.way, key=lambda link: link.drain_bps or float("inf")).index for flow in flows)
+    ways = (ways.there for flow in flows for ways in flow.ways)
+    yield from (min(way, key=lambda link: link.drain_bps or float("inf")).index for way in ways)
 
 
 def _traffic(flows: list[Flow], tcps: dict[str, Tcp], homes: Mapping[tuple[int, str], Host]) -> Iterator[str]:
@@ -97,11 +103,30 @@ def _traffic(flows: list[Flow], tcps: dict[str, Tcp], homes: Mapping[tuple[int, 
         yield f"tcp {tcp.congestion} {tcp.window} {tcp.mss}"
     for i, flow in enumerate(flows):
         drawn, traffic = flow.drawn, flow.table["traffic"]
-        size, response, think = (number(traffic.get(key, "0 B")) for key in ("size", "response", "think"))
-        if "request" in traffic:
-            size = number(traffic["request"])
-        words: list[object] = [i, KINDS[traffic["kind"]], drawn["start_ps"] // 1000, size, response, think]
-        for node, end in ((drawn["from"], "tcp_from"), (drawn["to"], "tcp_to")):
-            home = homes[node, flow.table[end]]
-            words += [home.name, home.address, numbers[flow.table[end]]]
-        yield "flow " + " ".join(map(str, words))
+        sent = next((traffic[key] for key in ("request", "packet", "size") if key in traffic), "0 B")
+        response, think = (number(traffic.get(key, "0 B")) for key in ("response", "think"))
+        kind = KINDS[traffic["kind"]] + ("-overlapping" if overlapping(traffic) else "")
+        words: list[object] = [i, kind, drawn["start_ps"] // 1000, number(sent), response, think]
+        for side in (0, 1):
+            words += _end(flow, side, flow.nodes(side)[0], numbers, homes)
+        yield _line("flow", *words)
+        if "web" in drawn:
+            yield from _pools(i, flow, numbers, homes)
+            yield from sessions(i, drawn["web"], overlapping=overlapping(traffic))
+
+
+def _line(*words: object) -> str:
+    return " ".join(map(str, words))
+
+
+def _end(
+    flow: Flow, side: int, node: int, numbers: Mapping[str, int], homes: Mapping[tuple[int, str], Host]
+) -> list[object]:
+    name = flow.table[ENDS[side]]
+    return [homes[node, name].name, homes[node, name].address, numbers[name]]
+
+
+def _pools(index: int, flow: Flow, numbers: Mapping[str, int], homes: Mapping[tuple[int, str], Host]) -> Iterator[str]:
+    for side in (0, 1):
+        for node in flow.nodes(side):
+            yield _line("pool", index, side, *_end(flow, side, node, numbers, homes))

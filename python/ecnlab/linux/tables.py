@@ -12,6 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab.columns import TABLES
+from ecnlab.linux import web
 from ecnlab.linux.plan import Plan
 from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import WIRE
@@ -53,6 +54,9 @@ def of_hosts(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
         "flows_run": _flows(flows_run, plan, run_s),
         "transactions": _transactions(pl.read_csv(folder / "transactions.csv"), plan),
     }
+    if any("web" in flow.drawn for flow in plan.flows):
+        rows = pl.read_csv(folder / "objects.csv", schema_overrides=web.TIMES)
+        frames["objects"] = web.objects(rows, _named(plan), plan.drawn, plan.warmup_ns)
     if "sample" in spec:
         frames["flow_series"] = _flow_series(pl.read_csv(folder / "flow_series.csv"), plan)
     return {name: _typed(name, frame) for name, frame in frames.items()}
@@ -79,9 +83,9 @@ def _typed(table: str, frame: pl.DataFrame) -> pl.DataFrame:
         kind: pl.DataType | type[pl.DataType] = pl.Float64
         if name in TEXT or (table == "flow_series" and name == "flow"):
             kind = pl.String
-        elif name in ("ecn", "measured"):
+        elif name in ("ecn", "measured", "complete"):
             kind = pl.Boolean
-        elif name in ("flow", "index"):
+        elif name in ("flow", "index", "session", "page"):
             kind = pl.UInt32
         elif column.unit in WHOLE and name not in REAL and "mean" not in name and "share" not in name:
             kind = pl.UInt64

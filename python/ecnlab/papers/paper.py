@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import polars as pl
 
@@ -41,6 +41,11 @@ class Step:
     keep: tuple[str, ...] = ()
 
 
+SIMULATOR: Final = "simulator"
+KERNEL: Final = "kernel"
+"""Who has answered a step of ``on_linux``: what its samples have for a variant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """What a page shows of single runs: tables by name, and facts that go with them."""
@@ -62,7 +67,11 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper with a reproduction. ``analyse`` and ``draw`` get the sweeps by the name of their step."""
+    """A paper with a reproduction. ``analyse`` and ``draw`` get the sweeps by the name of their step.
+
+    The steps of ``on_linux`` are for the simulator and the Linux kernel alike, and done only when the kernel is asked for;
+    ``variant``, which must be a key of the grid, says who answered.
+    """
 
     name: str
     grid: Grid
@@ -70,6 +79,7 @@ class Paper:
     analyse: Callable[[Mapping[str, Tables]], pl.DataFrame]
     draw: Callable[[Mapping[str, Sweep]], Drawn]
     page: Callable[[Path, Stored], Page]
+    on_linux: tuple[Step, ...] = ()
 
 
 def measured(steps: Sequence[Step], sweeps: Mapping[str, Tables]) -> dict[str, pl.DataFrame]:

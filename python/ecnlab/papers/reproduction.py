@@ -6,7 +6,8 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,18 @@ import polars as pl
 
 from ecnlab import store
 from ecnlab._core import Experiment
+from ecnlab.engines import LINUX, PACKETS, answerer_of
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.paper import Paper, Stored
+from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step, Stored
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.provenance import maker
 from ecnlab.report import render
 from ecnlab.scenario import read_experiment
 from ecnlab.sweep import Progress, Sweep, sweep
+from ecnlab.types import Engine
 
 
 def reproduce(
@@ -31,6 +34,7 @@ def reproduce(
     out: str | os.PathLike[str],
     *,
     full: bool = False,
+    linux: bool = False,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Path:
@@ -38,23 +42,29 @@ def reproduce(
 
     ``out`` gets ``sweeps/`` (one per experiment), ``analysis/`` (Parquet, and CSV of the same), ``results.json`` and
     ``report.html``. Runs that ``out`` already has are not done again, so an interrupted reproduction continues and a
-    ``full`` one builds on a quick one. ``workers`` and ``progress`` are as for `ecnlab.sweep`.
+    ``full`` one builds on a quick one. With ``linux`` the Linux kernel is asked, too, what the paper has for it. ``workers``
+    and ``progress`` are as for `ecnlab.sweep`.
 
-    Raises EcnlabError for a paper there is none of, or if ``out`` holds its full size and the quick one is asked for; and
-    all that `ecnlab.sweep` raises.
+    Raises EcnlabError for a paper there is none of, if ``out`` holds its full size and the quick one is asked for, or if
+    ``linux`` is asked for and there is no kernel or nothing for it; and all that `ecnlab.sweep` raises.
     """
     (found, folder), target = find(paper), Path(out)
     published = read_published(folder)
     if not full:
         _refuse_full(found, target)
-    experiments = {
-        step.name: read_experiment(folder / f"{step.name}.toml").with_replicates(step.full if full else step.quick)
-        for step in found.steps
-    }
-    sweeps = _run(found, experiments, target / "sweeps", workers, progress or (lambda _done, _all: None))
+    if linux:
+        _refuse_without_kernel(found)
+    asked = {name: one for step in found.steps for name, one in _asked(step, folder, full=full)}
+    beside = {name: one for step in found.on_linux for name, one in _asked(step, folder, full=full, linux=True)}
+    done = _run(
+        {**asked, **(beside if linux else {})}, target / "sweeps", workers, progress or (lambda _done, _all: None)
+    )
+    sweeps = {name: done[name] for name in asked}
     drawn = found.draw(sweeps)
-    about = {**_about(found, sweeps, full=full), **drawn.facts}
-    tables = {**_analyse(found, published, sweeps), **drawn.tables}
+    about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
+    tables = {**_analyse(found, published, sweeps), **_of_all(done), **drawn.tables}
+    if linux:
+        tables["linux"] = _beside(found, published, done)
     _write(target, published, tables, about)
     report = target / "report.html"
     html = render(found.page(folder, Stored(target / "analysis", about)))
@@ -66,17 +76,21 @@ def reproduce_all(
     out: str | os.PathLike[str],
     *,
     full: bool = False,
+    linux: bool = False,
     workers: int | None = None,
     progress: Callable[[str], Progress] | None = None,
 ) -> Path:
     """Reproduce every paper, each in its own folder of ``out``; return the path of ``index.html``, which links them.
 
-    ``progress`` makes the report of progress for a paper's name. Else as `reproduce`; what is done is not done again,
-    and the index is written when the last paper is.
+    ``progress`` makes the report of progress for a paper's name; ``linux`` is for the papers that have something for it.
+    Else as `reproduce`; what is done is not done again, and the index is written when the last paper is.
     """
     target = Path(out)
-    for name in PAPERS:
-        reproduce(name, target / name, full=full, workers=workers, progress=progress(name) if progress else None)
+    for name, paper in PAPERS.items():
+        report = progress(name) if progress else None
+        reproduce(
+            name, target / name, full=full, linux=linux and bool(paper.on_linux), workers=workers, progress=report
+        )
     index = target / "index.html"
     store.write_bytes(index, render(index_page(target, list(PAPERS))).encode())
     return index
@@ -84,7 +98,7 @@ def reproduce_all(
 
 def _refuse_full(paper: Paper, target: Path) -> None:
     """Raise EcnlabError if ``target`` has, or has begun, more seeds than the quick size."""
-    for step in paper.steps:
+    for step in (*paper.steps, *paper.on_linux):
         manifest = target / "sweeps" / step.name / store.MANIFEST
         if manifest.exists() and store.read_manifest(manifest.parent)["replicates"] > step.quick:
             raise EcnlabError(
@@ -92,18 +106,64 @@ def _refuse_full(paper: Paper, target: Path) -> None:
             )
 
 
-def _run(
-    paper: Paper, experiments: Mapping[str, Experiment], folder: Path, workers: int | None, progress: Progress
-) -> dict[str, Sweep]:
-    sizes = {name: len({run.id for run in experiment.runs}) for name, experiment in experiments.items()}
+def _refuse_without_kernel(paper: Paper) -> None:
+    """Raise EcnlabError if there is no kernel to ask, or nothing to ask it."""
+    if not paper.on_linux:
+        having = ", ".join(name for name, other in PAPERS.items() if other.on_linux)
+        raise EcnlabError(
+            f"nothing of {paper.name} is asked of the Linux kernel: leave --linux out; it is for {having}"
+        )
+    answerer_of(LINUX)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A sweep to make."""
+
+    experiment: Experiment
+    keep: tuple[str, ...]
+    engine: Engine
+
+
+def _asked(step: Step, folder: Path, *, full: bool, linux: bool = False) -> Iterator[tuple[str, _Asked]]:
+    """The sweeps of a step by their names."""
+    experiment = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full if full else step.quick)
+    yield step.name, _Asked(experiment, step.keep, PACKETS)
+    if linux:
+        yield _on_kernel(step), _Asked(experiment, step.keep, LINUX)
+
+
+def _on_kernel(step: Step) -> str:
+    return f"{step.name}-{KERNEL}"
+
+
+def _run(asked: Mapping[str, _Asked], folder: Path, workers: int | None, progress: Progress) -> dict[str, Sweep]:
+    sizes = {name: len({run.id for run in one.experiment.runs}) for name, one in asked.items()}
     total, before = sum(sizes.values()), 0
-    keeps = {step.name: step.keep for step in paper.steps}
     sweeps = {}
-    for name, experiment in experiments.items():
+    for name, one in asked.items():
         shifted = _shifted(progress, before, total)
-        sweeps[name] = sweep(experiment, folder / name, workers=workers, keep=keeps[name], progress=shifted)
+        sweeps[name] = sweep(
+            one.experiment, folder / name, workers=workers, keep=one.keep, engine=one.engine, progress=shifted
+        )
         before += sizes[name]
     return sweeps
+
+
+def _kernel_of(done: Mapping[str, Sweep]) -> dict[str, Any] | None:
+    """The kernel that was asked, as its manifests name it; None if none was."""
+    return next((one.manifest["linux"] for one in done.values() if one.manifest["engine"] == LINUX), None)
+
+
+def _beside(paper: Paper, published: Published, done: Mapping[str, Sweep]) -> pl.DataFrame:
+    """The points of what both engines were asked; the variant says who answered."""
+    parts = [
+        step.measure(done[name]).with_columns(variant=pl.lit(who))
+        for step in paper.on_linux
+        if step.measure
+        for who, name in ((SIMULATOR, step.name), (KERNEL, _on_kernel(step)))
+    ]
+    return paper.grid.points(pl.concat(parts), published.metrics)
 
 
 def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int], None]:
@@ -118,9 +178,11 @@ def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep]) ->
         "points": points,
         "numbers": judge_numbers(published, points, paper.grid),
         "claims": judge_claims(published, samples, points, paper.grid),
-        "departures": _departures(sweeps),
-        "experiments": _experiments(sweeps),
     }
+
+
+def _of_all(sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
+    return {"departures": _departures(sweeps), "experiments": _experiments(sweeps)}
 
 
 def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame], about: Mapping[str, Any]) -> None:

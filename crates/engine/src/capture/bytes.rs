@@ -4,13 +4,13 @@
 //! from 49152 up at the flow's `to` end, 5001 or the next at its `from` end. No two connections share both. The datagrams
 //! of a flow are a connection of their own. A source quench has its router's address.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 use ecnlab_aqm::Item;
 use ecnlab_traffic::Side;
 use ecnlab_wire::{
-    Checksum, Datagram, Ecn, IPV4_HEADER, Ipv4Header, MESSAGE_LEN, QUENCH_LEN, Quench, Segment, TcpHeader, TcpOptions,
-    TcpStart, UDP_HEADER, UdpHeader, protocol,
+    Checksum, Datagram, Ecn, IPV4_HEADER, MESSAGE_LEN, QUENCH_LEN, Quench, Segment, TcpStart, UDP_HEADER, UdpHeader,
+    packets, protocol,
 };
 
 use crate::hosts::side_of;
@@ -23,8 +23,6 @@ const FIRST_SERVICE: u16 = 5001;
 /// The first port at `to`, and how many there are: dynamic ports (RFC 6335 §6) below those that dissectors claim.
 const FIRST_DYNAMIC: u16 = 49152;
 const DYNAMIC: u32 = 7000;
-/// Hosts start at 64 (RFC 1122 §3.2.1.7 leaves the value to them); the simulator's routers do not count down.
-const TTL: u8 = 64;
 
 /// The address of a node.
 pub fn address(node: u32) -> Ipv4Addr {
@@ -46,7 +44,7 @@ pub fn emit(packet: &Packet, cargo: &Cargo, snap: usize, out: &mut Vec<u8>) -> u
     let total = match &cargo.body {
         Body::Tcp(segment) => ends.tcp(segment, packet.ecn(), out),
         Body::Datagram(datagram) => ends.udp(datagram, packet.ecn(), out),
-        Body::Quench(quench, returned) => ends.quench(quench, returned, packet.ecn(), out),
+        Body::Quench(quench, returned) => ends.quench(quench, returned, out),
     };
     out.resize(start + snap.min(total as usize), 0);
     total
@@ -69,79 +67,38 @@ impl Ends {
         Ends { source: address(cargo.from), destination: address(packet.to()), ports }
     }
 
-    fn pseudo_header(&self, protocol: u8, len: u32) -> Checksum {
-        Checksum::pseudo_ipv4(self.source, self.destination, protocol, len)
-    }
-
     fn tcp(&self, segment: &Segment, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
-        let mut options = Vec::with_capacity(40);
-        TcpOptions::from(segment).emit(&mut options);
-        let total = segment.ipv4_len();
-        ip(self.source, self.destination, protocol::TCP, ecn, total).emit(out);
-        let tcp = TcpHeader {
-            source: self.ports[0],
-            destination: self.ports[1],
-            seq: segment.seq,
-            ack: segment.ack,
-            flags: segment.flags,
-            window: segment.window,
-            checksum: 0,
-            urgent: 0,
-            options: &options,
-        };
-        // Zeros add nothing to a checksum, however many.
-        tcp.emit(self.pseudo_header(protocol::TCP, total - IPV4_HEADER), out);
-        total
+        let [from, to] = self.ports;
+        let (source, destination) = (SocketAddrV4::new(self.source, from), SocketAddrV4::new(self.destination, to));
+        packets::emit_segment(source, destination, &Segment { ecn, ..*segment }, &[], out)
     }
 
     fn udp(&self, datagram: &Datagram, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
         let len = UDP_HEADER + datagram.len;
         let total = IPV4_HEADER + len;
-        ip(self.source, self.destination, protocol::UDP, ecn, total).emit(out);
+        packets::ipv4(self.source, self.destination, protocol::UDP, ecn, total).emit(out);
         let number = datagram.seq.to_be_bytes();
         let number = &number[..number.len().min(datagram.len as usize)];
         let [source, destination] = self.ports;
-        let udp = UdpHeader { source, destination, len: in_16_bits(len), checksum: 0 };
-        udp.emit(self.pseudo_header(protocol::UDP, len).bytes(number), out);
+        // As of IPv4's length: one of more than 65535 bytes has none.
+        let udp = UdpHeader { source, destination, len: u16::try_from(len).unwrap_or(0), checksum: 0 };
+        let sum = Checksum::pseudo_ipv4(self.source, self.destination, protocol::UDP, len);
+        udp.emit(sum.bytes(number), out);
         out.extend(number);
         total
     }
 
     /// The message has its real length, which need not be the one that the simulator was told to charge for it.
-    fn quench(&self, quench: &Quench, returned: &Returned, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
+    fn quench(&self, quench: &Quench, returned: &Returned, out: &mut Vec<u8>) -> u32 {
         let mut datagram = Vec::with_capacity(MESSAGE_LEN);
         // The segment came from where the message goes.
-        ip(self.destination, address(returned.to), protocol::TCP, returned.ecn, returned.len).emit(&mut datagram);
+        let (from, to) = (self.destination, address(returned.to));
+        packets::ipv4(from, to, protocol::TCP, returned.ecn, returned.len).emit(&mut datagram);
         let [destination, source] = self.ports;
         TcpStart { source, destination, seq: quench.seq }.emit(&mut datagram);
-        ip(self.source, self.destination, protocol::ICMP, ecn, QUENCH_LEN).emit(out);
-        out.extend(Quench::emit(quench.cause, &datagram).into_iter().flatten());
+        packets::emit_quench(self.source, quench.cause, &datagram, out);
         QUENCH_LEN
     }
-}
-
-fn ip(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, ecn: Ecn, total: u32) -> Ipv4Header<'static> {
-    Ipv4Header {
-        dscp: 0,
-        ecn,
-        total_len: in_16_bits(total),
-        // RFC 6864 §4.1: a datagram that is never fragmented needs no identification.
-        id: 0,
-        dont_fragment: true,
-        more_fragments: false,
-        fragment_offset: 0,
-        ttl: TTL,
-        protocol,
-        checksum: 0,
-        source,
-        destination,
-        options: &[],
-    }
-}
-
-/// A packet of more than 65535 bytes has no length (Linux writes zero): no profile makes one.
-fn in_16_bits(len: u32) -> u16 {
-    u16::try_from(len).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -50,11 +50,12 @@ pub struct Case {
     profile: &'static str,
     /// Keys of our TCP that are not its profile's, as TOML.
     departures: Vec<(&'static str, &'static str)>,
+    wire: Impairments,
 }
 
 impl Case {
     pub fn new(role: Role, ecn: Ecn, way: Way) -> Case {
-        Case { role, ecn, way, profile: "modern", departures: Vec::new() }
+        Case { role, ecn, way, profile: "modern", departures: Vec::new(), wire: BAD }
     }
     pub fn with(&self, key: &'static str, value: &'static str) -> Case {
         let mut case = self.clone();
@@ -64,10 +65,15 @@ impl Case {
     pub fn profile(&self, profile: &'static str) -> Case {
         Case { profile, ..self.clone() }
     }
+    pub fn wire(&self, wire: Impairments) -> Case {
+        Case { wire, ..self.clone() }
+    }
+    /// Without blanks: it is a word of a plan, too.
     pub fn name(&self) -> String {
-        let keys: String = self.departures.iter().map(|(key, value)| format!(", {key} = {value}")).collect();
+        let keys = self.departures.iter().map(|(key, value)| format!(",{key}={}", value.trim_matches('"')));
+        let keys = keys.collect::<String>().replace(' ', "");
         let Case { role, ecn, way, profile, .. } = self;
-        format!("{profile}{keys}: {role:?}, ECN {ecn:?}, {way:?}")
+        format!("{profile}{keys}/{role:?}/ECN-{ecn:?}/{way:?}").to_lowercase()
     }
 
     fn config(&self) -> Result<Arc<Config>> {
@@ -86,17 +92,17 @@ impl Case {
     /// What the kernel is told: its address, no other traffic, and its mind on ECN.
     fn settings(&self) -> Settings {
         let wants = self.ecn == Ecn::Agreed || (self.ecn == Ecn::Refused && self.role == Role::Server);
-        let sysctls = [("ipv6/conf/default/disable_ipv6", "1"), ("ipv4/tcp_ecn", if wants { "1" } else { "0" })];
+        let ecn = ("ipv4/tcp_ecn".to_owned(), if wants { "1" } else { "0" }.to_owned());
         let up = format!("link set {DEVICE} up mtu 1500");
         Settings {
-            sysctls: sysctls.map(|(file, value)| (file.to_owned(), value.to_owned())).to_vec(),
+            sysctls: no_ipv6().into_iter().chain([ecn]).collect(),
             ip: vec![format!("address add {KERNEL}/24 dev {DEVICE}"), up],
         }
     }
 
     /// Bytes that we send, and the kernel.
     fn bytes(&self) -> [u64; 2] {
-        let all = std::env::var("ECNLAB_LIVE_BYTES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000_000);
+        let all = all_bytes();
         match self.way {
             Way::Up => [all, 0],
             Way::Down => [0, all],
@@ -105,9 +111,35 @@ impl Case {
     }
 }
 
+/// What the environment says to be different.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// How many bytes each transfer carries.
+pub fn all_bytes() -> u64 {
+    number("ECNLAB_LIVE_BYTES").unwrap_or(2_000_000)
+}
+
+/// The seed of all chance.
+pub fn seed() -> u64 {
+    number("ECNLAB_LIVE_SEED").unwrap_or(1)
+}
+
+/// Whether this runs in the kernel of virtual time.
+pub fn in_virtual_time() -> bool {
+    std::env::var("ECNLAB_LIVE_CLOCK").is_ok_and(|clock| clock == "virtual")
+}
+
+/// IPv6 is off, where the kernel has it.
+pub fn no_ipv6() -> Option<(String, String)> {
+    let has = std::fs::exists("/proc/sys/net/ipv6").is_ok_and(|has| has);
+    has.then(|| ("ipv6/conf/default/disable_ipv6".to_owned(), "1".to_owned()))
+}
+
 const DEVICE: &str = "tun0";
 const KERNEL: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
+pub const OURS: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 const PORT: u16 = 5001;
 
 /// Where the two stand in a connection of the analysis: the lower address comes first.
@@ -116,10 +148,16 @@ const OUR_END: usize = 1;
 
 /// A wire that does everything a wire may do to packets.
 const BAD: Impairments =
-    Impairments { loss: 0.005, mark: 0.01, duplicate: 0.005, reorder: 0.01, wait: Dur::from_us(300) };
+    Impairments { loss: 0.005, mark: 0.01, duplicate: 0.005, reorder: 0.01, wait: Dur::from_us(300), delay: Dur::ZERO };
+
+/// A wire that marks and does nothing else, seldom enough for windows of some tens of segments.
+pub const MARKING: Impairments = Impairments { loss: 0.0, mark: 0.002, duplicate: 0.0, reorder: 0.0, ..BAD };
+
+/// Of each way where packets would otherwise take no time, and windows and timers meant nothing.
+const VIRTUAL_DELAY: Dur = Dur::from_ms(2);
 
 /// Against hanging only.
-const LIMIT: Dur = Dur::from_s(300);
+pub const LIMIT: Dur = Dur::from_s(300);
 
 /// What came of a transfer.
 pub struct Done {
@@ -127,6 +165,8 @@ pub struct Done {
     pub connection: Connection,
     /// (what was said, what was heard), of our data and of the kernel's.
     sums: [(Digest, Digest); 2],
+    /// Of our end of the wire.
+    pub capture: Vec<u8>,
 }
 
 /// Why such tests cannot run here.
@@ -157,13 +197,16 @@ fn run_inside(case: &Case) -> Result<Done> {
         Role::Client => [SocketAddrV4::new(OURS, 40_000), SocketAddrV4::new(KERNEL, PORT)],
         Role::Server => [SocketAddrV4::new(OURS, PORT), SocketAddrV4::new(KERNEL, 0)],
     };
+    // Real packets take their time, those of virtual time what they are told.
+    let delay = if in_virtual_time() { VIRTUAL_DELAY } else { Dur::ZERO };
+    let wire = Impairments { delay, ..case.wire };
     let talk = Conversation {
         role: case.role,
         own,
         peer: kernel,
         config: case.config()?,
-        impairments: [BAD, BAD],
-        seed: 1,
+        impairments: [wire, wire],
+        seed: seed(),
         limit: LIMIT,
     };
     let [up, down] = case.bytes();
@@ -182,25 +225,36 @@ fn run_inside(case: &Case) -> Result<Done> {
         (heard, kernel.join().unwrap_or_else(|_| Err("the kernel's side panicked".into())))
     });
     let bytes = capture.finish().map_err(text)?;
-    if let Ok(folder) = std::env::var("ECNLAB_LIVE_CAPTURES") {
-        let file = std::path::Path::new(&folder).join(format!("{}.pcapng", case.name().replace('/', "_")));
-        std::fs::write(file, &bytes).map_err(text)?;
-    }
+    keep(&case.name(), &bytes)?;
     let heard = heard.map_err(|failure| failure.to_string())?;
     let expected = |name: &str, len| Stretch::new(name, len).digest().map_err(text);
     let done = Done {
-        connection: only_connection(bytes)?,
+        connection: only_connection(&bytes)?,
+        capture: bytes,
         sums: [(expected("up", up)?, theirs?), (expected("down", down)?, ours)],
         heard,
     };
-    if std::env::var_os("ECNLAB_LIVE_BYTES").is_some() {
-        println!("{}", done.figures(case));
-    }
+    tell(|| done.figures(case));
     Ok(done)
 }
 
-fn only_connection(capture: Vec<u8>) -> Result<Connection> {
-    let input = Input::new(Box::new(std::io::Cursor::new(capture))).map_err(|e| e.to_string())?;
+/// Writes a capture to where `ECNLAB_LIVE_CAPTURES` says.
+pub fn keep(name: &str, capture: &[u8]) -> Result<()> {
+    let Ok(folder) = std::env::var("ECNLAB_LIVE_CAPTURES") else { return Ok(()) };
+    let file = std::path::Path::new(&folder).join(format!("{}.pcapng", name.replace('/', "_")));
+    std::fs::write(file, capture).map_err(|error| error.to_string())
+}
+
+/// Says what was measured, to those who have asked for so many bytes.
+pub fn tell(figures: impl Fn() -> String) {
+    if std::env::var_os("ECNLAB_LIVE_BYTES").is_some() {
+        println!("{}", figures());
+    }
+}
+
+/// The only connection in a capture.
+pub fn only_connection(capture: &[u8]) -> Result<Connection> {
+    let input = Input::new(Box::new(std::io::Cursor::new(capture.to_vec()))).map_err(|e| e.to_string())?;
     let found = analyse(input, Standard::Rfc3168, |_| true).map_err(|e| e.to_string())?;
     if let Some(damage) = found.damage {
         return Err(format!("the capture: {damage}"));

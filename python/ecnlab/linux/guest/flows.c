@@ -12,13 +12,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FIRST_PORT = 10000, CHUNK = 1 << 16 };
+/* Of the listener of a flow; of web traffic, which listens at both ends, that of the clients. */
+enum { FIRST_PORT = 10000, FIRST_CLIENT_PORT = 20000, CHUNK = 1 << 16, NO_OBJECT = -1 };
 #define ENDLESS UINT64_MAX
 
 /* One end of a connection, or a listener. */
 struct end {
     struct end *next; /* of the flow's */
     int fd, flow, side;
+    int object; /* that it asks for or sends */
     bool listens, connected, finished;
     uint64_t to_send, received, expects;
     uint64_t opened, established;
@@ -59,10 +61,9 @@ static struct sockaddr_in address(const struct flow_end *end, int port)
     return a;
 }
 
-/* A socket of the flow's `side`, with the TCP that the plan gives it. */
-static int open_socket(int flow, int side, int port)
+/* A socket at an end of a flow, with the TCP that the plan gives it. */
+static int open_socket(const struct flow_end *at, int port)
 {
-    const struct flow_end *at = &plan.flows[flow].ends[side];
     const struct tcp *tcp = &plan.tcps[at->tcp];
     struct sockaddr_in own = address(at, port);
     int one = 1;
@@ -86,7 +87,7 @@ static struct end *add_end(int flow, int side, int fd)
     struct end *end = calloc(1, sizeof *end);
     if (!end)
         fail("memory");
-    *end = (struct end){.next = flows[flow].ends, .fd = fd, .flow = flow, .side = side, .opened = now()};
+    *end = (struct end){flows[flow].ends, fd, flow, side, .object = NO_OBJECT, .opened = now()};
     flows[flow].ends = end;
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = end};
     if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event))
@@ -94,14 +95,29 @@ static struct end *add_end(int flow, int side, int fd)
     return end;
 }
 
+static int port_of_listener(int flow, int side)
+{
+    return (plan.flows[flow].kind == WEB && side == 1 ? FIRST_CLIENT_PORT : FIRST_PORT) + flow;
+}
+
+static void open_listener(int flow, int side, const struct flow_end *at)
+{
+    int fd = open_socket(at, port_of_listener(flow, side));
+    if (listen(fd, 1024))
+        fail("listen");
+    add_end(flow, side, fd)->listens = true;
+}
+
 void open_listeners(void)
 {
     for (int i = 0; i < plan.n_flows; i++) {
-        int side = 1 - opener(i), fd = open_socket(i, side, FIRST_PORT + i);
-        if (listen(fd, 64))
-            fail("listen");
-        add_end(i, side, fd)->listens = true;
-        flows[i].wake = plan.flows[i].start;
+        const struct flow_plan *p = &plan.flows[i];
+        if (p->kind != WEB)
+            open_listener(i, 1 - opener(i), &p->ends[1 - opener(i)]);
+        for (int side = 0; side < 2; side++)
+            for (int j = 0; j < p->n_pool[side]; j++)
+                open_listener(i, side, &p->pool[side][j]);
+        flows[i].wake = p->kind == WEB ? UINT64_MAX : p->start;
         flows[i].finished = ENDLESS;
     }
     flow_rows = output("flows.csv");
@@ -142,16 +158,29 @@ static void close_end(struct end *end)
     free(end);
 }
 
+static struct end *open_connection(int flow, int side, const struct flow_end *own, const struct flow_end *at)
+{
+    struct sockaddr_in peer = address(at, port_of_listener(flow, 1 - side));
+    struct end *end = add_end(flow, side, open_socket(own, 0));
+    if (connect(end->fd, (struct sockaddr *)&peer, sizeof peer) && errno != EINPROGRESS)
+        fail("flow %s cannot connect", plan.flows[flow].name);
+    return end;
+}
+
 static void start_flow(int flow)
 {
     const struct flow_plan *p = &plan.flows[flow];
     int side = opener(flow);
-    struct sockaddr_in peer = address(&p->ends[1 - side], FIRST_PORT + flow);
-    struct end *end = add_end(flow, side, open_socket(flow, side, 0));
+    struct end *end = open_connection(flow, side, &p->ends[side], &p->ends[1 - side]);
     end->to_send = p->size ? p->size : ENDLESS;
     end->expects = p->response;
-    if (connect(end->fd, (struct sockaddr *)&peer, sizeof peer) && errno != EINPROGRESS)
-        fail("flow %s cannot connect", p->name);
+}
+
+void transfer(int flow, int side, const struct flow_end *own, const struct flow_end *peer, uint64_t bytes, int object)
+{
+    struct end *end = open_connection(flow, side, own, peer);
+    end->to_send = bytes;
+    end->object = object;
 }
 
 static void accept_all(const struct end *listener)
@@ -160,7 +189,7 @@ static void accept_all(const struct end *listener)
     while ((fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
         struct end *end = add_end(listener->flow, listener->side, fd);
         end->connected = true;
-        end->expects = plan.flows[listener->flow].size;
+        end->expects = plan.flows[listener->flow].kind == WEB ? 0 : plan.flows[listener->flow].size;
         serve(end, EPOLLIN);
     }
 }
@@ -225,25 +254,46 @@ static void send_all(struct end *end)
         if (end->to_send != ENDLESS)
             end->to_send -= (uint64_t)n;
     }
-    if (plan.flows[end->flow].kind == BULK && end->side == 0)
+    if ((plan.flows[end->flow].kind == BULK && end->side == 0) || end->object != NO_OBJECT)
         shutdown(end->fd, SHUT_WR);
+}
+
+/* The other end has closed, as it does once it has everything; or, if not `well`, the connection is lost. */
+static void end_transfer(struct end *end, bool well)
+{
+    int object = end->object, flow = end->flow;
+    bool request = end->side == 1, whole = well && !end->to_send;
+    close_end(end);
+    if (object == NO_OBJECT)
+        return;
+    if (whole) {
+        flows[flow].exchanges++;
+        flows[flow].finished = now();
+    }
+    transferred(object, request, whole);
 }
 
 /* Reads all there is; false if the end is gone or has done its part. */
 static bool receive(struct end *end)
 {
-    /* MSG_TRUNC: TCP throws the data away without copying it. A short count says that nothing is left. */
-    ssize_t n = recv(end->fd, NULL, 1 << 30, MSG_TRUNC);
-    if (n > 0)
+    /* MSG_TRUNC: TCP throws the data away without copying it. A short count says that nothing is left but, maybe, the
+     * end, for which only web traffic waits. */
+    ssize_t n;
+    while ((n = recv(end->fd, NULL, 1 << 30, MSG_TRUNC)) > 0) {
         end->received += (uint64_t)n;
+        if (plan.flows[end->flow].kind != WEB)
+            break;
+    }
     if (end->expects && !end->finished && end->received >= end->expects) {
         complete(end);
         return false;
     }
     if (n > 0 || (n < 0 && errno == EAGAIN))
         return true;
+    if (plan.flows[end->flow].kind == WEB)
+        end_transfer(end, n == 0);
     /* A bulk transfer's ends stay open, so that their counters can be read at any time. */
-    if (plan.flows[end->flow].kind == EXCHANGE) {
+    else if (plan.flows[end->flow].kind == EXCHANGE) {
         if (end->side == opener(end->flow))
             flows[end->flow].wake = now() + plan.flows[end->flow].think;
         close_end(end);
@@ -267,7 +317,7 @@ void serve(struct end *end, uint32_t events)
 
 uint64_t next_wake(void)
 {
-    uint64_t first = UINT64_MAX;
+    uint64_t first = next_request();
     for (int i = 0; i < plan.n_flows; i++)
         if (flows[i].wake < first)
             first = flows[i].wake;
@@ -277,6 +327,7 @@ uint64_t next_wake(void)
 void wake_flows(void)
 {
     uint64_t t = now();
+    wake_web();
     for (int i = 0; i < plan.n_flows; i++)
         if (flows[i].wake <= t) {
             flows[i].wake = UINT64_MAX;

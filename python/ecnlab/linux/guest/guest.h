@@ -37,7 +37,7 @@ struct queue {
     uint64_t samples, sum_packets, sum_bytes, sum_squares; /* since the start of the run */
 };
 
-enum kind { BULK, EXCHANGE };
+enum kind { BULK, EXCHANGE, WEB };
 
 /* What the plan says of a flow: data from ends[0] to ends[1]. */
 struct flow_end {
@@ -51,9 +51,12 @@ struct flow_plan {
     enum kind kind;
     struct flow_end ends[2];
     uint64_t start;   /* ns since the start of the run */
-    uint64_t size;    /* BULK: bytes, 0 without end. EXCHANGE: bytes of the request */
+    uint64_t size;    /* BULK: bytes, 0 without end. EXCHANGE, WEB: bytes of the request */
     uint64_t response;
     uint64_t think;   /* ns */
+    bool page_waits;  /* WEB: for the last object of the one before */
+    struct flow_end *pool[2]; /* WEB: servers, clients */
+    int n_pool[2];
 };
 
 struct plan {
@@ -92,8 +95,17 @@ void open_listeners(void);
 void serve(struct end *end, uint32_t events);
 uint64_t next_wake(void);   /* when a flow begins or thinks no more; UINT64_MAX: never */
 void wake_flows(void);
+/* WEB: `bytes` on a connection of their own from one end to the other, for the object with this number. */
+void transfer(int flow, int side, const struct flow_end *own, const struct flow_end *peer, uint64_t bytes, int object);
 void write_flows(const char *phase);
 void sample_flows(void);
+
+/* web.c */
+void add_object(int flow, unsigned session, unsigned page, int server, int client, uint64_t bytes, uint64_t pause);
+uint64_t next_request(void);
+void wake_web(void);
+void transferred(int object, bool request, bool whole);
+void write_objects(void);
 
 /* queues.c */
 void open_queues(void);

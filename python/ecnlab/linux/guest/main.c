@@ -128,6 +128,7 @@ static void traffic(void)
     }
     write_flows("end");
     write_queues("end");
+    write_objects();
 }
 
 /* Both the router and we begin at a moment that is yet to come. */
@@ -148,6 +149,8 @@ int main(int argc, char **argv)
         control = atoi(argv[2]);
     if (mount("proc", "/proc", "proc", 0, "") || mount("run", "/run", "tmpfs", 0, "") || mkdir("/run/netns", 0755))
         fail("cannot mount what every system has");
+    if (control < 0 && mount("dev", "/dev", "devtmpfs", 0, ""))
+        fail("cannot mount the devices");
     signal(SIGPIPE, SIG_IGN);
     set_up("/plan");
     poller = epoll_create1(0);

@@ -87,6 +87,13 @@ static void execute(char **word)
         fail("%s failed in %s (status %d)", word[2], word[1], status);
 }
 
+/* env NAME VALUE: for the programs that are executed from here on. */
+static void set_environment(char **word)
+{
+    if (setenv(word[1], word[2], 1))
+        fail("setenv");
+}
+
 /* wait: until the devices of all hosts are there. */
 static void wait_for_devices(void)
 {
@@ -124,20 +131,53 @@ static void read_end(struct flow_end *end, char **word)
     end->tcp = atoi(word[2]);
 }
 
-/* flow NAME bulk|exchange START SIZE RESPONSE THINK FROM ADDRESS TCP TO ADDRESS TCP */
+/* flow NAME bulk|exchange|web|web-overlapping START SIZE RESPONSE THINK FROM ADDRESS TCP TO ADDRESS TCP */
 static void add_flow(char **word)
 {
     if (plan.n_flows == MOST_FLOWS)
         fail("more than %d flows", MOST_FLOWS);
     struct flow_plan *flow = &plan.flows[plan.n_flows++];
     copy(flow->name, sizeof flow->name, word[1]);
-    flow->kind = strcmp(word[2], "bulk") ? EXCHANGE : BULK;
+    flow->kind = !strcmp(word[2], "bulk") ? BULK : !strcmp(word[2], "exchange") ? EXCHANGE : WEB;
+    flow->page_waits = !strcmp(word[2], "web");
     flow->start = strtoull(word[3], NULL, 10);
     flow->size = strtoull(word[4], NULL, 10);
     flow->response = strtoull(word[5], NULL, 10);
     flow->think = strtoull(word[6], NULL, 10);
     read_end(&flow->ends[0], word + 7);
     read_end(&flow->ends[1], word + 10);
+}
+
+static int find_flow(const char *number)
+{
+    int flow = atoi(number);
+    errno = 0;
+    if (flow < 0 || flow >= plan.n_flows)
+        fail("the plan has no flow %s", number);
+    return flow;
+}
+
+/* pool FLOW SIDE HOST ADDRESS TCP: one more server (0) or client (1) of web traffic. */
+static void add_to_pool(char **word)
+{
+    struct flow_plan *flow = &plan.flows[find_flow(word[1])];
+    int side = atoi(word[2]) != 0, n = flow->n_pool[side]++;
+    flow->pool[side] = realloc(flow->pool[side], (size_t)(n + 1) * sizeof *flow->pool[side]);
+    if (!flow->pool[side])
+        fail("memory");
+    read_end(&flow->pool[side][n], word + 3);
+}
+
+/* object FLOW SESSION PAGE SERVER CLIENT BYTES PAUSE: in the order of sessions, of pages, and in the page. */
+static void read_object(char **word)
+{
+    int flow = find_flow(word[1]), server = atoi(word[4]), client = atoi(word[5]);
+    const struct flow_plan *p = &plan.flows[flow];
+    errno = 0;
+    if (server < 0 || server >= p->n_pool[0] || client < 0 || client >= p->n_pool[1])
+        fail("the plan has an object of nobody's");
+    add_object(flow, (unsigned)atoi(word[2]), (unsigned)atoi(word[3]), server, client, strtoull(word[6], NULL, 10),
+               strtoull(word[7], NULL, 10));
 }
 
 /* run DURATION WARMUP SAMPLE POLL */
@@ -153,7 +193,8 @@ static void obey(char **word, int n)
     const struct {
         const char *name;
         int words;
-    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1}};
+    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
+                 {"env", 3}, {"pool", 6}, {"object", 8}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -165,6 +206,9 @@ static void obey(char **word, int n)
             case 5: return set(word, n);
             case 6: return execute(word);
             case 7: return wait_for_devices();
+            case 8: return set_environment(word);
+            case 9: return add_to_pool(word);
+            case 10: return read_object(word);
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);

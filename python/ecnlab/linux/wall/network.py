@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.hosts import Host
-from ecnlab.linux.network import Layout, as_files, batch_commands, settings
+from ecnlab.linux.network import Flow, Layout, as_files, batch_commands, settings
 
 DEVICE: Final = "u0"
 """A host's only way out."""
@@ -26,6 +26,7 @@ class RouterLinks:
     def files(self, layout: Layout, found: Findings) -> dict[str, str]:
         """See `ecnlab.linux.network.Network`."""
         _refuse_quenches(layout.spec, found)
+        _refuse_web(layout.flows, found)
         return as_files({f"{home.name}.ip": _lines(home) for home in layout.homes})
 
     def statements(self, layout: Layout, files: Iterable[str]) -> Iterator[str]:
@@ -49,3 +50,11 @@ def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
     for name, queue in spec["queue"].items():
         if queue.get("becn"):
             found.refuse_value(f"queue.{name}.becn", queue["becn"], "its hosts hear no source quench: leave it out")
+
+
+def _refuse_web(flows: Iterable[Flow], found: Findings) -> None:
+    """The router tells flows by one port each, and web traffic listens at both ends."""
+    for flow in flows:
+        if "web" in flow.drawn:
+            key = f"flow.{flow.drawn['table']}.traffic"
+            found.refuse(key, f"`{key}`: there is no `web` in real time", "leave `--clock wall` out")

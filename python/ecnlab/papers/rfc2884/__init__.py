@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers.paper import Drawn, Paper, Step, Tables, measured
-from ecnlab.papers.rfc2884 import measure
+from ecnlab.papers.rfc2884 import linux, measure
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.rfc2884.page import page
 from ecnlab.quantities import quantity
@@ -105,4 +105,4 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     return Drawn({"evolution_queue": queue, "evolution_windows": windows}, {"evolution": facts})
 
 
-PAPER: Final = Paper("rfc2884", GRID, STEPS, analyse, draw, page)
+PAPER: Final = Paper("rfc2884", GRID, STEPS, analyse, draw, page, linux.STEPS)

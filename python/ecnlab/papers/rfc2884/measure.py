@@ -27,9 +27,7 @@ PIPE: Final = "pipe"
 
 def bulk(sweep: Tables) -> pl.DataFrame:
     """Section 5.2: two files side by side."""
-    flows = _competing(sweep, "flows_run")
-    duration = pl.col("finish_s") - pl.col("start_s")
-    speed = _sides(flows, pl.col("bytes_delivered") * 8 / duration)
+    flows, speed = _competing(sweep, "flows_run"), speeds(sweep)
     return pl.concat(
         [
             GRID.samples("bulk_gain", speed),
@@ -41,6 +39,12 @@ def bulk(sweep: Tables) -> pl.DataFrame:
             GRID.samples("utilisation", _link(sweep, "utilisation")),
         ]
     )
+
+
+def speeds(sweep: Tables) -> pl.LazyFrame:
+    """Of the two files, b/s."""
+    duration = pl.col("finish_s") - pl.col("start_s")
+    return _sides(_competing(sweep, "flows_run"), pl.col("bytes_delivered") * 8 / duration)
 
 
 def search(sweep: Tables) -> pl.DataFrame:
@@ -62,14 +66,19 @@ def window(sweep: Tables, metric: str = "window_gain", share: str = "window_shar
     return pl.concat([GRID.samples(metric, goodput), GRID.samples(share, _link(sweep, "share_in_region"))])
 
 
+def rates(sweep: Tables) -> pl.LazyFrame:
+    """Transactions of the two clients, per second."""
+    return _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S)
+
+
 def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
     """Section 5.3: two clients side by side."""
-    rates = _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S)
+    both = rates(sweep)
     return pl.concat(
         [
-            GRID.samples(f"{prefix}_gain", rates),
-            GRID.samples(f"{prefix}_difference", rates),
-            *_each(prefix, rates),
+            GRID.samples(f"{prefix}_gain", both),
+            GRID.samples(f"{prefix}_difference", both),
+            *_each(prefix, both),
             GRID.samples(f"{prefix}_region_share", _link(sweep, "share_in_region")),
         ]
     )
@@ -77,7 +86,7 @@ def transactions(sweep: Tables, prefix: str = "transaction") -> pl.DataFrame:
 
 def longer(sweep: Tables) -> pl.DataFrame:
     """Section 5.3, beyond its sizes: two clients side by side."""
-    return GRID.samples("longer_gain", _sides(_competing(sweep, "flows"), pl.col("exchanges") / TEST_S))
+    return GRID.samples("longer_gain", rates(sweep))
 
 
 def losses(sweep: Tables) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 from ecnlab.papers.layout import Material, paper_page, read_material
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import read_toml
-from ecnlab.papers.rfc2884 import gains, sensitivity
+from ecnlab.papers.rfc2884 import gains, linux, sensitivity
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.report import Finding, Page
 from ecnlab.report.page import Tone
@@ -53,6 +53,7 @@ def page(paper: Path, tables: Stored) -> Page:
             sensitivity.region(points, published, read_toml(paper / "red-settings.toml")),
             gains.evolution(tables["evolution_queue"], tables["evolution_windows"], tables.about["evolution"]),
             sensitivity.disciplines(points, published),
+            linux.section(tables, points, numbers, published),
         ],
     )
 

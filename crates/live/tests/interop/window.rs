@@ -1,0 +1,134 @@
+//! The window of a sender as its packets show it: how much was under way when it was told of marks, and afterwards.
+
+use std::io::Cursor;
+use std::net::Ipv4Addr;
+
+use ecnlab_trace::{Input, Reader};
+use ecnlab_wire::{Flags, Ipv4Header, Seq, TcpHeader, protocol};
+
+use crate::transfer::Result;
+
+/// What told a sender of a mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Teller {
+    /// An ACK with ECE.
+    Echo,
+    /// A source quench.
+    Quench,
+}
+
+/// A reduction of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reduction {
+    /// Bytes under way when the sender was told.
+    pub before: u64,
+    /// Bytes under way once it had sent new data again.
+    pub after: u64,
+}
+
+/// What a capture at a sender shows of it.
+#[derive(Debug, Default)]
+pub struct Windows {
+    /// Round trips in which it was told, in each of which RFC 3168 §6.1.2 wants one reduction.
+    pub told: u64,
+    /// The reductions behind which there were data to send.
+    pub reductions: Vec<Reduction>,
+    /// Source quenches that came.
+    pub quenches: u64,
+    /// New data sent with CWR.
+    pub cwr: u64,
+    una: u64,
+    next: u64,
+    /// All before it had been sent at the last reduction.
+    recover: u64,
+    first: Option<Seq>,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    #[default]
+    Steady,
+    /// Told, and nothing new sent since.
+    Told(u64),
+    /// Sends what the new window admits.
+    Sending,
+}
+
+/// Replays `capture`, taken at `own`, in which nothing of its data is lost. It is `teller` that counts.
+pub fn windows(capture: &[u8], own: Ipv4Addr, teller: Teller) -> Result<Windows> {
+    let text = |error: ecnlab_trace::TraceError| error.to_string();
+    let mut reader = Reader::new(Input::new(Box::new(Cursor::new(capture.to_vec()))).map_err(text)?).map_err(text)?;
+    let mut seen = Windows::default();
+    while let Some(record) = reader.read().map_err(text)? {
+        seen.packet(record.bytes, own, teller).ok_or("a packet in the capture is none")?;
+    }
+    Ok(seen)
+}
+
+impl Windows {
+    fn packet(&mut self, bytes: &[u8], own: Ipv4Addr, teller: Teller) -> Option<()> {
+        let (ip, behind) = Ipv4Header::parse(bytes).ok()?;
+        if ip.protocol == protocol::ICMP {
+            self.quenches += 1;
+            self.told(self.flight(), teller == Teller::Quench);
+            return Some(());
+        }
+        let (tcp, tcp_len) = TcpHeader::parse_cut(behind).ok()?;
+        if ip.source == own {
+            let len = u64::from(ip.total_len) - (ip.len() + tcp_len) as u64;
+            self.sent(&tcp, len);
+        } else {
+            self.heard(&tcp, teller);
+        }
+        Some(())
+    }
+
+    fn sent(&mut self, tcp: &TcpHeader<'_>, len: u64) {
+        if tcp.flags.contains(Flags::SYN) {
+            self.first = Some(tcp.seq + 1);
+        }
+        let end = self.offset(tcp.seq) + len;
+        if len == 0 || end <= self.next {
+            return;
+        }
+        self.next = end;
+        self.cwr += u64::from(tcp.flags.contains(Flags::CWR));
+        match (self.phase, self.flight()) {
+            (Phase::Told(before), after) => {
+                self.reductions.push(Reduction { before, after });
+                self.phase = Phase::Sending;
+            }
+            (Phase::Sending, now) => self.reductions.last_mut().into_iter().for_each(|r| r.after = now),
+            (Phase::Steady, _) => {}
+        }
+    }
+
+    fn heard(&mut self, tcp: &TcpHeader<'_>, teller: Teller) {
+        let before = self.flight();
+        self.una = self.una.max(self.offset(tcp.ack).min(self.next));
+        if self.phase == Phase::Sending {
+            self.phase = Phase::Steady;
+        }
+        let echo = tcp.flags.contains(Flags::ECE) && !tcp.flags.contains(Flags::SYN);
+        self.told(before, echo && teller == Teller::Echo);
+    }
+
+    /// A round trip is over when data sent after the reduction is acknowledged.
+    fn told(&mut self, before: u64, counts: bool) {
+        if counts && self.una > self.recover {
+            self.told += 1;
+            self.recover = self.next;
+            self.phase = Phase::Told(before);
+        }
+    }
+
+    fn flight(&self) -> u64 {
+        self.next - self.una
+    }
+
+    fn offset(&self, seq: Seq) -> u64 {
+        let here = self.first.unwrap_or(seq) + self.next as u32;
+        self.next.saturating_add_signed(i64::from((seq - here) as i32))
+    }
+}

@@ -1,0 +1,73 @@
+//! IPv4 packets as our hosts and routers send them, in the simulator's captures and on real devices.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+
+use crate::{
+    Checksum, Ecn, IPV4_HEADER, Ipv4Header, QUENCH_LEN, Quench, QuenchCause, Segment, TcpHeader, TcpOptions, protocol,
+};
+
+/// Hops a packet may make: Linux's default (RFC 1122 §3.2.1.7 leaves the value to the host).
+const TTL: u8 = 64;
+
+/// The header of a datagram of `total` bytes that is never fragmented.
+pub fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, ecn: Ecn, total: u32) -> Ipv4Header<'static> {
+    Ipv4Header {
+        dscp: 0,
+        ecn,
+        // A packet of more than 65535 bytes has no length (Linux writes zero): no profile makes one.
+        total_len: u16::try_from(total).unwrap_or(0),
+        // RFC 6864 §4.1: without fragments it needs no identification.
+        id: 0,
+        dont_fragment: true,
+        more_fragments: false,
+        fragment_offset: 0,
+        ttl: TTL,
+        protocol,
+        checksum: 0,
+        source,
+        destination,
+        options: &[],
+    }
+}
+
+/// Appends `segment` with its `data`; of data that are not given the checksum is as if they were zeros. Returns the
+/// length of the whole packet.
+pub fn emit_segment(
+    source: SocketAddrV4,
+    destination: SocketAddrV4,
+    segment: &Segment,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) -> u32 {
+    let mut options = Vec::with_capacity(40);
+    TcpOptions::from(segment).emit(&mut options);
+    let total = segment.ipv4_len();
+    let (from, to) = (*source.ip(), *destination.ip());
+    ipv4(from, to, protocol::TCP, segment.ecn, total).emit(out);
+    let tcp = TcpHeader {
+        source: source.port(),
+        destination: destination.port(),
+        seq: segment.seq,
+        ack: segment.ack,
+        flags: segment.flags,
+        window: segment.window,
+        checksum: 0,
+        urgent: 0,
+        options: &options,
+    };
+    // Zeros add nothing to a checksum, however many.
+    tcp.emit(Checksum::pseudo_ipv4(from, to, protocol::TCP, total - IPV4_HEADER).bytes(data), out);
+    out.extend(data);
+    total
+}
+
+/// Appends the source quench of `router` about the packet that begins with `datagram`, for who sent it; nothing if that
+/// is no IPv4 datagram of TCP without IP options. Whether it was one.
+pub fn emit_quench(router: Ipv4Addr, cause: QuenchCause, datagram: &[u8], out: &mut Vec<u8>) -> bool {
+    let (Some(message), Ok((about, _))) = (Quench::emit(cause, datagram), Ipv4Header::parse(datagram)) else {
+        return false;
+    };
+    ipv4(router, about.source, protocol::ICMP, Ecn::NotEct, QUENCH_LEN).emit(out);
+    out.extend(message);
+    true
+}
