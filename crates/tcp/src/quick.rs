@@ -41,6 +41,7 @@ pub(crate) struct Quick {
 
 impl Quick {
     /// A segment with data has arrived. How long its ACK may wait; zero is at once.
+    #[inline(never)]
     pub fn on_data(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> Dur {
         self.note(segment, what, config, rto, now);
         if self.left > 0 {

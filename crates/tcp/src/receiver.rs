@@ -179,10 +179,7 @@ impl Receiver {
             return arrival(AckDue::Now);
         }
         self.unacked += 1;
-        let delay = match config.delayed_ack {
-            DelayedAck::Linux7 => self.quick.on_data(segment, Brought::InOrder, config, rto, now),
-            _ => self.delay(segment, config, rto, now),
-        };
+        let delay = self.delay(segment, config, rto, now);
         if self.unacked >= config.ack_every || delay.is_zero() {
             return arrival(AckDue::Now);
         }
@@ -216,7 +213,8 @@ impl Receiver {
     fn delay(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Dur {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
-            DelayedAck::Fixed | DelayedAck::Linux7 => longest,
+            DelayedAck::Fixed => longest,
+            DelayedAck::Linux7 => self.quick.on_data(segment, Brought::InOrder, config, rto, now),
             DelayedAck::Linux20 => {
                 // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
                 // retransmission timeout where the spacing is past it.

@@ -150,6 +150,7 @@ impl Scheme for Rack {
         Progress { grow: false, rearm: false }
     }
 
+    #[inline(never)]
     fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
         with(tx, |rack, tx| rack.next(tx)).flatten()
     }
@@ -164,7 +165,12 @@ fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut RackState, &mut Sender) -> T) ->
 }
 
 /// An acceptable ACK.
-pub(crate) fn on_ack(tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
+#[cold]
+#[inline(never)]
+pub(crate) fn on_ack(tx: &mut Sender, ack: u64, is: (bool, bool, bool), echoed: Option<u32>, cx: &mut Cx) {
+    // In parts: a whole would be put into memory at each ACK of senders without RACK, too.
+    let (echo, bare, new_sack) = is;
+    let seen = AckSeen { ack, echo, bare, new_sack, echoed };
     with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
 }
 
@@ -174,6 +180,7 @@ pub(crate) fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
 }
 
 /// The retransmission timer has fired with data outstanding.
+#[inline(never)]
 pub(crate) fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
     with(tx, |rack, tx| rack.on_timeout(tx, cx));
 }
@@ -187,6 +194,7 @@ pub(crate) fn reduce_for_ecn(tx: &mut Sender, cx: &mut Cx) {
 }
 
 /// A burst has ended.
+#[inline(never)]
 pub(crate) fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
     with(tx, |rack, tx| rack.end_burst(tx, config, now));
 }

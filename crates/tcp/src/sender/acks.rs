@@ -51,7 +51,8 @@ impl Sender {
     pub fn on_ack(&mut self, mut seen: AckSeen, cx: &mut Cx) {
         seen.echo &= seen.ack > self.told_until;
         if self.rack.is_some() {
-            return recovery::rack::on_ack(self, seen, cx);
+            let AckSeen { ack, echo, bare, new_sack, echoed } = seen;
+            return recovery::rack::on_ack(self, ack, (echo, bare, new_sack), echoed, cx);
         }
         let acked = seen.ack - self.una;
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
@@ -157,6 +158,7 @@ impl Sender {
     }
 
     /// Takes in a valid RTT sample.
+    #[inline]
     pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
         cx.counters.rtt(rtt);
         self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);

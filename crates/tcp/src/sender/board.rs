@@ -258,3 +258,77 @@ pub(crate) enum Judgement {
     /// It and those sent later are not to be judged.
     Later,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Dur;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// Segments of 1000 bytes from 1 on, the n-th sent at n ms.
+    fn board(segments: u64) -> Board {
+        let mut board = Board::default();
+        (0..segments).for_each(|n| board.sent(1 + n * 1_000, 1_000, false, false, at(n)));
+        board
+    }
+
+    #[test]
+    fn in_flight_is_what_is_neither_held_nor_lost_and_the_copies() {
+        let mut board = board(5);
+        board.hold(1_001, 2_001, 1_000, |_| {});
+        assert_eq!(board.in_flight(), 4);
+        // The first is lost, the third waits, and the fourth was sent too late to be judged.
+        let judge = |s: &Outstanding| match s.start {
+            1 => Judgement::Lost,
+            2_001 => Judgement::Waits,
+            _ => Judgement::Later,
+        };
+        assert_eq!(board.judge(judge), 1);
+        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
+        board.sent(1, 1_000, false, false, at(9));
+        assert_eq!((board.in_flight(), board.waiting()), (4, None));
+        // It is the last in the order of sending now. Lost again, it waits again.
+        let mut order = Vec::new();
+        board.judge(|s| {
+            order.push(s.start);
+            if s.start == 1 { Judgement::Lost } else { Judgement::Waits }
+        });
+        assert_eq!(order, [2_001, 3_001, 4_001, 1]);
+        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
+        board.acknowledge(2_001, |_| {});
+        assert_eq!((board.len(), board.held(), board.lost(), board.in_flight()), (3, 0, 0, 3));
+    }
+
+    #[test]
+    fn a_probe_is_a_copy_that_does_not_count() {
+        let mut board = board(2);
+        board.sent(1_001, 1_000, false, true, at(5));
+        assert_eq!((board.in_flight(), board.resent()), (2, 0));
+        assert!(board.tail().is_some_and(|s| s.ever_resent && s.sent == at(5)));
+    }
+
+    #[test]
+    fn a_timeout_takes_the_first_and_the_old_for_lost() {
+        let mut board = board(4);
+        // Those sent at 0 and 1 ms have had their time. The first is taken for lost in any case.
+        assert_eq!(board.lose_after_timeout(|s| s.sent <= at(1)), 2);
+        assert_eq!(board.in_flight(), 2);
+        let mut board = self::board(4);
+        assert_eq!(board.lose_after_timeout(|_| false), 1);
+        assert_eq!(board.waiting().map(|s| s.start), Some(1));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_in_flight_again() {
+        let mut board = board(3);
+        board.hold(1_001, 3_001, 2_000, |_| {});
+        board.lose_after_timeout(|_| true);
+        board.forget_lost();
+        assert_eq!((board.lost(), board.in_flight()), (0, 1));
+        board.forget_held();
+        assert_eq!((board.held(), board.in_flight()), (0, 3));
+    }
+}

@@ -384,7 +384,7 @@ impl Sender {
 
     fn count_resent(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
         if self.rack.is_some() {
-            self.book(chunk, cx);
+            self.book(chunk.start, (chunk.len, chunk.fin, chunk.how), cx);
         }
         let counters = &mut *cx.counters;
         self.resent_below = self.resent_below.max(stop.min(self.max));
@@ -398,7 +398,10 @@ impl Sender {
     }
 
     /// Books a chunk on the scoreboard of segments.
-    fn book(&mut self, chunk: Chunk, cx: &Cx) {
+    #[cold]
+    #[inline(never)]
+    fn book(&mut self, start: u64, (len, fin, how): (u32, bool, How), cx: &Cx) {
+        let chunk = Chunk { start, len, fin, how };
         let stamp = self.clock(cx.config, cx.now);
         if let Some(rack) = self.rack.as_mut().filter(|_| chunk.how != How::Probe)
             && rack.sent(chunk, self.una, cx.now, stamp)
@@ -409,7 +412,7 @@ impl Sender {
 
     fn time(&mut self, chunk: Chunk, stop: u64, cx: &Cx) {
         match cx.config.rtt_sampling {
-            _ if self.rack.is_some() => self.book(chunk, cx),
+            _ if self.rack.is_some() => self.book(chunk.start, (chunk.len, chunk.fin, chunk.how), cx),
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
             }
