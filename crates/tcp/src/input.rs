@@ -6,6 +6,7 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 use crate::ecn::Feedback;
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::AckDue;
+use crate::recovery;
 use crate::sender::{AckSeen, Cx};
 
 impl Endpoint {
@@ -97,21 +98,44 @@ impl Endpoint {
             self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
+        if self.tx.rack.is_some() {
+            return self.take_ack_by_rack(segment, ack, now);
+        }
+        let seen = self.read_ack(segment, ack);
+        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
+        self.tx.on_ack(seen, &mut cx);
+        self.note_fin_acked();
+    }
+
+    /// Apart, so that the way of all other ACKs stays short.
+    #[cold]
+    #[inline(never)]
+    fn take_ack_by_rack(&mut self, segment: &Segment, ack: u64, now: Time) {
+        let seen = self.read_ack(segment, ack);
+        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
+        recovery::rack::on_ack(&mut self.tx, seen, &mut cx);
+        self.note_fin_acked();
+    }
+
+    #[inline(always)]
+    fn read_ack(&mut self, segment: &Segment, ack: u64) -> AckSeen {
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
         let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
         let heard = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
         self.counters.ece_received += u64::from(heard);
-        let seen = AckSeen {
+        AckSeen {
             ack,
-            echo: self.ecn.congestion(segment.flags),
+            echo: self.ecn.congestion(segment.flags) && self.tx.hears_echo_of(ack),
             // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
             bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
             new_sack,
             echoed: segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo),
-        };
-        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        self.tx.on_ack(seen, &mut cx);
+        }
+    }
+
+    #[inline(always)]
+    fn note_fin_acked(&mut self) {
         if self.tx.fin_acked() {
             self.state = match self.state {
                 State::FinWait1 => State::FinWait2,

@@ -165,12 +165,7 @@ fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut RackState, &mut Sender) -> T) ->
 }
 
 /// An acceptable ACK.
-#[cold]
-#[inline(never)]
-pub(crate) fn on_ack(tx: &mut Sender, ack: u64, is: (bool, bool, bool), echoed: Option<u32>, cx: &mut Cx) {
-    // In parts: a whole would be put into memory at each ACK of senders without RACK, too.
-    let (echo, bare, new_sack) = is;
-    let seen = AckSeen { ack, echo, bare, new_sack, echoed };
+pub(crate) fn on_ack(tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
     with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
 }
 

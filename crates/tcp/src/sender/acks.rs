@@ -46,14 +46,15 @@ impl Sender {
         new > 0
     }
 
-    /// An acceptable ACK.
+    /// Whether an echo on the ACK of `ack` tells more than a source quench has told.
     #[inline]
-    pub fn on_ack(&mut self, mut seen: AckSeen, cx: &mut Cx) {
-        seen.echo &= seen.ack > self.told_until;
-        if self.rack.is_some() {
-            let AckSeen { ack, echo, bare, new_sack, echoed } = seen;
-            return recovery::rack::on_ack(self, ack, (echo, bare, new_sack), echoed, cx);
-        }
+    pub fn hears_echo_of(&self, ack: u64) -> bool {
+        ack > self.told_until
+    }
+
+    /// An acceptable ACK, of a sender without RACK.
+    #[inline]
+    pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
         let acked = seen.ack - self.una;
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
         if seen.echo && ns2 {
