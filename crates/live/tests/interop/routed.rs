@@ -49,8 +49,10 @@ weight = 0.02
 ecn = true
 becn = { thresh = "5 packets" }
 
+# As in Akujobi et al. no ACK is delayed: one for both a marked segment and the CWR behind it would have ECE, and be heard.
 [tcp.ours]
 ecn = "ecn-becn"
+ack_every = 1
 
 [flow.bulk]
 from = "sender"
