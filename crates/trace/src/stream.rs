@@ -45,8 +45,6 @@ struct Sent {
     resent: bool,
     /// Reported by SACK.
     held: bool,
-    /// Something sent later has arrived, and it has had its time.
-    overdue: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -271,7 +269,7 @@ impl Stream {
     fn mark_resent(&mut self, start: u64, end: u64, time: u64) {
         let first = self.segments.partition_point(|s| s.end <= start);
         for sent in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
-            (sent.time, sent.spoilt, sent.resent, sent.overdue) = (time, true, true, false);
+            (sent.time, sent.spoilt, sent.resent) = (time, true, true);
         }
     }
 
@@ -322,9 +320,9 @@ impl Stream {
         let told = match self.mode {
             // In a recovery the reordering window is zero: what comes again by a timer comes by the retransmission timer.
             _ if !answers => !resent && self.arrivals.is_late(sent.time, sent.end, time),
-            Mode::Open => sent.overdue && !self.tells_of_a_loss(),
-            Mode::Fast => sent.overdue && resent,
-            Mode::Timeout => sent.overdue && resent && start < self.point,
+            Mode::Open => !self.sacked.is_empty() && !self.tells_of_a_loss() && self.is_overdue(sent, time),
+            Mode::Fast => resent && self.is_overdue(sent, time),
+            Mode::Timeout => resent && start < self.point && self.is_overdue(sent, time),
         };
         if !told {
             return None;
@@ -417,7 +415,6 @@ impl Stream {
         let same_window = self.window.replace(window) == Some(window);
         let offset = self.offset(ack);
         let mut acked = Acked::default();
-        let quiet = self.mode == Mode::Open && self.sacked.is_empty() && blocks.is_empty();
         if !blocks.is_empty() {
             self.hold_blocks(blocks, time);
         }
@@ -433,9 +430,6 @@ impl Stream {
         }
         if !blocks.is_empty() {
             acked.dsack = self.take_blocks(blocks);
-        }
-        if self.has_sack && !quiet {
-            self.look_for_overdue(time);
         }
         acked
     }
@@ -508,14 +502,11 @@ impl Stream {
         dsack
     }
 
-    /// What has had its time when an ACK comes at `time`.
-    #[inline(never)]
-    fn look_for_overdue(&mut self, time: u64) {
+    /// Whether something sent later than `sent` has arrived, and it has had its time when an ACK comes at `time`.
+    fn is_overdue(&self, sent: &Sent, time: u64) -> bool {
         let held = self.segments.iter().filter(|s| s.held).count();
         let patient = self.mode == Mode::Open && held < DUPLICATES as usize;
-        for sent in self.segments.iter_mut().filter(|s| !s.held) {
-            sent.overdue |= self.arrivals.is_overdue(sent.time, sent.end, patient, time);
-        }
+        !sent.held && self.arrivals.is_overdue(sent.time, sent.end, patient, time)
     }
 
     /// The segments of these blocks have arrived, the lowest first.
