@@ -12,6 +12,7 @@ from ecnlab.papers.akujobi import measure
 from ecnlab.papers.akujobi.choice import GAIN, KEYS, LOSS, STATED, choose
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
+from ecnlab.scenario import read_experiment
 
 PAPER = Path(__file__).parents[2] / "papers" / "akujobi"
 
@@ -122,20 +123,28 @@ def test_delay_and_its_fairness_are_of_whole_objects() -> None:
 
 def test_the_rule_takes_the_least_sum_of_relative_distances() -> None:
     def point(timer: str, gain: float, loss: float, tick: str = STATED["tick"]) -> list[dict[str, object]]:
-        place = dict.fromkeys(KEYS, "x") | {"timer": timer, "tick": tick}
+        place = dict.fromkeys(KEYS, "x") | {"timer": timer, "tick": tick, "scheme": "ecn"}
         return [{"metric": "variant_gain", "mean": gain, **place}, {"metric": "variant_loss", "mean": loss, **place}]
 
     # Off by a tenth in both, and by nothing in the gain but half in the loss.
     points = pl.DataFrame(point("both", 1.1 * GAIN, 0.9 * LOSS) + point("one", GAIN, 1.5 * LOSS))
     points.extend(pl.DataFrame(point("clock", GAIN, LOSS, tick="10 ms")))
-    ranked = choose(points)
+    # What another scheme gains and loses has no say.
+    other = pl.DataFrame(point("better", GAIN, LOSS)).with_columns(pl.lit("becn").alias("scheme"))
+    ranked = choose(pl.concat([points, other]))
     assert ranked["timer"].to_list() == ["both", "one"]
     assert ranked["distance"].to_list() == pytest.approx([0.2, 0.5])
+    assert choose(pl.concat([points, other]), {})["timer"].to_list() == ["clock", "both", "one"]
 
 
 def test_the_rule_aims_at_what_is_printed_of_ecn() -> None:
     printed = {number.id: number.value for number in read_published(PAPER).numbers}
     assert (printed["A13.1"], printed["A14.1"]) == (GAIN, LOSS)
+
+
+def test_what_is_printed_is_read_under_the_settings_of_the_networks() -> None:
+    published = read_published(PAPER)
+    assert {entry.where["settings"] for entry in (*published.numbers, *published.claims)} == {""}
 
 
 def test_all_networks_have_the_chosen_variant() -> None:
@@ -145,3 +154,15 @@ def test_all_networks_have_the_chosen_variant() -> None:
         assert (red["mean_packet"], red["spacing"], red["gentle"], red["above"]) == ("500 B", "wait", False, "drop")
         assert network["profile"] == "ns-2.1b8a", name
         assert all(not {"min_rto", "rtt_tick"} & tcp.keys() for tcp in network["tcp"].values()), name
+
+
+@pytest.mark.parametrize("name", ["nearest", "nearest-alike", "nearest-lossy", "nearest-web"])
+def test_the_nearest_settings_are_the_same_in_all_experiments(name: str) -> None:
+    # README.md, "The rule for the variant": with the clock free, ECN comes nearest here.
+    resolved = read_experiment(PAPER / f"{name}.toml").runs[0].scenario.resolved
+    red = resolved["queue"]["red"]
+    assert (red["mean_packet"], red["spacing"], red["gentle"], red["above"]) == ("500 B", "uniform", False, "drop")
+    assert red["count_arrival"]
+    for flow in resolved["flow"].values():
+        tcp = resolved["tcp"][flow["tcp_from"]]
+        assert (tcp["rtt_tick"], tcp["min_rto"]) == ("10 ms", "200 ms")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
@@ -92,6 +92,8 @@ class Published:
     metrics: Mapping[str, Metric]
     numbers: tuple[Number, ...]
     claims: tuple[Claim, ...]
+    where: Where = field(default_factory=dict)
+    """Where all of it is measured, but for entries that say otherwise."""
 
     def ids(self) -> set[str]:
         """Of all numbers and claims."""
@@ -109,8 +111,9 @@ def read_published(folder: Path) -> Published:
         key: _make(Metric, entry, f"metric {key}")
         for key, entry in read_toml(folder / "metrics.toml")["metric"].items()
     }
-    numbers = tuple(_make(Number, entry, "number") for entry in table["number"])
-    claims = tuple(_make(Claim, entry, "claim") for entry in table["claim"])
+    where = table.get("where", {})
+    numbers = tuple(_make(Number, _placed(entry, where), "number") for entry in table["number"])
+    claims = tuple(_make(Claim, _placed(entry, where), "claim") for entry in table["claim"])
     for key, metric in metrics.items():
         if metric.kind not in KINDS:
             raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
@@ -127,7 +130,7 @@ def read_published(folder: Path) -> Published:
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} is there twice")
     about = {key: table[key] for key in ("paper", "title", "authors", "date")}
-    return Published(**about, metrics=metrics, numbers=numbers, claims=claims)
+    return Published(**about, metrics=metrics, numbers=numbers, claims=claims, where=where)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -139,6 +142,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     if table.get("format") != FORMAT:
         raise EcnlabError(f"{path}: format {table.get('format')!r}; this ecnlab reads format {FORMAT}")
     return table
+
+
+def _placed(entry: Mapping[str, Any], where: Where) -> Mapping[str, Any]:
+    return {**entry, "where": {**where, **entry["where"]}} if "where" in entry else entry
 
 
 def _make(kind: type[T], entry: Mapping[str, Any], what: str) -> T:

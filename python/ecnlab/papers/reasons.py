@@ -47,9 +47,7 @@ def read_reasons(path: Path, published: Published, points: pl.DataFrame) -> dict
     for entry in read_toml(path).get("reason", []):
         if unknown := set(entry["for"]) - known:
             raise EcnlabError(f"{path}: a reason for {min(unknown)!r}, which is not in published.toml")
-        facts = {
-            name: _fact(path, name, spec, published.metrics, points) for name, spec in entry.get("facts", {}).items()
-        }
+        facts = {name: _fact(path, name, spec, published, points) for name, spec in entry.get("facts", {}).items()}
         try:
             text = entry["text"].strip().format(**facts)
         except (KeyError, AttributeError, IndexError) as error:
@@ -61,8 +59,8 @@ def read_reasons(path: Path, published: Published, points: pl.DataFrame) -> dict
     return reasons
 
 
-def _fact(path: Path, name: str, spec: Mapping[str, Any], metrics: Mapping[str, Metric], points: pl.DataFrame) -> Fact:
-    rows = at(points, spec["metric"], spec.get("where", {}))
+def _fact(path: Path, name: str, spec: Mapping[str, Any], published: Published, points: pl.DataFrame) -> Fact:
+    rows = at(points, spec["metric"], {**published.where, **spec.get("where", {})})
     match spec.get("pick"):
         case "max":
             rows = rows.sort("mean", descending=True).head(1)
@@ -73,7 +71,7 @@ def _fact(path: Path, name: str, spec: Mapping[str, Any], metrics: Mapping[str, 
     if rows.height != 1:
         raise EcnlabError(f"{path}: fact {name!r}: {rows.height} measured points, need 1")
     row = rows.row(0, named=True)
-    metric = metrics[spec["metric"]]
+    metric = published.metrics[spec["metric"]]
     mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
     return Fact(f"{mean} ({low} to {high})", _labels(row) | {"mean": mean})
 

@@ -25,6 +25,10 @@ STEPS: Final = (
     Step("web-fifteen", 20, 40, measure.web, ("objects",)),
     Step("web", 2, 20, measure.web_loads, ("objects",)),
     Step("variants", 2, 20, measure.variants),
+    Step("nearest", 20, 400, measure.heavy),
+    Step("nearest-alike", 20, 40, measure.homogeneous),
+    Step("nearest-lossy", 20, 500, measure.lossy, ("queue_series", "flow_series")),
+    Step("nearest-web", 20, 80, measure.web, ("objects",)),
     Step("evolution", 1, 1, None, ("queue_series",)),
     Step("evolution-lossy", 1, 1, None, ("queue_series", "flow_series")),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
@@ -18,14 +19,15 @@ LOSS: Final = 0.57
 """Printed of ECN at 46 flows (section VI-A, figures 3 and 4), the loss in percent."""
 
 
-def choose(points: pl.DataFrame) -> pl.DataFrame:
-    """The combinations of `KEYS` with what the paper states, nearest first.
+def choose(points: pl.DataFrame, stated: Mapping[str, str] = STATED) -> pl.DataFrame:
+    """The combinations of `KEYS` with what is ``stated``, nearest first; by ECN alone, no other scheme enters.
 
     ``distance`` is the sum of the relative distances of gain and loss.
     """
-    gain = at(points, "variant_gain", STATED).select(*KEYS, pl.col("mean").alias("gain"))
-    loss = at(points, "variant_loss", {}).select(*KEYS, pl.col("mean").alias("loss"))
+    ecn = {"scheme": "ecn"}
+    gain = at(points, "variant_gain", {**stated, **ecn}).select(*KEYS, pl.col("mean").alias("gain"))
+    loss = at(points, "variant_loss", ecn).select(*KEYS, pl.col("mean").alias("loss"))
     off = (pl.col("gain") / GAIN - 1.0).abs() + (pl.col("loss") / LOSS - 1.0).abs()
-    blank = [pl.lit("").alias(key) for key in ("scheme", "flows", "loss_", "pages")]
+    blank = [pl.lit("").alias(key) for key in ("scheme", "flows", "loss_", "pages", "settings")]
     ranked = gain.join(loss, on=KEYS).with_columns(off.alias("distance")).sort("distance", *KEYS)
     return ranked.rename({"loss": "measured_loss"}).with_columns(blank).rename({"loss_": "loss"})

@@ -32,7 +32,7 @@ OTHER_READINGS: Final = (
 """Schemes at 46 flows with another reading of the paper, and where they stand in tables."""
 
 GRID: Final = Grid(
-    keys=("scheme", "flows", "loss", "pages", "above", "spacing", "mean_packet", "tick", "timer"),
+    keys=("scheme", "flows", "loss", "pages", "settings", "above", "spacing", "mean_packet", "tick", "timer"),
     levels={name: float(level) for level, name in enumerate(("plain", *SCHEMES))}
     | {"eb45": 1.5, "eb15": 3.2, "eb6": 3.3, "becn56": 4.5}
     | {f"{name}, {reading}": level for name, reading, level in OTHER_READINGS},
@@ -41,6 +41,7 @@ GRID: Final = Grid(
         "flows": "{} flows",
         "loss": "{} of the way back lost",
         "pages": "pages from {}",
+        "settings": "{} settings",
         "above": "past max_th: {}",
         "spacing": "spacing {}",
         "mean_packet": "mean packet {}",

@@ -6,7 +6,7 @@ Each function reads the tables of one experiment (``Tables``) and gives the samp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -45,20 +45,28 @@ def mixed(sweep: Tables) -> pl.DataFrame:
 
 def heavy(sweep: Tables) -> pl.DataFrame:
     """Experiment A at 46 flows, with each scheme beside others of the same seed."""
-    rates = _goodputs(sweep)
-    gains = rates.select(pl.exclude("value", "other"), (pl.col("value") / pl.col("other") - 1.0).alias("value"))
-    loss = _rate(_pipe_queue(sweep, "able"), "dropped", "arrived")
-    steps = []
-    for base, schemes in COMPARED.items():
-        name = base.removesuffix(", standard")
-        steps.append(GRID.samples(f"gain_over_{name}", _against(gains, base, schemes)))
-        steps.append(GRID.samples(f"loss_to_{name}", _against(loss, base, schemes)))
-    return pl.concat([GRID.samples("heavy_gain", rates), *_losses(sweep, "heavy_"), *steps])
+    compared = _compared(sweep, COMPARED)
+    return pl.concat([GRID.samples("heavy_gain", _goodputs(sweep)), *_losses(sweep, "heavy_"), *compared])
 
 
 def variants(sweep: Tables) -> pl.DataFrame:
     """Experiment A at 46 flows over what the paper leaves open."""
-    return pl.concat([GRID.samples("variant_gain", _goodputs(sweep)), _loss(sweep, "variant_loss", "able")])
+    gain = GRID.samples("variant_gain", _goodputs(sweep))
+    compared = _compared(sweep, {base: COMPARED[base] for base in ("ecn", "eb40")}, "variant_")
+    return pl.concat([gain, _loss(sweep, "variant_loss", "able"), *compared])
+
+
+def _compared(sweep: Tables, pairs: Mapping[str, Sequence[str]], prefix: str = "") -> list[pl.DataFrame]:
+    """Gain and loss of the able flows of each scheme beside those of its base. Schemes that a sweep lacks give no row."""
+    rates = _goodputs(sweep)
+    gains = rates.select(pl.exclude("value", "other"), (pl.col("value") / pl.col("other") - 1.0).alias("value"))
+    loss = _rate(_pipe_queue(sweep, "able"), "dropped", "arrived")
+    parts = []
+    for base, schemes in pairs.items():
+        name = base.removesuffix(", standard")
+        parts.append(GRID.samples(f"{prefix}gain_over_{name}", _against(gains, base, schemes)))
+        parts.append(GRID.samples(f"{prefix}loss_to_{name}", _against(loss, base, schemes)))
+    return parts
 
 
 def homogeneous(sweep: Tables) -> pl.DataFrame:

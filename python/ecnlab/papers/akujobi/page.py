@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from ecnlab.papers.akujobi import sections
+import polars as pl
+
+from ecnlab.papers.akujobi import sections, settings
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.layout import Material, paper_page, read_material
 from ecnlab.papers.paper import Stored
@@ -17,7 +19,8 @@ CONTEXT: Final = {"heavy_gain": "46 flows", "heavy_loss": "46 flows"}
 def page(paper: Path, tables: Stored) -> Page:
     """The report of the analysis in ``tables``, with the texts in the folder ``paper``."""
     given = read_material(paper, tables, GRID)
-    points, numbers, published = given.points, given.numbers, given.published
+    numbers, published = given.numbers, given.published
+    points = given.points.filter(pl.col("settings") == "")
     return paper_page(
         given,
         title="ECN and BECN combined, run again",
@@ -35,7 +38,8 @@ def page(paper: Path, tables: Stored) -> Page:
             sections.homogeneous(points, numbers, published),
             sections.lossy(points, published),
             sections.web(points, published),
-            sections.variants(points, published),
+            settings.variants(points, published),
+            settings.nearest(given),
             sections.evolution(tables["queue_15"], tables["queue_lossy"], tables["window_lossy"]),
         ],
     )

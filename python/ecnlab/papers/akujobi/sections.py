@@ -8,7 +8,6 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.akujobi.choice import choose
 from ecnlab.papers.akujobi.grid import GRID, SCHEMES
 from ecnlab.papers.published import Published
 from ecnlab.papers.samples import at
@@ -155,31 +154,6 @@ def web(points: pl.DataFrame, published: Published) -> Section:
             Group(figures),
             _table(points, published, beside, "ECN beside ECN+BECN, by seed", ["flows", "pages", "scheme"], False),
             _table(points, published, list(names), "All loads", ["flows", "pages", "scheme"]),
-        ],
-    )
-
-
-def variants(points: pl.DataFrame, published: Published) -> Section:
-    """What the paper leaves open."""
-    keys = ["above", "spacing", "mean_packet", "tick", "timer"]
-    ranked = choose(points).head(10)
-    first = ranked.row(0, named=True)
-    return Section(
-        "variants",
-        "What the paper leaves open",
-        "ECN at 46 mixed flows over every combination. Of those with the printed clock the rule takes the one with the least "
-        "sum of relative distances from the printed gain (34.58%) and loss (0.57%); no other scheme enters. In these runs it "
-        f"takes {GRID.place(first)}. The files of the networks have what twenty seeds took.",
-        [
-            _table(
-                points.join(ranked.select(keys).with_row_index("rank"), on=keys).sort("rank", "metric"),
-                published,
-                ["variant_gain", "variant_loss"],
-                "The ten nearest, nearest first",
-                keys,
-                False,
-            ),
-            _table(points, published, ["variant_gain", "variant_loss"], "All combinations", keys),
         ],
     )
 
