@@ -81,7 +81,7 @@ pub struct Config {
     /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
     pub idle_restart: bool,
 
-    /// Loss recovery. `sack`, `fack` and `rack` become `newreno` where the peer does not permit SACK.
+    /// Loss recovery. Where the peer does not permit SACK, `newreno` stands in for a scheme that needs it.
     pub recovery: RecoveryKind,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -356,21 +356,8 @@ impl Config {
             "must be above 0 s".into()
         })?;
         self.congestion.params().check()?;
-        self.check_rack()?;
+        self.recovery.check(self)?;
         ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
-    }
-}
-
-impl Config {
-    /// RACK sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
-    fn check_rack(&self) -> Result<(), Invalid> {
-        let rack = self.recovery == RecoveryKind::Rack;
-        ensure(!rack || self.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
-            "must not be timed-segment with recovery = \"rack\", which times each segment".into()
-        })?;
-        ensure(!rack || self.ecn_response != EcnResponse::Ns2, "ecn_response", || {
-            "must not be ns-2 with recovery = \"rack\"".into()
-        })
     }
 }
 
@@ -452,14 +439,6 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
-        let timed = |c: &mut Config| {
-            (c.sack, c.recovery, c.rtt_sampling) = (true, RecoveryKind::Rack, RttSampling::TimedSegment);
-        };
-        assert_eq!(refused(timed), "rtt_sampling");
-        let ns2 = |c: &mut Config| {
-            (c.sack, c.recovery, c.ecn_response) = (true, RecoveryKind::Rack, EcnResponse::Ns2);
-        };
-        assert_eq!(refused(ns2), "ecn_response");
     }
 
     #[test]

@@ -181,8 +181,8 @@ impl Endpoint {
 
     fn on_retransmission_timer(&mut self, now: Time, out: &mut Out) {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        if recovery::rack::on_timer(&mut self.tx, &mut cx) {
-            // RACK's timers say what to send by themselves.
+        if recovery::on_timer(&mut self.tx, &mut cx) {
+            // The scheme's own timers say what to send by themselves.
         } else if self.tx.max == self.tx.una || self.tx.only_probing() {
             if let Some(probe) = self.tx.on_idle_timer(&mut cx) {
                 self.emit(probe, now, out);
@@ -192,7 +192,7 @@ impl Endpoint {
             // RFC 9293 §3.8.3, R2.
             return self.abort(out);
         } else {
-            self.tx.on_timeout(&mut cx);
+            recovery::on_timeout(&mut self.tx, &mut cx);
         }
         self.output(now, out);
     }
@@ -255,7 +255,7 @@ impl Endpoint {
             srtt,
             rttvar,
             rto: self.tx.rto.current(&self.config),
-            in_recovery: self.tx.in_recovery(),
+            in_recovery: recovery::in_recovery(&self.tx),
         }
     }
 

@@ -6,7 +6,8 @@ use ecnlab_wire::{Flags, Segment, Timestamps};
 use crate::ecn::{self, Feedback};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::Receiver;
-use crate::registry::{EcnKind, RecoveryKind};
+use crate::recovery::InUse;
+use crate::registry::EcnKind;
 use crate::sender::Cx;
 
 /// Segment size of a peer that announces none (RFC 9293 §3.7.1).
@@ -136,9 +137,7 @@ impl Endpoint {
         // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
-        if !self.sack && self.config.recovery.needs_sack() {
-            self.tx.scheme = RecoveryKind::NewReno;
-        }
+        self.tx.scheme = InUse::new(self.config.recovery.with_sack(self.sack));
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.establish(mss, &mut cx);
         self.state = if self.tx.closing { State::FinWait1 } else { State::Established };

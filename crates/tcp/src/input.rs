@@ -6,7 +6,7 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 use crate::ecn::Feedback;
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::AckDue;
-use crate::recovery;
+use crate::recovery::TakeAck;
 use crate::sender::{AckSeen, Cx};
 
 impl Endpoint {
@@ -98,8 +98,8 @@ impl Endpoint {
             self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
-        if self.tx.rack.is_some() {
-            return self.take_ack_by_rack(segment, ack, now);
+        if let Some(take) = self.tx.scheme.takes_acks() {
+            return self.take_ack_apart(take, segment, ack, now);
         }
         let seen = self.read_ack(segment, ack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
@@ -110,10 +110,10 @@ impl Endpoint {
     /// Apart, so that the way of all other ACKs stays short.
     #[cold]
     #[inline(never)]
-    fn take_ack_by_rack(&mut self, segment: &Segment, ack: u64, now: Time) {
+    fn take_ack_apart(&mut self, take: TakeAck, segment: &Segment, ack: u64, now: Time) {
         let seen = self.read_ack(segment, ack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        recovery::rack::on_ack(&mut self.tx, seen, &mut cx);
+        take(&mut self.tx, seen, &mut cx);
         self.note_fin_acked();
     }
 

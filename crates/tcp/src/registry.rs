@@ -20,14 +20,14 @@ pub struct Law {
     pub page: &'static str,
 }
 
-/// The rows of a family: name, source file in the family's folder, summary.
+/// The rows of a family: module in the family's folder, name, summary.
 macro_rules! rows {
-    ($rows:ident, $family:literal, $folder:literal; $($name:literal, $file:literal, $summary:literal;)+) => {
+    ($rows:ident, $family:literal, $folder:literal; $($module:ident, $name:literal, $summary:literal;)+) => {
         pub(crate) const $rows: &[Law] = &[$(Law {
             family: $family,
             name: $name,
             summary: $summary,
-            file: concat!("crates/tcp/src/", $folder, "/", $file, ".rs"),
+            file: concat!("crates/tcp/src/", $folder, "/", stringify!($module), ".rs"),
             page: concat!("docs/laws/", $name, ".md"),
         },)+];
     };
@@ -38,14 +38,14 @@ macro_rules! rows {
 macro_rules! family {
     ($(#[$doc:meta])* $kind:ident, $rows:ident, $family:literal, $folder:literal;
      $([$none:ident, $none_name:literal, $none_summary:literal])?
-     $($variant:ident, $name:literal, $file:literal, $summary:literal;)+) => {
+     $($variant:ident, $module:ident, $name:literal, $summary:literal;)+) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub enum $kind {
             $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)?
             $(#[doc = $summary] #[serde(rename = $name)] $variant,)+
         }
-        rows! { $rows, $family, $folder; $($name, $file, $summary;)+ }
+        rows! { $rows, $family, $folder; $($module, $name, $summary;)+ }
         impl $kind {
             /// Its name in a scenario.
             pub const fn name(self) -> &'static str {
@@ -61,7 +61,7 @@ macro_rules! family {
 /// The window laws: as `family!`, but each with its parameters. How a scenario writes one is in
 /// `crate::window_law`.
 macro_rules! window_laws {
-    ($($variant:ident($params:ty), $name:literal, $file:literal, $summary:literal;)+) => {
+    ($($variant:ident($params:ty), $module:ident, $name:literal, $summary:literal;)+) => {
         /// A window law with its parameters: `"reno"`, or `{ kind = "ecn-alpha-beta", beta = 0.8 }`. A parameter
         /// left out, and every one of a law given by its name alone, has the default of the law's source.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ macro_rules! window_laws {
         pub enum WindowLaw {
             $(#[doc = $summary] #[serde(rename = $name)] $variant($params),)+
         }
-        rows! { CONGESTION, "congestion", "cc"; $($name, $file, $summary;)+ }
+        rows! { CONGESTION, "congestion", "cc"; $($module, $name, $summary;)+ }
         impl WindowLaw {
             /// Its name in a scenario.
             pub const fn name(&self) -> &'static str {
@@ -87,38 +87,41 @@ macro_rules! window_laws {
 }
 
 window_laws! {
-    Reno(reno::Params), "reno", "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
-    EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", "ecn_alpha_beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
-    Abe(ecn_alpha_beta::AbeParams), "abe", "ecn_alpha_beta", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
+    Reno(reno::Params), reno, "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
+    EcnAlphaBeta(ecn_alpha_beta::Params), ecn_alpha_beta, "ecn-alpha-beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
+    Abe(ecn_alpha_beta::AbeParams), ecn_alpha_beta, "abe", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
 }
 
-family! {
+/// The rows of the loss recovery schemes: type, module, name, summary. `$make` makes of them, behind `$head`, what it
+/// needs: the names below, and in `crate::recovery` the scheme in use.
+macro_rules! recovery_schemes {
+    ($make:ident! { $($head:tt)* }) => {
+        $make! { $($head)*
+            Tahoe, tahoe, "tahoe", "Fast retransmit, then slow start from one segment.";
+            Reno, reno, "reno", "Fast recovery that the first new ACK ends.";
+            NewReno, newreno, "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
+            Sack, sack, "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
+            Rack, rack, "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
+            Fack, fack, "fack", "Data in flight counted from the forward-most byte the receiver reports.";
+        }
+    };
+}
+pub(crate) use recovery_schemes;
+
+recovery_schemes! { family! {
     /// The loss recovery schemes.
     RecoveryKind, RECOVERY, "recovery", "recovery";
-    Tahoe, "tahoe", "tahoe", "Fast retransmit, then slow start from one segment.";
-    Reno, "reno", "reno", "Fast recovery that the first new ACK ends.";
-    NewReno, "newreno", "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
-    Sack, "sack", "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
-    Rack, "rack", "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
-    Fack, "fack", "fack", "Data in flight counted from the forward-most byte the receiver reports.";
-}
-
-impl RecoveryKind {
-    /// Whether it lives on the receiver's SACKs.
-    pub const fn needs_sack(self) -> bool {
-        matches!(self, RecoveryKind::Sack | RecoveryKind::Fack | RecoveryKind::Rack)
-    }
-}
+} }
 
 family! {
     /// The ECN feedback schemes.
     EcnKind, ECN, "ecn", "ecn";
     [Off, "off", "No ECN: neither offered nor accepted."]
-    Rfc2481, "rfc2481", "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
-    Rfc3168, "rfc3168", "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
-    Becn, "becn", "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
-    EcnBecn, "ecn-becn", "becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
-    EcnBecnBoth, "ecn-becn-both", "becn", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";
+    Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
+    Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
+    Becn, becn, "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
+    EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
+    EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";
 }
 
 /// Every law of this crate.

@@ -6,9 +6,13 @@ use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::sender::{Chunk, Cx, Sender};
 
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fack;
 
 impl Scheme for Fack {
+    const NEEDS_SACK: bool = true;
+    const COUNTS_SACKS: bool = true;
+
     fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
         // §2.3: snd.fack runs more than three segments ahead, or three duplicate ACKs.
         let ahead = forward_most(tx) - tx.una > u64::from(DUP_THRESH) * u64::from(tx.mss);

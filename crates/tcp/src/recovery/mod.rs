@@ -7,26 +7,79 @@ pub mod reno;
 pub mod sack;
 pub mod tahoe;
 
-use crate::config::Config;
-use crate::registry::RecoveryKind;
-use crate::sender::{Chunk, Cx, Sender};
+use ecnlab_base::{Dur, Time};
 
-pub(crate) use rack::RackState;
+use crate::config::{Config, Invalid};
+use crate::registry::{RecoveryKind, recovery_schemes};
+use crate::sender::{AckSeen, Chunk, Cx, Sender};
 
 /// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
 pub(crate) const DUP_THRESH: u32 = 3;
 
-/// What a scheme decides. Its state is the sender's [`Recovery`] and scoreboard, which all schemes share.
-pub(crate) trait Scheme {
+/// Takes an acceptable ACK.
+pub(crate) type TakeAck = fn(&mut Sender, AckSeen, &mut Cx);
+
+/// What a scheme decides. All schemes share the sender's [`Recovery`] and scoreboard; what one keeps for itself is in its
+/// own value, in [`Sender::scheme`].
+///
+/// Most schemes begin with duplicate ACKs and end with an ACK of new data, and leave all else to the sender. One that
+/// sees to more overrides the hooks below those two.
+pub(crate) trait Scheme: Default {
+    /// Whether it lives on the receiver's SACKs.
+    const NEEDS_SACK: bool = false;
+    /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
+    const COUNTS_SACKS: bool = false;
+    /// What takes each acceptable ACK in place of [`Sender::on_ack`]: schemes that judge them all.
+    const TAKES_ACKS: Option<TakeAck> = None;
+
     /// A duplicate ACK, already counted in [`Recovery::dupacks`].
-    fn on_dupack(tx: &mut Sender, cx: &mut Cx);
+    fn on_dupack(_tx: &mut Sender, _cx: &mut Cx) {}
     /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
-    fn on_ack(tx: &mut Sender, acked: u64, cx: &mut Cx) -> Progress;
+    fn on_ack(_tx: &mut Sender, _acked: u64, _cx: &mut Cx) -> Progress {
+        Progress { grow: true, rearm: true }
+    }
+    /// An ACK of new data after which no recovery is going on.
+    fn outside(_tx: &mut Sender, _config: &Config) {}
     /// A burst of sending begins during recovery.
     fn begin_burst(_tx: &mut Sender, _config: &Config) {}
     /// What to send next during recovery.
     fn next(tx: &mut Sender, config: &Config) -> Option<Chunk> {
         tx.next_in_window(config)
+    }
+
+    /// Refuses what the scheme cannot be combined with.
+    fn check(_config: &Config) -> Result<(), Invalid> {
+        Ok(())
+    }
+    /// Data may flow. The handshake took `rtt`, if it was timed.
+    fn on_established(_tx: &mut Sender, _rtt: Option<Dur>) {}
+    /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
+    fn on_sacked(_tx: &mut Sender, _start: u64, _end: u64, _new: u64) {}
+    /// A chunk leaves; whether the scheme keeps the time of it itself.
+    fn on_sent(_tx: &mut Sender, _chunk: Chunk, _cx: &Cx) -> bool {
+        false
+    }
+    /// What has just been sent wants the retransmission timer.
+    fn arm(tx: &mut Sender, cx: &Cx) {
+        tx.arm(cx.config, cx.now);
+    }
+    /// A burst of sending has ended.
+    fn end_burst(_tx: &mut Sender, _config: &Config, _now: Time) {}
+    /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+    fn on_timer(_tx: &mut Sender, _cx: &mut Cx) -> bool {
+        false
+    }
+    /// The retransmission timer has fired with data outstanding.
+    fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
+        tx.on_timeout(cx);
+    }
+    /// ECN-Echo on an ACK of `acked` new bytes, or a source quench, has told of congestion.
+    fn reduce_for_ecn(tx: &mut Sender, acked: u64, cx: &mut Cx) {
+        tx.reduce_for_ecn(acked, cx);
+    }
+    /// Whether a time series shows a recovery, and source quenches are passed over.
+    fn in_recovery(tx: &Sender) -> bool {
+        tx.recovery.active
     }
 }
 
@@ -52,7 +105,7 @@ pub(crate) enum Cause {
 /// The state of loss recovery.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    /// Between a fast retransmit and the ACK that ends its recovery; with RACK, always: it says all the time what to
+    /// Between a fast retransmit and the ACK that ends its recovery; always, if the scheme says all the time what to
     /// send.
     pub active: bool,
     /// Duplicate ACKs in a row.
@@ -82,32 +135,120 @@ pub(crate) struct Recovery {
     pub rescued: bool,
 }
 
-/// Calls `$method` of the scheme that `$kind` names.
-macro_rules! dispatch {
-    ($kind:expr, $method:ident ( $($arg:expr),* )) => {
-        match $kind {
-            RecoveryKind::Tahoe => tahoe::Tahoe::$method($($arg),*),
-            RecoveryKind::Reno => reno::Reno::$method($($arg),*),
-            RecoveryKind::NewReno => newreno::NewReno::$method($($arg),*),
-            RecoveryKind::Sack => sack::Sack::$method($($arg),*),
-            RecoveryKind::Fack => fack::Fack::$method($($arg),*),
-            RecoveryKind::Rack => rack::Rack::$method($($arg),*),
+/// The scheme in use, from the rows of the registry.
+macro_rules! in_use {
+    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+        /// The scheme in use, with what it keeps for itself.
+        #[derive(Clone, Debug)]
+        pub(crate) enum InUse { $($scheme($module::$scheme)),+ }
+
+        impl InUse {
+            pub fn new(kind: RecoveryKind) -> InUse {
+                match kind { $(RecoveryKind::$scheme => InUse::$scheme(Default::default())),+ }
+            }
         }
     };
 }
+recovery_schemes! { in_use! {} }
+
+/// Evaluates `$what` with `$S` standing for the scheme that `$value`, of the enum `$of`, names.
+macro_rules! with_scheme {
+    ($of:ident, $value:expr, $S:ident => $what:expr) => {
+        recovery_schemes! { arms! { $of, $value, $S => $what; } }
+    };
+}
+macro_rules! arms {
+    ($of:ident, $value:expr, $S:ident => $what:expr;
+     $($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+        match $value { $($of::$scheme { .. } => { type $S = $module::$scheme; $what })+ }
+    };
+}
+
+impl RecoveryKind {
+    /// Whether it lives on the receiver's SACKs.
+    pub const fn needs_sack(self) -> bool {
+        with_scheme!(RecoveryKind, self, S => S::NEEDS_SACK)
+    }
+
+    /// What there is of it where the peer permits SACK, or does not: then NewReno stands in.
+    pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
+        if permitted || !self.needs_sack() { self } else { RecoveryKind::NewReno }
+    }
+
+    /// Refuses a configuration that the scheme cannot work with.
+    pub(crate) fn check(self, config: &Config) -> Result<(), Invalid> {
+        with_scheme!(RecoveryKind, self, S => S::check(config))
+    }
+}
+
+impl InUse {
+    pub fn counts_sacks(&self) -> bool {
+        with_scheme!(InUse, self, S => S::COUNTS_SACKS)
+    }
+
+    #[inline]
+    pub fn takes_acks(&self) -> Option<TakeAck> {
+        with_scheme!(InUse, self, S => S::TAKES_ACKS)
+    }
+}
+
+// The hooks of the scheme in use.
 
 pub(crate) fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
-    dispatch!(tx.scheme, on_dupack(tx, cx))
+    with_scheme!(InUse, tx.scheme, S => S::on_dupack(tx, cx))
 }
 
 pub(crate) fn on_ack(tx: &mut Sender, acked: u64, cx: &mut Cx) -> Progress {
-    dispatch!(tx.scheme, on_ack(tx, acked, cx))
+    with_scheme!(InUse, tx.scheme, S => S::on_ack(tx, acked, cx))
+}
+
+#[inline]
+pub(crate) fn outside(tx: &mut Sender, config: &Config) {
+    with_scheme!(InUse, tx.scheme, S => S::outside(tx, config))
 }
 
 pub(crate) fn begin_burst(tx: &mut Sender, config: &Config) {
-    dispatch!(tx.scheme, begin_burst(tx, config))
+    with_scheme!(InUse, tx.scheme, S => S::begin_burst(tx, config))
 }
 
 pub(crate) fn next(tx: &mut Sender, config: &Config) -> Option<Chunk> {
-    dispatch!(tx.scheme, next(tx, config))
+    with_scheme!(InUse, tx.scheme, S => S::next(tx, config))
+}
+
+pub(crate) fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
+    with_scheme!(InUse, tx.scheme, S => S::on_established(tx, rtt))
+}
+
+pub(crate) fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
+    with_scheme!(InUse, tx.scheme, S => S::on_sacked(tx, start, end, new))
+}
+
+#[inline]
+pub(crate) fn on_sent(tx: &mut Sender, chunk: Chunk, cx: &Cx) -> bool {
+    with_scheme!(InUse, tx.scheme, S => S::on_sent(tx, chunk, cx))
+}
+
+pub(crate) fn arm(tx: &mut Sender, cx: &Cx) {
+    with_scheme!(InUse, tx.scheme, S => S::arm(tx, cx))
+}
+
+#[inline]
+pub(crate) fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
+    with_scheme!(InUse, tx.scheme, S => S::end_burst(tx, config, now))
+}
+
+pub(crate) fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
+    with_scheme!(InUse, tx.scheme, S => S::on_timer(tx, cx))
+}
+
+pub(crate) fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
+    with_scheme!(InUse, tx.scheme, S => S::on_timeout(tx, cx))
+}
+
+pub(crate) fn reduce_for_ecn(tx: &mut Sender, acked: u64, cx: &mut Cx) {
+    with_scheme!(InUse, tx.scheme, S => S::reduce_for_ecn(tx, acked, cx))
+}
+
+pub(crate) fn in_recovery(tx: &Sender) -> bool {
+    with_scheme!(InUse, tx.scheme, S => S::in_recovery(tx))
 }

@@ -6,6 +6,7 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, ExitWindow};
 use crate::sender::{Cx, Sender};
 
+#[derive(Clone, Debug, Default)]
 pub(crate) struct NewReno;
 
 impl Scheme for NewReno {

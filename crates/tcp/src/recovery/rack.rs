@@ -11,9 +11,9 @@ mod undo;
 
 use ecnlab_base::{Dur, Time};
 
-use super::{Progress, Scheme};
+use super::{InUse, Scheme, TakeAck};
 use crate::cc::{Ack, Congestion, CongestionControl};
-use crate::config::{Config, EcnResponse, RttSampling};
+use crate::config::{Config, EcnResponse, Invalid, RttSampling, ensure};
 use crate::recovery::Cause;
 use crate::sender::{AckSeen, Board, Chunk, Cx, How, Outstanding, Prr, Sender};
 use detect::Detect;
@@ -141,75 +141,100 @@ struct Told {
     late: Option<u64>,
 }
 
-pub(crate) struct Rack;
+/// The law; its state once data may flow.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rack(Option<Box<RackState>>);
 
 impl Scheme for Rack {
-    fn on_dupack(_: &mut Sender, _: &mut Cx) {}
+    const NEEDS_SACK: bool = true;
+    const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
+        with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
+    });
 
-    fn on_ack(_: &mut Sender, _: u64, _: &mut Cx) -> Progress {
-        Progress { grow: false, rearm: false }
+    /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
+    fn check(config: &Config) -> Result<(), Invalid> {
+        ensure(config.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
+            "must not be timed-segment with recovery = \"rack\", which times each segment".into()
+        })?;
+        ensure(config.ecn_response != EcnResponse::Ns2, "ecn_response", || {
+            "must not be ns-2 with recovery = \"rack\"".into()
+        })
+    }
+
+    fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
+        let mut state = Box::<RackState>::default();
+        if let Some(rtt) = rtt {
+            state.detect.least_rtt(rtt);
+        }
+        tx.scheme = InUse::Rack(Rack(Some(state)));
+        tx.recovery.active = true;
+    }
+
+    fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
+        with(tx, |rack, _| rack.blocks.push((start, end, new)));
     }
 
     #[inline(never)]
     fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
         with(tx, |rack, tx| rack.next(tx)).flatten()
     }
+
+    fn on_sent(tx: &mut Sender, chunk: Chunk, cx: &Cx) -> bool {
+        // In parts, so that other senders may keep them in registers.
+        on_sent(tx, chunk.start, (chunk.len, chunk.fin, chunk.how), cx);
+        true
+    }
+
+    /// The timer is set for a burst at once.
+    fn arm(_: &mut Sender, _: &Cx) {}
+
+    #[inline(never)]
+    fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
+        with(tx, |rack, tx| rack.end_burst(tx, config, now));
+    }
+
+    fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
+        with(tx, |rack, tx| rack.on_timer(tx, cx)).unwrap_or(false)
+    }
+
+    fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
+        with(tx, |rack, tx| rack.on_timeout(tx, cx));
+    }
+
+    fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
+        with(tx, |rack, tx| {
+            rack.flight = tx.flight();
+            rack.enter_cwr(tx, cx);
+        });
+    }
+
+    fn in_recovery(tx: &Sender) -> bool {
+        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.state >= State::Recovery)
+    }
 }
 
 /// Calls `f` with the law's state apart from the sender's.
 fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut RackState, &mut Sender) -> T) -> Option<T> {
-    let mut rack = tx.rack.take()?;
+    let InUse::Rack(Rack(slot)) = &mut tx.scheme else { return None };
+    let mut rack = slot.take()?;
     let result = f(&mut rack, tx);
-    tx.rack = Some(rack);
+    tx.scheme = InUse::Rack(Rack(Some(rack)));
     Some(result)
 }
 
-/// An acceptable ACK.
-pub(crate) fn on_ack(tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
-    with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
-}
-
-/// The deadline has come; whether it was the law's own and not a retransmission timeout.
-pub(crate) fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
-    with(tx, |rack, tx| rack.on_timer(tx, cx)).unwrap_or(false)
-}
-
-/// The retransmission timer has fired with data outstanding.
+#[cold]
 #[inline(never)]
-pub(crate) fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
-    with(tx, |rack, tx| rack.on_timeout(tx, cx));
-}
-
-/// ECN, or a source quench, has told of congestion.
-pub(crate) fn reduce_for_ecn(tx: &mut Sender, cx: &mut Cx) {
+fn on_sent(tx: &mut Sender, start: u64, (len, fin, how): (u32, bool, How), cx: &Cx) {
+    let chunk = Chunk { start, len, fin, how };
     with(tx, |rack, tx| {
-        rack.flight = tx.flight();
-        rack.enter_cwr(tx, cx);
+        let stamp = tx.clock(cx.config, cx.now);
+        if how != How::Probe && rack.sent(chunk, tx.una, cx.now, stamp) {
+            tx.arm(cx.config, cx.now);
+        }
     });
 }
 
-/// A burst has ended.
-#[inline(never)]
-pub(crate) fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
-    with(tx, |rack, tx| rack.end_burst(tx, config, now));
-}
-
 impl RackState {
-    /// Whether the window is being reduced or repaired.
-    pub fn in_recovery(&self) -> bool {
-        self.state >= State::Recovery
-    }
-
-    /// The handshake took so long.
-    pub fn least_rtt(&mut self, rtt: Dur) {
-        self.detect.least_rtt(rtt);
-    }
-
-    /// The receiver reports `start..end`, of which `new` bytes were not known.
-    pub fn note_block(&mut self, start: u64, end: u64, new: u64) {
-        self.blocks.push((start, end, new));
-    }
-
     // ---- an ACK ----
 
     fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
@@ -500,5 +525,23 @@ impl MinOf for Option<u64> {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+
+    #[test]
+    fn what_it_cannot_be_combined_with_names_its_key() {
+        let refused = |change: fn(&mut Config)| {
+            let mut config = profile("linux-7").unwrap().config.clone();
+            change(&mut config);
+            config.check().unwrap_err().key
+        };
+        assert_eq!(refused(|c| c.sack = false), "sack");
+        assert_eq!(refused(|c| c.rtt_sampling = RttSampling::TimedSegment), "rtt_sampling");
+        assert_eq!(refused(|c| c.ecn_response = EcnResponse::Ns2), "ecn_response");
     }
 }

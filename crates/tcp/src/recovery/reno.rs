@@ -4,6 +4,7 @@
 use super::{DUP_THRESH, Progress, Scheme};
 use crate::sender::{Cx, Sender};
 
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Reno;
 
 impl Scheme for Reno {

@@ -5,9 +5,13 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, SackRule};
 use crate::sender::{Chunk, Cx, How, Sender};
 
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sack;
 
 impl Scheme for Sack {
+    const NEEDS_SACK: bool = true;
+    const COUNTS_SACKS: bool = true;
+
     fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
         let counter = cx.config.sack_rule == SackRule::Counter;
         if tx.recovery.active {
@@ -35,6 +39,13 @@ impl Scheme for Sack {
             tx.recovery.pipe = tx.recovery.pipe.saturating_sub(2 * u64::from(tx.mss));
         }
         Progress { grow: false, rearm: true }
+    }
+
+    fn outside(tx: &mut Sender, config: &Config) {
+        if config.sack_rule == SackRule::Counter {
+            // Fall and Floyd's scoreboard begins with the first duplicate ACK and ends with recovery.
+            tx.sacked.clear();
+        }
     }
 
     fn begin_burst(tx: &mut Sender, config: &Config) {

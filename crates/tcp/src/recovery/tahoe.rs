@@ -1,9 +1,10 @@
 //! Tahoe (Jacobson 1988): three duplicate ACKs mean a loss; the window falls to one segment and everything
 //! from the loss on is sent again as slow start allows.
 
-use super::{DUP_THRESH, Progress, Scheme};
+use super::{DUP_THRESH, Scheme};
 use crate::sender::{Cx, Sender};
 
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe;
 
 impl Scheme for Tahoe {
@@ -15,9 +16,5 @@ impl Scheme for Tahoe {
             tx.recovery.partial_seen = false;
             tx.recovery.head_due = true;
         }
-    }
-
-    fn on_ack(_: &mut Sender, _: u64, _: &mut Cx) -> Progress {
-        Progress { grow: true, rearm: true }
     }
 }

@@ -5,9 +5,8 @@ use ecnlab_wire::SackBlocks;
 
 use super::{Cx, Sender};
 use crate::cc::{Ack, Congestion, CongestionControl};
-use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling, SackRule};
+use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
 use crate::recovery::{self, Cause};
-use crate::registry::RecoveryKind;
 
 /// What an acceptable ACK says.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +37,8 @@ impl Sender {
             {
                 let bytes = self.sacked.insert(start, end);
                 new += bytes;
-                if let Some(rack) = self.rack.as_mut().filter(|_| bytes > 0) {
-                    rack.note_block(start, end, bytes);
+                if bytes > 0 {
+                    recovery::on_sacked(self, start, end, bytes);
                 }
             }
         }
@@ -52,7 +51,7 @@ impl Sender {
         ack > self.told_until
     }
 
-    /// An acceptable ACK, of a sender without RACK.
+    /// An acceptable ACK, unless the scheme sees to it itself.
     #[inline]
     pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
         let acked = seen.ack - self.una;
@@ -62,7 +61,7 @@ impl Sender {
         }
         if acked > 0 {
             self.on_new_ack(seen, acked, cx);
-        } else if seen.new_sack || (seen.bare && !self.counts_sacks()) {
+        } else if seen.new_sack || (seen.bare && !self.scheme.counts_sacks()) {
             self.on_duplicate(cx);
         }
         if ns2 {
@@ -85,11 +84,6 @@ impl Sender {
         }
     }
 
-    /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
-    pub(super) fn counts_sacks(&self) -> bool {
-        matches!(self.scheme, RecoveryKind::Sack | RecoveryKind::Fack)
-    }
-
     fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
         self.sample_rtt(seen, cx);
         self.una = seen.ack;
@@ -106,9 +100,8 @@ impl Sender {
             // RFC 7661 §4.2: a window of which half is used is validated.
             (!cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), true)
         };
-        if !self.recovery.active && self.scheme == RecoveryKind::Sack && cx.config.sack_rule == SackRule::Counter {
-            // Fall and Floyd's scoreboard begins with the first duplicate ACK and ends with recovery.
-            self.sacked.clear();
+        if !self.recovery.active {
+            recovery::outside(self, cx.config);
         }
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
         let echoes = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
@@ -182,15 +175,12 @@ impl Sender {
         if self.recovery.active || self.una <= self.recovery.recover {
             return;
         }
-        self.reduce_for_ecn(acked, cx);
+        recovery::reduce_for_ecn(self, acked, cx);
         cx.counters.ecn_reductions += 1;
     }
 
     /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
-    pub(super) fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
-        if self.rack.is_some() {
-            return recovery::rack::reduce_for_ecn(self, cx);
-        }
+    pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
         // FlightSize is that before the ACK: its data left the network with the mark.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
@@ -225,7 +215,7 @@ impl Sender {
         let base = self.reduction_base(cx.config);
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
-        if self.recovery.active && !self.counts_sacks() {
+        if self.recovery.active && !self.scheme.counts_sacks() {
             self.leave_recovery();
         }
         self.shut_below_one_segment();

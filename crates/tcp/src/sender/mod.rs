@@ -20,8 +20,7 @@ use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
 use crate::ranges::Ranges;
-use crate::recovery::{self, Cause, RackState, Recovery};
-use crate::registry::RecoveryKind;
+use crate::recovery::{self, Cause, InUse, Recovery};
 use crate::rto::Rto;
 
 /// "Endless": no run writes 2^62 bytes.
@@ -81,7 +80,7 @@ pub(crate) struct Sender {
     pub law: Law,
     /// Payload bytes of a full segment.
     pub mss: u32,
-    pub scheme: RecoveryKind,
+    pub scheme: InUse,
     /// The application has closed: FIN follows the data.
     pub closing: bool,
     /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2). In ns-2: the
@@ -109,8 +108,6 @@ pub(crate) struct Sender {
     pub sacked: Ranges,
     /// End and time of each segment sent for the first time, where each is timed.
     sent_times: VecDeque<(u64, Time)>,
-    /// The state of RACK, which judges every ACK, not only those in recovery.
-    pub rack: Option<Box<RackState>>,
 }
 
 impl Sender {
@@ -126,7 +123,7 @@ impl Sender {
             max_peer_window: 0,
             law: config.congestion.params().law(config, mss),
             mss,
-            scheme: config.recovery,
+            scheme: InUse::new(config.recovery),
             closing: false,
             hold: false,
             echo_at_one: false,
@@ -142,7 +139,6 @@ impl Sender {
             last_sent: Time::ZERO,
             sacked: Ranges::default(),
             sent_times: VecDeque::new(),
-            rack: None,
         }
     }
 
@@ -332,9 +328,7 @@ impl Sender {
 
     /// A burst has ended: the timer may be needed although nothing is in flight.
     pub fn end_burst(&mut self, config: &Config, now: Time) {
-        if self.rack.is_some() {
-            recovery::rack::end_burst(self, config, now);
-        }
+        recovery::end_burst(self, config, now);
         let waits = self.max == self.una && (self.hold || self.end > self.nxt);
         if waits && self.deadline == Time::NEVER {
             self.arm(config, now);
@@ -371,21 +365,12 @@ impl Sender {
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
         // a window that was shut.
         if self.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
-            self.arm_for_sent(cx);
-        }
-    }
-
-    /// RACK sets its timers itself, for a burst at once.
-    fn arm_for_sent(&mut self, cx: &Cx) {
-        if self.rack.is_none() {
-            self.arm(cx.config, cx.now);
+            recovery::arm(self, cx);
         }
     }
 
     fn count_resent(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
-        if self.rack.is_some() {
-            self.book(chunk.start, (chunk.len, chunk.fin, chunk.how), cx);
-        }
+        recovery::on_sent(self, chunk, cx);
         let counters = &mut *cx.counters;
         self.resent_below = self.resent_below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
@@ -397,22 +382,12 @@ impl Sender {
         }
     }
 
-    /// Books a chunk on the scoreboard of segments.
-    #[cold]
-    #[inline(never)]
-    fn book(&mut self, start: u64, (len, fin, how): (u32, bool, How), cx: &Cx) {
-        let chunk = Chunk { start, len, fin, how };
-        let stamp = self.clock(cx.config, cx.now);
-        if let Some(rack) = self.rack.as_mut().filter(|_| chunk.how != How::Probe)
-            && rack.sent(chunk, self.una, cx.now, stamp)
-        {
-            self.arm(cx.config, cx.now);
-        }
-    }
-
+    /// Keeps the time of a new chunk, unless the scheme does.
     fn time(&mut self, chunk: Chunk, stop: u64, cx: &Cx) {
+        if recovery::on_sent(self, chunk, cx) {
+            return;
+        }
         match cx.config.rtt_sampling {
-            _ if self.rack.is_some() => self.book(chunk.start, (chunk.len, chunk.fin, chunk.how), cx),
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
             }
@@ -474,20 +449,13 @@ impl Sender {
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
             self.law.set_ssthresh(self.peer_window);
         }
-        if self.scheme == RecoveryKind::Rack {
-            self.rack = Some(Box::default());
-            self.recovery.active = true;
-        }
-        if let Some((_, sent)) = self.timed.take()
-            && cx.config.rtt_from_syn
-        {
-            let rtt = self.rto.measure(cx.config, sent, cx.now);
+        let timed = self.timed.take().filter(|_| cx.config.rtt_from_syn);
+        let rtt = timed.map(|(_, sent)| self.rto.measure(cx.config, sent, cx.now));
+        if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
             self.rto.end_backoff();
-            if let Some(rack) = &mut self.rack {
-                rack.least_rtt(rtt);
-            }
         }
+        recovery::on_established(self, rtt);
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
             self.law_to_one_segment();

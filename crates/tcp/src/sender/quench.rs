@@ -6,13 +6,14 @@ use ecnlab_wire::QuenchCause;
 use super::{Cx, Sender};
 use crate::config::EcnResponse;
 use crate::ecn::Feedback;
+use crate::recovery;
 
 impl Sender {
     /// A source quench about the segment at `offset`, from `una` on. At most one reduction a round trip, whether a
     /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
         // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
-        if offset >= self.max || self.in_recovery() {
+        if offset >= self.max || recovery::in_recovery(self) {
             return;
         }
         // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
@@ -29,7 +30,7 @@ impl Sender {
         if ns2 {
             self.reduce_for_ecn_ns2(cx);
         } else {
-            self.reduce_for_ecn(0, cx);
+            recovery::reduce_for_ecn(self, 0, cx);
         }
         cx.counters.quench_reductions += 1;
         if cause == QuenchCause::Marked {

@@ -6,7 +6,7 @@ use super::{Chunk, Cx, How, Sender};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
-use crate::recovery::{self, Cause};
+use crate::recovery::Cause;
 
 impl Sender {
     /// What is halved.
@@ -25,17 +25,13 @@ impl Sender {
         cx.ecn.on_reduction();
     }
 
-    /// Whether a recovery is going on.
-    pub fn in_recovery(&self) -> bool {
-        self.rack.as_ref().map_or(self.recovery.active, |rack| rack.in_recovery())
-    }
-
     /// Whether duplicate ACKs may now start a fast retransmit.
     pub fn may_fast_retransmit(&self, config: &Config) -> bool {
         let r = &self.recovery;
         let min_window = u64::from(config.fast_retransmit_min_window) * u64::from(self.mss);
         // RFC 6675 §5: HighACK >= RecoveryPoint is enough; ns-2 asks for more after a timeout (tcp-sack1.cc, dupack_action).
-        let at_point = self.counts_sacks() && (config.sack_rule == SackRule::Rfc6675 || r.cause != Cause::Timeout);
+        let at_point =
+            self.scheme.counts_sacks() && (config.sack_rule == SackRule::Rfc6675 || r.cause != Cause::Timeout);
         let beyond = self.una > r.recover || (at_point && self.una == r.recover);
         let careful = beyond || !config.careful_retransmit || r.cause == Cause::Ecn;
         self.law.cwnd() >= min_window && careful
@@ -100,9 +96,6 @@ impl Sender {
 
     /// The timer has fired with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
-        if self.rack.is_some() {
-            return recovery::rack::on_timeout(self, cx);
-        }
         // ns-2 and 4.4BSD: what inflated the window is gone before it is halved.
         self.leave_recovery();
         let r = &self.recovery;
