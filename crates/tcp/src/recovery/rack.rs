@@ -1,40 +1,18 @@
 //! RACK-TLP (RFC 8985) with proportional rate reduction (RFC 6937, RFC 9937), as Linux 7 has them: a segment is lost once
 //! one sent later has arrived and a reordering window has passed; a probe follows a silence.
 //!
-//! The sender is in one of five states, and each ACK passes through them in the order of the kernel's `tcp_ack`
-//! (net/ipv4/tcp_input.c). Windows and flights are counted in segments.
-
-mod detect;
-mod probe;
-mod states;
-mod undo;
+//! The sender is in one of five states ([`Course`]), and each ACK passes through them in the order of the kernel's
+//! `tcp_ack` (net/ipv4/tcp_input.c). Windows and flights are counted in segments.
 
 use ecnlab_base::{Dur, Time};
 
-use super::{InUse, Scheme, TakeAck};
-use crate::cc::{Ack, Congestion, CongestionControl};
+use super::{DUP_THRESH, InUse, Scheme, TakeAck};
+use crate::cc::{Ack, CongestionControl};
 use crate::config::{Config, EcnResponse, Invalid, RttSampling, ensure};
-use crate::recovery::Cause;
-use crate::sender::{AckSeen, Board, Chunk, Cx, How, Outstanding, Prr, Sender};
-use detect::Detect;
-use probe::Probe;
-use undo::Undo;
-
-/// What a sender is doing (the kernel's `tcp_ca_state`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum State {
-    /// All is well.
-    #[default]
-    Open,
-    /// Something was held or sent again, and nothing is lost.
-    Disorder,
-    /// ECN has told of congestion: the window is going down.
-    Cwr,
-    /// A loss has: the same, and what is lost is sent again.
-    Recovery,
-    /// The timer has fired.
-    Loss,
-}
+use crate::sender::{
+    AckSeen, Board, Chunk, Course, Cx, How, Judgement, Outstanding, Prefer, Reordering, SLACK, Sender, State,
+    TailProbe, Told, Usage, is_before,
+};
 
 /// What the sender's deadline is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,85 +38,22 @@ enum First {
     Probe,
 }
 
-/// What goes before what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Prefer {
-    /// New data only.
-    #[default]
-    New,
-    /// What is lost, then new data.
-    Lost,
-    /// New data; what is lost if there is none (F-RTO, RFC 5682 §3.1 step 2b).
-    NewElseLost,
-}
-
-/// The least time to a timer beyond what it waits for, and the finest tick of a timer (Linux: TCP_TIMEOUT_MIN_US, HZ).
-const SLACK: Dur = Dur::from_ms(2);
+/// The finest tick of a timer (Linux: HZ).
 const TICK: Dur = Dur::from_ms(1);
 
 /// The state of the law.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RackState {
+struct RackState {
     board: Board,
-    state: State,
+    course: Course,
+    detect: Detect,
+    usage: Usage,
     timer: Timer,
     first: First,
-    prefer: Prefer,
-    detect: Detect,
-    prr: Prr,
-    probe: Probe,
-    undo: Undo,
-    /// A timeout may prove spurious (F-RTO).
-    frto: bool,
-    /// One past the highest byte reported by SACK.
-    highest: u64,
-    /// What this ACK's SACK blocks have told: first offset, end, bytes not known before.
-    blocks: Vec<(u64, u64, u64)>,
-    usage: Usage,
-    /// Bytes outstanding before the ACK at hand.
-    flight: u64,
+    /// This burst holds a probe of new data.
+    probes_new: bool,
     /// New segments of this burst, and whether nothing was outstanding before it.
     burst: (u32, bool),
-}
-
-/// Whether the window is what limits the sender (the kernel's tcp_cwnd_validate).
-#[derive(Clone, Copy, Debug, Default)]
-struct Usage {
-    limited: bool,
-    /// The most segments outstanding in this window of data.
-    most: u32,
-    /// The window of data ends here.
-    until: u64,
-}
-
-/// What one ACK has told, in the course of its handling.
-#[derive(Clone, Copy, Debug, Default)]
-struct Told {
-    /// It acknowledges new bytes.
-    advanced: bool,
-    /// It reports new bytes by SACK.
-    sacked: bool,
-    /// It has what a duplicate ACK must have.
-    duplicate: bool,
-    echo: bool,
-    echoed: Option<u32>,
-    /// Segments that it has acknowledged or reported for the first time.
-    delivered: u32,
-    /// Segments that it has made taken for lost.
-    lost: u32,
-    /// Something that was never sent again has arrived, from below the recovery point.
-    original: bool,
-    /// Of what it acknowledges, some was sent again.
-    resent: bool,
-    /// A retransmission was lost.
-    lost_again: bool,
-    /// The timer is to be set anew.
-    set_timer: bool,
-    /// First and last times of sending of what it acknowledges, then of what it reports, each sent once only.
-    acked: Option<(Time, Time)>,
-    reported: Option<(Time, Time)>,
-    /// The lowest offset that arrived after higher ones without having been sent again.
-    late: Option<u64>,
 }
 
 /// The law; its state once data may flow.
@@ -164,14 +79,14 @@ impl Scheme for Rack {
     fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
         let mut state = Box::<RackState>::default();
         if let Some(rtt) = rtt {
-            state.detect.least_rtt(rtt);
+            state.detect.path.note_rtt(rtt);
         }
         tx.scheme = InUse::Rack(Rack(Some(state)));
         tx.recovery.active = true;
     }
 
     fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
-        with(tx, |rack, _| rack.blocks.push((start, end, new)));
+        with(tx, |rack, _| rack.board.report(start, end, new));
     }
 
     #[inline(never)]
@@ -203,13 +118,14 @@ impl Scheme for Rack {
 
     fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
         with(tx, |rack, tx| {
-            rack.flight = tx.flight();
-            rack.enter_cwr(tx, cx);
+            rack.course.begin(tx.flight());
+            rack.course.enter_cwr(tx, cx);
+            rack.heed_hold(tx);
         });
     }
 
     fn in_recovery(tx: &Sender) -> bool {
-        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.state >= State::Recovery)
+        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.course.in_recovery())
     }
 }
 
@@ -239,28 +155,21 @@ impl RackState {
 
     fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
-        self.flight = tx.flight();
-        let mut told = Told {
-            advanced: seen.ack > before,
-            sacked: seen.new_sack,
-            duplicate: seen.bare && seen.ack == before,
-            echo: seen.echo,
-            echoed: seen.echoed,
-            ..Told::default()
-        };
+        self.course.begin(tx.flight());
+        let mut told = Told::new(&seen, before, self.board.highest(), tx.recovery.recover);
         let idle = self.board.is_empty();
-        let highest = self.highest.max(before);
-        let head_sent = self.take_blocks(tx, highest, &mut told, cx);
-        self.take_ack(tx, seen.ack, highest, &mut told, cx);
+        let head_sent = self.take_in(tx, seen.ack, &mut told, cx);
         self.sample_rtt(tx, &mut told, head_sent, cx);
         self.note_reordering(tx, told.late);
         if idle {
-            self.probe.on_ack(tx.una, &told);
+            self.course.probe.on_ack(tx.una, told.is_bare());
             return;
         }
-        self.end_probe(tx, &told, cx);
-        let alert = told.duplicate || told.sacked || told.echo || self.state != State::Open;
-        self.prefer = Prefer::New;
+        if self.course.probe.on_ack(tx.una, told.is_bare()) {
+            self.course.reduce_at_once(tx, &self.board, cx);
+        }
+        let alert = told.duplicate || told.sacked || told.echo || self.course.state != State::Open;
+        self.course.prefer = Prefer::New;
         if alert {
             cx.counters.dupacks_received += u64::from(!told.advanced && told.sacked);
             self.alert(tx, before, &mut told, cx);
@@ -271,51 +180,27 @@ impl RackState {
         self.control_window(tx, &told, cx.config);
     }
 
-    /// Takes in what SACK reports. Returns when the first segment outstanding was last sent.
-    fn take_blocks(&mut self, tx: &Sender, highest: u64, told: &mut Told, cx: &Cx) -> Option<Time> {
-        let mut blocks = std::mem::take(&mut self.blocks);
-        blocks.sort_unstable();
-        for &(start, end, new) in &blocks {
-            let (detect, board) = (&mut self.detect, &mut self.board);
-            board.hold(start, end, new, |s| {
-                detect.advance(s, cx.now);
-                told.delivered += 1;
-                if !s.ever_resent {
-                    told.late = told.late.min_of((s.start < highest).then_some(s.start));
-                    told.original |= s.end() <= tx.recovery.recover;
-                    widen(&mut told.reported, s.sent);
-                }
-            });
-            self.highest = self.highest.max(end);
-        }
-        blocks.clear();
-        self.blocks = blocks;
-        self.board.head().map(|s| s.sent)
-    }
-
-    /// Takes in the acknowledgement number.
-    fn take_ack(&mut self, tx: &mut Sender, ack: u64, highest: u64, told: &mut Told, cx: &Cx) {
-        let spurious = |s: &Outstanding| {
-            let sent = tx.clock(cx.config, s.sent);
-            s.ever_resent && told.echoed.is_some_and(|echoed| (echoed.wrapping_sub(sent) as i32) < 0)
+    /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
+    /// was last sent.
+    fn take_in(&mut self, tx: &mut Sender, ack: u64, told: &mut Told, cx: &Cx) -> Option<Time> {
+        let (detect, board) = (&mut self.detect, &mut self.board);
+        board.take_reports(|s| {
+            detect.advance(s, cx.now);
+            told.report(s);
+        });
+        let head_sent = board.head().map(|s| s.sent);
+        let echoed = told.echoed;
+        // The ACK was sent before the segment was sent again.
+        let of_first = |s: &Outstanding| {
+            let again = tx.clock(cx.config, s.sent);
+            s.ever_resent && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
-        let detect = &mut self.detect;
-        let mut seen = *told;
-        self.board.acknowledge(ack, |s| {
-            seen.resent |= s.ever_resent;
-            if !s.ever_resent && !s.held {
-                widen(&mut seen.acked, s.sent);
-                seen.late = seen.late.min_of((s.start < highest).then_some(s.start));
-                seen.original |= s.end() <= tx.recovery.recover;
-            }
-            if !s.held {
-                seen.delivered += 1;
-                if !spurious(s) {
-                    detect.advance(s, cx.now);
-                }
+        board.acknowledge(ack, |s| {
+            told.acknowledge(s);
+            if !s.held && !of_first(s) {
+                detect.advance(s, cx.now);
             }
         });
-        *told = seen;
         if told.advanced {
             tx.una = ack;
             tx.nxt = tx.nxt.max(ack);
@@ -326,18 +211,17 @@ impl RackState {
         if self.board.is_empty() {
             self.timer = Timer::Timeout;
         }
+        head_sent
     }
 
     /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
     fn sample_rtt(&mut self, tx: &mut Sender, told: &mut Told, head_sent: Option<Time>, cx: &mut Cx) {
-        let acked = told.acked.filter(|_| !told.resent);
-        let own = acked.or(told.reported).map(|(first, _)| tx.rto.measure(cx.config, first, cx.now));
+        let own = told.first_timed().map(|first| tx.rto.measure(cx.config, first, cx.now));
         let stamped = || tx.stamp_rtt(told.echoed?, cx).filter(|_| told.advanced);
         let by_stamp = cx.config.rtt_sampling == RttSampling::Timestamps;
         let rtt = if by_stamp { stamped().or(own) } else { own.or_else(stamped) };
         let Some(rtt) = rtt else { return };
-        let last = told.reported.or(acked).map_or(rtt, |(_, last)| cx.now.since(last));
-        self.detect.least_rtt(last);
+        self.detect.path.note_rtt(told.last_timed().map_or(rtt, |last| cx.now.since(last)));
         tx.take_rtt(rtt, cx);
         tx.rto.end_backoff();
         // A later segment's report does not put off the timeout of the first one (tcp_clean_rtx_queue).
@@ -348,47 +232,38 @@ impl RackState {
 
     /// The kernel's tcp_cong_control: a reduction goes on, or the window opens.
     fn control_window(&mut self, tx: &mut Sender, told: &Told, config: &Config) {
-        if matches!(self.state, State::Cwr | State::Recovery) {
-            self.reduce(tx, told.delivered, told.advanced && told.lost == 0);
-            return;
+        if self.course.is_reducing() {
+            return self.course.reduce(tx, &self.board, told.delivered, told.advanced && told.lost == 0);
         }
-        let may_grow = told.advanced || (told.sacked && self.detect.reordering_is_high());
-        if may_grow
-            && told.delivered > 0
-            && tx.may_grow()
-            && (self.is_window_limited(tx) || !config.grow_only_when_limited)
-        {
-            tx.law.on_ack(&Ack { acked: u64::from(told.delivered) * u64::from(tx.mss) });
+        let delivered = told.delivered;
+        let moves = told.advanced || (told.sacked && self.detect.path.is_high());
+        if moves && delivered > 0 && tx.may_grow() && (self.is_window_limited(tx) || !config.grow_only_when_limited) {
+            tx.law.on_ack(&Ack { acked: u64::from(delivered) * u64::from(tx.mss) });
         }
     }
 
-    fn reduce(&mut self, tx: &mut Sender, delivered: u32, clean: bool) {
-        if delivered == 0 {
-            return;
-        }
-        let mss = u64::from(tx.mss);
-        let in_flight = u64::from(self.board.in_flight());
-        let window = self.prr.window(delivered.into(), in_flight, self.prr.target / mss, clean);
-        tx.law.set_cwnd(window * mss);
+    /// RFC 7661 §4.1.
+    fn is_window_limited(&self, tx: &Sender) -> bool {
+        let state = tx.law.state();
+        self.usage.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }
 
     // ---- what to send ----
 
     fn next(&mut self, tx: &Sender) -> Option<Chunk> {
         match std::mem::take(&mut self.first) {
-            First::Head => return self.board.head().map(|s| again(s, tx.una, How::InOrder)),
+            First::Head => return self.board.head().map(|s| s.again(tx.una, How::InOrder)),
             First::Probe => return self.probe(tx),
             First::Nothing => {}
         }
-        if self.board.in_flight() >= window(tx) {
+        if self.board.in_flight() >= tx.window_in_segments() {
             return None;
         }
-        match self.prefer {
+        match self.course.prefer {
             Prefer::New => tx.in_order(),
             Prefer::Lost => self.lost_segment(tx).or_else(|| tx.in_order()),
             Prefer::NewElseLost => tx.in_order().or_else(|| {
-                self.frto = false;
-                self.prefer = Prefer::Lost;
+                self.course.nothing_new();
                 self.lost_segment(tx)
             }),
         }
@@ -396,21 +271,23 @@ impl RackState {
 
     fn lost_segment(&mut self, tx: &Sender) -> Option<Chunk> {
         let segment = self.board.waiting()?;
-        let how = match self.state {
-            State::Loss => How::InOrder,
-            _ if std::mem::take(&mut self.undo.fresh) => How::FastHead,
-            _ => How::Hole,
+        let how = if self.course.state == State::Loss {
+            How::InOrder
+        } else if self.course.is_fresh() {
+            How::FastHead
+        } else {
+            How::Hole
         };
-        Some(again(&segment, tx.una, how))
+        Some(segment.again(tx.una, how))
     }
 
     /// A chunk has been sent. Returns whether it sets the retransmission timer.
-    pub fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
+    fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
         let before = self.board.len();
         let probe = chunk.how == How::Rescue;
         self.board.sent(chunk.start, chunk.len, chunk.fin, probe, now);
-        if matches!(self.state, State::Cwr | State::Recovery) && !probe {
-            self.prr.sent(1);
+        if self.course.is_reducing() && !probe {
+            self.course.prr.sent(1);
         }
         if self.board.len() > before {
             self.burst.1 |= before == 0;
@@ -420,15 +297,15 @@ impl RackState {
         if probe {
             return false;
         }
-        self.undo.resent(stamp);
+        self.course.resent(stamp);
         chunk.start <= una && self.timer != Timer::Reordering
     }
 
     fn end_burst(&mut self, tx: &mut Sender, config: &Config, now: Time) {
         let (new, was_empty) = std::mem::take(&mut self.burst);
-        let full = self.board.in_flight() >= window(tx);
+        let full = self.board.in_flight() >= tx.window_in_segments();
         if new > 0 || full {
-            self.note_usage(tx, full);
+            self.usage.note(self.board.len(), full, tx.una, tx.max);
         }
         if new == 0 {
             return;
@@ -436,25 +313,9 @@ impl RackState {
         if was_empty || self.timer == Timer::Probe {
             self.rearm(tx, config, now);
         }
-        if !std::mem::take(&mut self.probe.just_sent) {
+        if !std::mem::take(&mut self.probes_new) {
             self.schedule_probe(tx, config, now, false);
         }
-    }
-
-    // ---- the window's use ----
-
-    fn note_usage(&mut self, tx: &Sender, full: bool) {
-        let outstanding = self.board.len();
-        let usage = &mut self.usage;
-        if tx.una >= usage.until || full || (!usage.limited && outstanding > usage.most) {
-            *usage = Usage { limited: full, most: outstanding, until: tx.max };
-        }
-    }
-
-    /// RFC 7661 §4.1; the kernel's tcp_is_cwnd_limited.
-    fn is_window_limited(&self, tx: &Sender) -> bool {
-        let state = tx.law.state();
-        self.usage.limited || (state.cwnd < state.ssthresh && window(tx) < 2 * self.usage.most)
     }
 
     // ---- the timer ----
@@ -496,42 +357,366 @@ impl RackState {
             tx.deadline = at;
         }
     }
-}
 
-/// The window in whole segments.
-fn window(tx: &Sender) -> u32 {
-    (tx.law.cwnd() / u64::from(tx.mss)).min(u32::MAX.into()) as u32
-}
+    // ---- tail loss probes (RFC 8985 §7) ----
 
-/// The segment once more, but for what of it has been acknowledged.
-fn again(segment: &Outstanding, una: u64, how: How) -> Chunk {
-    let start = segment.start.max(una);
-    let len = (segment.start + u64::from(segment.len)).saturating_sub(start) as u32;
-    Chunk { start, len, fin: segment.fin, how }
-}
+    /// §7.2, the kernel's tcp_schedule_loss_probe; whether a probe is due before the timeout. `restarted` says that the
+    /// timeout counts from now.
+    fn schedule_probe(&mut self, tx: &mut Sender, config: &Config, now: Time, restarted: bool) -> bool {
+        let Some(head) = self.board.head().filter(|_| matches!(self.course.state, State::Open | State::Cwr)) else {
+            return false;
+        };
+        let wait = TailProbe::wait(tx.rto.smoothed(config).0, self.board.len(), config);
+        let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current(config));
+        let probe = now.saturating_add(wait);
+        let at = if timeout > now { probe.min(timeout) } else { probe };
+        self.set(tx, Timer::Probe, at);
+        true
+    }
 
-fn widen(span: &mut Option<(Time, Time)>, at: Time) {
-    *span = Some((span.map_or(at, |(first, _)| first), at));
-}
-
-trait MinOf {
-    fn min_of(self, other: Self) -> Self;
-}
-
-impl MinOf for Option<u64> {
-    /// The lesser of those that are there.
-    fn min_of(self, other: Option<u64>) -> Option<u64> {
-        match (self, other) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
+    /// §7.3: one probe, unless one is under way.
+    fn on_probe_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
+        if !self.course.probe.is_out() {
+            self.first = First::Probe;
+            // The timeout counts from the probe.
+            self.timer = Timer::Timeout;
         }
+        self.course.prefer = Prefer::New;
+        self.rearm(tx, cx.config, cx.now);
+    }
+
+    /// The probe: a new segment, or the last one again.
+    fn probe(&mut self, tx: &Sender) -> Option<Chunk> {
+        let new = tx.in_order();
+        self.probes_new = new.is_some();
+        let chunk = new.or_else(|| self.board.tail().map(|s| s.again(tx.una, How::Rescue)))?;
+        self.course.probe.sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
+        Some(chunk)
+    }
+
+    // ---- what is lost (RFC 8985 §6) ----
+
+    /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
+    fn find_lost(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) -> bool {
+        let news = std::mem::take(&mut self.detect.advanced) | self.course.looks_again();
+        if !news {
+            return false;
+        }
+        let wait = self.detect_loss(tx, told, cx);
+        if !wait.is_zero() {
+            let at = wait + SLACK;
+            self.set(tx, Timer::Reordering, cx.now.saturating_add(at.min(tx.rto.current(cx.config))));
+        }
+        !wait.is_zero()
+    }
+
+    /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
+    fn detect_loss(&mut self, tx: &Sender, told: &mut Told, cx: &Cx) -> Dur {
+        let detect = &self.detect;
+        let srtt = tx.rto.smoothed(cx.config).0;
+        let late = detect.path.window(self.course.in_recovery(), self.board.held(), srtt);
+        let mut wait = Dur::ZERO;
+        told.lost += self.board.judge(|s| {
+            if (s.sent, s.end()) >= (detect.sent, detect.end) {
+                return Judgement::Later;
+            }
+            let remaining = detect.remaining(s, late, cx.now);
+            wait = wait.max(remaining);
+            if remaining.is_zero() { Judgement::Lost } else { Judgement::Waits }
+        });
+        wait
+    }
+
+    /// What may have been reordered has not come: it is lost.
+    fn on_reordering_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
+        let in_flight = self.board.in_flight();
+        self.course.begin(tx.flight());
+        let mut told = Told::default();
+        self.detect_loss(tx, &mut told, cx);
+        if self.board.in_flight() != in_flight {
+            if self.course.state != State::Recovery {
+                self.course.enter_recovery(tx, &self.board, false, cx);
+                self.course.reduce(tx, &self.board, 1, false);
+            }
+            self.course.prefer = Prefer::Lost;
+        }
+        self.rearm(tx, cx.config, cx.now);
+    }
+
+    /// The kernel's tcp_check_sack_reordering: `late` has arrived after what was sent behind it.
+    fn note_reordering(&mut self, tx: &Sender, late: Option<u64>) {
+        if let Some(late) = late {
+            self.detect.path.note_late(late, self.board.highest().max(tx.una), tx.mss);
+        }
+    }
+
+    // ---- congestion: the kernel's tcp_fastretrans_alert ----
+
+    fn alert(&mut self, tx: &mut Sender, before: u64, told: &mut Told, cx: &mut Cx) {
+        self.course.hear(tx, &mut self.board, told);
+        let go_on = match self.course.state {
+            State::Recovery => self.in_recovery_still(tx, before, told, cx),
+            State::Loss => self.in_loss(tx, told, cx) && self.look_around(tx, told, cx),
+            _ => self.look_around(tx, told, cx),
+        };
+        if go_on {
+            self.course.prefer = Prefer::Lost;
+        }
+    }
+
+    fn in_recovery_still(&mut self, tx: &mut Sender, before: u64, told: &mut Told, cx: &mut Cx) -> bool {
+        if self.course.was_late(told) {
+            // The hole was filled by what was late, not by what was sent again.
+            self.note_reordering(tx, Some(before));
+            if self.board.resent() > 0 {
+                return false;
+            }
+            self.course.end_spurious_recovery(tx, &mut self.board);
+        }
+        self.identify(tx, told, cx);
+        if self.course.state != State::Recovery {
+            if self.board.lost() == 0 {
+                return false;
+            }
+            self.course.enter_recovery(tx, &self.board, told.echo, cx);
+        }
+        true
+    }
+
+    /// After a timeout; whether the ACK is to be looked at as if there had been none.
+    fn in_loss(&mut self, tx: &mut Sender, told: &mut Told, cx: &mut Cx) -> bool {
+        self.course.after_timeout(tx, &mut self.board, told);
+        self.identify(tx, told, cx);
+        self.course.state == State::Open || told.lost_again
+    }
+
+    /// In every other state: begins a recovery if something is lost, or else hears ECN-Echo.
+    fn look_around(&mut self, tx: &mut Sender, told: &mut Told, cx: &mut Cx) -> bool {
+        self.identify(tx, told, cx);
+        if self.board.lost() == 0 {
+            self.course.try_to_open(tx, &self.board, told.echo, cx);
+            self.heed_hold(tx);
+            return false;
+        }
+        self.course.enter_recovery(tx, &self.board, told.echo, cx);
+        true
+    }
+
+    fn identify(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) {
+        if self.board.is_empty() {
+            return;
+        }
+        let resent = self.board.resent();
+        if self.find_lost(tx, told, cx) {
+            told.set_timer = false;
+        }
+        told.lost_again |= self.board.resent() < resent;
+    }
+
+    /// ECN at a window of one segment leaves nothing but the timeout to wait for.
+    fn heed_hold(&mut self, tx: &Sender) {
+        if tx.is_held() {
+            self.timer = Timer::Timeout;
+        }
+    }
+
+    /// The kernel's tcp_retransmit_timer.
+    fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
+        let reneges = self.board.head().is_some_and(|s| s.held);
+        if reneges {
+            self.board.forget_held();
+            tx.sacked.clear();
+        }
+        let detect = &self.detect;
+        // What was sent within the last round trip may yet arrive.
+        self.board.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
+        if self.course.state <= State::Disorder && self.board.held() >= DUP_THRESH {
+            self.detect.path.lower();
+        }
+        self.timer = Timer::Timeout;
+        self.first = First::Head;
+        self.course.time_out(tx, &self.board, cx);
+    }
+}
+
+/// RFC 8985 §5.3's variables.
+#[derive(Clone, Copy, Debug, Default)]
+struct Detect {
+    /// Of what has arrived, when the last sent was sent, and its end (RACK.xmit_ts, RACK.end_seq).
+    sent: Time,
+    end: u64,
+    /// How long the segment that arrived last was under way (RACK.rtt).
+    rtt: Dur,
+    /// Something has arrived since losses were last looked for.
+    advanced: bool,
+    /// The least RTT, and how far the path reorders.
+    path: Reordering,
+}
+
+impl Detect {
+    /// A segment has arrived (§6.2 step 2).
+    fn advance(&mut self, segment: &Outstanding, now: Time) {
+        let rtt = now.since(segment.sent);
+        // An ACK sooner than any before is of the first copy.
+        if segment.ever_resent && self.path.too_soon(rtt) {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        if (segment.sent, segment.end()) > (self.sent, self.end) {
+            (self.sent, self.end) = (segment.sent, segment.end());
+        }
+    }
+
+    /// How long from now `segment`, should it not arrive, is taken for lost; zero is now.
+    fn remaining(&self, segment: &Outstanding, late: Dur, now: Time) -> Dur {
+        let rtt = Dur::from_ps(self.rtt.ps().saturating_add(late.ps()));
+        rtt.saturating_sub(now.since(segment.sent))
+    }
+
+    /// Whether a timeout finds `segment` lost.
+    fn overdue(&self, segment: &Outstanding, now: Time) -> bool {
+        self.remaining(segment, Dur::ZERO, now).is_zero()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::Counters;
+    use crate::ecn;
     use crate::profile;
+    use crate::registry::EcnKind;
+    use ecnlab_wire::Seq;
+
+    fn ms(ms: u64) -> Dur {
+        Dur::from_ms(ms)
+    }
+
+    fn at(time: u64) -> Time {
+        Time::ZERO + ms(time)
+    }
+
+    /// A sender of segments of 1000 bytes. Its handshake took from 0 to 100 ms.
+    struct Host {
+        tx: Sender,
+        config: Config,
+        counters: Counters,
+        ecn: ecn::Scheme,
+    }
+
+    impl Host {
+        /// Which sends `segments` at 100 ms.
+        fn sending(segments: u64) -> Host {
+            let config = profile("linux-7").unwrap().config.clone();
+            let mut tx = Sender::new(&config, Seq(0));
+            tx.set_peer_window(1 << 20, &config);
+            tx.syn_sent(&config, at(0));
+            let ecn = ecn::Scheme::new(EcnKind::Off);
+            let mut host = Host { tx, config, counters: Counters::default(), ecn };
+            host.with(100, |tx, cx| tx.establish(1_000, cx));
+            host.tx.write(segments * 1_000);
+            host.burst(100);
+            host
+        }
+
+        fn with<T>(&mut self, time: u64, f: impl FnOnce(&mut Sender, &mut Cx) -> T) -> T {
+            let Host { tx, config, counters, ecn } = self;
+            f(tx, &mut Cx { config, now: at(time), counters, ecn })
+        }
+
+        /// Sends what may be sent. Returns the first offsets.
+        fn burst(&mut self, time: u64) -> Vec<u64> {
+            self.with(time, |tx, cx| {
+                tx.begin_burst(cx.config, cx.now);
+                let mut sent = Vec::new();
+                while let Some(chunk) = tx.next(cx.config) {
+                    tx.sent(chunk, cx);
+                    sent.push(chunk.start);
+                }
+                tx.end_burst(cx.config, cx.now);
+                sent
+            })
+        }
+
+        /// A duplicate ACK with SACK of the segments from `first` to `last`, counted from 1.
+        fn sacked(&mut self, time: u64, first: u64, last: u64) {
+            let ack = self.tx.una;
+            self.with(time, |tx, cx| {
+                Rack::on_sacked(tx, 1 + (first - 1) * 1_000, 1 + last * 1_000, (last + 1 - first) * 1_000);
+                let seen = AckSeen { ack, echo: false, bare: true, new_sack: true, echoed: None };
+                with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
+            });
+        }
+
+        fn rack(&self) -> &RackState {
+            match &self.tx.scheme {
+                InUse::Rack(Rack(Some(rack))) => rack,
+                _ => panic!("another scheme"),
+            }
+        }
+
+        /// What the timer is for, and how long it has from `time`.
+        fn timer(&self, time: u64) -> (Timer, Dur) {
+            (self.rack().timer, self.tx.deadline.since(at(time)))
+        }
+    }
+
+    #[test]
+    fn a_probe_is_due_after_two_round_trips_or_with_the_timeout() {
+        assert_eq!(Host::sending(10).timer(100), (Timer::Probe, ms(202)));
+        // A single segment's would be due after 200 ms and `min_rto`, another 200. The timeout is SRTT + 200 ms.
+        assert_eq!(Host::sending(1).timer(100), (Timer::Probe, ms(300)));
+    }
+
+    #[test]
+    fn a_hole_is_lost_a_reordering_window_after_what_was_sent_later_has_come() {
+        let mut host = Host::sending(10);
+        host.sacked(200, 2, 2);
+        // The first has 25 ms more, a quarter of the RTT, and the timer 2 ms of slack.
+        assert_eq!(host.timer(200), (Timer::Reordering, ms(27)));
+        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Disorder, 0));
+        assert!(host.burst(200).is_empty(), "there is no new data");
+        assert!(host.with(227, Rack::on_timer));
+        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
+        assert_eq!(host.burst(227), [1]);
+    }
+
+    #[test]
+    fn three_segments_above_a_hole_are_enough() {
+        let mut host = Host::sending(10);
+        host.sacked(200, 2, 4);
+        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
+        assert_eq!(host.burst(200), [1]);
+    }
+
+    #[test]
+    fn a_probe_sends_the_last_segment_again_and_then_the_timeout_runs() {
+        let mut host = Host::sending(10);
+        assert!(host.with(302, Rack::on_timer));
+        assert_eq!(host.burst(302), [9_001]);
+        // RFC 8985 §7.3 step 3: from the probe a whole timeout.
+        assert_eq!(host.timer(302), (Timer::Timeout, ms(300)));
+        assert!(!host.with(602, Rack::on_timer), "the timeout is everybody's");
+    }
+
+    #[test]
+    fn an_arrival_too_soon_for_a_retransmission_is_of_the_first_copy() {
+        let mut detect = Detect::default();
+        detect.path.note_rtt(ms(100));
+        let mut board = Board::default();
+        board.sent(1, 1_000, false, false, at(0));
+        board.sent(1, 1_000, false, false, at(150));
+        let again = *board.head().unwrap();
+        detect.advance(&again, at(249));
+        assert!(!detect.advanced);
+        detect.advance(&again, at(250));
+        assert_eq!((detect.advanced, detect.rtt, detect.sent), (true, ms(100), at(150)));
+        // Sent at 160 ms, another has until 260 ms, and 25 ms more if it may be late.
+        let next = Outstanding { sent: at(160), ..again };
+        assert_eq!(detect.remaining(&next, ms(25), at(250)), ms(35));
+        assert!(!detect.overdue(&next, at(259)) && detect.overdue(&next, at(260)));
+    }
 
     #[test]
     fn what_it_cannot_be_combined_with_names_its_key() {

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use ecnlab_base::Time;
 
+use super::{Chunk, How};
+
 /// A segment sent and not yet acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outstanding {
@@ -32,6 +34,13 @@ impl Outstanding {
         self.start + u64::from(self.len) + u64::from(self.fin)
     }
 
+    /// The segment once more, but for what of it has been acknowledged.
+    pub fn again(&self, una: u64, how: How) -> Chunk {
+        let start = self.start.max(una);
+        let len = (self.start + u64::from(self.len)).saturating_sub(start) as u32;
+        Chunk { start, len, fin: self.fin, how }
+    }
+
     /// Whether the segment waits to be sent again.
     pub fn waits(&self) -> bool {
         self.lost && !self.resent && !self.held
@@ -48,6 +57,10 @@ pub(crate) struct Board {
     held: u32,
     lost: u32,
     resent: u32,
+    /// What SACK has reported and is not yet taken in: first offset, end, bytes not known before.
+    reports: Vec<(u64, u64, u64)>,
+    /// One past the highest byte reported.
+    highest: u64,
     /// No segment below waits to be sent again.
     waits_from: u64,
 }
@@ -78,6 +91,11 @@ impl Board {
         self.held
     }
 
+    /// One past the highest byte reported by SACK.
+    pub fn highest(&self) -> u64 {
+        self.highest
+    }
+
     /// Segments taken for lost and not known to have come since.
     pub fn lost(&self) -> u32 {
         self.lost
@@ -86,6 +104,11 @@ impl Board {
     /// Segments of which a second copy is in flight.
     pub fn resent(&self) -> u32 {
         self.resent
+    }
+
+    /// Whether something is, or was, sent again.
+    pub fn any_resent(&self) -> bool {
+        self.resent > 0 || self.head().is_some_and(|s| s.ever_resent)
     }
 
     /// Segments in flight: those outstanding less those held or lost, and copies of the lost.
@@ -124,9 +147,23 @@ impl Board {
         self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
     }
 
-    /// SACK reports `start..end`, of which `new` bytes were not known: `f` sees each segment that becomes held, as it
-    /// was before.
-    pub fn hold(&mut self, start: u64, end: u64, new: u64, mut f: impl FnMut(&Outstanding)) {
+    /// SACK reports `start..end`, of which `new` bytes were not known.
+    pub fn report(&mut self, start: u64, end: u64, new: u64) {
+        self.reports.push((start, end, new));
+    }
+
+    /// Takes in what was reported: `f` sees each segment that becomes held, as it was before, in the order of the stream.
+    pub fn take_reports(&mut self, mut f: impl FnMut(&Outstanding)) {
+        let mut reports = std::mem::take(&mut self.reports);
+        reports.sort_unstable();
+        for (start, end, new) in reports.drain(..) {
+            self.hold(start, end, new, &mut f);
+            self.highest = self.highest.max(end);
+        }
+        self.reports = reports;
+    }
+
+    fn hold(&mut self, start: u64, end: u64, new: u64, mut f: impl FnMut(&Outstanding)) {
         let first = self.segments.partition_point(|s| s.start < start);
         let last = self.segments.partition_point(|s| s.end() <= end);
         // What is new lies at the end of a block more often than not.
@@ -228,6 +265,7 @@ impl Board {
     pub fn forget_held(&mut self) {
         self.segments.iter_mut().for_each(|s| s.held = false);
         self.held = 0;
+        self.highest = 0;
     }
 
     /// Nothing is taken for lost any more.
@@ -300,6 +338,21 @@ mod tests {
         assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
         board.acknowledge(2_001, |_| {});
         assert_eq!((board.len(), board.held(), board.lost(), board.in_flight()), (3, 0, 0, 3));
+    }
+
+    #[test]
+    fn reports_are_taken_in_from_the_lowest_up() {
+        let mut board = board(5);
+        board.report(3_001, 5_001, 2_000);
+        board.report(1_001, 2_001, 1_000);
+        let mut order = Vec::new();
+        board.take_reports(|s| order.push(s.start));
+        // The segments of a block from its end, where what is new mostly lies.
+        assert_eq!((order.len(), order[0]), (3, 1_001));
+        assert_eq!((board.held(), board.highest()), (3, 5_001));
+        board.take_reports(|_| panic!("taken in"));
+        board.forget_held();
+        assert_eq!((board.held(), board.highest()), (0, 0));
     }
 
     #[test]

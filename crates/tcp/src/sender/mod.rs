@@ -2,9 +2,15 @@
 
 mod acks;
 mod board;
+mod course;
+mod probe;
 mod prr;
 mod quench;
 mod reduction;
+mod reordering;
+mod told;
+mod undo;
+mod usage;
 
 use std::collections::VecDeque;
 
@@ -13,7 +19,13 @@ use ecnlab_wire::Seq;
 
 pub(crate) use acks::AckSeen;
 pub(crate) use board::{Board, Judgement, Outstanding};
+pub(crate) use course::{Course, Prefer, State};
+pub(crate) use probe::{SLACK, TailProbe};
 pub(crate) use prr::Prr;
+pub(crate) use reordering::Reordering;
+pub(crate) use told::Told;
+pub(crate) use undo::{Undo, is_before};
+pub(crate) use usage::Usage;
 
 use crate::cc::{CongestionControl, Law};
 use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
@@ -298,6 +310,11 @@ impl Sender {
             window += u64::from(r.dupacks) * u64::from(self.mss);
         }
         window
+    }
+
+    /// The congestion window in whole segments.
+    pub fn window_in_segments(&self) -> u32 {
+        (self.law.cwnd() / u64::from(self.mss)).min(u32::MAX.into()) as u32
     }
 
     /// Up to a full segment from `start`, as far as data and peer's window go.

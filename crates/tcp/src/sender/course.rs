@@ -1,0 +1,430 @@
+//! What a sender does about congestion, and what leads from one thing to another: the five states of the kernel's
+//! tcp_fastretrans_alert and tcp_enter_loss (net/ipv4/tcp_input.c). The window goes down in proportion ([`Prr`]), and comes
+//! back if it went down for nothing ([`Undo`], and F-RTO after a timeout). What is lost is the scheme's to say.
+
+use super::{Board, Cx, Prr, Sender, TailProbe, Told, Undo};
+use crate::cc::{Congestion, CongestionControl};
+use crate::config::{Config, EcnResponse, ReduceFrom};
+use crate::recovery::Cause;
+
+/// What a sender is doing (the kernel's `tcp_ca_state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum State {
+    /// All is well.
+    #[default]
+    Open,
+    /// Something was held or sent again, and nothing is lost.
+    Disorder,
+    /// ECN has told of congestion: the window is going down.
+    Cwr,
+    /// A loss has: the same, and what is lost is sent again.
+    Recovery,
+    /// The timer has fired.
+    Loss,
+}
+
+/// What goes before what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Prefer {
+    /// New data only.
+    #[default]
+    New,
+    /// What is lost, then new data.
+    Lost,
+    /// New data; what is lost if there is none (F-RTO, RFC 5682 §3.1 step 2b).
+    NewElseLost,
+}
+
+/// Where a sender is in all that.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Course {
+    pub state: State,
+    pub prefer: Prefer,
+    pub prr: Prr,
+    /// A reduction ends what the probe might tell.
+    pub probe: TailProbe,
+    undo: Undo,
+    /// A timeout may prove spurious (F-RTO).
+    frto: bool,
+    /// The recovery has just begun: its first retransmission is the fast one.
+    fresh: bool,
+    /// A reduction was taken back: losses are to be looked for again.
+    look_again: bool,
+    /// Bytes outstanding before the ACK at hand.
+    flight: u64,
+}
+
+impl Course {
+    /// Congestion may be told of, by an ACK or otherwise, with so many bytes outstanding before it.
+    pub fn begin(&mut self, flight: u64) {
+        self.flight = flight;
+    }
+
+    /// Whether the window is going down in proportion.
+    pub fn is_reducing(&self) -> bool {
+        matches!(self.state, State::Cwr | State::Recovery)
+    }
+
+    /// Whether the window is being reduced after a loss.
+    pub fn in_recovery(&self) -> bool {
+        self.state >= State::Recovery
+    }
+
+    /// Whether losses are to be looked for again, asked once.
+    pub fn looks_again(&mut self) -> bool {
+        std::mem::take(&mut self.look_again)
+    }
+
+    /// Whether a retransmission is the first of a recovery, asked once.
+    pub fn is_fresh(&mut self) -> bool {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// A segment was sent again at timestamp `stamp`.
+    pub fn resent(&mut self, stamp: u32) {
+        self.undo.resent(stamp);
+    }
+
+    /// There was no new data to send instead of what is lost.
+    pub fn nothing_new(&mut self) {
+        self.frto = false;
+        self.prefer = Prefer::Lost;
+    }
+
+    // ---- an ACK that is not all well ----
+
+    /// Before losses are looked for: what the ACK ends.
+    pub fn hear(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
+        if told.echo {
+            self.undo.ssthresh = None;
+        }
+        if self.state == State::Open {
+            self.undo.forget_stamp();
+        } else if tx.una >= tx.recovery.recover {
+            self.leave(tx, board, told);
+        }
+    }
+
+    /// All that was outstanding at the reduction is acknowledged.
+    fn leave(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
+        match self.state {
+            // CWR has then not yet reached the receiver: something above must be acknowledged.
+            State::Cwr if tx.una > tx.recovery.recover => {
+                self.end_reduction(tx);
+                self.state = State::Open;
+            }
+            State::Recovery => {
+                self.recovered(tx, board, told);
+                self.end_reduction(tx);
+            }
+            _ => {}
+        }
+    }
+
+    /// Recovery, or what follows a timeout, is over.
+    fn recovered(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
+        if self.undo.may(told.echoed) {
+            self.take_back(tx, board, false);
+        }
+        self.state = State::Open;
+    }
+
+    /// Whether the ACK was late, so that nothing was lost.
+    pub fn was_late(&self, told: &Told) -> bool {
+        told.advanced && self.undo.may(told.echoed)
+    }
+
+    /// Nothing was lost, and nothing is still sent again.
+    pub fn end_spurious_recovery(&mut self, tx: &mut Sender, board: &mut Board) {
+        self.forget_stamp_unless_resent(board);
+        self.take_back(tx, board, true);
+        self.keep_open(tx, board);
+    }
+
+    /// The kernel's tcp_process_loss: an ACK after a timeout.
+    pub fn after_timeout(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
+        let recovered = tx.una >= tx.recovery.recover;
+        if self.was_late(told) {
+            return self.end_spurious_timeout(tx, board);
+        }
+        if self.frto {
+            // RFC 5682 §3.1: what was sent before the timeout arrives, so it was not lost.
+            if told.original {
+                return self.end_spurious_timeout(tx, board);
+            }
+            if tx.max > tx.recovery.recover {
+                self.frto &= !(told.sacked || told.duplicate);
+            } else if told.advanced && !recovered {
+                tx.recovery.recover = tx.max;
+                if tx.in_order().is_some() {
+                    self.prefer = Prefer::NewElseLost;
+                    return;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            return self.recovered(tx, board, told);
+        }
+        self.prefer = Prefer::Lost;
+    }
+
+    fn end_spurious_timeout(&mut self, tx: &mut Sender, board: &mut Board) {
+        self.take_back(tx, board, true);
+        self.state = State::Open;
+    }
+
+    /// Nothing is lost: hears ECN-Echo, or else all may be well again.
+    pub fn try_to_open(&mut self, tx: &mut Sender, board: &Board, echo: bool, cx: &mut Cx) {
+        self.forget_stamp_unless_resent(board);
+        if echo && self.state < State::Cwr {
+            self.enter_cwr(tx, cx);
+            cx.counters.ecn_reductions += 1;
+        }
+        if self.state != State::Cwr {
+            self.keep_open(tx, board);
+        }
+    }
+
+    fn keep_open(&mut self, tx: &mut Sender, board: &Board) {
+        let disorder = board.held() + board.lost() > 0 || board.any_resent();
+        let state = if disorder { State::Disorder } else { State::Open };
+        if self.state != state {
+            self.state = state;
+            tx.recovery.recover = tx.max;
+        }
+    }
+
+    fn forget_stamp_unless_resent(&mut self, board: &Board) {
+        if !board.any_resent() {
+            self.undo.forget_stamp();
+        }
+    }
+
+    /// The kernel's tcp_undo_cwnd_reduction.
+    fn take_back(&mut self, tx: &mut Sender, board: &mut Board, none_lost: bool) {
+        if none_lost {
+            board.forget_lost();
+        }
+        self.undo.take_back(&mut tx.law);
+        self.look_again = true;
+    }
+
+    // ---- reductions ----
+
+    /// The kernel's tcp_enter_cwr: ECN has proven the congestion, so nothing is taken back. At a window of one segment the
+    /// sender may then be held.
+    pub fn enter_cwr(&mut self, tx: &mut Sender, cx: &mut Cx) {
+        self.undo.ssthresh = None;
+        if self.state >= State::Cwr {
+            return;
+        }
+        self.undo.disarm();
+        let one_segment = tx.window_in_segments() < 2;
+        self.begin_reduction(tx, Congestion::Ecn, cx);
+        self.state = State::Cwr;
+        if one_segment && cx.config.ecn_response == EcnResponse::Standard {
+            // RFC 3168 §6.1.2: nothing new before the timer.
+            tx.hold(cx);
+        }
+    }
+
+    /// Something is lost.
+    pub fn enter_recovery(&mut self, tx: &mut Sender, board: &Board, echo: bool, cx: &mut Cx) {
+        self.forget_stamp_unless_resent(board);
+        self.undo.ssthresh = None;
+        self.undo.arm();
+        self.fresh = true;
+        cx.counters.fast_recoveries += 1;
+        if self.state != State::Cwr {
+            if !echo {
+                self.undo.ssthresh = Some(self.ssthresh(tx));
+            }
+            self.begin_reduction(tx, Congestion::Loss, cx);
+        }
+        self.state = State::Recovery;
+    }
+
+    /// A probe has repaired a loss, which calls for a reduction (RFC 8985 §7.4.2).
+    pub fn reduce_at_once(&mut self, tx: &mut Sender, board: &Board, cx: &mut Cx) {
+        self.begin_reduction(tx, Congestion::Loss, cx);
+        self.state = State::Cwr;
+        self.end_reduction(tx);
+        self.keep_open(tx, board);
+    }
+
+    /// The kernel's tcp_init_cwnd_reduction: where the window is to go. It stays until something is delivered.
+    fn begin_reduction(&mut self, tx: &mut Sender, why: Congestion, cx: &mut Cx) {
+        let cwnd = tx.law.cwnd();
+        self.undo.window = cwnd;
+        self.probe.forget();
+        tx.law.on_congestion(why, self.reduction_base(tx, cx.config));
+        self.prr = Prr::new(cwnd / u64::from(tx.mss), tx.law.cwnd());
+        tx.law.set_cwnd(cwnd);
+        let cause = if why == Congestion::Ecn { Cause::Ecn } else { Cause::Loss };
+        tx.reduced(cause, cx);
+    }
+
+    /// What is halved. The flight is that before the ACK that told of the congestion.
+    fn reduction_base(&self, tx: &Sender, config: &Config) -> u64 {
+        match config.reduce_from {
+            ReduceFrom::Flight => self.flight,
+            ReduceFrom::Window => tx.law.cwnd(),
+        }
+    }
+
+    /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
+    pub fn reduce(&mut self, tx: &mut Sender, board: &Board, delivered: u32, clean: bool) {
+        if delivered == 0 {
+            return;
+        }
+        let mss = u64::from(tx.mss);
+        let window = self.prr.window(delivered.into(), board.in_flight().into(), self.prr.target / mss, clean);
+        tx.law.set_cwnd(window * mss);
+    }
+
+    /// The window is its target, unless the reduction was taken back.
+    fn end_reduction(&mut self, tx: &mut Sender) {
+        if self.state == State::Cwr || self.undo.is_armed() {
+            tx.law.set_cwnd(self.prr.target);
+        }
+    }
+
+    /// The kernel's tcp_current_ssthresh.
+    fn ssthresh(&self, tx: &Sender) -> u64 {
+        let state = tx.law.state();
+        if self.is_reducing() { state.ssthresh } else { state.ssthresh.max(state.cwnd / 2 + state.cwnd / 4) }
+    }
+
+    /// The kernel's tcp_enter_loss: the timer has fired, and `board` knows what is lost.
+    pub fn time_out(&mut self, tx: &mut Sender, board: &Board, cx: &mut Cx) {
+        let first = self.state < State::Recovery;
+        let new_window = tx.recovery.recover <= tx.una;
+        if self.state <= State::Disorder || new_window || (self.state == State::Loss && tx.timeouts == 0) {
+            self.undo.ssthresh = Some(self.ssthresh(tx));
+            self.undo.window = tx.law.cwnd();
+            self.undo.arm();
+            self.flight = tx.flight();
+            tx.law.on_congestion(Congestion::Timeout, self.reduction_base(tx, cx.config));
+        } else {
+            tx.law.on_further_loss();
+        }
+        tx.law.set_cwnd(u64::from(board.in_flight() + 1) * u64::from(tx.mss));
+        self.state = State::Loss;
+        self.probe.forget();
+        self.frto = first || tx.timeouts > 0;
+        self.prefer = Prefer::New;
+        tx.reduced(Cause::Timeout, cx);
+        tx.recovery.stepped_back = Cause::Timeout;
+        tx.timed_out(cx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Counters;
+    use crate::ecn;
+    use crate::profile;
+    use crate::registry::EcnKind;
+    use crate::sender::AckSeen;
+    use ecnlab_base::Time;
+    use ecnlab_wire::Seq;
+
+    /// Does `act` with a sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten, and as
+    /// many more to send.
+    fn with_ten(ecn_response: EcnResponse, act: impl FnOnce(&mut Course, &mut Sender, &mut Board, &mut Cx)) {
+        let mut config = profile("linux-7").unwrap().config.clone();
+        config.mss = ecnlab_base::Bytes(1_000);
+        config.ecn_response = ecn_response;
+        let mut tx = Sender::new(&config, Seq(0));
+        (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 20_001);
+        tx.set_peer_window(1 << 20, &config);
+        let mut board = Board::default();
+        (0..10).for_each(|n| board.sent(1 + n * 1_000, 1_000, false, false, Time::ZERO));
+        let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
+        let mut cx = Cx { config: &config, now: Time::ZERO, counters: &mut counters, ecn: &mut ecn };
+        let mut course = Course::default();
+        course.begin(tx.flight());
+        act(&mut course, &mut tx, &mut board, &mut cx);
+    }
+
+    /// The segments up to the n-th arrive.
+    fn acknowledge(tx: &mut Sender, board: &mut Board, n: u64) -> Told {
+        let ack = 1 + n * 1_000;
+        let seen = AckSeen { ack, echo: false, bare: false, new_sack: false, echoed: None };
+        let mut told = Told::new(&seen, tx.una, tx.una, tx.recovery.recover);
+        tx.una = ack;
+        board.acknowledge(tx.una, |s| told.acknowledge(s));
+        told
+    }
+
+    #[test]
+    fn ecn_takes_the_window_to_half_until_something_sent_after_it_has_arrived() {
+        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
+            course.enter_cwr(tx, cx);
+            assert_eq!((course.state, tx.law.cwnd(), tx.law.state().ssthresh), (State::Cwr, 10_000, 5_000));
+            let told = acknowledge(tx, board, 10);
+            course.hear(tx, board, &told);
+            assert_eq!(course.state, State::Cwr, "CWR has not yet reached the receiver");
+            tx.una = 11_001;
+            course.hear(tx, board, &told);
+            assert_eq!((course.state, tx.law.cwnd()), (State::Open, 5_000));
+        });
+    }
+
+    #[test]
+    fn at_a_window_of_one_segment_ecn_holds_the_sender_but_in_linux() {
+        for (response, held) in [(EcnResponse::Standard, true), (EcnResponse::Linux, false)] {
+            with_ten(response, |course, tx, _, cx| {
+                tx.law_to_one_segment();
+                course.enter_cwr(tx, cx);
+                assert_eq!(tx.is_held(), held);
+            });
+        }
+    }
+
+    #[test]
+    fn what_arrives_from_before_a_timeout_gives_the_window_back() {
+        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
+            board.lose_after_timeout(|_| true);
+            course.time_out(tx, board, cx);
+            assert_eq!((course.state, tx.law.cwnd(), tx.law.state().ssthresh), (State::Loss, 1_000, 5_000));
+            board.sent(1, 1_000, false, false, cx.now);
+            course.resent(0);
+            // The retransmission's ACK; new data may show what became of the others (F-RTO).
+            let told = acknowledge(tx, board, 1);
+            course.after_timeout(tx, board, &told);
+            assert_eq!((course.state, course.prefer), (State::Loss, Prefer::NewElseLost));
+            let told = acknowledge(tx, board, 2);
+            assert!(told.original);
+            course.after_timeout(tx, board, &told);
+            assert_eq!((course.state, tx.law.cwnd(), board.lost()), (State::Open, 10_000, 0));
+            assert!(course.looks_again());
+        });
+    }
+
+    #[test]
+    fn a_recovery_ends_at_its_target_unless_it_was_for_nothing() {
+        for (echoed, window) in [(Some(7), 5_000), (Some(6), 10_000)] {
+            with_ten(EcnResponse::Linux, |course, tx, board, cx| {
+                course.enter_recovery(tx, board, false, cx);
+                board.sent(1, 1_000, false, false, cx.now);
+                course.resent(7);
+                let mut told = acknowledge(tx, board, 10);
+                told.echoed = echoed;
+                course.hear(tx, board, &told);
+                assert_eq!((course.state, tx.law.cwnd()), (State::Open, window));
+            });
+        }
+    }
+
+    #[test]
+    fn a_loss_that_a_probe_has_repaired_halves_the_window_at_once() {
+        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
+            course.probe.sent(10_001, true);
+            course.reduce_at_once(tx, board, cx);
+            assert_eq!((course.state, tx.law.cwnd(), course.probe.is_out()), (State::Open, 5_000, false));
+        });
+    }
+}

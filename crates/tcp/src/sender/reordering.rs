@@ -1,0 +1,110 @@
+//! How far a path reorders, and how long a segment may therefore be late (RFC 8985 §6.2 steps 3 and 4; the kernel's
+//! tcp_check_sack_reordering and tcp_rack_reo_wnd).
+
+use ecnlab_base::Dur;
+
+use crate::recovery::DUP_THRESH;
+
+/// The most segments by which a path is thought to reorder (Linux: net.ipv4.tcp_max_reordering).
+const MOST: u32 = 300;
+
+/// What is known of a path's reordering.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reordering {
+    /// The least RTT; [`Dur`]'s greatest before the first (RACK.min_RTT). The kernel forgets one after five minutes.
+    least_rtt: Dur,
+    /// Segments by which the path is thought to reorder (the kernel's tp->reordering).
+    segments: u32,
+    /// It has reordered (RACK.reordering_seen).
+    seen: bool,
+}
+
+impl Default for Reordering {
+    fn default() -> Reordering {
+        Reordering { least_rtt: Dur::from_ps(u64::MAX), segments: DUP_THRESH, seen: false }
+    }
+}
+
+impl Reordering {
+    /// One more RTT.
+    pub fn note_rtt(&mut self, rtt: Dur) {
+        self.least_rtt = self.least_rtt.min(rtt);
+    }
+
+    /// Whether no segment can have come back in `rtt`.
+    pub fn too_soon(&self, rtt: Dur) -> bool {
+        rtt < self.least_rtt
+    }
+
+    /// The segment at offset `late` has arrived after what was sent up to `highest`.
+    pub fn note_late(&mut self, late: u64, highest: u64, mss: u32) {
+        if late < highest {
+            let segments = (highest - late).div_ceil(mss.into()).min(MOST.into()) as u32;
+            self.segments = self.segments.max(segments);
+            self.seen = true;
+        }
+    }
+
+    /// Whether the path reorders further than duplicate ACKs allow for.
+    pub fn is_high(&self) -> bool {
+        self.segments > DUP_THRESH
+    }
+
+    /// A timeout although more than the usual was held: less is reordered than was thought.
+    pub fn lower(&mut self) {
+        self.segments = self.segments.min(DUP_THRESH);
+    }
+
+    /// How long a segment may be late (RFC 8985 §6.2 step 4), with `held` segments reported by SACK and a smoothed RTT of `srtt`.
+    pub fn window(&self, in_recovery: bool, held: u32, srtt: Dur) -> Dur {
+        if !self.seen && (in_recovery || held >= self.segments) {
+            return Dur::ZERO;
+        }
+        (self.least_rtt / 4).min(srtt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SRTT: Dur = Dur::from_ms(120);
+
+    fn path() -> Reordering {
+        let mut path = Reordering::default();
+        [110, 100, 130].into_iter().for_each(|rtt| path.note_rtt(Dur::from_ms(rtt)));
+        path
+    }
+
+    #[test]
+    fn the_window_is_a_quarter_of_the_least_rtt_and_at_most_the_smoothed_one() {
+        assert_eq!(path().window(false, 2, SRTT), Dur::from_ms(25));
+        assert_eq!(path().window(false, 2, Dur::from_ms(20)), Dur::from_ms(20));
+        assert_eq!(Reordering::default().window(false, 2, SRTT), SRTT, "no RTT is known");
+        assert!(path().too_soon(Dur::from_ms(99)) && !path().too_soon(Dur::from_ms(100)));
+    }
+
+    #[test]
+    fn a_path_that_was_never_seen_to_reorder_waits_for_three_segments_and_in_recovery_for_none() {
+        assert_eq!(path().window(false, 3, SRTT), Dur::ZERO);
+        assert_eq!(path().window(true, 1, SRTT), Dur::ZERO);
+        let mut seen = path();
+        seen.note_late(1_001, 1_001, 1_000);
+        assert_eq!(seen.window(true, 3, SRTT), Dur::ZERO, "nothing was behind it");
+        seen.note_late(1_001, 2_001, 1_000);
+        assert_eq!((seen.window(false, 3, SRTT), seen.window(true, 3, SRTT)), (Dur::from_ms(25), Dur::from_ms(25)));
+    }
+
+    #[test]
+    fn the_degree_grows_to_the_farthest_and_falls_after_a_timeout() {
+        let mut path = path();
+        path.note_late(1, 3_001, 1_000);
+        assert!(!path.is_high());
+        path.note_late(1, 3_002, 1_000);
+        assert!(path.is_high() && path.segments == 4);
+        path.note_late(1, 1_000_001, 1_000);
+        assert_eq!(path.segments, 300);
+        path.lower();
+        assert_eq!(path.segments, 3);
+    }
+}

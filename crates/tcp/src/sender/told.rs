@@ -1,0 +1,159 @@
+//! What one ACK tells of the segments outstanding: how many have arrived, when they were sent, and whether in order.
+
+use ecnlab_base::Time;
+
+use super::{AckSeen, Outstanding};
+
+/// What one ACK has told, in the course of its handling.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told {
+    /// It acknowledges new bytes.
+    pub advanced: bool,
+    /// It reports new bytes by SACK.
+    pub sacked: bool,
+    /// It has what a duplicate ACK must have.
+    pub duplicate: bool,
+    pub echo: bool,
+    pub echoed: Option<u32>,
+    /// What was known to have arrived before it ends here, and what was sent before the window was last reduced here.
+    highest: u64,
+    recover: u64,
+    /// Segments told of for the first time.
+    pub delivered: u32,
+    /// Something that was never sent again has arrived, from below the recovery point.
+    pub original: bool,
+    /// Of what it acknowledges, some was sent again.
+    resent: bool,
+    /// First and last times of sending of what it acknowledges, then of what it reports, each sent once only.
+    acked: Option<(Time, Time)>,
+    pub reported: Option<(Time, Time)>,
+    /// The lowest offset that arrived after higher ones without having been sent again.
+    pub late: Option<u64>,
+    /// Segments that it has made taken for lost.
+    pub lost: u32,
+    /// A retransmission was lost.
+    pub lost_again: bool,
+    /// The timer is to be set anew.
+    pub set_timer: bool,
+}
+
+impl Told {
+    /// An ACK to a sender that knew of everything up to `una`, and of something up to `highest`, that it has arrived, and
+    /// last reduced its window when it had sent up to `recover`.
+    pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> Told {
+        Told {
+            advanced: seen.ack > una,
+            sacked: seen.new_sack,
+            duplicate: seen.bare && seen.ack == una,
+            echo: seen.echo,
+            echoed: seen.echoed,
+            highest: highest.max(una),
+            recover,
+            ..Told::default()
+        }
+    }
+
+    /// Whether it is a duplicate that tells of no arrival.
+    pub fn is_bare(&self) -> bool {
+        self.duplicate && !self.sacked
+    }
+
+    /// SACK reports `segment`.
+    pub fn report(&mut self, segment: &Outstanding) {
+        self.deliver(segment);
+        if !segment.ever_resent {
+            widen(&mut self.reported, segment.sent);
+        }
+    }
+
+    /// The ACK's number covers `segment`.
+    pub fn acknowledge(&mut self, segment: &Outstanding) {
+        self.resent |= segment.ever_resent;
+        if segment.held {
+            return;
+        }
+        self.deliver(segment);
+        if !segment.ever_resent {
+            widen(&mut self.acked, segment.sent);
+        }
+    }
+
+    fn deliver(&mut self, segment: &Outstanding) {
+        self.delivered += 1;
+        if segment.ever_resent {
+            return;
+        }
+        self.original |= segment.end() <= self.recover;
+        if segment.start < self.highest {
+            self.late = Some(self.late.map_or(segment.start, |late| late.min(segment.start)));
+        }
+    }
+
+    /// When the first sent was sent of what gives an RTT sample. Karn leaves out what may have been sent again (RFC 6298
+    /// §3).
+    pub fn first_timed(&self) -> Option<Time> {
+        self.acked_once().or(self.reported).map(|(first, _)| first)
+    }
+
+    /// The same for the last sent.
+    pub fn last_timed(&self) -> Option<Time> {
+        self.reported.or(self.acked_once()).map(|(_, last)| last)
+    }
+
+    fn acked_once(&self) -> Option<(Time, Time)> {
+        self.acked.filter(|_| !self.resent)
+    }
+}
+
+fn widen(span: &mut Option<(Time, Time)>, at: Time) {
+    *span = Some((span.map_or(at, |(first, _)| first), at));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Dur;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    fn told(highest: u64, recover: u64) -> Told {
+        Told { highest, recover, ..Told::default() }
+    }
+
+    /// The n-th segment of 1000 bytes, sent at n ms.
+    fn segment(n: u64) -> Outstanding {
+        let (held, lost, resent, ever_resent) = (false, false, false, false);
+        Outstanding { start: n * 1_000, len: 1_000, fin: false, sent: at(n), held, lost, resent, ever_resent }
+    }
+
+    #[test]
+    fn what_was_held_is_not_delivered_again() {
+        let mut told = told(0, 0);
+        told.acknowledge(&segment(1));
+        told.acknowledge(&Outstanding { held: true, ..segment(2) });
+        told.acknowledge(&segment(3));
+        told.report(&segment(5));
+        assert_eq!(told.delivered, 3);
+        assert_eq!((told.first_timed(), told.last_timed()), (Some(at(1)), Some(at(5))));
+    }
+
+    #[test]
+    fn what_was_sent_again_gives_no_time_and_was_not_late() {
+        let mut told = told(9_000, 3_000);
+        told.acknowledge(&Outstanding { ever_resent: true, ..segment(1) });
+        assert_eq!((told.first_timed(), told.late, told.original), (None, None, false));
+        told.acknowledge(&segment(2));
+        assert_eq!((told.first_timed(), told.late, told.original), (None, Some(2_000), true));
+        told.report(&segment(4));
+        assert_eq!((told.first_timed(), told.late), (Some(at(4)), Some(2_000)));
+    }
+
+    #[test]
+    fn only_what_lies_below_the_highest_is_late_and_below_the_recovery_point_original() {
+        let mut told = told(3_000, 3_999);
+        told.report(&segment(3));
+        assert_eq!((told.late, told.original), (None, false));
+    }
+}

@@ -1,0 +1,117 @@
+//! Taking back what was reduced for nothing: the Eifel detection by timestamps (RFC 3522) and a response to it
+//! (RFC 4015), as the kernel's tcp_packet_delayed and tcp_undo_cwnd_reduction have them.
+
+use crate::cc::{CongestionControl, Law};
+
+/// What is needed to take a reduction back.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Undo {
+    /// A reduction is in force that might be taken back.
+    armed: bool,
+    /// The window before it in bytes, and the slow-start threshold unless ECN has proven the congestion.
+    pub window: u64,
+    pub ssthresh: Option<u64>,
+    /// The timestamp of the first retransmission of this episode.
+    stamp: Option<u32>,
+}
+
+impl Undo {
+    /// A reduction begins that may prove to be for nothing.
+    pub fn arm(&mut self) {
+        self.armed = true;
+    }
+
+    /// The reduction in force stays.
+    pub fn disarm(&mut self) {
+        self.armed = false;
+    }
+
+    pub fn is_armed(&self) -> bool {
+        self.armed
+    }
+
+    /// A segment was sent again at timestamp `stamp`.
+    pub fn resent(&mut self, stamp: u32) {
+        self.stamp.get_or_insert(stamp);
+    }
+
+    /// What is sent again from now on belongs to another episode.
+    pub fn forget_stamp(&mut self) {
+        self.stamp = None;
+    }
+
+    /// Whether the reduction may be taken back: the ACK, which echoes the timestamp `echoed`, answers what was sent before
+    /// the first retransmission, so that nothing was lost (RFC 3522 §3.2 step 4).
+    pub fn may(&self, echoed: Option<u32>) -> bool {
+        let delayed = |stamp| echoed.is_some_and(|echoed| is_before(echoed, stamp));
+        self.armed && self.stamp.is_none_or(delayed)
+    }
+
+    /// Gives window and threshold back, unless the congestion is proven.
+    pub fn take_back(&mut self, law: &mut Law) {
+        if let Some(ssthresh) = self.ssthresh {
+            let state = law.state();
+            law.set_cwnd(state.cwnd.max(self.window));
+            law.set_ssthresh(state.ssthresh.max(ssthresh));
+        }
+        self.armed = false;
+    }
+}
+
+/// Whether one timestamp is older than another (RFC 7323 §3.1: modulo 2^32).
+pub(crate) fn is_before(stamp: u32, other: u32) -> bool {
+    (stamp.wrapping_sub(other) as i32) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Congestion;
+    use crate::profile;
+
+    /// Ten segments of 1460 bytes, halved.
+    fn halved() -> (Law, Undo) {
+        let config = &profile("linux-7").unwrap().config;
+        let mut law = config.congestion.params().law(config, 1_460);
+        let mut undo = Undo { window: law.cwnd(), ssthresh: Some(20 * 1_460), ..Undo::default() };
+        law.on_congestion(Congestion::Loss, law.cwnd());
+        undo.arm();
+        (law, undo)
+    }
+
+    #[test]
+    fn an_echo_from_before_the_first_retransmission_is_needed() {
+        let (_, mut undo) = halved();
+        assert!(undo.may(None), "nothing was sent again");
+        // The clock wraps between the two retransmissions: the first counts.
+        undo.resent(u32::MAX);
+        undo.resent(5);
+        assert!(undo.may(Some(u32::MAX - 1)));
+        assert!(!undo.may(Some(u32::MAX)), "it may answer the retransmission");
+        assert!(!undo.may(Some(2)));
+        assert!(!undo.may(None), "without timestamps nobody knows");
+        undo.disarm();
+        assert!(!undo.may(Some(u32::MAX - 1)));
+    }
+
+    #[test]
+    fn window_and_threshold_come_back_and_never_fall() {
+        let (mut law, mut undo) = halved();
+        assert_eq!((law.cwnd(), law.state().ssthresh), (5 * 1_460, 5 * 1_460));
+        undo.take_back(&mut law);
+        assert_eq!((law.cwnd(), law.state().ssthresh), (10 * 1_460, 20 * 1_460));
+        assert!(!undo.is_armed());
+        let (mut law, mut undo) = halved();
+        law.set_cwnd(12 * 1_460);
+        undo.take_back(&mut law);
+        assert_eq!(law.cwnd(), 12 * 1_460, "it has opened beyond what it was");
+    }
+
+    #[test]
+    fn what_ecn_has_proven_stays() {
+        let (mut law, mut undo) = halved();
+        undo.ssthresh = None;
+        undo.take_back(&mut law);
+        assert_eq!((law.cwnd(), law.state().ssthresh), (5 * 1_460, 5 * 1_460));
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
+//! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
+
+/// How the window of data at hand has used the congestion window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    /// Once it was full.
+    limited: bool,
+    /// The most segments outstanding.
+    most: u32,
+    /// The window of data ends here.
+    until: u64,
+}
+
+impl Usage {
+    /// A burst has ended with so many segments `outstanding`, from offset `una` up to `max`; the window may be `full`.
+    pub fn note(&mut self, outstanding: u32, full: bool, una: u64, max: u64) {
+        if una >= self.until || full || (!self.limited && outstanding > self.most) {
+            *self = Usage { limited: full, most: outstanding, until: max };
+        }
+    }
+
+    /// RFC 7661 §4.1: a window of `window` segments may grow if it was full, or in slow start if more than half of it was
+    /// used.
+    pub fn lets_grow(&self, window: u32, slow_start: bool) -> bool {
+        self.limited || (slow_start && window < 2 * self.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_start_goes_on_while_more_than_half_is_used() {
+        let mut usage = Usage::default();
+        usage.note(5, false, 1, 5_001);
+        assert!(usage.lets_grow(9, true) && !usage.lets_grow(10, true));
+        assert!(!usage.lets_grow(9, false), "congestion avoidance wants a full window");
+        usage.note(3, false, 2_001, 6_001);
+        assert!(usage.lets_grow(9, true), "five were outstanding in this window of data");
+        usage.note(3, false, 5_001, 8_001);
+        assert!(!usage.lets_grow(9, true), "in the next, three");
+    }
+
+    #[test]
+    fn a_full_window_counts_until_its_data_is_acknowledged() {
+        let mut usage = Usage::default();
+        usage.note(10, true, 1, 10_001);
+        usage.note(4, false, 6_001, 10_001);
+        assert!(usage.lets_grow(10, false));
+        usage.note(4, false, 10_001, 14_001);
+        assert!(!usage.lets_grow(10, false));
+    }
+}
