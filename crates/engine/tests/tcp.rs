@@ -7,9 +7,6 @@ use ecnlab_base::{Bytes, Dur};
 use ecnlab_engine::{Errors, Plan, run};
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 
-const RECOVERIES: [RecoveryKind; 5] =
-    [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Fack];
-
 #[test]
 fn a_window_limited_flow_gets_its_window_each_round_trip() {
     // Eight segments of 1448 B (1460 less 12 of timestamps) in a receive buffer of 8 * 1460. The round trip:
@@ -30,7 +27,7 @@ fn a_window_limited_flow_gets_its_window_each_round_trip() {
 
 #[test]
 fn one_flow_fills_the_bottleneck_whatever_its_recovery() {
-    for recovery in RECOVERIES {
+    for &recovery in RecoveryKind::ALL {
         let tcp = tcp("modern", |c| c.recovery = recovery);
         // 2 Mbit/s, 22 ms and more: a buffer of 20 packets is more than the pipe holds, so AIMD keeps it full.
         let out = run(&path(&droptail(20.0), "2 Mbps", "10 ms", vec![flow("f", 2, &tcp, ftp())]), 1).expect("a run");
@@ -38,7 +35,7 @@ fn one_flow_fills_the_bottleneck_whatever_its_recovery() {
         // Tahoe starts over after each loss. Reno needs a timeout where the probe that overflows the buffer is
         // followed by a second loss one window later. NewReno repairs one loss a round trip, and where its timer
         // runs out on the way, half of the inflated flight is more than the path holds: it overshoots again.
-        let weak = !matches!(recovery, RecoveryKind::Sack | RecoveryKind::Fack);
+        let weak = !recovery.needs_sack();
         let floor = if weak { 0.9 } else { 0.99 };
         assert!(utilisation > floor && utilisation < 1.0001, "{recovery:?}: {utilisation}");
         assert!(number(&out, "flows", "retransmits", 0) > 0.0, "{recovery:?}");
@@ -77,7 +74,7 @@ fn a_transaction_takes_its_round_trips() {
 
 #[test]
 fn heavy_random_loss_stalls_nobody() {
-    for recovery in RECOVERIES {
+    for &recovery in RecoveryKind::ALL {
         for scheme in [EcnKind::Off, EcnKind::Rfc3168] {
             let tcp = tcp("modern", |c| {
                 c.recovery = recovery;

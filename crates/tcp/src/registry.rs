@@ -47,6 +47,9 @@ macro_rules! family {
         }
         rows! { $rows, $family, $folder; $($module, $name, $summary;)+ }
         impl $kind {
+            /// All there are.
+            pub const ALL: &[$kind] = &[$($kind::$none,)? $($kind::$variant),+];
+
             /// Its name in a scenario.
             pub const fn name(self) -> &'static str {
                 match self {

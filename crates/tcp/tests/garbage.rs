@@ -77,16 +77,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
     fn no_segment_does_harm(
-        profile in 0usize..4,
-        recovery in 0usize..5,
-        ecn in 0usize..3,
+        profile in 0..profiles().len(),
+        recovery in 0..RecoveryKind::ALL.len(),
+        ecn in 0..EcnKind::ALL.len(),
         active in any::<bool>(),
         acts in prop::collection::vec(act(), 1..80),
     ) {
         let mut config = profiles()[profile].config.clone();
-        config.recovery =
-            [RecoveryKind::Tahoe, RecoveryKind::Reno, RecoveryKind::NewReno, RecoveryKind::Sack, RecoveryKind::Fack][recovery];
-        config.ecn = [EcnKind::Off, EcnKind::Rfc2481, EcnKind::Rfc3168][ecn];
+        config.recovery = RecoveryKind::ALL[recovery];
+        config.ecn = EcnKind::ALL[ecn];
         let config = Arc::new(config);
         let mut out = Vec::new();
         let mut now = Time::ZERO;
