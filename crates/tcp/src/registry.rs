@@ -96,7 +96,7 @@ window_laws! {
 }
 
 /// The rows of the loss recovery schemes: type, module, name, summary. `$make` makes of them, behind `$head`, what it
-/// needs: the names below, and in `crate::recovery` the scheme in use.
+/// needs: here the names, in `crate::recovery` the scheme in use.
 macro_rules! recovery_schemes {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*
@@ -116,16 +116,25 @@ recovery_schemes! { family! {
     RecoveryKind, RECOVERY, "recovery", "recovery";
 } }
 
-family! {
+/// The rows of the ECN feedback schemes, in the same way.
+macro_rules! ecn_schemes {
+    ($make:ident! { $($head:tt)* }) => {
+        $make! { $($head)*
+            Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
+            Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
+            Becn, becn, "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
+            EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
+            EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";
+        }
+    };
+}
+pub(crate) use ecn_schemes;
+
+ecn_schemes! { family! {
     /// The ECN feedback schemes.
     EcnKind, ECN, "ecn", "ecn";
     [Off, "off", "No ECN: neither offered nor accepted."]
-    Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
-    Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
-    Becn, becn, "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
-    EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
-    EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";
-}
+} }
 
 /// Every law of this crate.
 pub fn laws() -> impl Iterator<Item = &'static Law> {

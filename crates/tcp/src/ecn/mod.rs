@@ -6,10 +6,7 @@ pub mod rfc3168;
 
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-use crate::registry::EcnKind;
-use becn::{Becn, EcnBecn, EcnBecnBoth};
-use rfc2481::Rfc2481;
-use rfc3168::Rfc3168;
+use crate::registry::{EcnKind, ecn_schemes};
 
 /// Why data is sent, for the codepoint it may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,16 +50,16 @@ pub trait Feedback {
     }
 }
 
-/// Dispatches to the scheme in use.
+/// Dispatches to the scheme in use, from the rows of the registry.
 macro_rules! schemes {
-    ($($scheme:ident),+) => {
+    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
         /// The scheme in use, or none.
         #[derive(Clone, Debug)]
-        pub(crate) enum Scheme { Off, $($scheme($scheme)),+ }
+        pub(crate) enum Scheme { Off, $($scheme($module::$scheme)),+ }
 
         impl Scheme {
             pub fn new(kind: EcnKind) -> Scheme {
-                match kind { EcnKind::Off => Scheme::Off, $(EcnKind::$scheme => Scheme::$scheme($scheme::default())),+ }
+                match kind { EcnKind::Off => Scheme::Off, $(EcnKind::$scheme => Scheme::$scheme(Default::default())),+ }
             }
             pub fn is_off(&self) -> bool {
                 matches!(self, Scheme::Off)
@@ -111,7 +108,7 @@ macro_rules! schemes {
         }
     };
 }
-schemes!(Rfc2481, Rfc3168, Becn, EcnBecn, EcnBecnBoth);
+ecn_schemes! { schemes! {} }
 
 /// What RFC 2481 and RFC 3168 share, under the same section numbers: negotiation, echo and answer. What one end
 /// remembers of marks.

@@ -1,5 +1,6 @@
 //! Loss recovery: what duplicate ACKs, SACKs and partial ACKs make a sender do. One scheme per file.
 
+// The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
 pub mod fack;
 pub mod newreno;
 pub mod rack;
@@ -22,14 +23,14 @@ pub(crate) type TakeAck = fn(&mut Sender, AckSeen, &mut Cx);
 /// What a scheme decides. All schemes share the sender's [`Recovery`] and scoreboard; what one keeps for itself is in its
 /// own value, in [`Sender::scheme`].
 ///
-/// Most schemes begin with duplicate ACKs and end with an ACK of new data, and leave all else to the sender. One that
-/// sees to more overrides the hooks below those two.
+/// Most schemes say what duplicate ACKs and the ACKs after them mean, and leave all else to the sender, as the hooks from
+/// [`Scheme::check`] on do. One that sees to more overrides these.
 pub(crate) trait Scheme: Default {
     /// Whether it lives on the receiver's SACKs.
     const NEEDS_SACK: bool = false;
     /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
     const COUNTS_SACKS: bool = false;
-    /// What takes each acceptable ACK in place of [`Sender::on_ack`]: schemes that judge them all.
+    /// What takes each acceptable ACK in place of [`Sender::on_ack`], in a scheme that judges them all.
     const TAKES_ACKS: Option<TakeAck> = None;
 
     /// A duplicate ACK, already counted in [`Recovery::dupacks`].
@@ -77,7 +78,7 @@ pub(crate) trait Scheme: Default {
     fn reduce_for_ecn(tx: &mut Sender, acked: u64, cx: &mut Cx) {
         tx.reduce_for_ecn(acked, cx);
     }
-    /// Whether a time series shows a recovery, and source quenches are passed over.
+    /// Whether a recovery is going on, for time series and source quenches.
     fn in_recovery(tx: &Sender) -> bool {
         tx.recovery.active
     }
