@@ -375,9 +375,11 @@ mod tests {
 
     #[test]
     fn at_a_window_of_one_segment_ecn_holds_the_sender_but_in_linux() {
-        for (response, held) in [(EcnResponse::Standard, true), (EcnResponse::Linux, false)] {
+        for (response, window, held) in
+            [(EcnResponse::Standard, 1, true), (EcnResponse::Standard, 2, false), (EcnResponse::Linux, 1, false)]
+        {
             with_ten(response, |course, tx, _, cx| {
-                tx.law_to_one_segment();
+                tx.law.set_cwnd(window * 1_000);
                 course.enter_cwr(tx, cx);
                 assert_eq!(tx.is_held(), held);
             });
