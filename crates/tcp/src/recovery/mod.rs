@@ -56,7 +56,7 @@ pub(crate) trait Scheme: Default {
     fn on_established(_tx: &mut Sender, _rtt: Option<Dur>) {}
     /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
     fn on_sacked(_tx: &mut Sender, _start: u64, _end: u64, _new: u64) {}
-    /// A chunk leaves; whether the scheme keeps the time of it itself.
+    /// A chunk leaves, for the first time or again; whether the scheme keeps the time of a new one itself.
     fn on_sent(_tx: &mut Sender, _chunk: Chunk, _cx: &Cx) -> bool {
         false
     }
@@ -144,6 +144,7 @@ macro_rules! in_use {
         pub(crate) enum InUse { $($scheme($module::$scheme)),+ }
 
         impl InUse {
+            /// The scheme of that name, at the beginning.
             pub fn new(kind: RecoveryKind) -> InUse {
                 match kind { $(RecoveryKind::$scheme => InUse::$scheme(Default::default())),+ }
             }
@@ -171,7 +172,7 @@ impl RecoveryKind {
         with_scheme!(RecoveryKind, self, S => S::NEEDS_SACK)
     }
 
-    /// What there is of it where the peer permits SACK, or does not: then NewReno stands in.
+    /// What there is of it where SACK is `permitted` or not: NewReno stands in for what needs it.
     pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
         if permitted || !self.needs_sack() { self } else { RecoveryKind::NewReno }
     }
@@ -183,10 +184,12 @@ impl RecoveryKind {
 }
 
 impl InUse {
+    /// [`Scheme::COUNTS_SACKS`].
     pub fn counts_sacks(&self) -> bool {
         with_scheme!(InUse, self, S => S::COUNTS_SACKS)
     }
 
+    /// [`Scheme::TAKES_ACKS`].
     #[inline]
     pub fn takes_acks(&self) -> Option<TakeAck> {
         with_scheme!(InUse, self, S => S::TAKES_ACKS)
