@@ -180,6 +180,7 @@ pub fn analyse(
             Err(error) => break Some(error),
         }
     };
+    tracker.finish();
     let interfaces = capture.interfaces().to_vec();
     Ok(Analysis { tracker, totals: capture.totals.clone(), interfaces, damage })
 }

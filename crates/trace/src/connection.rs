@@ -4,8 +4,9 @@ use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 
 use crate::ecn::{Data, Echo, EcnState};
 use crate::packet::{Key, Segment};
+use crate::rack::Evidence;
 use crate::rules::{Rule, Standard, Violations};
-use crate::stream::{Acked, Cause, Role, Sending, Stream};
+use crate::stream::{Acked, Cause, Heard, Role, Sending, Stream};
 
 /// What a handshake says of ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -198,6 +199,21 @@ impl Connection {
         self.reset || self.ends[i].fin_end.is_some_and(|end| self.ends[i].stream.una() >= end)
     }
 
+    /// What tells of an end whether it sends by RACK: the host's address, and the evidence.
+    pub(crate) fn evidence(&self, i: usize) -> (std::net::IpAddr, Evidence) {
+        (self.key.endpoints()[i].0, self.ends[i].stream.evidence())
+    }
+
+    /// The host of end `i` sends by RACK, or not, as far as its other connections tell.
+    pub(crate) fn settle(&mut self, i: usize, host: Option<bool>) {
+        let End { stream, ecn, .. } = &mut self.ends[i];
+        if stream.evidence().verdict().or(host) == Some(true)
+            && let Some(reductions) = stream.settle_for_rack()
+        {
+            ecn.counts.reductions = reductions;
+        }
+    }
+
     /// Takes in a packet.
     #[inline]
     pub fn take(&mut self, segment: &Segment<'_>) -> Seen {
@@ -357,7 +373,15 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
     let control = Flags::SYN | Flags::FIN | Flags::RST;
     let bare = segment.len == 0 && !segment.flags.intersects(control);
     let flight = peer.stream.flight();
-    let acked = peer.stream.acknowledge(segment.ack, segment.window, bare, options.sack(), segment.time);
+    let acked = peer.stream.acknowledge(&Heard {
+        ack: segment.ack,
+        window: segment.window,
+        bare,
+        echo: classic && segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE,
+        options: segment.options,
+        blocks: options.sack(),
+        time: segment.time,
+    });
     me.counts.duplicate_acks += u64::from(acked.duplicate);
     if peer.fin_end.is_some_and(|end| peer.stream.una() >= end) {
         peer.ecn.end();
@@ -390,7 +414,7 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
         () if segment.flags.contains(Flags::SYN | Flags::ACK) && peer.counts.syn > 1 && asked() => Role::Answer,
         () => Role::Data,
     };
-    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, role);
+    let sending = me.stream.send(segment.seq, segment.seq_len(), segment.time, role, segment.options);
     let end = me.stream.offset(segment.seq) + u64::from(segment.seq_len());
     let start = end - u64::from(segment.seq_len());
     if segment.flags.contains(Flags::FIN) {

@@ -2,20 +2,28 @@
 
 use std::collections::VecDeque;
 
-use ecnlab_wire::{SackBlock, Seq};
+use ecnlab_wire::{SackBlock, Seq, TcpOptions};
 
 use crate::arrivals::Arrivals;
+use crate::rack::{Again, Evidence, Rack, Tally, View};
 use crate::ranges::Ranges;
 use crate::stats::Distribution;
 
 /// Offsets begin here, so that what comes before the first packet seen still has one.
 const ORIGIN: u64 = 1 << 32;
 /// Segments remembered until they are acknowledged. Of a capture without ACKs the oldest are forgotten.
-const MOST_SEGMENTS: usize = 1 << 15;
+pub(crate) const MOST_SEGMENTS: usize = 1 << 15;
 /// Half of the least timeout in use: what is sent so long after the last ACK is sent by a timer, not by a paced sender.
 const QUIET: u64 = 100_000_000;
 /// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
-const DUPLICATES: u32 = 3;
+pub(crate) const DUPLICATES: u32 = 3;
+
+/// A timer of a simulated end, seen in nanoseconds, fires so much before or behind the time reckoned for it; one of a real
+/// host, by what RACK's timers wait for beyond that time (Linux: TCP_TIMEOUT_MIN_US).
+const CUT: u64 = 10;
+const LATE: u64 = 2_000_000;
+/// So much evidence against RACK, and none for it, ends the search for it.
+const ENOUGH: u32 = 3;
 
 /// Why a segment was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,17 +42,20 @@ pub enum Cause {
 
 /// A segment outstanding.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sent {
-    start: u64,
-    end: u64,
+pub(crate) struct Sent {
+    pub start: u64,
+    pub end: u64,
     /// When last sent.
-    time: u64,
+    pub time: u64,
     /// Sent again, or acknowledged in part: no round-trip time can be taken of it.
-    spoilt: bool,
+    pub spoilt: bool,
     /// Sent again in the recovery going on.
     resent: bool,
-    /// Reported by SACK.
-    held: bool,
+    // What a reading by RACK knows of it: reported by SACK, taken for lost, a copy in flight, sent more than once.
+    pub held: bool,
+    pub lost: bool,
+    pub copy: bool,
+    pub twice: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +109,25 @@ pub struct Acked {
     pub dsack: bool,
 }
 
+/// An ACK, as it comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard<'a> {
+    /// Its number.
+    pub ack: Seq,
+    /// The announced window, not scaled.
+    pub window: u16,
+    /// It has no data and no SYN, FIN or RST.
+    pub bare: bool,
+    /// It has ECE, where that has RFC 3168's meaning.
+    pub echo: bool,
+    /// All its options, not read.
+    pub options: &'a [u8],
+    /// What SACK reports.
+    pub blocks: &'a [SackBlock],
+    /// When it comes.
+    pub time: u64,
+}
+
 /// Numbers of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
@@ -140,10 +170,12 @@ pub struct Stream {
     point: u64,
     /// Up to where a timeout has, or will have, all sent again in order.
     stepped_back: u64,
-    /// The recovery began because something had had its time (RACK).
-    by_time: bool,
     /// Of what has arrived, what was sent last.
     arrivals: Arrivals,
+    /// How a sender with RACK would see it, from the first trouble on.
+    rack: Option<Box<Rack>>,
+    /// What told of RACK where that reading was given up; nothing before it began.
+    no_rack: Option<Evidence>,
     /// The latest transmission of anything acknowledged.
     latest_acked: u64,
     /// When the last ACK came.
@@ -212,9 +244,9 @@ impl Stream {
         self.una = ORIGIN;
     }
 
-    /// A segment of `len` bytes of sequence space is sent at `time`.
+    /// A segment of `len` bytes of sequence space is sent at `time`, with `options` that are not read yet.
     #[inline]
-    pub fn send(&mut self, seq: Seq, len: u32, time: u64, role: Role) -> Sending {
+    pub fn send(&mut self, seq: Seq, len: u32, time: u64, role: Role, options: &[u8]) -> Sending {
         if !self.begun {
             self.begin(seq);
         }
@@ -224,24 +256,28 @@ impl Stream {
             if start > self.next {
                 self.holes.insert(self.next, start);
             }
+            if self.rack.is_some() || (self.has_sack && self.una < self.next && !self.answers_an_ack(time)) {
+                self.watch_new(start, end, time);
+            }
             self.push(start, end, time);
             self.next = end;
             let (gap, probe) = (!self.holes.is_empty(), role == Role::Probe);
             return Sending { fresh: u64::from(len), gap, probe, ..Sending::default() };
         }
-        self.send_known(start, end, time, role)
+        self.send_known(start, end, time, role, options)
     }
 
     fn push(&mut self, start: u64, end: u64, time: u64) {
         if self.segments.len() >= MOST_SEGMENTS {
             self.segments.pop_front();
+            self.give_up_rack();
         }
         self.segments.push_back(Sent { start, end, time, ..Sent::default() });
     }
 
     /// Something of which at least the first byte lies below what was sent.
     #[inline(never)]
-    fn send_known(&mut self, start: u64, end: u64, time: u64, role: Role) -> Sending {
+    fn send_known(&mut self, start: u64, end: u64, time: u64, role: Role, options: &[u8]) -> Sending {
         let beyond = end.saturating_sub(self.next);
         let filled = self.holes.remove(start, end);
         let fresh = beyond + filled;
@@ -250,8 +286,7 @@ impl Stream {
         if seen > 0 && role != Role::Probe {
             sending.needless = end <= self.una;
             let (cause, timer) =
-                if role == Role::Answer { (Cause::Partial, false) } else { self.cause(start, end, time) };
-            self.counts.causes[cause as usize] += 1;
+                if role == Role::Answer { self.answer_again() } else { self.why(start, end, time, options) };
             self.counts.needless += u64::from(sending.needless);
             (sending.again, sending.timer) = (Some(cause), timer);
         }
@@ -266,6 +301,16 @@ impl Stream {
         sending
     }
 
+    #[cold]
+    fn answer_again(&mut self) -> (Cause, bool) {
+        let cause = Cause::Partial;
+        self.counts.causes[cause as usize] += 1;
+        if let Some(rack) = &mut self.rack {
+            rack.tally.causes[cause as usize] += 1;
+        }
+        (cause, false)
+    }
+
     fn mark_resent(&mut self, start: u64, end: u64, time: u64) {
         let first = self.segments.partition_point(|s| s.end <= start);
         for sent in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
@@ -274,11 +319,21 @@ impl Stream {
     }
 
     /// Why what is sent at `time` is sent again, and whether a timer began it.
+    fn why(&mut self, start: u64, end: u64, time: u64, options: &[u8]) -> (Cause, bool) {
+        let stamp = TcpOptions::parse(options).timestamps.map(|stamps| stamps.value);
+        let explained = self.mode != Mode::Open || self.tells_of_a_loss();
+        let by_rack = self.watch_again(
+            Again { start, end, answers: self.answers_an_ack(time), quiet: self.is_quiet(time), stamp, explained },
+            time,
+        );
+        let plain = self.cause(start, end, time);
+        self.counts.causes[plain.0 as usize] += 1;
+        by_rack.filter(|_| self.evidence().verdict() == Some(true)).unwrap_or(plain)
+    }
+
+    /// The same, without RACK.
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
-        if let Some(cause) = self.by_its_time(start, time) {
-            return (cause, false);
-        }
         if self.answers_an_ack(time) {
             // Lost again after a timeout, and told by three duplicates; with SACK that is no reason (RFC 6675 §5.1).
             let anew = start == self.una && self.duplicates == DUPLICATES && self.sacked.is_empty();
@@ -290,9 +345,7 @@ impl Stream {
                 }
                 Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
                 // In the turn of the timeout before, which a fast retransmit does not end (Reno).
-                Mode::Fast if start > self.una && start < self.stepped_back && !self.by_time => {
-                    return (Cause::Timeout, false);
-                }
+                Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
                 // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
                 // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
@@ -309,30 +362,6 @@ impl Stream {
         }
         let quiet = self.ack_time.is_none_or(|ack| time.saturating_sub(ack) > QUIET);
         (Cause::Timeout, self.time_out(start, resent || quiet))
-    }
-
-    /// The cause of what is sent again because something sent later has arrived (RACK, RFC 8985 §6.2): in the course of a
-    /// recovery, a retransmission that was lost; outside of one, anything that has had its time.
-    fn by_its_time(&mut self, start: u64, time: u64) -> Option<Cause> {
-        let place = self.segments.partition_point(|s| s.end <= start);
-        let sent = self.segments.get(place).filter(|_| self.has_sack)?;
-        let (resent, answers) = (sent.resent, self.answers_an_ack(time));
-        let told = match self.mode {
-            // In a recovery the reordering window is zero: what comes again by a timer comes by the retransmission timer.
-            _ if !answers => !resent && self.arrivals.is_late(sent.time, sent.end, time),
-            Mode::Open => !self.sacked.is_empty() && !self.tells_of_a_loss() && self.is_overdue(sent, time),
-            Mode::Fast => resent && self.is_overdue(sent, time),
-            Mode::Timeout => resent && start < self.point && self.is_overdue(sent, time),
-        };
-        if !told {
-            return None;
-        }
-        if self.mode == Mode::Fast {
-            return Some(Cause::Sack);
-        }
-        self.recover();
-        self.by_time = true;
-        Some(Cause::Fast)
     }
 
     /// Whether the last ACK may have begun a fast retransmit.
@@ -356,7 +385,6 @@ impl Stream {
     fn recover(&mut self) {
         self.counts.recoveries += 1;
         self.mode = Mode::Fast;
-        self.by_time = false;
         self.point = self.next;
         self.segments.iter_mut().for_each(|s| s.resent = false);
     }
@@ -406,18 +434,20 @@ impl Stream {
         self.has_sack && (start > self.una || time.saturating_sub(sent) < 200_000_000)
     }
 
-    /// An ACK comes at `time`. `bare` if it has no data and no SYN, FIN or RST.
+    /// An ACK comes.
     #[inline]
-    pub fn acknowledge(&mut self, ack: Seq, window: u16, bare: bool, blocks: &[SackBlock], time: u64) -> Acked {
+    pub fn acknowledge(&mut self, heard: &Heard<'_>) -> Acked {
+        let Heard { ack, window, bare, blocks, time, .. } = *heard;
         if !self.begun {
             self.begin(ack);
         }
         let same_window = self.window.replace(window) == Some(window);
         let offset = self.offset(ack);
         let mut acked = Acked::default();
-        if !blocks.is_empty() {
-            self.hold_blocks(blocks, time);
-        }
+        let watched = self.has_sack
+            && offset >= self.una
+            && (self.rack.is_some() || !blocks.is_empty() || heard.echo)
+            && self.watch_ack(heard, offset, same_window);
         self.ack_time = Some(time);
         if offset > self.una {
             acked.advanced = true;
@@ -431,6 +461,9 @@ impl Stream {
         if !blocks.is_empty() {
             acked.dsack = self.take_blocks(blocks);
         }
+        if watched {
+            self.with_rack(time, Rack::heard);
+        }
         acked
     }
 
@@ -440,6 +473,7 @@ impl Stream {
             self.jump(offset, ack);
         }
         let mut newest = self.latest_acked;
+        let mut last = None;
         while let Some(sent) = self.segments.front_mut().filter(|s| s.start < offset) {
             if sent.end > offset {
                 sent.spoilt = true;
@@ -448,8 +482,10 @@ impl Stream {
             }
             let sent = *sent;
             self.segments.pop_front();
-            if !sent.held {
-                self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
+            if let Some(rack) = &mut self.rack {
+                rack.acknowledged(&sent, &mut self.arrivals, time);
+            } else {
+                last = Some(sent);
             }
             // Of those an ACK covers, the one it ends with tells the round trip, unless anything before was sent later.
             if sent.end == offset {
@@ -460,6 +496,10 @@ impl Stream {
                 }
             }
             newest = newest.max(sent.time);
+        }
+        if let Some(sent) = last.filter(|sent| !sent.spoilt) {
+            self.arrivals.note(sent.time, sent.end, false, time);
+            self.arrivals.least(time.saturating_sub(sent.time));
         }
         self.latest_acked = newest;
         self.una = offset;
@@ -502,25 +542,102 @@ impl Stream {
         dsack
     }
 
-    /// Whether something sent later than `sent` has arrived, and it has had its time when an ACK comes at `time`.
-    fn is_overdue(&self, sent: &Sent, time: u64) -> bool {
-        let held = self.segments.iter().filter(|s| s.held).count();
-        let patient = self.mode == Mode::Open && held < DUPLICATES as usize;
-        !sent.held && self.arrivals.is_overdue(sent.time, sent.end, patient, time)
+    // ---- the reading by RACK ----
+
+    /// What tells of RACK, and what tells against it.
+    pub(crate) fn evidence(&self) -> Evidence {
+        self.no_rack.or(self.rack.as_ref().map(|rack| rack.evidence)).unwrap_or_default()
     }
 
-    /// The segments of these blocks have arrived, the lowest first.
-    #[inline(never)]
-    fn hold_blocks(&mut self, blocks: &[SackBlock], time: u64) {
-        let mut ends: [(u64, u64); 4] =
-            std::array::from_fn(|i| blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end))));
-        ends.sort_unstable();
-        for (start, end) in ends {
-            let first = self.segments.partition_point(|s| s.start < start);
-            for sent in self.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
-                sent.held = true;
-                self.arrivals.note(sent.time, sent.end, sent.spoilt, time);
-            }
+    /// Takes the reading by RACK for the right one; returns the reductions by ECN that it has.
+    pub(crate) fn settle_for_rack(&mut self) -> Option<u64> {
+        let Tally { causes, timeouts, recoveries, reductions } = self.rack.as_ref()?.tally;
+        let counts = &mut self.counts;
+        (counts.causes, counts.timeouts, counts.recoveries) = (causes, timeouts, recoveries);
+        Some(reductions)
+    }
+
+    /// Begins the reading by RACK, unless that was given up; whether there is one.
+    fn watch(&mut self) -> bool {
+        // Nothing but the SYN goes before the handshake.
+        if self.no_rack.is_some() || !self.has_sack || self.una == ORIGIN {
+            return false;
         }
+        if self.rack.is_none() {
+            let Counts { causes, timeouts, recoveries, .. } = self.counts;
+            let tally = Tally { causes, timeouts, recoveries, reductions: 0 };
+            self.rack = Some(Rack::begin(&self.segments, tally));
+        }
+        true
+    }
+
+    fn give_up_rack(&mut self) {
+        self.no_rack = Some(self.evidence());
+        self.rack = None;
+    }
+
+    fn with_rack<T>(&mut self, time: u64, f: impl FnOnce(&mut Rack, &mut View) -> T) -> Option<T> {
+        let late = if self.answer == Some(0) { CUT } else { LATE };
+        let rack = self.rack.as_mut()?;
+        let (segments, arrivals) = (&mut self.segments, &mut self.arrivals);
+        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, late }))
+    }
+
+    /// Whether what is sent at `time` was sent by a timer: nothing has come or gone for two round trips.
+    fn is_quiet(&self, time: u64) -> bool {
+        let last = self.ack_time.max(self.segments.back().map(|s| s.time)).unwrap_or(time);
+        let wait = if self.answer == Some(0) { 1 } else { 2 * self.last_rtt };
+        time.saturating_sub(last) >= wait
+    }
+
+    /// New data, behind all that was sent.
+    #[inline(never)]
+    fn watch_new(&mut self, start: u64, end: u64, time: u64) {
+        let quiet = self.una < self.next && self.is_quiet(time);
+        if (self.rack.is_none() && !quiet) || !self.watch() {
+            return;
+        }
+        let first = self.segments.is_empty();
+        self.with_rack(time, |rack, view| {
+            view.next = end;
+            rack.send(view, start, quiet, first);
+        });
+    }
+
+    fn watch_again(&mut self, again: Again, time: u64) -> Option<(Cause, bool)> {
+        if !self.watch() {
+            return None;
+        }
+        let found = self.with_rack(time, |rack, view| rack.send_again(view, again));
+        let Evidence { for_it, against } = self.evidence();
+        if for_it == 0 && against >= ENOUGH {
+            self.give_up_rack();
+        }
+        found
+    }
+
+    /// An ACK of `offset`, before anything is made of it; whether there is a reading by RACK.
+    #[inline(never)]
+    fn watch_ack(&mut self, heard: &Heard<'_>, offset: u64, same_window: bool) -> bool {
+        if !self.watch() {
+            return false;
+        }
+        let duplicate = heard.bare && same_window;
+        let echoed = TcpOptions::parse(heard.options).timestamps.map(|stamps| stamps.echo);
+        let mut ends: [(u64, u64); 4] =
+            std::array::from_fn(|i| heard.blocks.get(i).map_or((0, 0), |b| (self.offset(b.start), self.offset(b.end))));
+        ends.sort_unstable();
+        self.with_rack(heard.time, |rack, view| {
+            rack.hear(view, offset, duplicate, heard.echo, echoed);
+            for (start, end) in ends.into_iter().filter(|&(start, end)| start > view.una && end <= view.next) {
+                let first = view.segments.partition_point(|s| s.start < start);
+                for sent in view.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
+                    rack.reported(sent, view.arrivals, heard.time);
+                    sent.held = true;
+                }
+            }
+            rack.reports_end(view.segments);
+        });
+        true
     }
 }

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::net::IpAddr;
 
 use ecnlab_wire::Flags;
 
 use crate::connection::{Connection, Seen};
 use crate::packet::{Key, Segment};
+use crate::rack::Evidence;
 use crate::rules::Standard;
 
 /// Connections, and which of them a packet is of.
@@ -59,6 +61,23 @@ impl Tracker {
     pub fn take(&mut self, segment: &Segment<'_>) -> (usize, Seen) {
         let index = self.find(segment) as usize;
         (index, self.connections[index].take(segment))
+    }
+
+    /// The capture is at its end: what one connection does not tell of the law by which its host sends again, others do.
+    pub fn finish(&mut self) {
+        let mut hosts: HashMap<IpAddr, Evidence> = HashMap::new();
+        for (address, evidence) in self.connections.iter().flat_map(|c| [c.evidence(0), c.evidence(1)]) {
+            if evidence != Evidence::default() {
+                let host = hosts.entry(address).or_default();
+                *host = host.and(evidence);
+            }
+        }
+        for connection in &mut self.connections {
+            for i in [0, 1] {
+                let host = hosts.get(&connection.evidence(i).0).and_then(|host| host.verdict());
+                connection.settle(i, host);
+            }
+        }
     }
 
     #[inline]
