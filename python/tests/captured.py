@@ -31,9 +31,6 @@ AT_THE_RECEIVER = {
 }
 """The simulator's columns of ``flows_run``, and the analysis' of ``directions``."""
 
-BY_TIME = {"retransmits_fast", "retransmits_timeout", "timeouts", "fast_recoveries", "ecn_reductions"}
-"""What the analysis infers of a sender with RACK from round trips that it cannot know as well as the sender."""
-
 UDP = ("cbr", "on-off")
 QUENCHED = ("becn", "ecn-becn", "ecn-becn-both")
 
@@ -74,8 +71,7 @@ def not_compared(scenario: ecnlab.Scenario) -> set[str]:
     quenched = any(tcp["ecn"] in QUENCHED for tcp in tcps(scenario))
     beside_the_rfc = any(tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2" for tcp in tcps(scenario))
     found = {"ecn_reductions", "retransmits_timeout"} if beside_the_rfc else set()
-    found |= {"ecn_reductions"} if quenched else set()
-    return found | (BY_TIME if any(tcp["recovery"] == "rack" for tcp in tcps(scenario)) else set())
+    return found | ({"ecn_reductions"} if quenched else set())
 
 
 def departures(scenario: ecnlab.Scenario) -> set[str]:

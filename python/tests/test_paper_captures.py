@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from captured import BY_TIME, count, departures, not_compared, shortened, standard_response
+from captured import Counts, count, departures, not_compared, shortened, standard_response, tcps
 
 import ecnlab
 from ecnlab.scenario import read_experiment
@@ -28,9 +28,9 @@ def points(path: Path) -> list[ecnlab._core.ExperimentRun]:
     return runs if EVERY else runs[:: max(1, len(runs) // (FEW - 1))][:FEW]
 
 
-def differences(scenario: ecnlab.Scenario, seed: int) -> list[str]:
+def differences(scenario: ecnlab.Scenario, counts: Counts) -> list[str]:
     """Counters that simulator and analysis count differently, and rules that no departure of the senders breaks."""
-    counts, open_ = count(scenario, seed), not_compared(scenario)
+    open_ = not_compared(scenario)
     found = [f"breaks {rule}" for rule in sorted(counts.rules_broken - departures(scenario))]
     for of, simulated in counts.simulated.items():
         analysed = {name: counts.analysed[of][name] for name in simulated}
@@ -48,18 +48,19 @@ def test_the_analysis_of_captures_gives_the_simulators_own_counters(path: Path) 
         # What cannot be compared under ns-2's answer to ECE is compared under RFC 3168's.
         both = [scenario] if not_compared(standard) == not_compared(scenario) else [scenario, standard]
         for asked in both:
-            found += [f"{run.arm} {run.point}: {what}" for what in differences(asked, run.seed)]
+            found += [f"{run.arm} {run.point}: {what}" for what in differences(asked, count(asked, run.seed))]
     assert found == []
 
 
-def test_the_causes_of_rack_are_told_but_for_a_few_in_a_hundred() -> None:
-    for run in points(PAPERS / "rfc2884" / "agree.toml"):
-        counts = count(shortened(run.scenario), run.seed)
-        sums = {
-            name: [sum(of[name] for of in side.values() if name in of) for side in (counts.simulated, counts.analysed)]
-            for name in BY_TIME
-        }
-        everything = sum(sums[name][0] for name in ("retransmits_fast", "retransmits_timeout"))
-        assert everything > 200
-        for name, (simulated, analysed) in sums.items():
-            assert abs(simulated - analysed) <= 0.06 * everything, (run.point, name, simulated, analysed)
+def test_senders_with_rack_are_told_apart_and_agree_at_every_point() -> None:
+    runs = {run.id: run for run in read_experiment(PAPERS / "rfc2884" / "agree.toml").with_replicates(1).runs}
+    found, compared = [], 0
+    for run in runs.values():
+        scenario = shortened(run.scenario)
+        assert {tcp["recovery"] for tcp in tcps(scenario)} == {"rack"}
+        counts = count(scenario, run.seed)
+        found += [f"{run.point}: {what}" for what in differences(scenario, counts)]
+        causes = ("retransmits_fast", "retransmits_timeout")
+        compared += sum(of.get(cause, 0) for of in counts.simulated.values() for cause in causes)
+    assert found == []
+    assert compared > 5000

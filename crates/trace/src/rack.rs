@@ -560,8 +560,9 @@ impl Rack {
         let found = (self.lost, self.copies);
         let now = std::mem::replace(&mut view.time, due);
         self.find_lost(view);
-        self.silent = found != (self.lost, self.copies) && self.state != State::Recovery;
-        if self.silent {
+        if found != (self.lost, self.copies) && self.state != State::Recovery {
+            // In a reduction that goes on the window may be full.
+            self.silent = self.state != State::Cwr && self.copies < self.lost;
             self.recover(view);
         }
         view.time = now;
@@ -572,13 +573,13 @@ impl Rack {
     // ---- sending ----
 
     /// New data are sent; `quiet` two round trips behind whatever came or went before, `first` with nothing outstanding.
-    pub fn send(&mut self, view: &mut View, start: u64, quiet: bool, first: bool) {
+    pub fn send(&mut self, view: &mut View, (start, end): (u64, u64), quiet: bool, first: bool) {
         self.expire(view, true);
         self.new_first = false;
-        self.largest = self.largest.max(view.next - start);
+        self.largest = self.largest.max(end - start);
         self.remember(view, start);
         if quiet && self.timer == Timer::Probe && self.probe.is_none() {
-            (self.probe, self.probe_again) = (Some(view.next), false);
+            (self.probe, self.probe_again) = (Some(end), false);
             self.timer = Timer::Timeout;
         } else if matches!(self.state, State::Open | State::Cwr) {
             self.timer = Timer::Probe;
@@ -590,7 +591,7 @@ impl Rack {
     /// Something is sent again. Returns why, and whether the retransmission timer began it.
     pub fn send_again(&mut self, view: &mut View, again: Again) -> (Cause, bool) {
         self.expire(view, true);
-        self.silent &= self.fired.is_some_and(|at| view.time.saturating_sub(at) > 2 * view.late);
+        self.silent &= self.fired.is_some_and(|at| view.time.abs_diff(at) > 2 * view.late);
         self.evidence.against += u32::from(std::mem::take(&mut self.silent));
         let at = view.segments.partition_point(|s| s.end <= again.start);
         let waits = view.segments.get(at).is_some_and(|s| s.lost && !s.copy && !s.held);
@@ -602,19 +603,21 @@ impl Rack {
     }
 
     fn cause(&mut self, view: &mut View, again: &Again, waits: bool) -> (Cause, bool) {
-        let by_timer = self.fired.is_some_and(|at| view.time >= at && view.time - at <= 2 * view.late);
+        let by_timer = self.fired.is_some_and(|at| view.time.abs_diff(at) <= 2 * view.late);
         if waits && (again.answers || by_timer) {
             self.evidence.for_it += u32::from(!again.answers || !again.explained);
             return (self.in_turn(), false);
         }
-        if again.answers && !again.quiet {
+        let tail = again.end == view.next && self.timer == Timer::Probe && self.probe.is_none();
+        // The timer has fired in the instant of an ACK: nothing else has the first segment sent again so soon.
+        let repeated = self.state == State::Loss && again.start <= view.una;
+        if again.answers && !again.quiet && !tail && !repeated {
             self.evidence.against += 1;
             return (self.in_turn(), false);
         }
-        let tail = again.end == view.next;
         if self.timer == Timer::Probe && self.probe.is_none() {
             if tail {
-                self.evidence.for_it += u32::from(again.start > view.una);
+                self.evidence.for_it += u32::from(again.start > view.una && !(again.answers && again.explained));
                 (self.probe, self.probe_again) = (Some(view.next), true);
                 self.timer = Timer::Timeout;
                 return (Cause::Tail, false);

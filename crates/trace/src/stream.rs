@@ -598,10 +598,7 @@ impl Stream {
             return;
         }
         let first = self.segments.is_empty();
-        self.with_rack(time, |rack, view| {
-            view.next = end;
-            rack.send(view, start, quiet, first);
-        });
+        self.with_rack(time, |rack, view| rack.send(view, (start, end), quiet, first));
     }
 
     fn watch_again(&mut self, again: Again, time: u64) -> Option<(Cause, bool)> {
