@@ -683,7 +683,8 @@ impl Rack {
             seen += 1;
         }
         if cause != Cause::Tail && self.stamp.is_none() {
-            self.stamp = again.stamp;
+            // Without timestamps no echo is ever earlier.
+            self.stamp = Some(again.stamp.unwrap_or(0));
         }
         self.clock = again.stamp.map(|stamp| stamp.wrapping_sub((view.time / TICK) as u32));
     }
