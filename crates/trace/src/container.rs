@@ -284,10 +284,12 @@ impl Reader {
     }
 
     fn at_end(&mut self) -> Result<bool, TraceError> {
-        let ended = self.input.peek(1).map_err(TraceError::Io)?.is_empty();
+        if !self.input.peek(1).map_err(TraceError::Io)?.is_empty() {
+            return Ok(false);
+        }
         match self.input.failure() {
-            Some(error) if ended => Err(self.wrong(format!("no more: {error}"))),
-            _ => Ok(ended),
+            Some(error) => Err(self.wrong(format!("no more: {error}"))),
+            None => Ok(true),
         }
     }
 
@@ -296,21 +298,24 @@ impl Reader {
     fn whole(&mut self, n: usize, what: &str) -> Result<&[u8], TraceError> {
         let there = self.input.peek(n).map_err(TraceError::Io)?.len();
         if there < n {
-            let why = self.input.failure().map_or(String::new(), |error| format!(" ({error})"));
-            let (offset, packets) = (self.input.offset(), self.number);
-            return Err(TraceError::Cut {
-                offset,
-                packets,
-                what: format!("{what} of {n} bytes, of which {there} are there{why}"),
-            });
+            return Err(self.cut(n, there, what));
         }
         self.input.peek(n).map_err(TraceError::Io)
     }
 
-    fn check_len(&self, len: u32, what: &str) -> Result<(), TraceError> {
-        if len as usize > MOST { Err(self.wrong(format!("{what} {len} bytes"))) } else { Ok(()) }
+    #[cold]
+    fn cut(&mut self, n: usize, there: usize, what: &str) -> TraceError {
+        let why = self.input.failure().map_or(String::new(), |error| format!(" ({error})"));
+        let (offset, packets) = (self.input.offset(), self.number);
+        TraceError::Cut { offset, packets, what: format!("{what} of {n} bytes, of which {there} are there{why}") }
     }
 
+    #[inline]
+    fn check_len(&self, len: u32, what: &str) -> Result<(), TraceError> {
+        if len as usize <= MOST { Ok(()) } else { Err(self.wrong(format!("{what} {len} bytes"))) }
+    }
+
+    #[cold]
     fn wrong(&self, what: impl Into<String>) -> TraceError {
         TraceError::Corrupt { offset: self.input.offset(), packets: self.number, what: what.into() }
     }
@@ -343,10 +348,11 @@ fn says_dropped(bytes: &[u8], big: bool) -> bool {
     options(bytes, big).any(|(code, value)| code == 1 && value.starts_with(b"dropped: "))
 }
 
+/// The number at `i`, which is there: otherwise zero.
 #[inline]
 fn u32_at(bytes: &[u8], i: usize, big: bool) -> u32 {
-    let word = [bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]];
-    if big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+    let word = bytes.get(i..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word));
+    if big { word.swap_bytes() } else { word }
 }
 
 #[inline]
