@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use crate::arrivals::Arrivals;
+use crate::ranges::Ranges;
 use crate::stream::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 
 /// The reordering timer fires so much later than what it waits for (Linux: TCP_TIMEOUT_MIN_US).
@@ -151,6 +152,8 @@ pub(crate) struct Rack {
     /// Offsets of what was sent again, with the timestamp.
     stamps: Vec<(u64, u32)>,
     highest: u64,
+    /// What SACK has reported.
+    reported: Ranges,
     /// Bytes of the largest segment.
     largest: u64,
     /// What was outstanding when a probe went ends here.
@@ -204,12 +207,30 @@ impl Rack {
             idle: view.segments.is_empty(),
             highest: self.highest.max(before),
             before,
+            head: view.segments.front().map(|s| s.time),
             ..Told::default()
         };
     }
 
-    /// SACK reports a segment for the first time.
-    pub fn reported(&mut self, sent: &mut Sent, arrivals: &mut Arrivals, time: u64) {
+    /// SACK reports a block.
+    pub fn report(&mut self, view: &mut View, start: u64, end: u64) {
+        if start <= view.una || end > view.next {
+            return;
+        }
+        let reported = std::mem::take(&mut self.reported);
+        reported.for_missing(start, end, |low, high| {
+            let first = view.segments.partition_point(|s| s.end <= low);
+            for sent in view.segments.iter_mut().skip(first).take_while(|s| s.start < high && s.end <= end) {
+                if sent.start >= start && !sent.held {
+                    self.hold(sent, view.arrivals, view.time);
+                }
+            }
+        });
+        self.reported = reported;
+        self.reported.insert(start, end);
+    }
+
+    fn hold(&mut self, sent: &mut Sent, arrivals: &mut Arrivals, time: u64) {
         self.told.sacked = true;
         self.arrived(sent, arrivals, time);
         if !sent.twice {
@@ -222,12 +243,8 @@ impl Rack {
             self.copies -= u32::from(std::mem::take(&mut sent.copy));
             sent.lost = false;
         }
+        sent.held = true;
         self.highest = self.highest.max(sent.end);
-    }
-
-    /// All blocks have been read.
-    pub fn reports_end(&mut self, segments: &VecDeque<Sent>) {
-        self.told.head = segments.front().map(|s| s.time);
     }
 
     /// A segment is acknowledged.
@@ -267,6 +284,7 @@ impl Rack {
     pub fn heard(&mut self, view: &mut View) {
         if self.told.advanced {
             self.timeouts = 0;
+            self.reported.trim_below(view.una);
             self.stamps.drain(..self.stamps.partition_point(|s| s.0 < view.una));
         }
         if view.segments.is_empty() {

@@ -37,6 +37,20 @@ impl Ranges {
         }
         end - start - had
     }
+    /// Calls `f` with each part of a stretch that is not there, in order.
+    pub fn for_missing(&self, start: u64, end: u64, mut f: impl FnMut(u64, u64)) {
+        let first = self.0.partition_point(|r| r.1 <= start);
+        let mut low = start;
+        for r in self.0[first..].iter().take_while(|r| r.0 < end) {
+            if low < r.0 {
+                f(low, r.0);
+            }
+            low = r.1;
+        }
+        if low < end {
+            f(low, end);
+        }
+    }
     /// Takes a stretch out. Returns the length that was there.
     pub fn remove(&mut self, start: u64, end: u64) -> u64 {
         let first = self.0.partition_point(|r| r.1 <= start);
@@ -72,6 +86,9 @@ mod tests {
             let mut model = std::collections::BTreeSet::new();
             for (add, start, len) in steps {
                 let stretch: std::collections::BTreeSet<u64> = (start..start + len).collect();
+                let mut missing = std::collections::BTreeSet::new();
+                ranges.for_missing(start, start + len, |low, high| missing.extend(low..high));
+                prop_assert_eq!(&missing, &stretch.difference(&model).copied().collect());
                 if add {
                     let fresh = stretch.difference(&model).count() as u64;
                     prop_assert_eq!(ranges.insert(start, start + len), fresh);

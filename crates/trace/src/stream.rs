@@ -626,14 +626,7 @@ impl Stream {
         ends.sort_unstable();
         self.with_rack(heard.time, |rack, view| {
             rack.hear(view, offset, duplicate, heard.echo, echoed);
-            for (start, end) in ends.into_iter().filter(|&(start, end)| start > view.una && end <= view.next) {
-                let first = view.segments.partition_point(|s| s.start < start);
-                for sent in view.segments.iter_mut().skip(first).take_while(|s| s.end <= end).filter(|s| !s.held) {
-                    rack.reported(sent, view.arrivals, heard.time);
-                    sent.held = true;
-                }
-            }
-            rack.reports_end(view.segments);
+            ends.into_iter().for_each(|(start, end)| rack.report(view, start, end));
         });
         true
     }
