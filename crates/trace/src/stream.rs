@@ -586,7 +586,7 @@ impl Stream {
     /// Whether what is sent at `time` was sent by a timer: nothing has come or gone for two round trips.
     fn is_quiet(&self, time: u64) -> bool {
         let last = self.ack_time.max(self.segments.back().map(|s| s.time)).unwrap_or(time);
-        let wait = if self.answer == Some(0) { 1 } else { 2 * self.last_rtt };
+        let wait = if self.answer == Some(0) { 1 } else { self.last_rtt.saturating_mul(2) };
         time.saturating_sub(last) >= wait
     }
 

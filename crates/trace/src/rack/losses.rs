@@ -1,0 +1,71 @@
+//! What is lost, by the time it was sent (RFC 8985 §6; net/ipv4/tcp_recovery.c).
+
+use super::*;
+
+impl Rack {
+    /// RFC 8985 §6.2 step 5. Returns how long something in flight may still take.
+    pub(super) fn find_lost(&mut self, view: &mut View) -> u64 {
+        let patient = self.reordered || (self.state < State::Recovery && self.held < self.reordering.max(DUPLICATES));
+        let mut wait = 0;
+        for k in 0..self.order.len() {
+            let (time, start) = self.order[k];
+            let Some(i) = pending(view.segments, time, start) else { continue };
+            let Some(left) = view.arrivals.left(time, view.segments[i].end, patient, view.time) else { break };
+            wait = wait.max(left);
+            if left == 0 {
+                self.lose(&mut view.segments[i]);
+            }
+        }
+        self.trim(view);
+        wait
+    }
+
+    /// tcp_mark_skb_lost; of what was lost before, the copy.
+    pub(super) fn lose(&mut self, sent: &mut Sent) {
+        if sent.held {
+            return;
+        }
+        if sent.lost {
+            self.copies -= u32::from(std::mem::take(&mut sent.copy));
+        } else {
+            sent.lost = true;
+            self.lost += 1;
+        }
+    }
+
+    /// Notes a transmission. Of one instant there may be many of the same.
+    pub(super) fn remember(&mut self, view: &View, start: u64) {
+        if self.order.len() >= MOST_SENDINGS {
+            self.order.retain(|&(time, start)| pending(view.segments, time, start).is_some());
+            self.order.truncate(MOST_SENDINGS / 2);
+        }
+        self.order.push_back((view.time, start));
+    }
+
+    pub(super) fn trim(&mut self, view: &View) {
+        while self.order.front().is_some_and(|&(time, start)| pending(view.segments, time, start).is_none()) {
+            self.order.pop_front();
+        }
+    }
+
+    /// The reordering timer has fired, if it was due: before what the end `sends` in that instant, behind an ACK that comes.
+    pub(super) fn expire(&mut self, view: &mut View, sends: bool) {
+        let Timer::Reordering(due) = self.timer else { return };
+        let fired =
+            if sends { view.time.saturating_add(view.late) >= due } else { view.time > due.saturating_add(view.late) };
+        if !fired {
+            return;
+        }
+        let found = (self.lost, self.copies);
+        let now = std::mem::replace(&mut view.time, due);
+        self.find_lost(view);
+        if found != (self.lost, self.copies) && self.state != State::Recovery {
+            // In a reduction that goes on the window may be full.
+            self.silent = self.state != State::Cwr && self.copies < self.lost;
+            self.begin_recovery(view);
+        }
+        view.time = now;
+        self.timer = Timer::Timeout;
+        self.fired = Some(due);
+    }
+}
