@@ -118,7 +118,8 @@ pub(crate) struct View<'a> {
     pub una: u64,
     pub next: u64,
     pub time: u64,
-    /// Timers fire so much before or behind the time that is reckoned for them.
+    /// Timers fire so much before the time that is reckoned for them, or behind it.
+    pub early: u64,
     pub late: u64,
 }
 
@@ -133,7 +134,7 @@ pub(crate) struct Again {
     pub quiet: bool,
     /// The timestamp it carries.
     pub stamp: Option<u32>,
-    /// Read without RACK, a reason for it was to be seen.
+    /// Read without RACK, it needs no timer.
     pub explained: bool,
 }
 

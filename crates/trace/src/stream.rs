@@ -18,10 +18,10 @@ const QUIET: u64 = 100_000_000;
 /// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
 pub(crate) const DUPLICATES: u32 = 3;
 
-/// A timer of a simulated end, seen in nanoseconds, fires so much before or behind the time reckoned for it; one of a real
-/// host, by what RACK's timers wait for beyond that time (Linux: TCP_TIMEOUT_MIN_US).
-const CUT: u64 = 10;
-const LATE: u64 = 2_000_000;
+/// So much before the time that is reckoned for it, or behind it, a timer fires: at a simulated end, by what is cut off where
+/// times are nanoseconds; at a real one, which has a least round trip in milliseconds and a tick of up to 10 ms (HZ).
+const SIMULATED: (u64, u64) = (10, 10);
+const REAL: (u64, u64) = (1_000_000, 20_000_000);
 /// So much evidence against RACK, and none for it, ends the search for it.
 const ENOUGH: u32 = 3;
 
@@ -320,15 +320,22 @@ impl Stream {
 
     /// Why what is sent at `time` is sent again, and whether a timer began it.
     fn why(&mut self, start: u64, end: u64, time: u64, options: &[u8]) -> (Cause, bool) {
-        let stamp = TcpOptions::parse(options).timestamps.map(|stamps| stamps.value);
-        let explained = self.mode != Mode::Open || self.tells_of_a_loss();
-        let by_rack = self.watch_again(
-            Again { start, end, answers: self.answers_an_ack(time), quiet: self.is_quiet(time), stamp, explained },
-            time,
-        );
+        let (answers, quiet) = (self.answers_an_ack(time), self.is_quiet(time));
+        let watched = self.watch();
         let plain = self.cause(start, end, time);
         self.counts.causes[plain.0 as usize] += 1;
-        by_rack.filter(|_| self.evidence().verdict() == Some(true)).unwrap_or(plain)
+        if !watched {
+            return plain;
+        }
+        let stamp = TcpOptions::parse(options).timestamps.map(|stamps| stamps.value);
+        let explained = !plain.1 && plain.0 != Cause::Tail;
+        let again = Again { start, end, answers, quiet, stamp, explained };
+        let by_rack = self.with_rack(time, |rack, view| rack.send_again(view, again));
+        let evidence = self.evidence();
+        if evidence.for_it == 0 && evidence.against >= ENOUGH {
+            self.give_up_rack();
+        }
+        by_rack.filter(|_| evidence.verdict() == Some(true)).unwrap_or(plain)
     }
 
     /// The same, without RACK.
@@ -577,10 +584,10 @@ impl Stream {
     }
 
     fn with_rack<T>(&mut self, time: u64, f: impl FnOnce(&mut Rack, &mut View) -> T) -> Option<T> {
-        let late = if self.answer == Some(0) { CUT } else { LATE };
+        let (early, late) = if self.answer == Some(0) { SIMULATED } else { REAL };
         let rack = self.rack.as_mut()?;
         let (segments, arrivals) = (&mut self.segments, &mut self.arrivals);
-        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, late }))
+        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, early, late }))
     }
 
     /// Whether what is sent at `time` was sent by a timer: nothing has come or gone for two round trips.
@@ -599,18 +606,6 @@ impl Stream {
         }
         let first = self.segments.is_empty();
         self.with_rack(time, |rack, view| rack.send(view, (start, end), quiet, first));
-    }
-
-    fn watch_again(&mut self, again: Again, time: u64) -> Option<(Cause, bool)> {
-        if !self.watch() {
-            return None;
-        }
-        let found = self.with_rack(time, |rack, view| rack.send_again(view, again));
-        let Evidence { for_it, against } = self.evidence();
-        if for_it == 0 && against >= ENOUGH {
-            self.give_up_rack();
-        }
-        found
     }
 
     /// An ACK of `offset`, before anything is made of it; whether there is a reading by RACK.

@@ -112,6 +112,17 @@ fn the_reordering_timer_begins_a_recovery() {
     assert_eq!(causes(&all), ([0, 0, 0, 1, 0], 1, 0));
 }
 
+#[test]
+fn what_is_sent_again_twice_in_answer_to_acks_tells_of_rack() {
+    // A host that needs a millisecond for an answer. The copy of segment 1 left 2 ms before segment 6, which has arrived.
+    let mut all = handshake();
+    all[2].at += 1;
+    all.extend((0..6).map(|n| d(20, n)));
+    all.extend([a(60, 1), sack(62, 1, 2, 3), sack(62, 1, 2, 4), sack(62, 1, 2, 5), d(63, 1)]);
+    all.extend([sack(64, 1, 2, 6), d(65, 6), sack(105, 1, 2, 7), d(106, 1)]);
+    assert_eq!(causes(&all), ([1, 1, 0, 0, 0], 0, 1));
+}
+
 /// Four segments behind a probe of RACK's; the timeout for the first of them at 1900 ms was not needed.
 fn a_timeout_in_vain() -> Vec<P> {
     let mut all = a_probe_of_two();

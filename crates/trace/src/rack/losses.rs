@@ -52,7 +52,7 @@ impl Rack {
     pub(super) fn expire(&mut self, view: &mut View, sends: bool) {
         let Timer::Reordering(due) = self.timer else { return };
         let fired =
-            if sends { view.time.saturating_add(view.late) >= due } else { view.time > due.saturating_add(view.late) };
+            if sends { view.time.saturating_add(view.early) >= due } else { view.time > due.saturating_add(view.late) };
         if !fired {
             return;
         }

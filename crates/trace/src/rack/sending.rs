@@ -22,7 +22,7 @@ impl Rack {
     /// Something is sent again. Returns why, and whether the retransmission timer began it.
     pub fn send_again(&mut self, view: &mut View, again: Again) -> (Cause, bool) {
         self.expire(view, true);
-        self.silent &= self.fired.is_some_and(|at| view.time.abs_diff(at) > 2 * view.late);
+        self.silent &= !self.has_fired(view);
         self.evidence.against += u32::from(std::mem::take(&mut self.silent));
         let at = view.segments.partition_point(|s| s.end <= again.start);
         let waits = view.segments.get(at).is_some_and(|s| s.lost && !s.copy && !s.held);
@@ -35,7 +35,7 @@ impl Rack {
 
     /// Why it is sent again: `waits` says that it is taken for lost and was not sent since.
     pub(super) fn cause(&mut self, view: &mut View, again: &Again, waits: bool) -> (Cause, bool) {
-        let by_timer = self.fired.is_some_and(|at| view.time.abs_diff(at) <= 2 * view.late);
+        let by_timer = self.has_fired(view);
         if waits && (again.answers || by_timer) {
             self.evidence.for_it += u32::from(!again.answers || !again.explained);
             return (self.in_turn(), false);
@@ -60,6 +60,12 @@ impl Rack {
         }
         self.time_out(view);
         (Cause::Timeout, true)
+    }
+
+    /// Whether a timer has just fired.
+    pub(super) fn has_fired(&self, view: &View) -> bool {
+        self.fired
+            .is_some_and(|at| view.time.saturating_add(view.early) >= at && view.time <= at.saturating_add(view.late))
     }
 
     /// What is sent again in its turn.
