@@ -54,7 +54,8 @@ impl Rack {
                 self.timer = Timer::Timeout;
                 return (Cause::Tail, false);
             }
-            self.evidence.against += 1;
+            // In a recovery the kernel's timer is the retransmission timer again (tcp_xmit_retransmit_queue).
+            self.evidence.against += u32::from(matches!(self.state, State::Open | State::Cwr));
         } else if again.start > view.una {
             self.evidence.against += 1;
         }
