@@ -22,7 +22,7 @@ pub(crate) const DUPLICATES: u32 = 3;
 /// times are nanoseconds; at a real one, which has a least round trip in milliseconds and a tick of up to 10 ms (HZ).
 const SIMULATED: (u64, u64) = (10, 10);
 const REAL: (u64, u64) = (1_000_000, 20_000_000);
-/// So much evidence against RACK, and none for it, ends the search for it.
+/// So much more evidence against RACK than twice what is for it ends the search for it.
 const ENOUGH: u32 = 3;
 
 /// Why a segment was sent again.
@@ -332,7 +332,7 @@ impl Stream {
         let again = Again { start, end, answers, quiet, stamp, explained };
         let by_rack = self.with_rack(time, |rack, view| rack.send_again(view, again));
         let evidence = self.evidence();
-        if evidence.for_it == 0 && evidence.against >= ENOUGH {
+        if evidence.against >= evidence.for_it.saturating_mul(2).saturating_add(ENOUGH) {
             self.give_up_rack();
         }
         by_rack.filter(|_| evidence.verdict() == Some(true)).unwrap_or(plain)
