@@ -298,7 +298,12 @@ impl RackState {
             return false;
         }
         self.course.resent(stamp);
-        chunk.start <= una && self.timer != Timer::Reordering
+        // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
+        let sets = chunk.start <= una && self.timer != Timer::Reordering;
+        if sets {
+            self.timer = Timer::Timeout;
+        }
+        sets
     }
 
     fn end_burst(&mut self, tx: &mut Sender, config: &Config, now: Time) {
@@ -688,6 +693,8 @@ mod tests {
         host.sacked(200, 2, 4);
         assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
         assert_eq!(host.burst(200), [1]);
+        // Should that be lost too, no probe follows it.
+        assert_eq!(host.timer(200), (Timer::Timeout, ms(300)));
     }
 
     #[test]

@@ -122,6 +122,10 @@ impl Rack {
             self.remember(view, start);
             seen += 1;
         }
+        // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
+        if cause != Cause::Tail && again.start <= view.una && !matches!(self.timer, Timer::Reordering(_)) {
+            self.timer = Timer::Timeout;
+        }
         if cause != Cause::Tail && self.stamp.is_none() {
             // Without timestamps no echo is ever earlier.
             self.stamp = Some(again.stamp.unwrap_or(0));
