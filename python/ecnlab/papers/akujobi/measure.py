@@ -126,14 +126,12 @@ def web(sweep: Tables) -> pl.DataFrame:
 def _web(sweep: Tables, schemes: Sequence[str]) -> pl.DataFrame:
     """Delay of objects and its fairness, loss of web packets, and the queue."""
     done = sweep.table("objects").filter(pl.col("complete"))
-    delay = _over_time(done, pl.col("delay_s").mean())
-    t = pl.col("delay_s")
-    fairness = _over_time(done, t.sum() ** 2 / (pl.len() * (t**2).sum()))
+    delay = measures.mean_of(GRID, done, "delay_s")
     loss = _rate(_pipe_queue(sweep, "web"), "dropped", "arrived")
     parts = []
     for name, values in (
         ("delay", delay),
-        ("delay_fairness", fairness),
+        ("delay_fairness", _fairness(done, delay)),
         ("web_loss", loss),
         ("web_queue", _link(sweep, "queue_mean_packets")),
         ("web_variance", _link(sweep, "queue_var_packets")),
@@ -141,6 +139,14 @@ def _web(sweep: Tables, schemes: Sequence[str]) -> pl.DataFrame:
         parts.append(GRID.samples(name, values))
         parts += [GRID.samples(f"{name}_of_ecn", _against_all(values, "ecn", scheme)) for scheme in schemes]
     return pl.concat(parts)
+
+
+def _fairness(objects: pl.LazyFrame, delay: pl.LazyFrame) -> pl.LazyFrame:
+    """Equation (2) of section V-B as (mean T)^2 / mean T^2, from the mean ``delay`` of each run."""
+    keys = GRID.run_keys(objects)
+    squares = measures.mean_of(GRID, objects.with_columns(square=pl.col("delay_s") ** 2), "square")
+    both = delay.join(squares.rename({"value": "square"}), on=keys)
+    return both.select(*keys, (pl.col("value") ** 2 / pl.col("square")).alias("value"))
 
 
 def _goodputs(sweep: Tables) -> pl.LazyFrame:
