@@ -18,7 +18,7 @@ from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.linux import build, kernel, source, tables
 from ecnlab.linux.disciplines import tc_exponent
 from ecnlab.linux.kernel import Kernel
-from ecnlab.linux.machine import boot
+from ecnlab.linux.machine import Cores, boot
 from ecnlab.linux.plan import plan
 from ecnlab.linux.quantity import number, split
 from ecnlab.stats import ratio_of_means
@@ -38,6 +38,18 @@ def refused(text: str) -> str:
         the_plan(text)
     assert error.value.diagnostics
     return str(error.value)
+
+
+def test_a_kernel_goes_to_the_core_with_the_fewest(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5})
+    cores = Cores()
+    with cores.one() as first, cores.one() as second:
+        assert {first, second} == {3, 5}
+        # After the third there are two on one core and one on the other: the fourth goes there.
+        with cores.one() as third, cores.one() as fourth:
+            assert {third, fourth} == {3, 5}
+    with cores.one() as again:
+        assert again == first
 
 
 def test_quantities_are_whole_numbers_of_the_smallest_unit():
