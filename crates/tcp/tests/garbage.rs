@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
+use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 use ecnlab_tcp::{Endpoint, profiles};
 use ecnlab_wire::{Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
@@ -123,7 +124,10 @@ proptest! {
             prop_assert!(end.acked() <= written);
             prop_assert!(out.len() < 5_000);
             let sample = end.sample();
-            prop_assert!(sample.cwnd > 0 && sample.flight <= written + 2);
+            // ns-2 halves a window of one segment to less, where it counts whole ones to none, and leaves it to the timer to
+            // open it (tcp.cc, slowdown).
+            prop_assert!(sample.cwnd > 0 || config.ecn_response == EcnResponse::Ns2, "{sample:?}");
+            prop_assert!(sample.flight <= written + 2, "{sample:?}");
             out.clear();
         }
     }
