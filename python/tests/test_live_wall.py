@@ -266,9 +266,12 @@ def hosts_of(process: subprocess.Popen[bytes]) -> tuple[Path, int] | None:
     """The folder of a run of ours and the process of its hosts, once these are at work."""
     for folder in container.runs().glob("run-*"):
         for pid in container.processes_in(folder / "root"):
-            launcher = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            asked = Path(f"/proc/{launcher}/cmdline").read_bytes().split(b"\0")
-            if asked[1] == str(process.pid).encode() and (folder / "root/out/flows.csv").exists():
+            try:
+                launcher = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+                asked = Path(f"/proc/{launcher}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has ended since it was listed: the run before this one is being cleared away
+            if asked[1:2] == [str(process.pid).encode()] and (folder / "root/out/flows.csv").exists():
                 return folder, pid
     return None
 
