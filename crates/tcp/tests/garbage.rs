@@ -124,8 +124,8 @@ proptest! {
             prop_assert!(end.acked() <= written);
             prop_assert!(out.len() < 5_000);
             let sample = end.sample();
-            // ns-2 halves a window of one segment to less, where it counts whole ones to none, and leaves it to the timer to
-            // open it (tcp.cc, slowdown).
+            // With ns-2's answer a window may be none: half of one whole segment, or of a peer's window that is shut, which ns-2
+            // does not have. The timer opens it.
             prop_assert!(sample.cwnd > 0 || config.ecn_response == EcnResponse::Ns2, "{sample:?}");
             prop_assert!(sample.flight <= written + 2, "{sample:?}");
             out.clear();
