@@ -44,11 +44,11 @@ pub enum Event {
     /// It was given CE.
     Mark,
     /// It was dropped as a signal.
-    DropEarly,
+    EarlyDrop,
     /// It was dropped because the queue's law drops everything.
-    DropForced,
+    ForcedDrop,
     /// It was dropped because the queue was full.
-    DropTail,
+    TailDrop,
     /// The error model took it.
     Loss,
     /// It reached the far end.
@@ -88,9 +88,9 @@ impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
         let event = match why {
-            DropReason::Early => Event::DropEarly,
-            DropReason::Forced => Event::DropForced,
-            DropReason::Tail => Event::DropTail,
+            DropReason::Early => Event::EarlyDrop,
+            DropReason::Forced => Event::ForcedDrop,
+            DropReason::Tail => Event::TailDrop,
         };
         self.note(event, packet);
         self.hold.unload(packet.cargo());

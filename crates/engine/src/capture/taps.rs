@@ -97,9 +97,9 @@ impl<'s> Taps<'s> {
                 let seen = taps.arriving.iter().map(seen(true, Fate::Passed));
                 gathered.packets.extend((first..).map(Some).zip(seen));
             }
-            Event::DropEarly => taps.decide(&packet, Fate::Dropped(DropReason::Early), gathered),
-            Event::DropForced => taps.decide(&packet, Fate::Dropped(DropReason::Forced), gathered),
-            Event::DropTail => taps.decide(&packet, Fate::Dropped(DropReason::Tail), gathered),
+            Event::EarlyDrop => taps.decide(&packet, Fate::Dropped(DropReason::Early), gathered),
+            Event::ForcedDrop => taps.decide(&packet, Fate::Dropped(DropReason::Forced), gathered),
+            Event::TailDrop => taps.decide(&packet, Fate::Dropped(DropReason::Tail), gathered),
             Event::Dequeue => {
                 let fate = taps.fate_of_leaving(&packet);
                 taps.decide(&packet, fate, gathered);
