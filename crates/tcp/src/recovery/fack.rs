@@ -4,13 +4,14 @@
 use super::{DUP_THRESH, Progress, Scheme, sack};
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::registry::RecoveryKind;
 use crate::sender::{Chunk, Cx, Sender};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fack;
 
 impl Scheme for Fack {
-    const NEEDS_SACK: bool = true;
+    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const COUNTS_SACKS: bool = true;
 
     fn on_dupack(tx: &mut Sender, cx: &mut Cx) {

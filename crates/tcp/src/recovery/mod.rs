@@ -26,8 +26,8 @@ pub(crate) type TakeAck = fn(&mut Sender, AckSeen, &mut Cx);
 /// Most schemes say what duplicate ACKs and the ACKs after them mean, and leave all else to the sender, as the hooks from
 /// [`Scheme::check`] on do. One that sees to more overrides these.
 pub(crate) trait Scheme: Default {
-    /// Whether it lives on the receiver's SACKs.
-    const NEEDS_SACK: bool = false;
+    /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
+    const WITHOUT_SACK: Option<RecoveryKind> = None;
     /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
     const COUNTS_SACKS: bool = false;
     /// What takes each acceptable ACK in place of [`Sender::on_ack`], in a scheme that judges them all.
@@ -169,12 +169,13 @@ macro_rules! arms {
 impl RecoveryKind {
     /// Whether it lives on the receiver's SACKs.
     pub const fn needs_sack(self) -> bool {
-        with_scheme!(RecoveryKind, self, S => S::NEEDS_SACK)
+        with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK.is_some())
     }
 
-    /// What there is of it where SACK is `permitted` or not: NewReno stands in for what needs it.
+    /// The scheme itself, or [`Scheme::WITHOUT_SACK`] if SACK is not `permitted`.
     pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
-        if permitted || !self.needs_sack() { self } else { RecoveryKind::NewReno }
+        let stand_in = with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK);
+        stand_in.filter(|_| !permitted).unwrap_or(self)
     }
 
     /// Refuses a configuration that the scheme cannot work with.

@@ -9,6 +9,7 @@ use ecnlab_base::{Dur, Time};
 use super::{DUP_THRESH, InUse, Scheme, TakeAck};
 use crate::cc::{Ack, CongestionControl};
 use crate::config::{Config, EcnResponse, Invalid, RttSampling, ensure};
+use crate::registry::RecoveryKind;
 use crate::sender::{
     AckSeen, Board, Chunk, Course, Cx, How, Judgement, Outstanding, Prefer, Reordering, SLACK, Sender, State,
     TailProbe, Told, Usage, is_before,
@@ -61,7 +62,7 @@ struct RackState {
 pub(crate) struct Rack(Option<Box<RackState>>);
 
 impl Scheme for Rack {
-    const NEEDS_SACK: bool = true;
+    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
         with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
     });

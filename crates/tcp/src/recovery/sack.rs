@@ -3,13 +3,14 @@
 use super::{DUP_THRESH, Progress, Scheme};
 use crate::cc::CongestionControl;
 use crate::config::{Config, SackRule};
+use crate::registry::RecoveryKind;
 use crate::sender::{Chunk, Cx, How, Sender};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack;
 
 impl Scheme for Sack {
-    const NEEDS_SACK: bool = true;
+    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const COUNTS_SACKS: bool = true;
 
     fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
