@@ -61,6 +61,56 @@ fn every_file_of_a_law_has_its_row() {
     all_there("files without a row", without.map(|p| p.display().to_string()).collect());
 }
 
+/// Else a law would be more than its file, and the next one of its kind would need a place that no other test sees. What
+/// laws share asks them through the traits' hooks. A law may be built on another.
+#[test]
+fn what_laws_share_asks_for_none_by_name() {
+    let names: BTreeSet<String> =
+        rows().iter().flat_map(|(law, file, _)| [plain(law.name), plain(&stem(file))]).collect();
+    let named = texts("crates", &["rs"]).into_iter().filter(|(path, _)| is_shared(path)).flat_map(|(path, text)| {
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let names: Vec<&str> = paths(code).filter(|part| names.contains(&plain(part))).collect();
+        names.into_iter().map(|name| format!("{name} in {}", path.display())).collect::<Vec<_>>()
+    });
+    all_there("laws named by what all share", named.collect());
+}
+
+/// Whether a source file is neither a law's, nor in a law's folder, nor where laws are listed, nor a test. Of no concern
+/// are `wire`, which lies below all laws, and the analysis of captures, which has the standards by their names.
+fn is_shared(path: &Path) -> bool {
+    let of_a_law = |(_, file, _): (Law, _, _)| {
+        let file = common::root().join(file);
+        path == file || path.starts_with(file.with_extension(""))
+    };
+    let inside = path.strip_prefix(common::root().join("crates")).unwrap();
+    let mut parts = inside.iter().filter_map(|part| part.to_str());
+    let (room, folder) = (parts.next(), parts.next());
+    folder == Some("src")
+        && !matches!(room, Some("trace" | "wire"))
+        && !inside.ends_with("py/src/trace.rs")
+        && !inside.ends_with("src/registry.rs")
+        && !rows().into_iter().any(of_a_law)
+}
+
+/// Every part of every path (`a::b`) in a source.
+fn paths(code: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices("::").flat_map(move |(at, _)| {
+        let before = code[..at].rsplit(|c| !is_word(c)).next().unwrap_or_default();
+        let after = code[at + 2..].split(|c| !is_word(c)).next().unwrap_or_default();
+        [before, after]
+    })
+}
+
+/// A law's name however it is written: as a module, a type, or in a scenario.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase()
+}
+
+fn stem(file: &str) -> String {
+    Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Every file below a folder with one of these extensions, and its text.
 fn texts(folder: &str, extensions: &[&str]) -> Vec<(PathBuf, String)> {
     let files = common::files(folder, extensions).into_iter();

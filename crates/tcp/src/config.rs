@@ -355,7 +355,7 @@ impl Config {
         ensure(!self.initial_rto_after_syn_loss.is_zero(), "initial_rto_after_syn_loss", || {
             "must be above 0 s".into()
         })?;
-        self.congestion.params().check()?;
+        self.congestion.check()?;
         self.recovery.check(self)?;
         ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }

@@ -3,7 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::cc::{Params, ecn_alpha_beta, reno};
+use crate::cc::{self, Params};
+use crate::config::Invalid;
 
 /// One law as a reader finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,40 +64,53 @@ macro_rules! family {
 
 /// The window laws: as `family!`, but each with its parameters. How a scenario writes one is in
 /// `crate::window_law`.
-macro_rules! window_laws {
-    ($($variant:ident($params:ty), $module:ident, $name:literal, $summary:literal;)+) => {
+macro_rules! window_family {
+    ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
         /// A window law with its parameters: `"reno"`, or `{ kind = "ecn-alpha-beta", beta = 0.8 }`. A parameter
         /// left out, and every one of a law given by its name alone, has the default of the law's source.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(remote = "Self", tag = "kind", deny_unknown_fields)]
         pub enum WindowLaw {
-            $(#[doc = $summary] #[serde(rename = $name)] $variant($params),)+
+            $(#[doc = $summary] #[serde(rename = $name)] $law(cc::$module::$params),)+
         }
         rows! { CONGESTION, "congestion", "cc"; $($module, $name, $summary;)+ }
         impl WindowLaw {
             /// Its name in a scenario.
             pub const fn name(&self) -> &'static str {
-                match self { $(WindowLaw::$variant(_) => $name,)+ }
+                match self { $(WindowLaw::$law(_) => $name,)+ }
             }
-            pub(crate) fn params(&self) -> &dyn Params {
-                match self { $(WindowLaw::$variant(params) => params,)+ }
+            /// Whether it has parameters.
+            pub(crate) const fn has_params(&self) -> bool {
+                match self { $(WindowLaw::$law(_) => <cc::$module::$params as Params>::ANY,)+ }
+            }
+            /// Refuses parameters that the law cannot have.
+            pub(crate) fn check(&self) -> Result<(), Invalid> {
+                match self { $(WindowLaw::$law(params) => params.check(),)+ }
             }
             /// The schema of each law's parameters, by the law's name.
             pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
-                vec![$(($name, <$params>::json_schema(generator)),)+]
+                vec![$(($name, cc::$module::$params::json_schema(generator)),)+]
             }
         }
     };
 }
 
-window_laws! {
-    Reno(reno::Params), reno, "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
-    EcnAlphaBeta(ecn_alpha_beta::Params), ecn_alpha_beta, "ecn-alpha-beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
-    Abe(ecn_alpha_beta::AbeParams), ecn_alpha_beta, "abe", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
+/// The rows of the window laws: name in the code, module and type of the parameters, name, summary. `$make` makes of
+/// them, behind `$head`, what it needs: here the names, in `crate::cc` the law in use.
+macro_rules! window_laws {
+    ($make:ident! { $($head:tt)* }) => {
+        $make! { $($head)*
+            Reno(reno::Params), "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
+            EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
+            Abe(ecn_alpha_beta::AbeParams), "abe", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
+        }
+    };
 }
+pub(crate) use window_laws;
 
-/// The rows of the loss recovery schemes: type, module, name, summary. `$make` makes of them, behind `$head`, what it
-/// needs: here the names, in `crate::recovery` the scheme in use.
+window_laws! { window_family! {} }
+
+/// The rows of the loss recovery schemes, in the same way: type, module, name, summary.
 macro_rules! recovery_schemes {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*

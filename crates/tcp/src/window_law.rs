@@ -38,7 +38,7 @@ impl<'de> de::Visitor<'de> for NameOrTable {
 impl Serialize for WindowLaw {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         // A law without parameters is its name, so that each is written in one way only.
-        if self.params().any() { WindowLaw::serialize(self, s) } else { s.serialize_str(self.name()) }
+        if self.has_params() { WindowLaw::serialize(self, s) } else { s.serialize_str(self.name()) }
     }
 }
 

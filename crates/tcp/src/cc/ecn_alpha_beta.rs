@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{Ack, CcState, Congestion, CongestionControl, Law};
+use super::{Ack, CcState, Congestion, CongestionControl};
 use crate::config::{Config, Invalid, ensure};
 
 /// What a loss restores, and what ABE keeps.
@@ -43,6 +43,8 @@ impl Default for AbeParams {
 }
 
 impl super::Params for Params {
+    type Law = EcnAlphaBeta;
+
     fn check(&self) -> Result<(), Invalid> {
         // A hundred segments a round trip avoid no congestion.
         ensure(self.alpha > 0.0 && self.alpha <= 100.0, "congestion.alpha", || {
@@ -51,18 +53,20 @@ impl super::Params for Params {
         check_beta(self.beta)
     }
 
-    fn law(&self, config: &Config, mss: u32) -> Law {
-        Law::EcnAlphaBeta(EcnAlphaBeta::new(*self, config, mss))
+    fn law(&self, config: &Config, mss: u32) -> EcnAlphaBeta {
+        EcnAlphaBeta::new(*self, config, mss)
     }
 }
 
 impl super::Params for AbeParams {
+    type Law = EcnAlphaBeta;
+
     fn check(&self) -> Result<(), Invalid> {
         check_beta(self.beta)
     }
 
-    fn law(&self, config: &Config, mss: u32) -> Law {
-        Law::EcnAlphaBeta(EcnAlphaBeta::abe(*self, config, mss))
+    fn law(&self, config: &Config, mss: u32) -> EcnAlphaBeta {
+        EcnAlphaBeta::abe(*self, config, mss)
     }
 }
 

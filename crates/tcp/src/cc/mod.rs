@@ -1,11 +1,11 @@
 //! Window laws. TCP decides when (once per window of data), the law how much. One law per file.
 
+// The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
 pub mod ecn_alpha_beta;
 pub mod reno;
 
 use crate::config::{Config, Invalid};
-use ecn_alpha_beta::EcnAlphaBeta;
-use reno::Reno;
+use crate::registry::{WindowLaw, window_laws};
 
 /// An ACK of new data, as a law sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,24 +55,32 @@ pub trait CongestionControl {
     fn state(&self) -> CcState;
 }
 
-/// A window law's parameters, as [`crate::registry::WindowLaw`] holds them.
+/// A window law's parameters, as [`WindowLaw`] holds them.
 pub(crate) trait Params {
-    /// Whether the law has any.
-    fn any(&self) -> bool {
-        true
-    }
+    /// The law that they are of.
+    type Law: CongestionControl;
+    /// Whether there are any.
+    const ANY: bool = true;
+
     /// Refuses what the law cannot do.
     fn check(&self) -> Result<(), Invalid>;
     /// The law, for segments of `mss` bytes of payload.
-    fn law(&self, config: &Config, mss: u32) -> Law;
+    fn law(&self, config: &Config, mss: u32) -> Self::Law;
 }
 
-/// Dispatches to the law in use: a match on an enum, which the hot path can inline.
-macro_rules! laws {
-    ($($law:ident),+) => {
+/// Dispatches to the law in use, from the rows of the registry: a match on an enum, which the hot path can inline.
+macro_rules! in_use {
+    ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
         /// The law in use.
         #[derive(Clone, Debug)]
-        pub(crate) enum Law { $($law($law)),+ }
+        pub(crate) enum Law { $($law(<$module::$params as Params>::Law)),+ }
+
+        impl Law {
+            /// The law that `config` names, for segments of `mss` bytes of payload.
+            pub fn new(config: &Config, mss: u32) -> Law {
+                match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law(config, mss))),+ }
+            }
+        }
 
         impl CongestionControl for Law {
             #[inline]
@@ -104,4 +112,4 @@ macro_rules! laws {
         }
     };
 }
-laws!(Reno, EcnAlphaBeta);
+window_laws! { in_use! {} }

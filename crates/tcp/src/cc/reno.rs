@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, CcState, Congestion, CongestionControl, Law};
+use super::{Ack, CcState, Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, Growth, Invalid, LossWindow, Rounding};
 
 /// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and
@@ -22,16 +22,15 @@ const MAX_CWND: u64 = 1 << 40;
 pub struct Params {}
 
 impl super::Params for Params {
-    fn any(&self) -> bool {
-        false
-    }
+    type Law = Reno;
+    const ANY: bool = false;
 
     fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
 
-    fn law(&self, config: &Config, mss: u32) -> Law {
-        Law::Reno(Reno::new(config, mss))
+    fn law(&self, config: &Config, mss: u32) -> Reno {
+        Reno::new(config, mss)
     }
 }
 

@@ -133,7 +133,7 @@ impl Sender {
             deadline: Time::NEVER,
             peer_window: 0,
             max_peer_window: 0,
-            law: config.congestion.params().law(config, mss),
+            law: Law::new(config, mss),
             mss,
             scheme: InUse::new(config.recovery),
             closing: false,
@@ -462,7 +462,7 @@ impl Sender {
     /// The SYN is acknowledged: the connection's values are known and data may flow.
     pub fn establish(&mut self, mss: u32, cx: &mut Cx) {
         self.mss = mss;
-        self.law = cx.config.congestion.params().law(cx.config, mss);
+        self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
             self.law.set_ssthresh(self.peer_window);
         }

@@ -72,7 +72,7 @@ mod tests {
     /// Ten segments of 1460 bytes, halved.
     fn halved() -> (Law, Undo) {
         let config = &profile("linux-7").unwrap().config;
-        let mut law = config.congestion.params().law(config, 1_460);
+        let mut law = Law::new(config, 1_460);
         let mut undo = Undo { window: law.cwnd(), ssthresh: Some(20 * 1_460), ..Undo::default() };
         law.on_congestion(Congestion::Loss, law.cwnd());
         undo.arm();
