@@ -5,12 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reno::Reno;
+use super::reno::{self, Reno};
 use super::{Ack, CcState, Congestion, CongestionControl};
 use crate::config::{Config, Invalid, ensure};
-
-/// What a loss restores, and what ABE keeps.
-const RENO_SLOPE: f64 = 1.0;
 
 /// ECN(alpha, beta) with its parameters; the defaults are those of Kwon and Fahmy's slide 11.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -78,6 +75,8 @@ fn check_beta(beta: f64) -> Result<(), Invalid> {
 #[derive(Clone, Debug)]
 pub struct EcnAlphaBeta {
     reno: Reno,
+    /// Segments a round trip that congestion avoidance adds now.
+    slope: f64,
     alpha: f64,
     beta: f64,
     /// In slow start too a mark keeps beta, not half.
@@ -89,13 +88,14 @@ impl EcnAlphaBeta {
     pub fn new(params: Params, config: &Config, mss: u32) -> EcnAlphaBeta {
         let Params { alpha, beta } = params;
         // The slides tell marks in slow start from no others.
-        EcnAlphaBeta { reno: Reno::new(config, mss), alpha, beta, in_slow_start: true }
+        EcnAlphaBeta { reno: Reno::new(config, mss), slope: reno::SLOPE, alpha, beta, in_slow_start: true }
     }
 
     /// ABE, for segments of `mss` bytes.
     pub fn abe(params: AbeParams, config: &Config, mss: u32) -> EcnAlphaBeta {
         // RFC 8511, abstract: what changes is the reaction in congestion avoidance.
-        EcnAlphaBeta { reno: Reno::new(config, mss), alpha: RENO_SLOPE, beta: params.beta, in_slow_start: false }
+        let slope = reno::SLOPE;
+        EcnAlphaBeta { reno: Reno::new(config, mss), slope, alpha: slope, beta: params.beta, in_slow_start: false }
     }
 }
 
@@ -107,16 +107,16 @@ impl CongestionControl for EcnAlphaBeta {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.reno.on_ack(ack);
+        self.reno.open(ack, self.slope);
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
         let beta = self.beta;
         if why != Congestion::Ecn {
-            self.reno.set_slope(RENO_SLOPE);
+            self.slope = reno::SLOPE;
             self.reno.on_congestion(why, in_flight);
         } else if self.in_slow_start || !self.reno.in_slow_start() {
-            self.reno.set_slope(self.alpha);
+            self.slope = self.alpha;
             // Rounded to the nearest: 0.29 of 100 segments is 29, though no float is 0.29.
             self.reno.reduce(why, in_flight, |window| (window as f64 * beta).round() as u64);
         } else {
@@ -125,7 +125,7 @@ impl CongestionControl for EcnAlphaBeta {
     }
 
     fn on_further_loss(&mut self) {
-        self.reno.set_slope(RENO_SLOPE);
+        self.slope = reno::SLOPE;
     }
 
     fn set_cwnd(&mut self, cwnd: u64) {

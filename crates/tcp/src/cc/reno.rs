@@ -13,6 +13,9 @@ use crate::config::{Config, EcnResponse, Growth, Invalid, LossWindow, Rounding};
 /// simulators that keep cwnd as a float do not round it.
 const FRACTION: u32 = 16;
 
+/// Segments that congestion avoidance adds a round trip.
+pub(super) const SLOPE: f64 = 1.0;
+
 /// No window grows past this: 2^40 bytes, which no path holds.
 const MAX_CWND: u64 = 1 << 40;
 
@@ -52,8 +55,6 @@ pub struct Reno {
     least: u64,
     rounding: Rounding,
     slow_start_through_ssthresh: bool,
-    /// Segments that congestion avoidance adds in a round trip: one, unless a law built on this one says otherwise.
-    slope: f64,
 }
 
 impl Reno {
@@ -73,13 +74,13 @@ impl Reno {
             least: if config.ecn_response == EcnResponse::Ns2 { 0 } else { u64::from(mss) << FRACTION },
             rounding: config.rounding,
             slow_start_through_ssthresh: config.slow_start_through_ssthresh,
-            slope: 1.0,
         }
     }
 
-    /// Congestion avoidance adds `segments` a round trip from here on.
-    pub(super) fn set_slope(&mut self, segments: f64) {
-        self.slope = segments;
+    /// Opens the window for an ACK; congestion avoidance adds `slope` segments a round trip.
+    #[inline]
+    pub(super) fn open(&mut self, ack: &Ack, slope: f64) {
+        if self.in_slow_start() { self.slow_start(ack.acked) } else { self.avoid_congestion(ack.acked, slope) }
     }
 
     /// Reduces to `part` of `in_flight`; windows are in 2^-16 bytes there.
@@ -113,8 +114,8 @@ impl Reno {
     }
 
     /// Opens it by `more` at a slope of one.
-    fn climb(&mut self, more: u64) {
-        self.grow((more as f64 * self.slope) as u64);
+    fn climb(&mut self, more: u64, slope: f64) {
+        self.grow((more as f64 * slope) as u64);
     }
 
     fn slow_start(&mut self, acked: u64) {
@@ -126,25 +127,25 @@ impl Reno {
         }
     }
 
-    fn avoid_congestion(&mut self, acked: u64) {
+    fn avoid_congestion(&mut self, acked: u64, slope: f64) {
         let mss = u64::from(self.mss);
         match self.growth {
             // RFC 5681 §3.1 equation (3). mss < 2^16, so mss² << 32 fits.
-            Growth::PerAck => self.climb(((mss * mss) << (2 * FRACTION)) / self.cwnd.max(1)),
+            Growth::PerAck => self.climb(((mss * mss) << (2 * FRACTION)) / self.cwnd.max(1), slope),
             // RFC 3465 §2.1.
             Growth::BytesAcked => {
                 self.count += acked;
                 let cwnd = self.cwnd();
                 if self.count >= cwnd {
                     self.count -= cwnd;
-                    self.climb(mss << FRACTION);
+                    self.climb(mss << FRACTION, slope);
                 }
             }
             // Linux 2.0 and 2.2 compare before they count: cwnd + 1 ACKs a segment.
             Growth::AckCount => {
                 if (self.count + 1) * mss > self.cwnd() {
                     self.count = 0;
-                    self.climb(mss << FRACTION);
+                    self.climb(mss << FRACTION, slope);
                 } else {
                     self.count += 1;
                 }
@@ -176,7 +177,7 @@ impl CongestionControl for Reno {
 
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if self.in_slow_start() { self.slow_start(ack.acked) } else { self.avoid_congestion(ack.acked) }
+        self.open(ack, SLOPE);
     }
 
     fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
