@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,9 @@ test: build ## all tests, Rust and Python
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py
+
+laws: $(VENV) ## takes each law away and compiles: nothing may miss it, nothing may stay behind for it alone
+	$(BIN)/python tests/laws/without.py
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
-use crate::{Aqm, Average, Impossible, LinkContext, Verdict, View, droptail, red};
+use crate::{Aqm, Average, Impossible, LinkContext, Verdict, View};
 
 /// What there is to know of a law without running it.
 #[derive(Clone, Copy, Debug)]
@@ -29,14 +29,14 @@ macro_rules! registry {
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "discipline")]
         pub enum Params {
-            $(#[doc = $about] #[serde(rename = $name)] $Law($module::Params),)+
+            $(#[doc = $about] #[serde(rename = $name)] $Law(crate::$module::Params),)+
         }
 
         /// A law, whichever it is: a jump on the variant, not a virtual call.
         #[derive(Clone, Debug)]
         #[expect(clippy::large_enum_variant, reason = "one a link; a box would lie on each packet's way")]
         pub enum Law {
-            $(#[doc = $about] $Law($module::$Law),)+
+            $(#[doc = $about] $Law(crate::$module::$Law),)+
         }
 
         /// Every law.
@@ -45,7 +45,7 @@ macro_rules! registry {
             about: $about,
             source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
             page: concat!("docs/laws/", $name, ".md"),
-            schema: $module::Params::json_schema,
+            schema: crate::$module::Params::json_schema,
         },)+];
 
         const NAMES: &[&str] = &[$($name),+];
@@ -55,7 +55,7 @@ macro_rules! registry {
             /// [`crate::Common::KEYS`] and `discipline`. An unknown name or key is an error.
             pub fn deserialize<'de, D: Deserializer<'de>>(name: &str, keys: D) -> Result<Params, D::Error> {
                 match name {
-                    $($name => $module::Params::deserialize(keys).map(Params::$Law),)+
+                    $($name => crate::$module::Params::deserialize(keys).map(Params::$Law),)+
                     _ => Err(D::Error::unknown_variant(name, NAMES)),
                 }
             }
@@ -78,7 +78,7 @@ macro_rules! registry {
 
             fn new(params: &Params, link: LinkContext) -> Law {
                 match params {
-                    $(Params::$Law(params) => Law::$Law($module::$Law::new(params, link)),)+
+                    $(Params::$Law(params) => Law::$Law(crate::$module::$Law::new(params, link)),)+
                 }
             }
             #[inline]

@@ -1,0 +1,130 @@
+"""Takes each law away, and asks the compiler whether anything misses it or stays behind without use.
+
+"A law is one file" (docs/design.md, law 2) means that a copy of the sources without a law's file, its line in the
+folder's index and its rows in the registry is a whole program: no other code asks for the law, and nothing is there
+for its sake alone. Laws that others are built on stay.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PLACE = ROOT / "build" / "without-a-law"
+INDEX = {
+    "crates/aqm/src": "crates/aqm/src/lib.rs",
+    "crates/tcp/src/cc": "crates/tcp/src/cc/mod.rs",
+    "crates/tcp/src/ecn": "crates/tcp/src/ecn/mod.rs",
+    "crates/tcp/src/recovery": "crates/tcp/src/recovery/mod.rs",
+}
+"""Folders of laws, each with the file that declares its modules."""
+ROW = r'\s*(?:"[\w-]+": {module}::(\w+),|(\w+), {module},|(\w+)\({module}::)'
+"""A row of a registry: of a queue, of a scheme, of a window law. In groups, the law's type."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law's source file; several rows of the registry may name it."""
+
+    folder: Path
+    module: str
+
+    @property
+    def source(self) -> Path:
+        """The file, from the root."""
+        return self.folder / f"{self.module}.rs"
+
+    @property
+    def registry(self) -> Path:
+        """Where its rows are, from the root."""
+        return Path(*self.folder.parts[:3], "registry.rs")
+
+    def row(self, line: str) -> re.Match[str] | None:
+        """A line of the registry, if it is a row of the law."""
+        return re.match(ROW.format(module=self.module), line)
+
+
+def main() -> None:
+    """Tries every law that can be taken away; the exit code is 1 if one left something behind."""
+    files = [Law(Path(folder), file.stem) for folder in INDEX for file in sorted((ROOT / folder).glob("*.rs"))]
+    laws = [law for law in files if rows(law)]
+    failed = 0
+    for law in laws:
+        builders = [other.module for other in laws if other != law and builds_on(other, law)]
+        complaints = [] if builders else compile_without(law)
+        failed += bool(complaints)
+        answer = f"stays: {', '.join(builders)} built on it" if builders else "MISSED" if complaints else "not missed"
+        print("\n  ".join([f"{law.source}: {answer}", *complaints]), flush=True)
+    print(f"{len(laws)} laws, {failed} of them more than file and rows")
+    sys.exit(failed > 0)
+
+
+def rows(law: Law) -> list[re.Match[str]]:
+    """The law's rows in the registry."""
+    return [row for line in (ROOT / law.registry).read_text().splitlines() if (row := law.row(line))]
+
+
+def builds_on(law: Law, base: Law) -> bool:
+    """Whether a law's file names the other's module or a type of it."""
+    if law.folder != base.folder:
+        return False
+    code = (ROOT / law.source).read_text().split("#[cfg(test)]")[0]
+    code = "\n".join(line for line in code.splitlines() if not line.lstrip().startswith("//"))
+    types = {name for row in rows(base) for name in row.groups() if name}
+    own = {name for row in rows(law) for name in row.groups() if name}
+    return any(re.search(rf"\b{name}\b", code) for name in (types | {base.module}) - own - {law.module})
+
+
+def compile_without(law: Law) -> list[str]:
+    """Errors and warnings of a copy of the sources that has everything but the law."""
+    copy(law)
+    command = ["cargo", "check", "--workspace", "--quiet", "--message-format=json"]
+    command += ["--target-dir", str(PLACE / "target")]
+    done = subprocess.run(command, cwd=PLACE / "sources", capture_output=True, text=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    said = [m["message"] for m in messages if m.get("reason") == "compiler-message"]
+    complaints = [f"{where(m)}: {m['message']}" for m in said if m["spans"]]
+    return complaints or ([done.stderr] if done.returncode else [])
+
+
+def where(message: dict[str, list[dict[str, object]]]) -> str:
+    """File and line of a compiler's message."""
+    return f"{message['spans'][0]['file_name']}:{message['spans'][0]['line_start']}"
+
+
+def copy(law: Law) -> None:
+    """Makes the sources without the law."""
+    sources = PLACE / "sources"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--", "crates", "bench", "Cargo.toml", "Cargo.lock", "schema", "python/ecnlab"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    shutil.rmtree(sources, ignore_errors=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (sources / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, sources / name)
+    (sources / law.source).unlink()
+    shutil.rmtree(sources / law.folder / law.module, ignore_errors=True)
+    drop_lines(sources / INDEX[law.folder.as_posix()], lambda line: line == f"pub mod {law.module};")
+    drop_lines(sources / law.registry, lambda line: law.row(line) is not None)
+
+
+def drop_lines(file: Path, unwanted: Callable[[str], bool]) -> None:
+    """Takes lines out of a file; there must be some."""
+    lines = file.read_text().splitlines()
+    kept = [line for line in lines if not unwanted(line)]
+    if kept == lines:
+        sys.exit(f"{file}: has no line to take away")
+    file.write_text("\n".join(kept) + "\n")
+
+
+if __name__ == "__main__":
+    main()
