@@ -263,6 +263,7 @@ impl Connection {
             };
             if let Some(asked_at) = self.handshake[1 - i] {
                 self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
+                self.note_round_trip(1 - i, asked_at, segment.time, options);
             }
         } else {
             let before = self.ends[i].syn_seq.map(|_| self.ends[i].syn_flags & ACCURATE);
@@ -288,6 +289,16 @@ impl Connection {
     fn third(&mut self, i: usize, segment: &Segment<'_>) {
         let Some(asked_at) = self.handshake[1 - i].take() else { return };
         self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
+        self.note_round_trip(1 - i, asked_at, segment.time, &TcpOptions::parse(segment.options));
+    }
+
+    /// The SYN of end `i`, last sent at `asked_at`, is answered. Where it was sent before, too, the timestamp tells which
+    /// one is (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
+    fn note_round_trip(&mut self, i: usize, asked_at: u64, time: u64, answer: &TcpOptions) {
+        let sent = self.ends[i].options.and_then(|options| options.timestamps).map(|stamps| stamps.value);
+        if sent.is_some() && sent == answer.timestamps.map(|stamps| stamps.echo) {
+            self.ends[i].stream.least_round_trip(time.saturating_sub(asked_at));
+        }
     }
 }
 

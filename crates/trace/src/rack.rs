@@ -19,6 +19,10 @@ use crate::stream::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 const SLACK: u64 = 2_000_000;
 /// Linux' timestamps, and those of many others, count milliseconds.
 const TICK: u64 = 1_000_000;
+/// So much before the time that is reckoned for it a timer fires, where the least round trip is known in milliseconds.
+const EARLY: u64 = 1_000_000;
+/// So much behind it, where the clock of timers ticks in up to 10 ms (HZ).
+const LATE: u64 = 20_000_000;
 /// The most segments by which a path is thought to reorder (Linux: net.ipv4.tcp_max_reordering).
 const MAX_REORDERING: u64 = 300;
 
@@ -118,9 +122,6 @@ pub(crate) struct View<'a> {
     pub una: u64,
     pub next: u64,
     pub time: u64,
-    /// Timers fire so much before the time that is reckoned for them, or behind it.
-    pub early: u64,
-    pub late: u64,
 }
 
 /// A retransmission.

@@ -18,10 +18,6 @@ const QUIET: u64 = 100_000_000;
 /// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
 pub(crate) const DUPLICATES: u32 = 3;
 
-/// So much before the time that is reckoned for it, or behind it, a timer fires: at a simulated end, by what is cut off where
-/// times are nanoseconds; at a real one, which has a least round trip in milliseconds and a tick of up to 10 ms (HZ).
-const SIMULATED: (u64, u64) = (10, 10);
-const REAL: (u64, u64) = (1_000_000, 20_000_000);
 /// So much more evidence against RACK than twice what is for it ends the search for it.
 const ENOUGH: u32 = 3;
 
@@ -416,13 +412,13 @@ impl Stream {
         self.segments.get(place).is_some_and(|s| s.resent)
     }
 
-    /// Whether this comes as fast behind an ACK as this end answers. A simulated end answers in no time.
+    /// Whether this comes as fast behind an ACK as this end answers.
     fn answers_an_ack(&self, time: u64) -> bool {
         self.ack_time.is_some_and(|came| self.is_answer(came, time))
     }
 
     /// Whether what is sent at `time` may answer what `came` then: within half of the least timeout, or twice the time that
-    /// this end needed in the handshake. A simulated end, seen at its own interface, answers in no time.
+    /// this end needed in the handshake. An end in virtual time, seen at its own interface, answers in no time.
     pub fn is_answer(&self, came: u64, time: u64) -> bool {
         let limit = match self.answer {
             Some(0) => 0,
@@ -556,6 +552,11 @@ impl Stream {
         self.no_rack.or(self.rack.as_ref().map(|rack| rack.evidence)).unwrap_or_default()
     }
 
+    /// One more round trip.
+    pub(crate) fn least_round_trip(&mut self, time: u64) {
+        self.arrivals.least(time);
+    }
+
     /// Takes the reading by RACK for the right one; returns the reductions by ECN that it has.
     pub(crate) fn settle_for_rack(&mut self) -> Option<u64> {
         let Tally { causes, timeouts, recoveries, reductions } = self.rack.as_ref()?.tally;
@@ -584,10 +585,9 @@ impl Stream {
     }
 
     fn with_rack<T>(&mut self, time: u64, f: impl FnOnce(&mut Rack, &mut View) -> T) -> Option<T> {
-        let (early, late) = if self.answer == Some(0) { SIMULATED } else { REAL };
         let rack = self.rack.as_mut()?;
         let (segments, arrivals) = (&mut self.segments, &mut self.arrivals);
-        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, early, late }))
+        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time }))
     }
 
     /// Whether what is sent at `time` was sent by a timer: nothing has come or gone for two round trips.

@@ -51,8 +51,7 @@ impl Rack {
     /// The reordering timer has fired, if it was due: before what the end `sends` in that instant, behind an ACK that comes.
     pub(super) fn expire(&mut self, view: &mut View, sends: bool) {
         let Timer::Reordering(due) = self.timer else { return };
-        let fired =
-            if sends { view.time.saturating_add(view.early) >= due } else { view.time > due.saturating_add(view.late) };
+        let fired = if sends { view.time.saturating_add(EARLY) >= due } else { view.time > due.saturating_add(LATE) };
         if !fired {
             return;
         }

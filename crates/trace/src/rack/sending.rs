@@ -65,8 +65,7 @@ impl Rack {
 
     /// Whether a timer has just fired.
     pub(super) fn has_fired(&self, view: &View) -> bool {
-        self.fired
-            .is_some_and(|at| view.time.saturating_add(view.early) >= at && view.time <= at.saturating_add(view.late))
+        self.fired.is_some_and(|at| view.time.saturating_add(EARLY) >= at && view.time <= at.saturating_add(LATE))
     }
 
     /// What is sent again in its turn.
