@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final, final
 
-from ecnlab.types import Column, Departure, Diagnostic, Drawn, FileKind, Profile, Standard
+from ecnlab.types import Column, Departure, Diagnostic, Drawn, FileKind, Place, Profile, Standard
 
 __all__ = [
     "Cancel",
@@ -59,11 +59,14 @@ class Scenario:
     def departures(self) -> list[Departure]: ...
     @property
     def captures(self) -> list[str]: ...
+    @property
+    def taps(self) -> set[tuple[int, Place]]: ...
     def drawn(self, seed: int) -> Drawn: ...
     def refusal(self, findings: list[tuple[str, str, str]]) -> SpecError: ...
     def run(
         self, seed: int, *, events: bool = False, cancel: Cancel | None = None, captures: Path | None = None
     ) -> dict[str, dict[str, Column]]: ...
+    def write_captures(self, log: Path, folder: Path) -> None: ...
 
 @final
 class ExperimentRun:

@@ -122,8 +122,7 @@ def sweep(
     (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
     the flows, queues and links and those that metrics read; ``capture`` names links and nodes where the packets of every
     run are captured, besides those that the scenario says; ``progress`` is told of each finished run. With
-    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers, and captures none; a model does
-    none.
+    ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none.
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
     Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written, RunError

@@ -17,6 +17,9 @@ Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
 
 FileKind: TypeAlias = Literal["scenario", "experiment"]
 
+Place: TypeAlias = Literal["before", "after", "end"]
+"""Where packets are captured at a link: before or after its queue, or at its end."""
+
 Standard: TypeAlias = Literal["rfc3168", "rfc2481"]
 """A text with the rules of ECN."""
 

@@ -12,8 +12,7 @@ import ecnlab
 from ecnlab import store
 from ecnlab.agree import agree
 from ecnlab.engines import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
-from ecnlab.errors import EcnlabError, FolderError, SpecError
-from ecnlab.linux.engine import refuse_captures
+from ecnlab.errors import EcnlabError, FolderError
 from ecnlab.types import Engine
 
 
@@ -99,15 +98,6 @@ def test_a_folder_with_hidden_files_of_others_is_not_free(scenario, tmp_path):
     with pytest.raises(FolderError, match="holds no result"):
         ecnlab.run(scenario, out=tmp_path / "out")
     assert (tmp_path / "out/.git").is_dir()
-
-
-def test_linux_refuses_captures_with_their_line():
-    text = SCENARIO + '\n[capture.here]\nlink = "pipe"\n'
-    line = text.splitlines().index("[capture.here]") + 1
-    with pytest.raises(SpecError, match="writes no captures") as error:
-        refuse_captures(ecnlab.Scenario("pipe.toml", text))
-    assert str(error.value).startswith(f"pipe.toml:{line}:")
-    assert "ask the engine `packets`" in str(error.value)
 
 
 @pytest.mark.parametrize(

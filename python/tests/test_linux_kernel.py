@@ -153,6 +153,44 @@ def test_red_that_runs_empty_forgets(pipe):
     assert result.links.filter(pl.col("link") == "pipe")["utilisation"].item() > 0.5
 
 
+def test_a_run_with_captures_is_the_run_without(pipe, tmp_path):
+    ecnlab.run(pipe, 1, engine="linux", overrides={"duration": "30 s"}, out=tmp_path / "without")
+    places = {"before": {"node": "server"}, "after": {"link": "pipe", "queue": "after", "format": "pcap"}}
+    overrides = {f"capture.{name}": place for name, place in places.items()}
+    captured = ecnlab.run(pipe, 1, engine="linux", overrides={"duration": "30 s"} | overrides, out=tmp_path / "with")
+    assert_same_bytes(tmp_path / "without", tmp_path / "with")
+    flows = captured.table("flows_run")
+    by_place = {file.stem: ecnlab.trace(file).tables["directions"].filter("from_opener") for file in captured.captures}
+    assert by_place["before"]["packets"].sum() == flows["segments_sent"].sum()
+    assert by_place["before"]["ce"].sum() == 0
+    # What is on the pipe when the run ends has left the queue, and not arrived.
+    assert 0 <= by_place["after"]["ce"].sum() - flows["ce_received"].sum() <= 20
+    assert by_place["after"]["ce"].sum() > 10
+
+
+@pytest.mark.parametrize(
+    "bottleneck",
+    [
+        {},
+        {"queue.red.max_p": 0.5, "flow.dropped.count": 4},
+        {"queue.red.max_p": 0.5, "flow.dropped.count": 12},
+        {"queue.red": {"discipline": "droptail", "limit": "12 packets"}, "flow.dropped.count": 8},
+    ],
+)
+def test_the_analysis_of_a_capture_counts_what_the_kernel_counts(pipe, tmp_path, bottleneck):
+    at_the_sender = {"duration": "60 s", "capture.sender": {"node": "server"}}
+    run = ecnlab.run(pipe, 1, engine="linux", overrides=at_the_sender | bottleneck, captures=tmp_path)
+    found = ecnlab.trace(run.captures[0]).tables
+    # The kernel counts SYNs among the retransmissions, too.
+    again = pl.col("retransmits") + pl.col("control_retransmits")
+    analysed = found["directions"].filter("from_opener").select("data_packets", again, "timeouts").sort(pl.all())
+    counted = run.table("flows_run").select("data_segments_sent", "retransmits", "timeouts").sort(pl.all())
+    assert analysed.rows() == counted.rows()
+    assert counted["retransmits"].sum() > 100
+    if len(bottleneck) > 1:
+        assert counted["timeouts"].sum() > 10
+
+
 def test_a_guest_that_cannot_do_its_plan_says_why(kernel):
     plan = {"plan": "run 1000000000 0 0 10000000\nhost a\nexec a /bin/tc qdisc add dev nothing root pfifo\n"}
     with pytest.raises(RunError, match=r"/bin/tc failed in a.*\n.*nothing"), boot(kernel, plan, 1, 20.0):

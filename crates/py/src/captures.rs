@@ -1,11 +1,12 @@
 //! Runs whose captures are written to files.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use ecnlab_engine::capture::{Capture, Files, Settings};
+use ecnlab_engine::capture::{Capture, Files, Interface, Settings};
 use ecnlab_engine::{Error, Output, Plan, run_captured};
 use ecnlab_spec::{CapturePlan, Scenario};
 use pyo3::exceptions::PyOSError;
@@ -43,6 +44,23 @@ pub fn run(scenario: &Scenario, plan: &Plan, seed: u64, cancel: &AtomicBool, fol
     // A run stops when a write fails: then that is the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)
+}
+
+/// Where the captures of `scenario` listen: links, and places at them.
+pub fn taps(scenario: &Scenario) -> BTreeSet<(usize, &'static str)> {
+    let of = |capture: &CapturePlan| {
+        let queue = if capture.tap.before_queue { "before" } else { "after" };
+        let ends = |i: &Interface| [i.out.map(|link| (link, queue)), i.into.map(|link| (link, "end"))];
+        capture.tap.interfaces.iter().flat_map(ends).flatten().collect::<Vec<_>>()
+    };
+    scenario.captures().iter().flat_map(of).collect()
+}
+
+/// Writes the captures of `scenario` into `folder`, from what a guest has seen.
+pub fn of_guest(scenario: &Scenario, log: &Path, folder: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::Write(log.to_owned(), error);
+    let files = create(&scenario.captures(), folder)?;
+    ecnlab_live::write_captures(File::open(log).map_err(failed)?, files).map_err(failed)
 }
 
 fn open(captures: &[CapturePlan], folder: &Path) -> Result<Files<BufWriter<File>>, Failure> {

@@ -1,6 +1,6 @@
 //! Scenarios, and the runs they describe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -87,6 +87,17 @@ impl Scenario {
     #[getter]
     fn captures(&self) -> Vec<String> {
         self.0.captures().into_iter().map(|capture| capture.file).collect()
+    }
+
+    /// Where the captures listen: index of a link, and the place at it: "before" or "after" its queue, or "end".
+    #[getter]
+    fn taps(&self) -> BTreeSet<(usize, &'static str)> {
+        captures::taps(&self.0)
+    }
+
+    /// Write the captures into `folder`, from what the guest of a Linux kernel has seen, the file `log`. Raises OSError.
+    fn write_captures(&self, py: Python<'_>, log: PathBuf, folder: PathBuf) -> PyResult<()> {
+        py.detach(|| captures::of_guest(&self.0, &log, &folder)).map_err(PyErr::from)
     }
 
     /// Simulate under `seed` and return the tables; other threads run meanwhile. Captures are written into the folder

@@ -9,12 +9,12 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Scenario
-from ecnlab.engines import LINUX, PACKETS
+from ecnlab.engines import LINUX
 from ecnlab.errors import Cancelled, EcnlabError
 from ecnlab.linux import tables
-from ecnlab.linux.findings import Findings
 from ecnlab.linux.kernel import find
 from ecnlab.linux.machine import boot
+from ecnlab.linux.network import KernelLinks
 from ecnlab.linux.plan import plan
 from ecnlab.types import Engine, Instead
 
@@ -23,6 +23,10 @@ BOOT_SECONDS: Final = 30.0
 
 WALL_PER_VIRTUAL: Final = 1.0
 """Wall seconds that a virtual second may take; a kernel that is slower than the real one hangs."""
+
+
+PACKETS_SEEN: Final = "packets"
+"""The guest's file of captured packets."""
 
 
 class Linux:
@@ -51,11 +55,11 @@ class Linux:
         kernel that failed; Cancelled.
         """
         refuse_events(events, scenario)
-        if captures is not None:
-            refuse_captures(scenario)
-        asked = plan(scenario, seed)
+        asked = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
         limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
         with boot(self._kernel, asked.files, seed, limit, self._check) as folder:
+            if captures:
+                scenario.write_captures(folder / PACKETS_SEEN, captures)
             return tables.read(folder, asked, scenario.resolved)
 
     def instead(self, scenario: Scenario, /) -> list[Instead]:
@@ -75,14 +79,3 @@ def refuse_events(events: bool, scenario: Scenario) -> None:
     """Raise EcnlabError if packet events are asked for."""
     if events or scenario.resolved["packets"]:
         raise EcnlabError("the Linux engine records no packet events: leave them out, and `packets` in the scenario")
-
-
-def refuse_captures(scenario: Scenario) -> None:
-    """Raise SpecError, with file, line and key, for captures that the scenario asks for."""
-    found = Findings()
-    for name in scenario.resolved.get("capture", {}):
-        key = f"capture.{name}"
-        found.refuse(
-            key, f"`{key}`: the Linux engine writes no captures", f"leave it out, or ask the engine `{PACKETS}`"
-        )
-    found.raise_if_any(scenario)

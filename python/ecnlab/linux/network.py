@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.hosts import Host, sysctls
+from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link, host
-from ecnlab.types import Drawn, DrawnFlow
+from ecnlab.types import Drawn, DrawnFlow, Place
 
 ENDS: Final = ("tcp_from", "tcp_to")
 """The keys of a flow's TCPs, by side."""
@@ -82,6 +83,10 @@ class Network(Protocol):
 class KernelLinks:
     """Links of the kernel's own devices and queue disciplines, all in namespaces."""
 
+    def __init__(self, taps: Collection[tuple[int, Place]] = ()) -> None:
+        """``taps`` are the places at links, by index, where packets are captured."""
+        self._taps = sorted(taps)
+
     def files(self, layout: Layout, found: Findings) -> dict[str, str]:
         """See `Network`."""
         links, homes = layout.links, layout.homes
@@ -109,6 +114,7 @@ class KernelLinks:
         yield from settings(layout.homes)
         yield from batch_commands(files)
         yield from _measured(layout.links, layout.watched)
+        yield from _tapped(layout, self._taps)
 
 
 def as_files(batches: Mapping[str, Iterable[str]]) -> dict[str, str]:
@@ -136,17 +142,21 @@ def batch_commands(files: Iterable[str]) -> Iterator[str]:
 
 def _routes(flows: list[Flow]) -> dict[int, list[str]]:
     """Lines for ``ip -batch``: at every node, the way to each end of flows beyond it."""
-    onward = {
-        (link.origin, way[-1].target): topology.route(link, way[-1].target)
+    lines: dict[int, list[str]] = {}
+    for (node, end), link in _onward(flows).items():
+        lines.setdefault(node, []).append(topology.route(link, end))
+    return lines
+
+
+def _onward(flows: list[Flow]) -> dict[tuple[int, int], Link]:
+    """The link that leads on, by a node and the end of a flow beyond it."""
+    return {
+        (link.origin, way[-1].target): link
         for flow in flows
         for ways in flow.ways
         for way in (ways.there, ways.back)
         for link in way
     }
-    lines: dict[int, list[str]] = {}
-    for (node, _), line in onward.items():
-        lines.setdefault(node, []).append(line)
-    return lines
 
 
 def _measured(links: list[Link], watched: frozenset[int]) -> Iterator[str]:
@@ -154,3 +164,26 @@ def _measured(links: list[Link], watched: frozenset[int]) -> Iterator[str]:
         how = "poll" if link.index in watched else "count"
         yield f"queue {link.index} {host(link.origin)} o{link.index} {topology.QUEUE} {how}"
         yield f"queue {link.index} {topology.WIRE} b{link.index} {topology.PIPE} count"
+
+
+def _tapped(layout: Layout, taps: Iterable[tuple[int, Place]]) -> Iterator[str]:
+    """Lines of the plan that name the devices to listen at.
+
+    What comes to a queue passes no device there, but has passed one on its way into the node in the same instant.
+    """
+    snap = max((number(capture["snap"]) for capture in layout.spec.get("capture", {}).values()), default=0)
+    early = {index for index, place in taps if place == "before"}
+    for index, place in taps:
+        link = layout.links[index]
+        if place == "after":
+            yield f"tap {index} {place} {host(link.origin)} o{index} {snap}"
+        elif place == "end":
+            yield f"tap {index} {place} {host(link.target)} i{index} {snap}"
+    for (node, end), link in _onward(layout.flows).items():
+        if link.index in early:
+            yield f"way {host(node)} {end} {link.index}"
+    for node in sorted({layout.links[index].origin for index in early}):
+        devices = [f"i{link.index}" for link in layout.links if link.target == node]
+        devices += [f"d{home.number}" for home in layout.homes if home.node == node]
+        for device in devices:
+            yield f"tap 0 before {host(node)} {device} {snap}"

@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
-enum { NAME = 64, MOST_HOSTS = 4096, MOST_QUEUES = 8192, MOST_FLOWS = 4096, MOST_TCPS = 256 };
+enum { NAME = 64, MOST_HOSTS = 4096, MOST_QUEUES = 8192, MOST_FLOWS = 4096, MOST_TCPS = 256,
+       MOST_TAPS = 16384 };
 
 /* A network namespace, open. */
 struct host {
@@ -35,6 +37,19 @@ struct queue {
     int netlink;
     int ifindex;
     uint64_t samples, sum_packets, sum_bytes, sum_squares; /* since the start of the run */
+};
+
+/* Where at a link; of the same moment, in this order. */
+enum place { END, BEFORE_QUEUE, AFTER_QUEUE };
+
+enum { MOST_NODES = 1 << 16 };
+
+/* A device whose packets are written down. */
+struct tap {
+    int link; /* as the host numbers them; before a queue the way that the packet takes from here */
+    enum place place;
+    int host;
+    char device[16];
 };
 
 enum kind { BULK, EXCHANGE, WEB };
@@ -69,6 +84,10 @@ struct plan {
     int n_queues;
     struct flow_plan flows[MOST_FLOWS];
     int n_flows;
+    struct tap taps[MOST_TAPS];
+    int n_taps;
+    uint32_t snap; /* bytes kept of each packet */
+    int32_t *ways[MOST_HOSTS]; /* by the node that a packet is for, one more than the link it takes from here; 0: none asked for */
 };
 
 extern struct plan plan;
@@ -77,6 +96,9 @@ extern struct plan plan;
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void enter(int host);
 uint64_t now(void); /* ns since the start of the run; in real time zero before it */
+extern uint64_t origin; /* the start of the run, by CLOCK_MONOTONIC */
+uint64_t nanoseconds(struct timespec t);
+uint64_t clock_at(clockid_t clock);
 FILE *output(const char *name);
 extern int poller; /* the epoll set; its data is a `struct end *` */
 
@@ -112,5 +134,10 @@ void open_queues(void);
 void poll_queues(void);
 void sample_queues(void);
 void write_queues(const char *phase);
+
+/* taps.c */
+void open_taps(void);
+void read_taps(void);
+void close_taps(void);
 
 #endif

@@ -124,6 +124,32 @@ static void add_queue(char **word)
     queue->poll = !strcmp(word[5], "poll");
 }
 
+/* tap LINK end|before|after HOST DEVICE SNAP */
+static void add_tap(char **word)
+{
+    if (plan.n_taps == MOST_TAPS)
+        fail("more than %d devices to listen at", MOST_TAPS);
+    struct tap *tap = &plan.taps[plan.n_taps++];
+    tap->link = atoi(word[1]);
+    tap->place = !strcmp(word[2], "end") ? END : !strcmp(word[2], "before") ? BEFORE_QUEUE : AFTER_QUEUE;
+    tap->host = find_host(word[3]);
+    copy(tap->device, sizeof tap->device, word[4]);
+    plan.snap = (uint32_t)atoi(word[5]);
+}
+
+/* way HOST NODE LINK: what is for that node goes over that link. */
+static void add_way(char **word)
+{
+    int32_t **ways = &plan.ways[find_host(word[1])];
+    int node = atoi(word[2]);
+    errno = 0;
+    if (node < 0 || node >= MOST_NODES)
+        fail("there is no node %d", node);
+    if (!*ways && !(*ways = calloc(MOST_NODES, sizeof **ways)))
+        fail("memory");
+    (*ways)[node] = atoi(word[3]) + 1;
+}
+
 static void read_end(struct flow_end *end, char **word)
 {
     end->host = find_host(word[0]);
@@ -194,7 +220,7 @@ static void obey(char **word, int n)
         const char *name;
         int words;
     } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
-                 {"env", 3}, {"pool", 6}, {"object", 8}};
+                 {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -209,6 +235,8 @@ static void obey(char **word, int n)
             case 8: return set_environment(word);
             case 9: return add_to_pool(word);
             case 10: return read_object(word);
+            case 11: return add_tap(word);
+            case 12: return add_way(word);
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);
