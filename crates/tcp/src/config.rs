@@ -133,6 +133,9 @@ pub struct Config {
     pub max_syn_timeouts: u32,
     /// Timeouts of a SYN that do not double the next (RFC 6298 §5.5 doubles each).
     pub linear_syn_timeouts: u32,
+    /// One tick of the wheel that timers are on: those of less than 63 ticks fire at a tick, those of less than 504 at every
+    /// 8th, those of less than 4032 at every 64th, and so on, all at the next one and never early; "0 s" is on time.
+    pub timer_wheel: Dur,
 }
 
 /// Header bytes as they are, or as a simulator counts them.

@@ -34,6 +34,7 @@ use crate::ecn;
 use crate::ranges::Ranges;
 use crate::recovery::{self, Cause, InUse, Recovery};
 use crate::rto::Rto;
+use crate::wheel;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -428,7 +429,7 @@ impl Sender {
 
     /// Restarts the timer.
     pub fn arm(&mut self, config: &Config, now: Time) {
-        self.deadline = now.saturating_add(self.rto.current(config));
+        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current(config));
     }
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
