@@ -129,7 +129,7 @@ pub struct Config {
     pub max_doublings: u32,
     /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
-    /// The same for a SYN or SYN-ACK.
+    /// The same for a SYN or SYN-ACK, on top of `linear_syn_timeouts`.
     pub max_syn_timeouts: u32,
     /// Timeouts of a SYN that do not double the next (RFC 6298 §5.5 doubles each).
     pub linear_syn_timeouts: u32,

@@ -145,13 +145,14 @@ impl Endpoint {
 
     /// No answer to the SYN or SYN-ACK.
     pub(crate) fn on_syn_timeout(&mut self, now: Time, out: &mut Out) {
-        if self.tx.timeouts >= self.config.max_syn_timeouts {
+        let linear = if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 };
+        if self.tx.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {
             return self.die();
         }
         self.tx.timeouts += 1;
         self.counters.timeouts += 1;
         self.counters.retransmits_timeout += 1;
-        if self.state == State::SynReceived || self.tx.timeouts > self.config.linear_syn_timeouts {
+        if self.tx.timeouts > linear {
             self.tx.rto.back_off(&self.config);
         }
         if self.state == State::SynReceived {
