@@ -139,7 +139,8 @@ impl Endpoint {
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
         self.tx.scheme = InUse::new(self.config.recovery.with_sack(self.sack));
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        self.tx.establish(mss, &mut cx);
+        let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
+        self.tx.establish(mss, echoed, &mut cx);
         self.state = if self.tx.closing { State::FinWait1 } else { State::Established };
     }
 

@@ -626,7 +626,7 @@ mod tests {
             tx.syn_sent(&config, at(0));
             let ecn = ecn::Scheme::new(EcnKind::Off);
             let mut host = Host { tx, config, counters: Counters::default(), ecn };
-            host.with(100, |tx, cx| tx.establish(1_000, cx));
+            host.with(100, |tx, cx| tx.establish(1_000, None, cx));
             host.tx.write(segments * 1_000);
             host.burst(100);
             host
