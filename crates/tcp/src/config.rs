@@ -58,8 +58,10 @@ pub struct Config {
     /// The window law: its name, or a table with its name as `kind` and the parameters that are not to have their
     /// defaults.
     pub congestion: WindowLaw,
-    /// Initial window in segments (RFC 5681 §3.1, RFC 6928). It is 1 when the SYN or SYN-ACK was retransmitted.
+    /// Initial window in segments (RFC 5681 §3.1, RFC 6928).
     pub initial_window: u32,
+    /// It is 1 when the SYN or SYN-ACK has timed out, and was sent again so many times (RFC 5681 §3.1: once).
+    pub syn_losses_to_one: u32,
     /// Slow-start threshold at the start.
     pub initial_ssthresh: InitialSsthresh,
     /// How ACKs open the window.
@@ -113,6 +115,8 @@ pub struct Config {
     pub rtt_sampling: RttSampling,
     /// The handshake gives the first RTT sample.
     pub rtt_from_syn: bool,
+    /// Also where the SYN or SYN-ACK was sent again, by its timestamp; `initial_rto_after_syn_loss` is then for want of one.
+    pub rtt_from_resent_syn: bool,
     /// One tick of the RTT clock; "0 s" measures exactly.
     pub rtt_tick: Dur,
     /// Retransmission timeout before the first RTT sample (RFC 6298 §2.1).
@@ -129,10 +133,13 @@ pub struct Config {
     pub max_doublings: u32,
     /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
-    /// The same for a SYN or SYN-ACK.
+    /// The same for a SYN or SYN-ACK, on top of `linear_syn_timeouts`.
     pub max_syn_timeouts: u32,
     /// Timeouts of a SYN that do not double the next (RFC 6298 §5.5 doubles each).
     pub linear_syn_timeouts: u32,
+    /// One tick of the wheel that timers are on: those of less than 63 ticks fire at a tick, those of less than 504 at every
+    /// 8th, those of less than 4032 at every 64th, and so on, all at the next one and never early; "0 s" is on time.
+    pub timer_wheel: Dur,
 }
 
 /// Header bytes as they are, or as a simulator counts them.
@@ -325,6 +332,7 @@ impl Config {
         let at_least_one = [
             ("ack_every", self.ack_every),
             ("initial_window", self.initial_window),
+            ("syn_losses_to_one", self.syn_losses_to_one),
             ("growth_limit", self.growth_limit),
             ("max_timeouts", self.max_timeouts),
             ("max_syn_timeouts", self.max_syn_timeouts),

@@ -139,19 +139,21 @@ impl Endpoint {
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
         self.tx.scheme = InUse::new(self.config.recovery.with_sack(self.sack));
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        self.tx.establish(mss, &mut cx);
+        let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
+        self.tx.establish(mss, echoed, &mut cx);
         self.state = if self.tx.closing { State::FinWait1 } else { State::Established };
     }
 
     /// No answer to the SYN or SYN-ACK.
     pub(crate) fn on_syn_timeout(&mut self, now: Time, out: &mut Out) {
-        if self.tx.timeouts >= self.config.max_syn_timeouts {
+        let linear = if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 };
+        if self.tx.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {
             return self.die();
         }
         self.tx.timeouts += 1;
         self.counters.timeouts += 1;
         self.counters.retransmits_timeout += 1;
-        if self.state == State::SynReceived || self.tx.timeouts > self.config.linear_syn_timeouts {
+        if self.tx.timeouts > linear {
             self.tx.rto.back_off(&self.config);
         }
         if self.state == State::SynReceived {

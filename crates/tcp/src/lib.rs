@@ -23,6 +23,7 @@ mod recovery;
 pub mod registry;
 mod rto;
 mod sender;
+mod wheel;
 mod window_law;
 
 pub use config::{Config, Invalid};

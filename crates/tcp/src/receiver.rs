@@ -7,6 +7,7 @@ use crate::config::{Config, DelayedAck};
 use crate::quick::{Brought, Quick};
 use crate::ranges::Ranges;
 use crate::rto::Rto;
+use crate::wheel;
 
 /// When the ACK that a segment calls for is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +185,7 @@ impl Receiver {
             return arrival(AckDue::Now);
         }
         // Only a shorter delay moves a deadline already set.
-        self.deadline = self.deadline.min(now.saturating_add(delay));
+        self.deadline = self.deadline.min(wheel::due(config.timer_wheel, now, delay));
         arrival(AckDue::Delayed)
     }
 

@@ -14,6 +14,7 @@ use crate::sender::{
     AckSeen, Board, Chunk, Course, Cx, How, Judgement, Outstanding, Prefer, Reordering, SLACK, Sender, State,
     TailProbe, Told, Usage, is_before,
 };
+use crate::wheel;
 
 /// What the sender's deadline is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -354,7 +355,7 @@ impl RackState {
         };
         let from = if timer == Timer::Timeout { now } else { head.sent };
         let timeout = from.saturating_add(tx.rto.current(config));
-        tx.deadline = timeout.max(now.saturating_add(TICK));
+        tx.deadline = wheel::due(config.timer_wheel, now, timeout.since(now).max(TICK));
     }
 
     fn set(&mut self, tx: &mut Sender, timer: Timer, at: Time) {
@@ -376,7 +377,7 @@ impl RackState {
         let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current(config));
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
-        self.set(tx, Timer::Probe, at);
+        self.set(tx, Timer::Probe, wheel::due(config.timer_wheel, now, at.since(now)));
         true
     }
 
@@ -409,11 +410,12 @@ impl RackState {
             return false;
         }
         let wait = self.detect_loss(tx, told, cx);
-        if !wait.is_zero() {
-            let at = wait + SLACK;
-            self.set(tx, Timer::Reordering, cx.now.saturating_add(at.min(tx.rto.current(cx.config))));
+        let waits = !wait.is_zero();
+        if waits {
+            let wait = (wait + SLACK).min(tx.rto.current(cx.config));
+            self.set(tx, Timer::Reordering, wheel::due(cx.config.timer_wheel, cx.now, wait));
         }
-        !wait.is_zero()
+        waits
     }
 
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
@@ -612,15 +614,19 @@ mod tests {
     }
 
     impl Host {
-        /// Which sends `segments` at 100 ms.
+        /// Which sends `segments` at 100 ms, and has timers that fire on time.
         fn sending(segments: u64) -> Host {
-            let config = profile("linux-7").unwrap().config.clone();
+            Host::with_wheel(segments, Dur::ZERO)
+        }
+
+        fn with_wheel(segments: u64, timer_wheel: Dur) -> Host {
+            let config = Config { timer_wheel, ..profile("linux-7").unwrap().config.clone() };
             let mut tx = Sender::new(&config, Seq(0));
             tx.set_peer_window(1 << 20, &config);
             tx.syn_sent(&config, at(0));
             let ecn = ecn::Scheme::new(EcnKind::Off);
             let mut host = Host { tx, config, counters: Counters::default(), ecn };
-            host.with(100, |tx, cx| tx.establish(1_000, cx));
+            host.with(100, |tx, cx| tx.establish(1_000, None, cx));
             host.tx.write(segments * 1_000);
             host.burst(100);
             host
@@ -706,6 +712,20 @@ mod tests {
         // RFC 8985 §7.3 step 3: from the probe a whole timeout.
         assert_eq!(host.timer(302), (Timer::Timeout, ms(300)));
         assert!(!host.with(602, Rack::on_timer), "the timeout is everybody's");
+    }
+
+    #[test]
+    fn every_timer_is_on_the_wheel() {
+        let mut host = Host::with_wheel(10, ms(1));
+        // From 100 ms on: the probe's 202 ms end at 302, after which 304 is the first multiple of 8.
+        assert_eq!(host.timer(100), (Timer::Probe, ms(204)));
+        // The reordering timer's 27 ms end at 227.
+        host.sacked(200, 2, 2);
+        assert_eq!(host.timer(200), (Timer::Reordering, ms(28)));
+        // The timeout's 300 ms end at 528, a multiple of 8, which may be early.
+        assert!(host.with(228, Rack::on_timer));
+        assert_eq!(host.burst(228), [1]);
+        assert_eq!(host.timer(228), (Timer::Timeout, ms(308)));
     }
 
     #[test]

@@ -34,6 +34,7 @@ use crate::ecn;
 use crate::ranges::Ranges;
 use crate::recovery::{self, Cause, InUse, Recovery};
 use crate::rto::Rto;
+use crate::wheel;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -428,7 +429,7 @@ impl Sender {
 
     /// Restarts the timer.
     pub fn arm(&mut self, config: &Config, now: Time) {
-        self.deadline = now.saturating_add(self.rto.current(config));
+        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current(config));
     }
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
@@ -459,15 +460,17 @@ impl Sender {
         self.arm(config, now);
     }
 
-    /// The SYN is acknowledged: the connection's values are known and data may flow.
-    pub fn establish(&mut self, mss: u32, cx: &mut Cx) {
+    /// The SYN is acknowledged, by what echoes the timestamp `echoed`: the connection's values are known and data may flow.
+    pub fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
             self.law.set_ssthresh(self.peer_window);
         }
         let timed = self.timed.take().filter(|_| cx.config.rtt_from_syn);
-        let rtt = timed.map(|(_, sent)| self.rto.measure(cx.config, sent, cx.now));
+        let timed = timed.map(|(_, sent)| self.rto.measure(cx.config, sent, cx.now));
+        let stamped = || self.stamp_rtt(echoed.filter(|_| cx.config.rtt_from_resent_syn)?, cx);
+        let rtt = timed.or_else(stamped);
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
             self.rto.end_backoff();
@@ -475,8 +478,13 @@ impl Sender {
         recovery::on_established(self, rtt);
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
-            self.law_to_one_segment();
-            self.rto.restart_after_syn_loss(cx.config);
+            let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
+            if resent >= cx.config.syn_losses_to_one.into() {
+                self.law_to_one_segment();
+            }
+            if rtt.is_none() {
+                self.rto.restart_after_syn_loss(cx.config);
+            }
         }
         self.una = 1;
         self.timeouts = 0;

@@ -1,0 +1,81 @@
+//! A timer wheel: a timer fires at a tick of its level, the coarser the longer it waits (Linux: kernel/time/timer.c).
+
+use ecnlab_base::{Dur, Time};
+
+/// A level ticks so many times slower than the one below it (LVL_CLK_DIV).
+const DIVISOR: u64 = 8;
+/// The first level is for fewer ticks, each other one for [`DIVISOR`] times those of the one below (LVL_START).
+const FIRST: u64 = 63;
+
+/// When a timer fires that is set now, to wait for `wait`, on a wheel that ticks every `tick`; never early. Without a
+/// tick it fires on time.
+#[inline]
+pub(crate) fn due(tick: Dur, now: Time, wait: Dur) -> Time {
+    if tick.is_zero() { now.saturating_add(wait) } else { on_wheel(tick, now, wait) }
+}
+
+/// The kernel's calc_wheel_index.
+#[inline(never)]
+fn on_wheel(tick: Dur, now: Time, wait: Dur) -> Time {
+    let ticks = wait.ps().div_ceil(tick.ps());
+    let expires = now.since(Time::ZERO).whole(tick).saturating_add(ticks);
+    let (mut step, mut beyond) = (1u64, FIRST);
+    while ticks >= beyond {
+        step *= DIVISOR;
+        beyond = beyond.saturating_mul(DIVISOR);
+    }
+    let fires = (expires / step + 1).saturating_mul(step);
+    Time::ZERO.saturating_add(tick.saturating_mul(fires))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(us: u64) -> Dur {
+        Dur::from_us(us)
+    }
+
+    fn at(time: u64) -> Time {
+        Time::ZERO + us(time)
+    }
+
+    #[test]
+    fn without_a_tick_a_timer_is_on_time() {
+        assert_eq!(due(Dur::ZERO, at(100_300), us(40_100)), at(140_400));
+        assert_eq!(due(Dur::ZERO, at(100_300), Dur::MAX), Time::NEVER);
+    }
+
+    #[test]
+    fn up_to_62_ticks_a_timer_is_up_to_a_tick_late() {
+        // Tick 100 and 40 more is 140; the one after it is the first that is surely not early.
+        for now in [100_000, 100_300, 100_999] {
+            assert_eq!(due(us(1_000), at(now), us(40_000)), at(141_000));
+        }
+        // 40.1 ms are 41 ticks.
+        assert_eq!(due(us(1_000), at(100_300), us(40_100)), at(142_000));
+        assert_eq!(due(us(1_000), at(100_300), us(62_000)), at(163_000));
+    }
+
+    #[test]
+    fn longer_ones_fire_at_every_8th_tick_and_later_at_every_64th() {
+        // 100 + 63 = 163: after 160 comes 168. 100 + 68 is 168, and may be early: 176.
+        assert_eq!(due(us(1_000), at(100_300), us(63_000)), at(168_000));
+        assert_eq!(due(us(1_000), at(100_300), us(68_000)), at(176_000));
+        // 100 + 503 = 603: 608. 100 + 504 = 604: 640. 100 + 1000 = 1100: 1152.
+        assert_eq!(due(us(1_000), at(100_300), us(503_000)), at(608_000));
+        assert_eq!(due(us(1_000), at(100_300), us(504_000)), at(640_000));
+        assert_eq!(due(us(1_000), at(100_300), us(1_000_000)), at(1_152_000));
+    }
+
+    #[test]
+    fn another_tick_scales_all_of_it() {
+        // At HZ 250, 300 ms are 75 ticks, which fire at every 8th: 25 + 75 = 100, and 104 ticks are 416 ms.
+        assert_eq!(due(us(4_000), at(100_300), us(300_000)), at(416_000));
+    }
+
+    #[test]
+    fn never_is_never() {
+        assert_eq!(due(us(1_000), at(100_300), Dur::MAX), Time::NEVER);
+    }
+}
