@@ -3,7 +3,7 @@
 //! back if it went down for nothing ([`Undo`], and F-RTO after a timeout). What is lost is the scheme's to say.
 
 use super::{Board, Chunk, Cx, How, Prr, Sender, TailProbe, Told, Undo};
-use crate::cc::{Ack, Congestion, CongestionControl};
+use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
 
@@ -348,7 +348,7 @@ impl Course {
             return self.reduce(tx, board, told.delivered, told.advanced && told.lost == 0);
         }
         if opens && told.delivered > 0 && tx.may_grow() {
-            tx.law.on_ack(&Ack { acked: u64::from(told.delivered) * u64::from(tx.mss) });
+            grow(&mut tx.law, u64::from(told.delivered) * u64::from(tx.mss));
         }
     }
 
@@ -396,6 +396,16 @@ impl Course {
         tx.reduced(Cause::Timeout, cx);
         tx.recovery.stepped_back = Cause::Timeout;
         tx.timed_out(cx);
+    }
+}
+
+/// An ACK of so many bytes opens the window: slow start ends at its threshold, and what is left of the ACK goes to
+/// congestion avoidance (the kernel's tcp_slow_start).
+fn grow(law: &mut Law, acked: u64) {
+    let CcState { cwnd, ssthresh } = law.state();
+    let starts = acked.min(ssthresh.saturating_sub(cwnd));
+    for acked in [starts, acked - starts].into_iter().filter(|acked| *acked > 0) {
+        law.on_ack(&Ack { acked });
     }
 }
 
@@ -531,6 +541,19 @@ mod tests {
             told.echoed = Some(6);
             course.after_timeout(tx, board, &told);
             assert_eq!((course.state, tx.law.cwnd(), board.lost()), (State::Loss, 10_000, 0));
+        });
+    }
+
+    #[test]
+    fn slow_start_ends_at_its_threshold_in_the_midst_of_an_ack() {
+        with_ten(EcnResponse::Linux, |_, tx, _, _| {
+            tx.law.set_cwnd(2_000);
+            tx.law.set_ssthresh(4_000);
+            // Two segments to the threshold; the other three are not yet a window of four.
+            grow(&mut tx.law, 5_000);
+            assert_eq!(tx.law.cwnd(), 4_000);
+            grow(&mut tx.law, 1_000);
+            assert_eq!(tx.law.cwnd(), 5_000);
         });
     }
 
