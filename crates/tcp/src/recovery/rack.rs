@@ -60,7 +60,7 @@ struct RackState {
 pub(crate) struct Rack(Option<Box<RackState>>);
 
 impl Scheme for Rack {
-    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
+    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::LinuxNewReno);
     const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
         with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
     });
