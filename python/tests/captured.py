@@ -80,7 +80,7 @@ def departures(scenario: ecnlab.Scenario) -> set[str]:
     for tcp in tcps(scenario):
         if tcp["ecn"] == "becn":
             found.add("ect-not-negotiated")
-        beside_the_rfc = tcp["ecn_response"] == "ns-2" or tcp["recovery"] == "rack"
+        beside_the_rfc = tcp["ecn_response"] == "ns-2" or tcp["recovery"] in ("rack", "linux-newreno")
         if tcp["ecn"] == "ecn-becn" or (tcp["ecn"] != "off" and beside_the_rfc):
             found.add("cwr-twice")
         alpha_beta = isinstance(tcp["congestion"], dict) and tcp["congestion"]["kind"] == "ecn-alpha-beta"

@@ -126,15 +126,21 @@ def test_the_sessions_of_web_traffic_are_those_of_the_simulator(spacing, kind):
 def test_what_only_the_profile_says_is_told_and_not_refused():
     told = {entry["key"]: entry for entry in the_plan(SCENARIO.replace("modern", "linux-2.0")).instead}
     assert told["tcp.ecn.initial_rto"] == {"key": "tcp.ecn.initial_rto", "asked": "3 s", "kernel": "1 s"}
-    assert told["tcp.ecn.recovery"]["kernel"] == "newreno"
+    assert told["tcp.ecn.recovery"]["kernel"] == "linux-newreno"
     assert not [key for key in (entry["key"] for entry in the_plan().instead) if key.startswith("tcp.")]
+
+
+@pytest.mark.parametrize("recovery", ["newreno", "linux-newreno"])
+def test_without_sack_the_kernel_has_its_own_newreno(recovery):
+    plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "rfc3168"\nsack = false\nrecovery = "{recovery}"', 1))
+    assert not [entry for entry in plan.instead if entry["key"].endswith("recovery")]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nack_delay = "10 ms"', 'its TCP has "40 ms", and no setting for it'),
-        ('ecn = "rfc3168"', 'ecn = "rfc3168"\nrecovery = "newreno"', "`newreno` with `sack = false`"),
+        ('ecn = "rfc3168"', 'ecn = "rfc3168"\nrecovery = "newreno"', "`linux-newreno` with `sack = false`"),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = "abe"', "it has reno, cubic, dctcp"),
         ("max_p = 0.1", "max_p = 0.1\ngentle = true", "`queue.red.gentle`: Linux cannot do `true`"),
         ("max_p = 0.1", 'max_p = 0.1\nbecn = { thresh = "5 packets" }', "`queue.red.becn`: Linux cannot do"),

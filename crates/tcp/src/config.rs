@@ -83,7 +83,8 @@ pub struct Config {
     /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
     pub idle_restart: bool,
 
-    /// Loss recovery. Where the peer does not permit SACK, `newreno` stands in for a scheme that needs it.
+    /// Loss recovery. Where the peer does not permit SACK, `newreno` stands in for a scheme that needs it; for `rack`,
+    /// `linux-newreno`.
     pub recovery: RecoveryKind,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,

@@ -117,6 +117,7 @@ macro_rules! recovery_schemes {
             Tahoe, tahoe, "tahoe", "Fast retransmit, then slow start from one segment.";
             Reno, reno, "reno", "Fast recovery that the first new ACK ends.";
             NewReno, newreno, "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
+            LinuxNewReno, linux_newreno, "linux-newreno", "Without SACK, in the way of Linux: duplicate ACKs counted as arrivals, a window reduced in proportion, undone if timestamps say so.";
             Sack, sack, "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
             Rack, rack, "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
             Fack, fack, "fack", "Data in flight counted from the forward-most byte the receiver reports.";

@@ -19,6 +19,9 @@ from ecnlab.linux.quantity import number
 KERNEL: Final = "linux-7"
 """The profile that describes the kernel's TCP."""
 
+WITHOUT_SACK: Final = "linux-newreno"
+"""The kernel's loss recovery where SACK is not permitted."""
+
 ECN: Final = {"off": 0, "rfc2481": 1, "rfc3168": 1}
 """net.ipv4.tcp_ecn: 0 never, 1 asked for and accepted. RFC 3168 is what the kernel does for RFC 2481."""
 
@@ -87,8 +90,9 @@ def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str],
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
-        own = kernel[key]["value"] if table["sack"] or key != "recovery" else "newreno"
-        if value == own:
+        own = kernel[key]["value"] if table["sack"] or key != "recovery" else WITHOUT_SACK
+        # NewReno asks for a kind of law, of which the kernel's is one.
+        if value == own or (own == WITHOUT_SACK and value == "newreno"):
             continue
         if f"{path}.{key}" in departures:
             found.refuse_value(f"{path}.{key}", value, _remedy(key, own))
@@ -97,7 +101,7 @@ def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str],
 
 def _remedy(key: str, own: object) -> str:
     if key == "recovery":
-        return "it has `rack`, and `newreno` with `sack = false`"
+        return f"it has `rack`, and `{WITHOUT_SACK}` with `sack = false`"
     return f"its TCP has {json.dumps(own)}, and no setting for it"
 
 

@@ -2,6 +2,7 @@
 
 // The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
 pub mod fack;
+pub mod linux_newreno;
 pub mod newreno;
 pub mod rack;
 pub mod reno;

@@ -7,12 +7,11 @@
 use ecnlab_base::{Dur, Time};
 
 use super::{DUP_THRESH, InUse, Scheme, TakeAck};
-use crate::cc::{Ack, CongestionControl};
-use crate::config::{Config, EcnResponse, Invalid, RttSampling, ensure};
+use crate::config::{Config, Invalid};
 use crate::registry::RecoveryKind;
 use crate::sender::{
-    AckSeen, Board, Chunk, Course, Cx, How, Judgement, Outstanding, Prefer, Reordering, SLACK, Sender, State,
-    TailProbe, Told, Usage, is_before,
+    AckSeen, Alert, Board, Burst, Chunk, Course, Cx, How, Judgement, Outstanding, Prefer, Reordering, SLACK, Sender,
+    State, TailProbe, Told, Usage, is_before,
 };
 use crate::wheel;
 
@@ -54,8 +53,7 @@ struct RackState {
     first: First,
     /// This burst holds a probe of new data.
     probes_new: bool,
-    /// New segments of this burst, and whether nothing was outstanding before it.
-    burst: (u32, bool),
+    burst: Burst,
 }
 
 /// The law; its state once data may flow.
@@ -63,19 +61,14 @@ struct RackState {
 pub(crate) struct Rack(Option<Box<RackState>>);
 
 impl Scheme for Rack {
-    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
+    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::LinuxNewReno);
     const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
         with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
     });
 
     /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
     fn check(config: &Config) -> Result<(), Invalid> {
-        ensure(config.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
-            "must not be timed-segment with recovery = \"rack\", which times each segment".into()
-        })?;
-        ensure(config.ecn_response != EcnResponse::Ns2, "ecn_response", || {
-            "must not be ns-2 with recovery = \"rack\"".into()
-        })
+        Course::check(config)
     }
 
     fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
@@ -179,7 +172,9 @@ impl RackState {
         if told.set_timer {
             self.set_timer(tx, cx.config, cx.now);
         }
-        self.control_window(tx, &told, cx.config);
+        let moves = told.advanced || (told.sacked && self.detect.path.is_high());
+        let opens = moves && self.usage.allows_growth(tx, cx.config);
+        self.course.control_window(tx, &self.board, &told, opens);
     }
 
     /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
@@ -204,10 +199,7 @@ impl RackState {
             }
         });
         if told.advanced {
-            tx.una = ack;
-            tx.nxt = tx.nxt.max(ack);
-            tx.timeouts = 0;
-            tx.sacked.trim_below(ack);
+            tx.acknowledge(ack);
             told.set_timer = true;
         }
         if self.board.is_empty() {
@@ -218,11 +210,7 @@ impl RackState {
 
     /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
     fn sample_rtt(&mut self, tx: &mut Sender, told: &mut Told, head_sent: Option<Time>, cx: &mut Cx) {
-        let own = told.first_timed().map(|first| tx.rto.measure(cx.config, first, cx.now));
-        let stamped = || tx.stamp_rtt(told.echoed?, cx).filter(|_| told.advanced);
-        let by_stamp = cx.config.rtt_sampling == RttSampling::Timestamps;
-        let rtt = if by_stamp { stamped().or(own) } else { own.or_else(stamped) };
-        let Some(rtt) = rtt else { return };
+        let Some(rtt) = told.rtt(tx, cx) else { return };
         self.detect.path.note_rtt(told.last_timed().map_or(rtt, |last| cx.now.since(last)));
         tx.take_rtt(rtt, cx);
         tx.rto.end_backoff();
@@ -230,24 +218,6 @@ impl RackState {
         if let (false, Some((first, _)), Some(head)) = (told.advanced, told.reported, head_sent) {
             told.set_timer |= first < head;
         }
-    }
-
-    /// The kernel's tcp_cong_control: a reduction goes on, or the window opens.
-    fn control_window(&mut self, tx: &mut Sender, told: &Told, config: &Config) {
-        if self.course.is_reducing() {
-            return self.course.reduce(tx, &self.board, told.delivered, told.advanced && told.lost == 0);
-        }
-        let delivered = told.delivered;
-        let moves = told.advanced || (told.sacked && self.detect.path.is_high());
-        if moves && delivered > 0 && tx.may_grow() && (self.is_window_limited(tx) || !config.grow_only_when_limited) {
-            tx.law.on_ack(&Ack { acked: u64::from(delivered) * u64::from(tx.mss) });
-        }
-    }
-
-    /// RFC 7661 §4.1.
-    fn is_window_limited(&self, tx: &Sender) -> bool {
-        let state = tx.law.state();
-        self.usage.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }
 
     // ---- what to send ----
@@ -258,29 +228,7 @@ impl RackState {
             First::Probe => return self.probe(tx),
             First::Nothing => {}
         }
-        if self.board.in_flight() >= tx.window_in_segments() {
-            return None;
-        }
-        match self.course.prefer {
-            Prefer::New => tx.in_order(),
-            Prefer::Lost => self.lost_segment(tx).or_else(|| tx.in_order()),
-            Prefer::NewElseLost => tx.in_order().or_else(|| {
-                self.course.nothing_new();
-                self.lost_segment(tx)
-            }),
-        }
-    }
-
-    fn lost_segment(&mut self, tx: &Sender) -> Option<Chunk> {
-        let segment = self.board.waiting()?;
-        let how = if self.course.state == State::Loss {
-            How::InOrder
-        } else if self.course.is_fresh() {
-            How::FastHead
-        } else {
-            How::Hole
-        };
-        Some(segment.again(tx.una, how))
+        self.course.next(&mut self.board, tx)
     }
 
     /// A chunk has been sent. Returns whether it sets the retransmission timer.
@@ -292,8 +240,7 @@ impl RackState {
             self.course.prr.sent(1);
         }
         if self.board.len() > before {
-            self.burst.1 |= before == 0;
-            self.burst.0 += 1;
+            self.burst.sent(before);
             return false;
         }
         if probe {
@@ -309,15 +256,12 @@ impl RackState {
     }
 
     fn end_burst(&mut self, tx: &mut Sender, config: &Config, now: Time) {
-        let (new, was_empty) = std::mem::take(&mut self.burst);
-        let full = self.board.in_flight() >= tx.window_in_segments();
-        if new > 0 || full {
-            self.usage.note(self.board.len(), full, tx.una, tx.max);
-        }
-        if new == 0 {
+        let burst = std::mem::take(&mut self.burst);
+        self.usage.end_burst(burst, &self.board, tx);
+        if burst.new == 0 {
             return;
         }
-        if was_empty || self.timer == Timer::Probe {
+        if burst.was_empty || self.timer == Timer::Probe {
             self.rearm(tx, config, now);
         }
         if !std::mem::take(&mut self.probes_new) {
@@ -458,69 +402,6 @@ impl RackState {
         }
     }
 
-    // ---- congestion: the kernel's tcp_fastretrans_alert ----
-
-    fn alert(&mut self, tx: &mut Sender, before: u64, told: &mut Told, cx: &mut Cx) {
-        self.course.hear(tx, &mut self.board, told);
-        let go_on = match self.course.state {
-            State::Recovery => self.in_recovery_still(tx, before, told, cx),
-            State::Loss => self.in_loss(tx, told, cx) && self.look_around(tx, told, cx),
-            _ => self.look_around(tx, told, cx),
-        };
-        if go_on {
-            self.course.prefer = Prefer::Lost;
-        }
-    }
-
-    fn in_recovery_still(&mut self, tx: &mut Sender, before: u64, told: &mut Told, cx: &mut Cx) -> bool {
-        if self.course.was_late(told) {
-            // The hole was filled by what was late, not by what was sent again.
-            self.note_reordering(tx, Some(before));
-            if self.board.resent() > 0 {
-                return false;
-            }
-            self.course.end_spurious_recovery(tx, &mut self.board);
-        }
-        self.identify(tx, told, cx);
-        if self.course.state != State::Recovery {
-            if self.board.lost() == 0 {
-                return false;
-            }
-            self.course.enter_recovery(tx, &self.board, told.echo, cx);
-        }
-        true
-    }
-
-    /// After a timeout; whether the ACK is to be looked at as if there had been none.
-    fn in_loss(&mut self, tx: &mut Sender, told: &mut Told, cx: &mut Cx) -> bool {
-        self.course.after_timeout(tx, &mut self.board, told);
-        self.identify(tx, told, cx);
-        self.course.state == State::Open || told.lost_again
-    }
-
-    /// In every other state: begins a recovery if something is lost, or else hears ECN-Echo.
-    fn look_around(&mut self, tx: &mut Sender, told: &mut Told, cx: &mut Cx) -> bool {
-        self.identify(tx, told, cx);
-        if self.board.lost() == 0 {
-            self.course.try_to_open(tx, &self.board, told.echo, cx);
-            self.heed_hold(tx);
-            return false;
-        }
-        self.course.enter_recovery(tx, &self.board, told.echo, cx);
-        true
-    }
-
-    fn identify(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) {
-        if self.board.is_empty() {
-            return;
-        }
-        let resent = self.board.resent();
-        if self.find_lost(tx, told, cx) {
-            told.set_timer = false;
-        }
-        told.lost_again |= self.board.resent() < resent;
-    }
-
     /// ECN at a window of one segment leaves nothing but the timeout to wait for.
     fn heed_hold(&mut self, tx: &Sender) {
         if tx.is_held() {
@@ -544,6 +425,31 @@ impl RackState {
         self.timer = Timer::Timeout;
         self.first = First::Head;
         self.course.time_out(tx, &self.board, cx);
+    }
+}
+
+impl Alert for RackState {
+    fn parts(&mut self) -> (&mut Course, &mut Board) {
+        (&mut self.course, &mut self.board)
+    }
+
+    fn identify(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) {
+        if self.board.is_empty() {
+            return;
+        }
+        let resent = self.board.resent();
+        if self.find_lost(tx, told, cx) {
+            told.set_timer = false;
+        }
+        told.lost_again |= self.board.resent() < resent;
+    }
+
+    fn filled_late(&mut self, tx: &Sender, before: u64) {
+        self.note_reordering(tx, Some(before));
+    }
+
+    fn after_calm(&mut self, tx: &Sender) {
+        self.heed_hold(tx);
     }
 }
 
@@ -591,6 +497,7 @@ impl Detect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{EcnResponse, RttSampling};
     use crate::counters::Counters;
     use crate::ecn;
     use crate::profile;

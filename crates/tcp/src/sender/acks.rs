@@ -84,14 +84,19 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
-        self.sample_rtt(seen, cx);
-        self.una = seen.ack;
-        self.nxt = self.nxt.max(seen.ack);
+    /// All up to `ack` has arrived.
+    pub fn acknowledge(&mut self, ack: u64) {
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
         self.timeouts = 0;
         if !self.sacked.is_empty() {
-            self.sacked.trim_below(seen.ack);
+            self.sacked.trim_below(ack);
         }
+    }
+
+    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
+        self.sample_rtt(seen, cx);
+        self.acknowledge(seen.ack);
         let (grow, rearm) = if self.recovery.active {
             let progress = recovery::on_ack(self, acked, cx);
             (progress.grow, progress.rearm)

@@ -86,7 +86,7 @@ impl Board {
         self.segments.back()
     }
 
-    /// Segments reported by SACK.
+    /// Segments that the receiver holds: reported by SACK, or else presumed.
     pub fn held(&self) -> u32 {
         self.held
     }
@@ -261,7 +261,37 @@ impl Board {
         found
     }
 
-    /// The receiver has dropped what it reported (RFC 2018 §8).
+    // ---- without SACK: how many are held, and not which ----
+
+    /// A duplicate ACK stands for one more segment held (the kernel's tcp_add_reno_sack). Returns whether more have come
+    /// than can be.
+    pub fn presume_held(&mut self) -> bool {
+        self.held += 1;
+        self.limit_held()
+    }
+
+    /// `acked` segments are acknowledged: one filled a hole, the others had been held (tcp_remove_reno_sacks). Returns how
+    /// many are told of for the first time, and whether more had been presumed held than can be.
+    pub fn settle_held(&mut self, acked: u32) -> (u32, bool) {
+        let first = if acked > 0 { acked.saturating_sub(self.held).max(1) } else { 0 };
+        self.held = self.held.saturating_sub(acked.saturating_sub(1));
+        (first, self.limit_held())
+    }
+
+    /// What is lost, and at least one segment, cannot be held (tcp_limit_reno_sacked).
+    fn limit_held(&mut self) -> bool {
+        let most = self.len() - self.lost.max(1).min(self.len());
+        let beyond = self.held > most;
+        self.held = self.held.min(most);
+        beyond
+    }
+
+    /// Takes the first segment for lost; whether that is news.
+    pub fn lose_head(&mut self) -> bool {
+        self.head().is_some_and(|s| !s.lost) && self.lose(0)
+    }
+
+    /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed held is not.
     pub fn forget_held(&mut self) {
         self.segments.iter_mut().for_each(|s| s.held = false);
         self.held = 0;
@@ -353,6 +383,30 @@ mod tests {
         board.take_reports(|_| panic!("taken in"));
         board.forget_held();
         assert_eq!((board.held(), board.highest()), (0, 0));
+    }
+
+    #[test]
+    fn what_duplicates_stand_for_leaves_the_flight_and_is_never_all() {
+        let mut board = board(4);
+        assert_eq!([(); 4].map(|()| board.presume_held()), [false, false, false, true]);
+        assert_eq!((board.held(), board.in_flight()), (3, 1));
+        // The first is lost: with three held, nothing is in flight. It is sent again.
+        assert!(board.lose_head() && !board.lose_head());
+        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (0, Some(1)));
+        board.sent(1, 1_000, false, false, at(9));
+        // Two are acknowledged: the first filled the hole, the other was one of the three.
+        board.acknowledge(2_001, |_| {});
+        assert_eq!(board.settle_held(2), (1, true), "one of the two left is missing, so that two cannot be held");
+        assert_eq!((board.held(), board.in_flight()), (1, 1));
+    }
+
+    #[test]
+    fn an_ack_of_more_than_the_duplicates_told_of_delivers_the_rest() {
+        let mut board = board(10);
+        board.presume_held();
+        board.acknowledge(6_001, |_| {});
+        assert_eq!((board.settle_held(6), board.held()), ((5, false), 0));
+        assert_eq!((board.settle_held(0), board.held()), ((0, false), 0));
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! tcp_fastretrans_alert and tcp_enter_loss (net/ipv4/tcp_input.c). The window goes down in proportion ([`Prr`]), and comes
 //! back if it went down for nothing ([`Undo`], and F-RTO after a timeout). What is lost is the scheme's to say.
 
-use super::{Board, Cx, Prr, Sender, TailProbe, Told, Undo};
-use crate::cc::{Congestion, CongestionControl};
-use crate::config::{Config, EcnResponse, ReduceFrom};
+use super::{Board, Chunk, Cx, How, Prr, Sender, TailProbe, Told, Undo};
+use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
+use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
 
 /// What a sender is doing (the kernel's `tcp_ca_state`).
@@ -52,9 +52,28 @@ pub(crate) struct Course {
     look_again: bool,
     /// Bytes outstanding before the ACK at hand.
     flight: u64,
+    /// There is no SACK: a reduction holds until something above the recovery point is acknowledged, lest the duplicate
+    /// ACKs of what was sent twice begin another (RFC 6582 §4.1; the kernel's tcp_is_non_sack_preventing_reopen).
+    sackless: bool,
 }
 
 impl Course {
+    /// Where no SACK tells what has arrived.
+    pub fn sackless() -> Course {
+        Course { sackless: true, ..Course::default() }
+    }
+
+    /// Refuses what goes with none of this: here each segment is timed, and ns-2's windows are not known.
+    pub fn check(config: &Config) -> Result<(), Invalid> {
+        let name = config.recovery.name();
+        ensure(config.rtt_sampling != RttSampling::TimedSegment, "rtt_sampling", || {
+            format!("must not be timed-segment with recovery = \"{name}\", which times each segment")
+        })?;
+        ensure(config.ecn_response != EcnResponse::Ns2, "ecn_response", || {
+            format!("must not be ns-2 with recovery = \"{name}\"")
+        })
+    }
+
     /// Congestion may be told of, by an ACK or otherwise, with so many bytes outstanding before it.
     pub fn begin(&mut self, flight: u64) {
         self.flight = flight;
@@ -75,20 +94,9 @@ impl Course {
         std::mem::take(&mut self.look_again)
     }
 
-    /// Whether a retransmission is the first of a recovery, asked once.
-    pub fn is_fresh(&mut self) -> bool {
-        std::mem::take(&mut self.fresh)
-    }
-
     /// A segment was sent again at timestamp `stamp`.
     pub fn resent(&mut self, stamp: u32) {
         self.undo.resent(stamp);
-    }
-
-    /// There was no new data to send instead of what is lost.
-    pub fn nothing_new(&mut self) {
-        self.frto = false;
-        self.prefer = Prefer::Lost;
     }
 
     // ---- an ACK that is not all well ----
@@ -115,7 +123,9 @@ impl Course {
             }
             State::Recovery => {
                 self.recovered(tx, board, told);
-                self.end_reduction(tx);
+                if self.state == State::Open {
+                    self.end_reduction(tx);
+                }
             }
             _ => {}
         }
@@ -123,15 +133,36 @@ impl Course {
 
     /// Recovery, or what follows a timeout, is over.
     fn recovered(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
-        if self.undo.may(told.echoed) {
+        if self.may_undo(tx, told) {
             self.take_back(tx, board, false);
         }
-        self.state = State::Open;
+        self.open(tx, board);
+    }
+
+    /// All is well again, unless what has begun still holds.
+    fn open(&mut self, tx: &Sender, board: &Board) {
+        if self.sackless && tx.una == tx.recovery.recover {
+            self.forget_stamp_unless_resent(board);
+        } else {
+            self.state = State::Open;
+        }
+    }
+
+    /// Whether a recovery whose data are all acknowledged still holds, and the ACK at hand has no more to say.
+    pub fn holds(&self, tx: &Sender) -> bool {
+        self.sackless && self.state == State::Recovery && tx.una >= tx.recovery.recover
+    }
+
+    /// Whether the ACK proves that what was sent again was not lost. Without SACK the stamp is forgotten while a reduction
+    /// holds (the kernel's tcp_packet_delayed).
+    fn may_undo(&self, tx: &Sender, told: &Told) -> bool {
+        let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
+        self.undo.may(told.echoed) && !forgotten
     }
 
     /// Whether the ACK was late, so that nothing was lost.
-    pub fn was_late(&self, told: &Told) -> bool {
-        told.advanced && self.undo.may(told.echoed)
+    pub fn was_late(&self, tx: &Sender, told: &Told) -> bool {
+        told.advanced && self.may_undo(tx, told)
     }
 
     /// Nothing was lost, and nothing is still sent again.
@@ -144,13 +175,19 @@ impl Course {
     /// The kernel's tcp_process_loss: an ACK after a timeout.
     pub fn after_timeout(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
         let recovered = tx.una >= tx.recovery.recover;
-        if self.was_late(told) {
-            return self.end_spurious_timeout(tx, board);
+        if self.was_late(tx, told) {
+            self.take_back(tx, board, true);
+            // Without SACK nothing tells what else is lost: the state stays.
+            if !self.sackless || tx.una == tx.recovery.recover {
+                self.open(tx, board);
+            }
+            return;
         }
         if self.frto {
             // RFC 5682 §3.1: what was sent before the timeout arrives, so it was not lost.
-            if told.original {
-                return self.end_spurious_timeout(tx, board);
+            if told.proves_original(self.sackless) {
+                self.take_back(tx, board, true);
+                return self.open(tx, board);
             }
             if tx.max > tx.recovery.recover {
                 self.frto &= !(told.sacked || told.duplicate);
@@ -167,11 +204,6 @@ impl Course {
             return self.recovered(tx, board, told);
         }
         self.prefer = Prefer::Lost;
-    }
-
-    fn end_spurious_timeout(&mut self, tx: &mut Sender, board: &mut Board) {
-        self.take_back(tx, board, true);
-        self.state = State::Open;
     }
 
     /// Nothing is lost: hears ECN-Echo, or else all may be well again.
@@ -207,6 +239,8 @@ impl Course {
             board.forget_lost();
         }
         self.undo.take_back(&mut tx.law);
+        // Where the recovery holds nonetheless, the threshold given back is what its window goes to.
+        self.prr.target = tx.law.state().ssthresh;
         self.look_again = true;
     }
 
@@ -273,6 +307,51 @@ impl Course {
         }
     }
 
+    // ---- what to send, and how much ----
+
+    /// What to send next: what goes before what, as far as the window goes.
+    pub fn next(&mut self, board: &mut Board, tx: &Sender) -> Option<Chunk> {
+        if board.in_flight() >= tx.window_in_segments() {
+            return None;
+        }
+        match self.prefer {
+            Prefer::New => tx.in_order(),
+            Prefer::Lost => self.lost_segment(board, tx).or_else(|| tx.in_order()),
+            Prefer::NewElseLost => tx.in_order().or_else(|| {
+                self.nothing_new();
+                self.lost_segment(board, tx)
+            }),
+        }
+    }
+
+    fn lost_segment(&mut self, board: &mut Board, tx: &Sender) -> Option<Chunk> {
+        let segment = board.waiting()?;
+        let how = if self.state == State::Loss {
+            How::InOrder
+        } else if std::mem::take(&mut self.fresh) {
+            How::FastHead
+        } else {
+            How::Hole
+        };
+        Some(segment.again(tx.una, how))
+    }
+
+    /// There was no new data to send instead of what is lost.
+    fn nothing_new(&mut self) {
+        self.frto = false;
+        self.prefer = Prefer::Lost;
+    }
+
+    /// The kernel's tcp_cong_control: a reduction goes on, or the window `opens`.
+    pub fn control_window(&mut self, tx: &mut Sender, board: &Board, told: &Told, opens: bool) {
+        if self.is_reducing() {
+            return self.reduce(tx, board, told.delivered, told.advanced && told.lost == 0);
+        }
+        if opens && told.delivered > 0 && tx.may_grow() {
+            grow(&mut tx.law, u64::from(told.delivered) * u64::from(tx.mss));
+        }
+    }
+
     /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
     pub fn reduce(&mut self, tx: &mut Sender, board: &Board, delivered: u32, clean: bool) {
         if delivered == 0 {
@@ -317,6 +396,16 @@ impl Course {
         tx.reduced(Cause::Timeout, cx);
         tx.recovery.stepped_back = Cause::Timeout;
         tx.timed_out(cx);
+    }
+}
+
+/// An ACK of so many bytes opens the window: slow start ends at its threshold, and what is left of the ACK goes to
+/// congestion avoidance (the kernel's tcp_slow_start).
+fn grow(law: &mut Law, acked: u64) {
+    let CcState { cwnd, ssthresh } = law.state();
+    let starts = acked.min(ssthresh.saturating_sub(cwnd));
+    for acked in [starts, acked - starts].into_iter().filter(|acked| *acked > 0) {
+        law.on_ack(&Ack { acked });
     }
 }
 
@@ -399,7 +488,7 @@ mod tests {
             course.after_timeout(tx, board, &told);
             assert_eq!((course.state, course.prefer), (State::Loss, Prefer::NewElseLost));
             let told = acknowledge(tx, board, 2);
-            assert!(told.original);
+            assert!(told.proves_original(false));
             course.after_timeout(tx, board, &told);
             assert_eq!((course.state, tx.law.cwnd(), board.lost()), (State::Open, 10_000, 0));
             assert!(course.looks_again());
@@ -419,6 +508,53 @@ mod tests {
                 assert_eq!((course.state, tx.law.cwnd()), (State::Open, window));
             });
         }
+    }
+
+    #[test]
+    fn without_sack_a_recovery_holds_at_its_point_and_ends_above_it() {
+        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
+            *course = Course::sackless();
+            course.enter_recovery(tx, board, false, cx);
+            board.sent(1, 1_000, false, false, cx.now);
+            course.resent(7);
+            let mut told = acknowledge(tx, board, 10);
+            course.hear(tx, board, &told);
+            assert_eq!((course.state, course.holds(tx)), (State::Recovery, true));
+            // The first retransmission is forgotten by then, and no echo can answer what was sent before it.
+            told.echoed = Some(6);
+            assert!(!course.was_late(tx, &told));
+            tx.una = 11_001;
+            course.hear(tx, board, &told);
+            assert_eq!((course.state, tx.law.cwnd()), (State::Open, 5_000));
+        });
+    }
+
+    #[test]
+    fn without_sack_a_late_original_gives_the_window_back_and_the_timeouts_state_stays() {
+        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
+            *course = Course::sackless();
+            board.lose_after_timeout(|_| true);
+            course.time_out(tx, board, cx);
+            board.sent(1, 1_000, false, false, cx.now);
+            course.resent(7);
+            let mut told = acknowledge(tx, board, 2);
+            told.echoed = Some(6);
+            course.after_timeout(tx, board, &told);
+            assert_eq!((course.state, tx.law.cwnd(), board.lost()), (State::Loss, 10_000, 0));
+        });
+    }
+
+    #[test]
+    fn slow_start_ends_at_its_threshold_in_the_midst_of_an_ack() {
+        with_ten(EcnResponse::Linux, |_, tx, _, _| {
+            tx.law.set_cwnd(2_000);
+            tx.law.set_ssthresh(4_000);
+            // Two segments to the threshold; the other three are not yet a window of four.
+            grow(&mut tx.law, 5_000);
+            assert_eq!(tx.law.cwnd(), 4_000);
+            grow(&mut tx.law, 1_000);
+            assert_eq!(tx.law.cwnd(), 5_000);
+        });
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The sending half: its state, what to send next, its timer.
 
 mod acks;
+mod alert;
 mod board;
 mod course;
 mod probe;
@@ -18,6 +19,7 @@ use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
 pub(crate) use acks::AckSeen;
+pub(crate) use alert::Alert;
 pub(crate) use board::{Board, Judgement, Outstanding};
 pub(crate) use course::{Course, Prefer, State};
 pub(crate) use probe::{SLACK, TailProbe};
@@ -25,7 +27,7 @@ pub(crate) use prr::Prr;
 pub(crate) use reordering::Reordering;
 pub(crate) use told::Told;
 pub(crate) use undo::{Undo, is_before};
-pub(crate) use usage::Usage;
+pub(crate) use usage::{Burst, Usage};
 
 use crate::cc::{CongestionControl, Law};
 use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};

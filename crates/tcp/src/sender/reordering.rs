@@ -45,6 +45,18 @@ impl Reordering {
         }
     }
 
+    /// More duplicate ACKs have come than segments can have been behind a hole, with so many `outstanding` before the ACK:
+    /// they came of reordering (the kernel's tcp_check_reno_reordering).
+    pub fn note_excess(&mut self, outstanding: u32) {
+        self.segments = outstanding.min(MOST);
+        self.seen = true;
+    }
+
+    /// Segments by which the path is thought to reorder: as many duplicate ACKs mean a loss.
+    pub fn degree(&self) -> u32 {
+        self.segments
+    }
+
     /// Whether the path reorders further than duplicate ACKs allow for.
     pub fn is_high(&self) -> bool {
         self.segments > DUP_THRESH
@@ -106,5 +118,10 @@ mod tests {
         assert_eq!(path.segments, 300);
         path.lower();
         assert_eq!(path.segments, 3);
+        // More duplicates than two segments allow: two are enough from now on.
+        path.note_excess(2);
+        assert_eq!(path.degree(), 2);
+        path.note_excess(1_000);
+        assert_eq!(path.degree(), 300);
     }
 }

@@ -1,8 +1,9 @@
 //! What one ACK tells of the segments outstanding: how many have arrived, when they were sent, and whether in order.
 
-use ecnlab_base::Time;
+use ecnlab_base::{Dur, Time};
 
-use super::{AckSeen, Outstanding};
+use super::{AckSeen, Cx, Outstanding, Sender};
+use crate::config::RttSampling;
 
 /// What one ACK has told, in the course of its handling.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +22,7 @@ pub(crate) struct Told {
     /// Segments told of for the first time.
     pub delivered: u32,
     /// Something that was never sent again has arrived, from below the recovery point.
-    pub original: bool,
+    original: bool,
     /// Of what it acknowledges, some was sent again.
     resent: bool,
     /// First and last times of sending of what it acknowledges, then of what it reports, each sent once only.
@@ -51,6 +52,12 @@ impl Told {
             recover,
             ..Told::default()
         }
+    }
+
+    /// Whether it proves that something sent before the window was last reduced has arrived at once. Without SACK
+    /// what was sent again may stand for it (the kernel's tcp_clean_rtx_queue).
+    pub fn proves_original(&self, sackless: bool) -> bool {
+        self.original && !(sackless && self.resent)
     }
 
     /// Whether it is a duplicate that tells of no arrival.
@@ -87,6 +94,15 @@ impl Told {
         if segment.start < self.highest {
             self.late = Some(self.late.map_or(segment.start, |late| late.min(segment.start)));
         }
+    }
+
+    /// The RTT it tells (the kernel's tcp_ack_update_rtt): from what was sent once, else from the echoed timestamp
+    /// (RFC 6298 §3).
+    pub fn rtt(&self, tx: &Sender, cx: &Cx) -> Option<Dur> {
+        let own = self.first_timed().map(|first| tx.rto.measure(cx.config, first, cx.now));
+        let stamped = || tx.stamp_rtt(self.echoed?, cx).filter(|_| self.advanced);
+        let by_stamp = cx.config.rtt_sampling == RttSampling::Timestamps;
+        if by_stamp { stamped().or(own) } else { own.or_else(stamped) }
     }
 
     /// When the first sent was sent of what gives an RTT sample. Karn leaves out what may have been sent again (RFC 6298
@@ -146,6 +162,8 @@ mod tests {
         assert_eq!((told.first_timed(), told.late, told.original), (None, None, false));
         told.acknowledge(&segment(2));
         assert_eq!((told.first_timed(), told.late, told.original), (None, Some(2_000), true));
+        assert!(told.proves_original(false));
+        assert!(!told.proves_original(true), "without SACK the second may have come with the first");
         told.report(&segment(4));
         assert_eq!((told.first_timed(), told.late), (Some(at(4)), Some(2_000)));
     }

@@ -35,6 +35,11 @@ impl Undo {
         self.stamp.get_or_insert(stamp);
     }
 
+    /// Whether something was sent again in this episode.
+    pub fn has_stamp(&self) -> bool {
+        self.stamp.is_some()
+    }
+
     /// What is sent again from now on belongs to another episode.
     pub fn forget_stamp(&mut self) {
         self.stamp = None;

@@ -1,6 +1,10 @@
 //! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
+use super::{Board, Sender};
+use crate::cc::CongestionControl;
+use crate::config::Config;
+
 /// How the window of data at hand has used the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
@@ -12,17 +16,47 @@ pub(crate) struct Usage {
     until: u64,
 }
 
+/// The new segments of a burst.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Burst {
+    pub new: u32,
+    /// Nothing was outstanding before it.
+    pub was_empty: bool,
+}
+
+impl Burst {
+    /// A new segment leaves, behind so many `outstanding`.
+    pub fn sent(&mut self, outstanding: u32) {
+        self.was_empty |= outstanding == 0;
+        self.new += 1;
+    }
+}
+
 impl Usage {
     /// A burst has ended with so many segments `outstanding`, from offset `una` up to `max`; the window may be `full`.
-    pub fn note(&mut self, outstanding: u32, full: bool, una: u64, max: u64) {
+    fn note(&mut self, outstanding: u32, full: bool, una: u64, max: u64) {
         if una >= self.until || full || (!self.limited && outstanding > self.most) {
             *self = Usage { limited: full, most: outstanding, until: max };
         }
     }
 
+    /// A `burst` has ended.
+    pub fn end_burst(&mut self, burst: Burst, board: &Board, tx: &Sender) {
+        let full = board.in_flight() >= tx.window_in_segments();
+        if burst.new > 0 || full {
+            self.note(board.len(), full, tx.una, tx.max);
+        }
+    }
+
+    /// Whether the window may grow: it is what limits the sender, or need not be.
+    pub fn allows_growth(&self, tx: &Sender, config: &Config) -> bool {
+        let state = tx.law.state();
+        !config.grow_only_when_limited || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
+    }
+
     /// RFC 7661 §4.1: a window of `window` segments may grow if it was full, or in slow start if more than half of it was
     /// used.
-    pub fn lets_grow(&self, window: u32, slow_start: bool) -> bool {
+    fn lets_grow(&self, window: u32, slow_start: bool) -> bool {
         self.limited || (slow_start && window < 2 * self.most)
     }
 }
