@@ -243,7 +243,7 @@ mod tests {
             tx.syn_sent(&config, Time::ZERO);
             let ecn = ecn::Scheme::new(EcnKind::Off);
             let mut host = Host { tx, config, counters: Counters::default(), ecn };
-            host.with(|tx, cx| tx.establish(1_000, cx));
+            host.with(|tx, cx| tx.establish(1_000, None, cx));
             host.tx.write(segments * 1_000);
             host.burst();
             host

@@ -10,8 +10,8 @@ use super::{DUP_THRESH, InUse, Scheme, TakeAck};
 use crate::config::{Config, Invalid};
 use crate::registry::RecoveryKind;
 use crate::sender::{
-    AckSeen, Alert, Board, Burst, Chunk, Course, Cx, How, Judgement, Outstanding, Prefer, Reordering, SLACK, Sender,
-    State, TailProbe, Told, Usage, is_before,
+    AckSeen, Alert, Board, Burst, Chunk, Course, Cx, How, Outstanding, Prefer, Reordering, Sender, State, Told, Usage,
+    is_before,
 };
 use crate::wheel;
 
@@ -39,6 +39,9 @@ enum First {
     Probe,
 }
 
+/// The least time to a timer beyond what it waits for (Linux: TCP_TIMEOUT_MIN_US).
+const SLACK: Dur = Dur::from_ms(2);
+
 /// The finest tick of a timer (Linux: HZ).
 const TICK: Dur = Dur::from_ms(1);
 
@@ -51,7 +54,8 @@ struct RackState {
     usage: Usage,
     timer: Timer,
     first: First,
-    /// This burst holds a probe of new data.
+    /// The probe under way, and whether this burst holds one of new data.
+    probe: TailProbe,
     probes_new: bool,
     burst: Burst,
 }
@@ -157,10 +161,10 @@ impl RackState {
         self.sample_rtt(tx, &mut told, head_sent, cx);
         self.note_reordering(tx, told.late);
         if idle {
-            self.course.probe.on_ack(tx.una, told.is_bare());
+            self.probe().on_ack(tx.una, told.is_bare());
             return;
         }
-        if self.course.probe.on_ack(tx.una, told.is_bare()) {
+        if self.probe().on_ack(tx.una, told.is_bare()) {
             self.course.reduce_at_once(tx, &self.board, cx);
         }
         let alert = told.duplicate || told.sacked || told.echo || self.course.state != State::Open;
@@ -225,7 +229,7 @@ impl RackState {
     fn next(&mut self, tx: &Sender) -> Option<Chunk> {
         match std::mem::take(&mut self.first) {
             First::Head => return self.board.head().map(|s| s.again(tx.una, How::InOrder)),
-            First::Probe => return self.probe(tx),
+            First::Probe => return self.next_probe(tx),
             First::Nothing => {}
         }
         self.course.next(&mut self.board, tx)
@@ -325,9 +329,17 @@ impl RackState {
         true
     }
 
+    /// The probe under way. A reduction ends what it might tell (tcp_init_cwnd_reduction, tcp_enter_loss).
+    fn probe(&mut self) -> &mut TailProbe {
+        if self.course.has_reduced() {
+            self.probe.forget();
+        }
+        &mut self.probe
+    }
+
     /// §7.3: one probe, unless one is under way.
     fn on_probe_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        if !self.course.probe.is_out() {
+        if !self.probe().is_out() {
             self.first = First::Probe;
             // The timeout counts from the probe.
             self.timer = Timer::Timeout;
@@ -337,11 +349,11 @@ impl RackState {
     }
 
     /// The probe: a new segment, or the last one again.
-    fn probe(&mut self, tx: &Sender) -> Option<Chunk> {
+    fn next_probe(&mut self, tx: &Sender) -> Option<Chunk> {
         let new = tx.in_order();
         self.probes_new = new.is_some();
         let chunk = new.or_else(|| self.board.tail().map(|s| s.again(tx.una, How::Rescue)))?;
-        self.course.probe.sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
+        self.probe().sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
         Some(chunk)
     }
 
@@ -370,11 +382,11 @@ impl RackState {
         let mut wait = Dur::ZERO;
         told.lost += self.board.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
-                return Judgement::Later;
+                return None;
             }
             let remaining = detect.remaining(s, late, cx.now);
             wait = wait.max(remaining);
-            if remaining.is_zero() { Judgement::Lost } else { Judgement::Waits }
+            Some(remaining.is_zero())
         });
         wait
     }
@@ -491,6 +503,57 @@ impl Detect {
     /// Whether a timeout finds `segment` lost.
     fn overdue(&self, segment: &Outstanding, now: Time) -> bool {
         self.remaining(segment, Dur::ZERO, now).is_zero()
+    }
+}
+
+/// The probe that is not yet accounted for.
+#[derive(Clone, Copy, Debug, Default)]
+struct TailProbe {
+    /// What was sent when it went ends here (TLP.end_seq).
+    end: Option<u64>,
+    /// It was a retransmission (TLP.is_retrans).
+    again: bool,
+}
+
+impl TailProbe {
+    /// How long the silence before a probe lasts (§7.2, PTO), with so many segments `outstanding` and a smoothed RTT of
+    /// `srtt`, zero before the first sample.
+    fn wait(srtt: Dur, outstanding: u32, config: &Config) -> Dur {
+        match (srtt.is_zero(), outstanding) {
+            (true, _) => config.initial_rto,
+            // The ACK of a single segment may be delayed.
+            (false, 1) => srtt * 2 + config.min_rto,
+            (false, _) => srtt * 2 + SLACK,
+        }
+    }
+
+    /// A probe leaves. All that was sent, itself included, ends at `end`; it may have been sent before, too (`again`).
+    fn sent(&mut self, end: u64, again: bool) {
+        *self = TailProbe { end: Some(end), again };
+    }
+
+    /// Whether one is under way: there is one at a time (§7.3).
+    fn is_out(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// What it may tell is known otherwise.
+    fn forget(&mut self) {
+        self.end = None;
+    }
+
+    /// Whether an ACK up to `una` proves a loss that the probe has repaired (§7.4.2); ends the episode where it can. A
+    /// `duplicate` acknowledges nothing and reports nothing.
+    fn on_ack(&mut self, una: u64, duplicate: bool) -> bool {
+        let Some(end) = self.end.filter(|end| una >= *end) else { return false };
+        if self.again && una > end {
+            return true;
+        }
+        // New data has arrived, or a bare duplicate tells that both copies have.
+        if !self.again || duplicate {
+            self.end = None;
+        }
+        false
     }
 }
 
@@ -663,5 +726,33 @@ mod tests {
         assert_eq!(refused(|c| c.sack = false), "sack");
         assert_eq!(refused(|c| c.rtt_sampling = RttSampling::TimedSegment), "rtt_sampling");
         assert_eq!(refused(|c| c.ecn_response = EcnResponse::Ns2), "ecn_response");
+    }
+
+    #[test]
+    fn a_probe_waits_two_round_trips_and_for_a_delayed_ack() {
+        let config = &profile("linux-7").unwrap().config;
+        assert_eq!(TailProbe::wait(Dur::ZERO, 3, config), Dur::from_ms(1_000), "the first timeout");
+        assert_eq!(TailProbe::wait(Dur::from_ms(30), 3, config), Dur::from_ms(62));
+        assert_eq!(TailProbe::wait(Dur::from_ms(30), 1, config), Dur::from_ms(260));
+    }
+
+    #[test]
+    fn an_ack_beyond_a_probe_that_was_a_retransmission_tells_of_a_loss() {
+        let mut probe = TailProbe::default();
+        probe.sent(5_001, true);
+        assert!(!probe.on_ack(4_001, false) && !probe.on_ack(5_001, false), "one copy has come");
+        assert!(probe.on_ack(6_001, false), "and no second");
+        probe.sent(5_001, true);
+        assert!(!probe.on_ack(5_001, true) && !probe.is_out(), "both have");
+    }
+
+    #[test]
+    fn a_probe_of_new_data_tells_of_nothing() {
+        let mut probe = TailProbe::default();
+        probe.sent(5_001, false);
+        assert!(!probe.on_ack(4_001, false) && probe.is_out());
+        assert!(!probe.on_ack(5_001, false) && !probe.is_out());
+        probe.sent(5_001, false);
+        assert!(!probe.on_ack(6_001, false) && !probe.is_out());
     }
 }

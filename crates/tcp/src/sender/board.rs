@@ -214,17 +214,16 @@ impl Board {
         (s.sent == sent && !s.held && (!s.lost || s.resent)).then_some(i)
     }
 
-    /// Goes through what is in flight in the order it was last sent: `judge` says whether to take it for lost, or ends
-    /// the walk. Returns the number taken for lost, and how many of these were copies.
-    pub fn judge(&mut self, mut judge: impl FnMut(&Outstanding) -> Judgement) -> u32 {
+    /// Goes through what is in flight in the order it was last sent: `judge` says whether to take it for lost, or, with
+    /// `None`, ends the walk. Returns the number taken for lost.
+    pub fn judge(&mut self, mut judge: impl FnMut(&Outstanding) -> Option<bool>) -> u32 {
         let mut found = 0;
         for k in 0..self.order.len() {
             let (sent, start) = self.order[k];
             let Some(i) = self.pending(sent, start) else { continue };
-            match judge(&self.segments[i]) {
-                Judgement::Lost => found += u32::from(self.lose(i)),
-                Judgement::Waits => {}
-                Judgement::Later => break,
+            let Some(lost) = judge(&self.segments[i]) else { break };
+            if lost {
+                found += u32::from(self.lose(i));
             }
         }
         self.trim_order();
@@ -316,17 +315,6 @@ impl Board {
     }
 }
 
-/// What to do with a segment in flight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Judgement {
-    /// It is lost.
-    Lost,
-    /// It may be lost, not yet.
-    Waits,
-    /// It and those sent later are not to be judged.
-    Later,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,9 +338,9 @@ mod tests {
         assert_eq!(board.in_flight(), 4);
         // The first is lost, the third waits, and the fourth was sent too late to be judged.
         let judge = |s: &Outstanding| match s.start {
-            1 => Judgement::Lost,
-            2_001 => Judgement::Waits,
-            _ => Judgement::Later,
+            1 => Some(true),
+            2_001 => Some(false),
+            _ => None,
         };
         assert_eq!(board.judge(judge), 1);
         assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
@@ -362,7 +350,7 @@ mod tests {
         let mut order = Vec::new();
         board.judge(|s| {
             order.push(s.start);
-            if s.start == 1 { Judgement::Lost } else { Judgement::Waits }
+            Some(s.start == 1)
         });
         assert_eq!(order, [2_001, 3_001, 4_001, 1]);
         assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));

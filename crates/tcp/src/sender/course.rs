@@ -2,7 +2,7 @@
 //! tcp_fastretrans_alert and tcp_enter_loss (net/ipv4/tcp_input.c). The window goes down in proportion ([`Prr`]), and comes
 //! back if it went down for nothing ([`Undo`], and F-RTO after a timeout). What is lost is the scheme's to say.
 
-use super::{Board, Chunk, Cx, How, Prr, Sender, TailProbe, Told, Undo};
+use super::{Board, Chunk, Cx, How, Prr, Sender, Told, Undo};
 use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
@@ -41,8 +41,8 @@ pub(crate) struct Course {
     pub state: State,
     pub prefer: Prefer,
     pub prr: Prr,
-    /// A reduction ends what the probe might tell.
-    pub probe: TailProbe,
+    /// A reduction has begun since last asked.
+    reduced: bool,
     undo: Undo,
     /// A timeout may prove spurious (F-RTO).
     frto: bool,
@@ -87,6 +87,11 @@ impl Course {
     /// Whether the window is being reduced after a loss.
     pub fn in_recovery(&self) -> bool {
         self.state >= State::Recovery
+    }
+
+    /// Whether a reduction has begun, asked once.
+    pub fn has_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.reduced)
     }
 
     /// Whether losses are to be looked for again, asked once.
@@ -291,7 +296,7 @@ impl Course {
     fn begin_reduction(&mut self, tx: &mut Sender, why: Congestion, cx: &mut Cx) {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
-        self.probe.forget();
+        self.reduced = true;
         tx.law.on_congestion(why, self.reduction_base(tx, cx.config));
         self.prr = Prr::new(cwnd / u64::from(tx.mss), tx.law.cwnd());
         tx.law.set_cwnd(cwnd);
@@ -390,7 +395,7 @@ impl Course {
         }
         tx.law.set_cwnd(u64::from(board.in_flight() + 1) * u64::from(tx.mss));
         self.state = State::Loss;
-        self.probe.forget();
+        self.reduced = true;
         self.frto = first || tx.timeouts > 0;
         self.prefer = Prefer::New;
         tx.reduced(Cause::Timeout, cx);
@@ -560,9 +565,9 @@ mod tests {
     #[test]
     fn a_loss_that_a_probe_has_repaired_halves_the_window_at_once() {
         with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-            course.probe.sent(10_001, true);
             course.reduce_at_once(tx, board, cx);
-            assert_eq!((course.state, tx.law.cwnd(), course.probe.is_out()), (State::Open, 5_000, false));
+            assert_eq!((course.state, tx.law.cwnd()), (State::Open, 5_000));
+            assert!(course.has_reduced() && !course.has_reduced());
         });
     }
 }

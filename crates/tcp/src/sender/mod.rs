@@ -4,7 +4,6 @@ mod acks;
 mod alert;
 mod board;
 mod course;
-mod probe;
 mod prr;
 mod quench;
 mod reduction;
@@ -20,9 +19,8 @@ use ecnlab_wire::Seq;
 
 pub(crate) use acks::AckSeen;
 pub(crate) use alert::Alert;
-pub(crate) use board::{Board, Judgement, Outstanding};
+pub(crate) use board::{Board, Outstanding};
 pub(crate) use course::{Course, Prefer, State};
-pub(crate) use probe::{SLACK, TailProbe};
 pub(crate) use prr::Prr;
 pub(crate) use reordering::Reordering;
 pub(crate) use told::Told;
