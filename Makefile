@@ -44,7 +44,7 @@ test: build ## all tests, Rust and Python
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py
 
-laws: $(VENV) ## takes each law away and compiles: nothing may miss it, nothing may stay behind for it alone
+laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py
 
 lint: build ## formatting, lints, types, and the stub against the binary
