@@ -162,6 +162,8 @@ pub struct Connection {
     handshake: [Option<u64>; 2],
 }
 
+/// No SYN is answered after so many milliseconds.
+const SYN_TICKS: u32 = 1 << 20;
 /// Flags that ask for ECN or answer.
 const ECHO: Flags = Flags::ECE.union(Flags::CWR);
 const ACCURATE: Flags = Flags::AE.union(ECHO);
@@ -293,11 +295,14 @@ impl Connection {
     }
 
     /// The SYN of end `i`, last sent at `asked_at`, is answered. Where it was sent before, too, the timestamp tells which
-    /// one is (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
+    /// one is, by a clock of milliseconds (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
     fn note_round_trip(&mut self, i: usize, asked_at: u64, time: u64, answer: &TcpOptions) {
-        let sent = self.ends[i].options.and_then(|options| options.timestamps).map(|stamps| stamps.value);
-        if sent.is_some() && sent == answer.timestamps.map(|stamps| stamps.echo) {
-            self.ends[i].stream.least_round_trip(time.saturating_sub(asked_at));
+        let last = self.ends[i].options.and_then(|options| options.timestamps);
+        let Some((last, answer)) = last.zip(answer.timestamps) else { return };
+        let before = last.value.wrapping_sub(answer.echo);
+        if before < SYN_TICKS {
+            let since_last = time.saturating_sub(asked_at);
+            self.ends[i].stream.least_round_trip(since_last.saturating_add(u64::from(before) * 1_000_000));
         }
     }
 }
@@ -452,7 +457,7 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
             again: sending.again.is_some(),
             dropped: segment.dropped,
             flight: me.stream.flight(),
-            inflated: me.stream.is_inflated(),
+            beyond: me.stream.is_inflated() || !me.stream.answers_an_ack(segment.time),
             una: me.stream.una(),
             next: me.stream.next(),
         };

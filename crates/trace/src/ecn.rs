@@ -49,8 +49,9 @@ pub struct Data {
     pub dropped: bool,
     /// Outstanding data, this included.
     pub flight: u64,
-    /// Whether duplicate ACKs may have let it out: more than the window.
-    pub inflated: bool,
+    /// Whether it may be more than the window: let out by duplicate ACKs, or by no ACK, as a tail loss probe is (RFC 8985
+    /// §7.3).
+    pub beyond: bool,
     /// First byte not acknowledged.
     pub una: u64,
     /// One past the last byte sent.
@@ -233,7 +234,7 @@ impl EcnState {
             asked.seen = true;
             self.counts.ece_to_reduction.add(data.time.saturating_sub(asked.time));
         }
-        if self.echoing.is_some() && !asked.grown && !data.inflated && data.flight > asked.flight + self.segment {
+        if self.echoing.is_some() && !asked.grown && !data.beyond && data.flight > asked.flight + self.segment {
             asked.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
         }

@@ -413,7 +413,7 @@ impl Stream {
     }
 
     /// Whether this comes as fast behind an ACK as this end answers.
-    fn answers_an_ack(&self, time: u64) -> bool {
+    pub fn answers_an_ack(&self, time: u64) -> bool {
         self.ack_time.is_some_and(|came| self.is_answer(came, time))
     }
 
