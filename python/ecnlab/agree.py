@@ -13,7 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ecnlab import store
 from ecnlab._core import Experiment
@@ -118,9 +120,7 @@ def compare(simulator: Sweep, linux: Sweep, margin: float) -> pl.DataFrame:
     for key, group in both.group_by(keys, maintain_order=True):
         ours, theirs = group["value"].to_numpy(), group["value_linux"].to_numpy()
         difference = paired_difference(ours, theirs, LEVEL)
-        ratio = (
-            ratio_of_means(ours, theirs, LEVEL) if theirs.any() else Interval(math.nan, math.nan, math.nan, 0, LEVEL)
-        )
+        ratio = ratio_to(ours, theirs)
         nothing = not ours.any() and not theirs.any()
         rows.append(
             dict(zip(keys, key, strict=True))
@@ -132,6 +132,22 @@ def compare(simulator: Sweep, linux: Sweep, margin: float) -> pl.DataFrame:
     if not rows:
         raise EcnlabError("the two engines have no metric in common: give the experiment [metrics] that Linux counts")
     return pl.DataFrame(rows)
+
+
+def ratio_to(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Interval:
+    """The ratio of means, with its interval; without numbers if ``theirs`` are all zero.
+
+    Runs that have counted nothing have no spread, and yet do not say that the mean is zero: the interval then is that of
+    runs of which one has counted as much as the least of the others did.
+    """
+    if not theirs.any():
+        return Interval(math.nan, math.nan, math.nan, 0, LEVEL)
+    if ours.any():
+        return ratio_of_means(ours, theirs, LEVEL)
+    once = np.zeros_like(ours)
+    once[0] = theirs[theirs > 0].min()
+    bound = ratio_of_means(once, theirs, LEVEL)
+    return Interval(0.0, min(bound.low, 0.0), bound.high, bound.n, LEVEL)
 
 
 def judge(ratio: Interval, margin: float) -> str:

@@ -322,6 +322,15 @@ def test_a_verdict_is_about_the_whole_interval(ours, verdict):
     assert math.isfinite(ratio.low)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "verdict"), [([0] * 12 + [1] * 4, "open"), ([90, 100, 110, 100] * 4, "differs"), ([0] * 16, "open")]
+)
+def test_runs_that_counted_nothing_may_have_counted_little(theirs, verdict):
+    # Four in sixteen runs against none may be chance (two to the power of -4, and as much the other way round).
+    ratio = agree.ratio_to(np.zeros(16), np.array(theirs, dtype=float))
+    assert agree.judge(ratio, 0.1) == verdict
+
+
 def test_the_margin_is_stated_once(tmp_path):
     agree._state(tmp_path, 0.1)
     agree._state(tmp_path, 0.1)
