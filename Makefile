@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures laws unchanged lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,10 @@ captures: build ## every point of every paper's experiments: simulator against t
 
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py
+
+BASE ?= HEAD
+unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
+	$(BIN)/python tests/unchanged/unchanged.py $(BASE) $(ARGS)
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check
