@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
-from ecnlab.papers.reasons import quantity
+from ecnlab.papers.written import as_printed as as_printed
+from ecnlab.papers.written import parts, quantity
+from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import Axis, Figure, Finding, Point, Series, Table
 from ecnlab.report.page import Cell, Tone
 
 VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
-
-
-def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
-    """A point as its mean with the interval behind it."""
-    mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
-    return f"{mean} ({low} to {high})"
 
 
 def number_table(
@@ -37,7 +33,7 @@ def number_table(
     sources = {number.id: number.source for number in published.numbers}
     for row in numbers.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
-        unit = row["unit"]
+        unit, (mean, interval) = row["unit"], parts(row, metric)
         about = "about " if row["about"] else ""
         why = "" if row["verdict"] == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
@@ -47,8 +43,8 @@ def number_table(
                 Cell(sources[row["id"]]),
                 Cell(settings),
                 Cell(about + as_printed(row["printed"], metric), True),
-                Cell(quantity(row["mean"], metric, unit), True),
-                Cell(f"{quantity(row['low'], metric)} to {quantity(row['high'], metric)}", True),
+                Cell(f"{mean} {unit}" if unit else mean, True),
+                Cell(interval, True),
                 Cell(str(row["n"]), True),
                 Cell(row["verdict"], tone=VERDICTS[row["verdict"]]),
                 Cell(why),
@@ -58,11 +54,6 @@ def number_table(
     return Table(
         "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
     )
-
-
-def as_printed(value: float, metric: Metric) -> str:
-    """A printed value with the digits it was printed with."""
-    return quantity(value, metric) if metric.percent else f"{value:.10g}".replace("-", "−")
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:
@@ -101,15 +92,15 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
 
 def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
     """The tested values of a claim in one line."""
-    parts = []
+    said = []
     for row in tests.iter_rows(named=True):
-        mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+        mean, interval = parts(row, metric)
         if test == "trend":
             values = " → ".join(quantity(value, metric) for value in row["values"])
-            parts.append(f"{values} over {row['place']}; slope {mean} per doubling ({low} to {high})")
+            said.append(f"{values} over {row['place']}; slope {mean} per doubling ({interval})")
         else:
-            parts.append(f"{row['place']}: {mean} ({low} to {high})" if row["place"] else f"{mean} ({low} to {high})")
-    return "; ".join(parts)
+            said.append(f"{row['place']}: {mean} ({interval})" if row["place"] else f"{mean} ({interval})")
+    return "; ".join(said)
 
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
@@ -161,13 +152,13 @@ def table_of(
     rows: list[list[Cell | str]] = []
     for row in points.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
-        mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+        mean, interval = parts(row, metric)
         rows.append(
             [
                 *(Cell(grid.named(row[key])) for key in keys),
                 Cell(metric.name),
                 Cell(mean, True),
-                Cell(f"{low} to {high}", True),
+                Cell(interval, True),
                 Cell(str(row["n"]), True),
             ]
         )
