@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -77,7 +77,7 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
                 Cell(claim.source),
                 Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
                 Cell(str(tests["n"].min()), True),
-                Cell(answer, tone=ANSWERS[answer]),
+                Cell(in_words(tests), tone=ANSWERS[answer]),
                 Cell(why),
             ]
         )
@@ -95,12 +95,25 @@ def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
     said = []
     for row in tests.iter_rows(named=True):
         mean, interval = parts(row, metric)
-        if test == "trend":
+        if test in ("trend", "no-trend"):
             values = " → ".join(quantity(value, metric) for value in row["values"])
-            said.append(f"{values} over {row['place']}; slope {mean} per doubling ({interval})")
+            said.append(f"{values} over {row['place']}; slope {mean} per doubling ({interval}){_reach(row)}")
         else:
             said.append(f"{row['place']}: {mean} ({interval})" if row["place"] else f"{mean} ({interval})")
     return "; ".join(said)
+
+
+def _reach(row: Mapping[str, Any]) -> str:
+    """How far a claim about an axis holds that holds partly."""
+    if row["outcome"] != "partly":
+        return ""
+    return f"; holds up to {row['upto']}" if row["upto"] else "; by the slope alone"
+
+
+def in_words(tests: pl.DataFrame) -> str:
+    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds."""
+    answer, upto = str(tests["answer"][0]), str(tests["upto"][0])
+    return f"{answer}, up to {upto}" if upto and tests.height == 1 else answer
 
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
@@ -109,7 +122,10 @@ def finding(claims: pl.DataFrame, published: Published, name: str, statement: st
     claim = next(c for c in published.claims if c.id == name)
     answer = tests["answer"][0]
     return Finding(
-        answer.capitalize(), ANSWERS[answer], statement, evidence(tests, published.metrics[claim.metric], claim.test)
+        in_words(tests).capitalize(),
+        ANSWERS[answer],
+        statement,
+        evidence(tests, published.metrics[claim.metric], claim.test),
     )
 
 
