@@ -230,7 +230,11 @@ def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
     assert results["drawn"] == "nothing"
     verdicts, answers = [n["verdict"] for n in results["numbers"]], {c["answer"] for c in results["claims"]}
     assert verdicts == ["agrees"] and answers == {"yes"}
-    assert "1 agree" in html and "1 yes" in html
+    report = (index.parent / "small" / "report.html").read_text()
+    for page in (html, report):  # numbers and claims, both on the first screen
+        assert page.index("1 printed numbers:") < page.index("1 claims, do they hold:") < page.index('class="findings"')
+        assert "1 agree" in page and "1 yes" in page
+    assert "1 rows cover Small 1." in report
     assert len(html) < 100_000 and "Plotly.newPlot" in html  # the page's script is there, the library is not
     assert told[0] == ("small", 0, 4) and told[-1] == ("small", 4, 4)
 
