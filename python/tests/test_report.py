@@ -276,6 +276,17 @@ def test_the_first_screen_counts_each_kind_in_its_own_bar(html, reader) -> None:
     assert html.index("3 undecided") < html.index('class="findings"')
 
 
+def test_a_printed_level_is_a_line_with_its_name_within_the_axis_and_in_the_numbers() -> None:
+    figure = a_figure(levels=[(2.5, "printed: 2.5")], source="Figure 16")
+    drawn = figure.plot().to_plotly_json()["layout"]
+    (line,), (note,) = drawn["shapes"], drawn["annotations"]
+    assert line["y0"] == line["y1"] == 2.5 < drawn["yaxis"]["range"][1]
+    assert note["text"] == "printed: 2.5"
+    assert figure.table()[1][-1] == ["printed: 2.5", "all", "250%", "–", "–"]
+    page = Page("t", "k", "l", [], [], [Section("s", "S", "", [Group([figure])])], "f")
+    assert "<figcaption><b>Figure 16.</b> High congestion" in render(page)
+
+
 def test_a_note_stands_under_its_row_over_the_whole_width() -> None:
     table = Table("t", ["row", "value", "why"], [["a", "1", "because"], ["b", "2", ""]], notes=True)
     page = Page("t", "k", "l", [], [], [Section("s", "S", "", [table])], "f")

@@ -176,10 +176,15 @@ def figure(
     zero: bool = True,
     label: str = "",
     ceiling: float = math.inf,
+    levels: Sequence[tuple[float, str]] = (),
+    source: str = "",
 ) -> Figure:
-    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given."""
-    drawn = [c for c in curves if c.points]
-    return Figure(title, caption, axis, Axis(label or metric.name), drawn, marks, zero, metric.percent, ceiling)
+    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given.
+
+    ``levels`` and ``source`` are as for `Figure`: printed values that hold all along the axis, and the paper's own figure.
+    """
+    drawn, name = [c for c in curves if c.points], Axis(label or metric.name)
+    return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)
 
 
 def table_of(
