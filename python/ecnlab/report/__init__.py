@@ -6,7 +6,7 @@ nothing about any paper; `ecnlab.papers` fills the blocks of `Page`.
 
 from ecnlab.report.chart import Chart, Line
 from ecnlab.report.figure import Axis, Figure, Point, Series
-from ecnlab.report.page import Finding, Group, Page, Section, Table, render
+from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
 
 __all__ = [
     "Axis",
@@ -20,5 +20,6 @@ __all__ = [
     "Section",
     "Series",
     "Table",
+    "Tally",
     "render",
 ]

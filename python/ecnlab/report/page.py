@@ -32,6 +32,19 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count)."""
+
+    caption: str
+    counts: Sequence[tuple[str, Tone, int]]
+
+    @property
+    def total(self) -> int:
+        """Of all kinds."""
+        return sum(count for _, _, count in self.counts)
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A table cell: text, how it is set, a chip's tone where it is one, a name set in front of the text, and a link."""
 
@@ -101,8 +114,7 @@ class Page:
     title: str
     kicker: str
     lede: str
-    tally: Sequence[tuple[str, Tone, int]]
-    tally_caption: str
+    tallies: Sequence[Tally]
     findings: Sequence[Finding]
     sections: Sequence[Section]
     footer: str
@@ -124,10 +136,8 @@ def render(page: Page) -> str:
     )
     environment.filters["sign"] = lambda tone: SIGNS[tone]
     template = environment.from_string(_asset("page.html.j2"))
-    total = sum(count for _, _, count in page.tally)
     return template.render(
         page=page,
-        total=total,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),
         plotly=Markup(get_plotlyjs()) if page.draws else "",
