@@ -77,7 +77,7 @@ def test_the_fitted_row_is_renos_of_slide_20() -> None:
 
 
 def test_the_nearest_is_so_by_the_root_mean_square_of_logarithms() -> None:
-    place = {"object": "64 kB", "session": "2 s", "min_th": "5", "maxp": "0.02", "udp_rate": "580 kbps"}
+    place = {"object_size": "64 kB", "inter_session": "2 s", "min_th": "5", "maxp": "0.02", "udp_rate": "580 kbps"}
     # One twice as much in every column, one exact but for a response e times as long: sqrt(1/5).
     factors = {"3": dict.fromkeys(choice.FITTED, 2.0), "5": dict.fromkeys(choice.FITTED, 1.0) | {"delay": math.e}}
     frame = pl.DataFrame(
@@ -95,8 +95,8 @@ def test_the_nearest_is_so_by_the_root_mean_square_of_logarithms() -> None:
 def test_the_network_is_the_chosen_combination() -> None:
     spec = read_scenario(PAPER / "gfc2.toml").resolved
     web, queue = spec["flow"]["web"]["traffic"], spec["queue"]["red"]
-    assert quantity(web["object_size"]) == quantity(choice.CHOSEN["object"])
-    assert quantity(web["inter_session"]["exponential"]) == quantity(choice.CHOSEN["session"])
+    assert quantity(web["object_size"]) == quantity(choice.CHOSEN["object_size"])
+    assert quantity(web["inter_session"]["exponential"]) == quantity(choice.CHOSEN["inter_session"])
     assert quantity(queue["min_th"]) == float(choice.CHOSEN["min_th"]) == quantity(queue["max_th"]) / 3
     assert queue["max_p"] == float(choice.CHOSEN["maxp"])
     assert quantity(spec["flow"]["udp"]["traffic"]["rate"]) == quantity(choice.CHOSEN["udp_rate"])

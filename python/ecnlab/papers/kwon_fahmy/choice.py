@@ -9,13 +9,13 @@ import polars as pl
 
 from ecnlab.papers.samples import at
 
-KEYS: Final = ("object", "session", "min_th", "maxp", "udp_rate")
+KEYS: Final = ("object_size", "inter_session", "min_th", "maxp", "udp_rate")
 """What calibration.toml varies."""
 
 FITTED: Final = {"delay": 14.260, "web": 1.509, "udp": 2.855, "ftp": 38.772, "drops": 0.01637}
 """Reno's row of slide 20: s, Mb/s three times, share."""
 
-CHOSEN: Final = {"object": "128 kB", "session": "4 s", "min_th": "3", "maxp": "0.02", "udp_rate": "580 kbps"}
+CHOSEN: Final = {"object_size": "128 kB", "inter_session": "4 s", "min_th": "3", "maxp": "0.02", "udp_rate": "580 kbps"}
 """The nearest combination of the full size; gfc2.toml has it."""
 
 
@@ -24,7 +24,7 @@ def ranked(points: pl.DataFrame) -> pl.DataFrame:
 
     ``distance`` is the root mean square of the logarithms of measured over printed.
     """
-    calibrated = points.filter(pl.col("object") != "")
+    calibrated = points.filter(pl.col("object_size") != "")
     columns = [at(calibrated, metric, {}).select(*KEYS, pl.col("mean").alias(metric)) for metric in FITTED]
     table = columns[0]
     for column in columns[1:]:

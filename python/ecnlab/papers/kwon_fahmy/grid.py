@@ -27,7 +27,7 @@ MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
 
 GRID: Final = Grid(
-    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object", "session", "udp_rate"),
+    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object_size", "inter_session", "udp_rate"),
     names={
         "reno": "Reno",
         "reno-ecn": "Reno-ECN",
@@ -40,8 +40,8 @@ GRID: Final = Grid(
         "loss": "wire loss {}",
         "min_th": "min_th {}",
         "maxp": "max_p {}",
-        "object": "objects of {}",
-        "session": "a session every {}",
+        "object_size": "objects of {}",
+        "inter_session": "a session every {}",
         "udp_rate": "UDP of {}",
     },
 )
