@@ -89,7 +89,7 @@ proc add_flow {group ecn at} {
   set id [llength $flows]
   set host [expr {$P(hosts) > 0 ? $id % $P(hosts) : $id}]
   host_pair $host
-  set tcp($id) [new Agent/TCP/$P(tcp)]
+  set tcp($id) [new Agent/TCP[expr {$P(tcp) eq "Tahoe" ? "" : "/$P(tcp)"}]]
   set sink [new Agent/TCPSink[expr {$P(tcp) eq "Sack1" ? "/Sack1" : ""}]]
   $tcp($id) set fid_ $id
   $tcp($id) set ecn_ $ecn
