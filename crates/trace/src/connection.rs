@@ -201,6 +201,16 @@ impl Connection {
         self.reset || self.ends[i].fin_end.is_some_and(|end| self.ends[i].stream.una() >= end)
     }
 
+    /// Whether an end has been read as one with RACK.
+    pub(crate) fn has_second_reading(&self) -> bool {
+        self.ends.iter().any(|end| end.stream.has_second_reading())
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.ends.iter().map(|end| end.stream.heap() + end.violations.heap()).sum()
+    }
+
     /// What tells of an end whether it sends by RACK: the host's address, and the evidence.
     pub(crate) fn evidence(&self, i: usize) -> (std::net::IpAddr, Evidence) {
         (self.key.endpoints()[i].0, self.ends[i].stream.evidence())

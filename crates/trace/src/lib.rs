@@ -4,6 +4,7 @@
 //! their number and not with that of packets. [`analyse`] does both.
 
 mod arrivals;
+mod brief;
 mod capture;
 mod compare;
 mod connection;
@@ -15,6 +16,7 @@ mod fragments;
 mod input;
 mod link;
 mod packet;
+mod pairing;
 mod rack;
 mod ranges;
 mod rules;
@@ -24,7 +26,7 @@ mod stream;
 mod tracker;
 
 pub use capture::{Analysis, Capture, Totals, analyse};
-pub use compare::{Change, Comparison, compare};
+pub use compare::compare;
 pub use connection::{Connection, Counts, End, Negotiation, Seen};
 pub use container::{Interface, Reader, Record};
 pub use ecn::{Counts as EcnCounts, EcnState};
@@ -32,6 +34,7 @@ pub use error::TraceError;
 pub use filter::Filter;
 pub use input::Input;
 pub use packet::{Key, Segment, endpoint};
+pub use pairing::{Change, Comparison};
 pub use rules::{RULES, Rule, Standard, Violation, Violations};
 pub use series::{KINDS, Kind, Row, Series};
 pub use stats::{Distribution, Summary};

@@ -164,6 +164,10 @@ impl Violations {
             self.list.push(Violation { rule, packet, time });
         }
     }
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.list.capacity() * size_of::<Violation>()
+    }
     /// The first ones, in order.
     pub fn list(&self) -> &[Violation] {
         &self.list
