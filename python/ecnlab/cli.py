@@ -21,6 +21,7 @@ from ecnlab.columns import PREDICTION, SUMMARY, TABLES
 from ecnlab.console import late
 from ecnlab.engines import CLOCKS, ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix, with_clock
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
+from ecnlab.quantities import BYTES
 from ecnlab.results import compare as compare_folders
 from ecnlab.results import load
 from ecnlab.run import CAPTURES, Run
@@ -29,7 +30,6 @@ from ecnlab.scenario import check as check_file
 from ecnlab.scenario import read_experiment, read_scenario, with_captures
 from ecnlab.sweep import Sweep
 from ecnlab.sweep import sweep as sweep_experiment
-from ecnlab.quantities import BYTES
 from ecnlab.trace import Trace, changes
 from ecnlab.trace import trace as analyse
 from ecnlab.types import Engine, FileKind, Standard
@@ -123,7 +123,9 @@ class Memory(click.ParamType[int]):
                     size = int(float(number) * BYTES[unit])
                     if 0 < size < 2**63:
                         return size
-        return self.fail(f"{value!r} is no size: a number and its unit ({', '.join(BYTES)}), such as '4 GB'", param, ctx)
+        return self.fail(
+            f"{value!r} is no size: a number and its unit ({', '.join(BYTES)}), such as '4 GB'", param, ctx
+        )
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

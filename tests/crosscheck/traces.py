@@ -104,7 +104,7 @@ def _ns2(pattern: Pattern) -> list[Sent]:
 def _ecnlab(pattern: Pattern) -> list[Sent]:
     overrides: dict[str, object] = {
         "tcp.sender.recovery": pattern.recovery,
-        "tcp.sender.sack": pattern.recovery == "sack",
+        "tcp.sender.sack": pattern.recovery in ("sack", "fack"),
         "tcp.sender.ecn": "rfc2481" if pattern.marked else "off",
         "flow.bulk.count": 1,
         "flow.bulk.start": "0 s",

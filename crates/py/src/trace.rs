@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use ecnlab_engine::Table;
 use ecnlab_trace::{
-    Analysis, Capture, Connection, End, Filter, Input, KINDS, Key, RULES, Segment, Series, Standard, Summary, TraceError,
-    Tracker, analyse, endpoint,
+    Analysis, Capture, Connection, End, Filter, Input, KINDS, Key, RULES, Segment, Series, Standard, Summary,
+    TraceError, Tracker, analyse, endpoint,
 };
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -174,7 +174,8 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     let found = py.detach(|| ecnlab_trace::compare(one, other));
     let found = found.map_err(|error| failure(&first, error))?;
     let told = found.changes.iter().map(|(c, packets)| (c.key, c.from_low, c.before, c.after, c.flags, *packets));
-    let unclear = found.cannot_tell.iter().map(|((key, low), packets)| (*key, *low, CANNOT_TELL, CANNOT_TELL, 0, *packets));
+    let unclear =
+        found.cannot_tell.iter().map(|((key, low), packets)| (*key, *low, CANNOT_TELL, CANNOT_TELL, 0, *packets));
     let rows: Vec<(Key, bool, u8, u8, u16, u64)> = told.chain(unclear).collect();
     let ends = |low: bool| rows.iter().map(|row| endpoint(row.0.endpoints()[usize::from(row.1 != low)])).collect();
     let mut t = Table::new("changes");
@@ -429,6 +430,12 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("cwr_sent", count(|e| e.ecn.counts.cwr));
     t.u64("congestion_episodes", count(|e| e.ecn.counts.episodes));
     t.u64("ecn_reductions", count(|e| e.ecn.counts.reductions));
+    let checked = |e: &End| match e.ecn.echo_checked() {
+        Some(true) => "yes",
+        Some(false) => "cannot tell",
+        None => "no ECE",
+    };
+    chosen(t, "ece_checked", rows.iter().map(|r| checked(end(r))));
     let mean = |f: fn(&End) -> Summary| rows.iter().map(move |r| f(end(r)).mean() / 1e9);
     t.f64("ce_to_ece_mean_s", mean(|e| e.ecn.counts.ce_to_ece));
     t.f64("ece_to_cwr_mean_s", mean(|e| e.ecn.counts.ece_to_cwr));

@@ -2,6 +2,7 @@
 
 use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 
+use crate::echo_cause::Place;
 use crate::ecn::{Data, Echo, EcnState};
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
@@ -423,6 +424,7 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
             flight,
             answer: peer.stream.answer.unwrap_or(0),
             near: peer.stream.answer.unwrap_or(0) <= me.stream.answer.unwrap_or(u64::MAX),
+            place: Place::of(me.stream.answer, peer.stream.answer, peer.stream.counts.missing_bytes > 0),
         };
         peer.ecn.echo(&echo, &mut me.violations);
     }

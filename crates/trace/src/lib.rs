@@ -9,6 +9,7 @@ mod capture;
 mod compare;
 mod connection;
 mod container;
+mod echo_cause;
 mod ecn;
 mod error;
 mod filter;

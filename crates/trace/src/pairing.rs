@@ -117,7 +117,8 @@ impl Known {
     /// Notes the identification of a packet; whether it tells anything.
     fn note(&mut self, print: &Print, id: u16, side: usize) -> bool {
         let last = self.last[side].replace((id, print.seq, print.ack));
-        self.same_for_all |= last.is_some_and(|(before, seq, ack)| before == id && (seq, ack) != (print.seq, print.ack));
+        self.same_for_all |=
+            last.is_some_and(|(before, seq, ack)| before == id && (seq, ack) != (print.seq, print.ack));
         id != 0 && !self.same_for_all
     }
     fn took(&mut self, delay: i64) {

@@ -214,7 +214,8 @@ impl Tracker {
                 *host = host.and(evidence);
             }
         }
-        let connections = self.slots.iter_mut().filter_map(|slot| if let Slot::Whole(c) = slot { Some(c) } else { None });
+        let connections =
+            self.slots.iter_mut().filter_map(|slot| if let Slot::Whole(c) = slot { Some(c) } else { None });
         for connection in connections {
             for i in [0, 1] {
                 let host = hosts.get(&connection.evidence(i).0).and_then(|host| host.verdict());

@@ -333,7 +333,8 @@ fn connections_take_no_more_memory_than_they_may() {
     assert!((1_000..10_000).contains(&found.tracker.len()));
     let told = found.damage.unwrap().to_string();
     let packets = found.totals.packets;
-    let said = format!("the {packets} connections of the first {packets} packets take more than the 0 MB that they may");
+    let said =
+        format!("the {packets} connections of the first {packets} packets take more than the 0 MB that they may");
     assert!(told.starts_with(&said) && told.ends_with("allow more with --memory"), "{told}");
 }
 

@@ -287,7 +287,10 @@ fn filters_choose_by_address_net_port_and_interface() {
     let count = |text: &str| {
         let filter = Filter::parse(text).unwrap();
         let input = ecnlab_trace::Input::new(Box::new(std::io::Cursor::new(bytes.clone()))).unwrap();
-        let analysis = ecnlab_trace::analyse(input, ecnlab_trace::Tracker::new(ecnlab_trace::Standard::Rfc3168), |s| filter.wants(s)).unwrap();
+        let analysis = ecnlab_trace::analyse(input, ecnlab_trace::Tracker::new(ecnlab_trace::Standard::Rfc3168), |s| {
+            filter.wants(s)
+        })
+        .unwrap();
         analysis.tracker.len()
     };
     let yes = ["host 192.0.2.1", "port 80", "net 192.0.2.0/24 and not port 22", "(port 1 or port 80) and interface 0"];
