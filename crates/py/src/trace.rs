@@ -230,12 +230,11 @@ fn read_series(
     let mut tracker = Tracker::default().following(wanted);
     let mut series = Series::new(most);
     let mut take = |segment: &Segment<'_>| {
-        if filter.is_none_or(|filter| filter.wants(segment)) {
-            if let (index, Some(seen)) = tracker.take(segment)
-                && index == wanted
-            {
-                series.take(segment, &seen, &tracker.connection(index));
-            }
+        if filter.is_none_or(|filter| filter.wants(segment))
+            && let (index, Some(seen)) = tracker.take(segment)
+            && index == wanted
+        {
+            series.take(segment, &seen, &tracker.connection(index));
         }
     };
     // What ends the reading has been told with the tables.

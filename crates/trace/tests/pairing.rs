@@ -13,8 +13,11 @@ fn between(before: &[P], after: &[P]) -> Comparison {
     compare(before, after).unwrap()
 }
 
-/// Changes (before, after, packets), packets that cannot be told apart, and those at one place only.
-fn told(before: &[P], after: &[P]) -> (Vec<(Ecn, Ecn, u64)>, u64, (u64, u64)) {
+/// Codepoint before, after, and packets.
+type Row = (Ecn, Ecn, u64);
+
+/// Changes, packets that cannot be told apart, and those at one place only.
+fn told(before: &[P], after: &[P]) -> (Vec<Row>, u64, (u64, u64)) {
     let found = between(before, after);
     let change = |(c, n): (&ecnlab_trace::Change, &u64)| (Ecn::from_bits(c.before), Ecn::from_bits(c.after), *n);
     let changes = found.changes.iter().map(change).collect();
@@ -40,7 +43,7 @@ fn a_lost_original(numbered: impl Fn(u16) -> u16) -> (Vec<P>, Vec<P>) {
     (before, after)
 }
 
-const NO_CHANGE: [(Ecn, Ecn, u64); 2] = [(Ecn::NotEct, Ecn::NotEct, 1), (Ecn::Ect0, Ecn::Ect0, 3)];
+const NO_CHANGE: [Row; 2] = [(Ecn::NotEct, Ecn::NotEct, 1), (Ecn::Ect0, Ecn::Ect0, 3)];
 
 #[test]
 fn marks_bleached_between_two_places_are_counted() {
