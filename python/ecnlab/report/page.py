@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from ecnlab.report.chart import Chart
 from ecnlab.report.figure import Figure
 from ecnlab.report.plot import document
+from ecnlab.report.topology import Topology
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
 """What a chip means. Each tone has its own sign as well as its own colour."""
@@ -94,7 +95,7 @@ class Group:
     kind: Literal["figures"] = "figures"
 
 
-Block = Table | Group | Chart | str
+Block = Table | Group | Chart | Topology | str
 
 
 @dataclass(frozen=True, slots=True)
