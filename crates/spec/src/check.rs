@@ -11,6 +11,7 @@ use crate::path::Path;
 use crate::profile;
 use crate::spec::Spec;
 use crate::tree::Node;
+use crate::wire;
 
 /// Gathers findings; knows where each key was written.
 pub(crate) struct Findings<'a> {
@@ -29,7 +30,7 @@ impl Findings<'_> {
         self.found.push(Diagnostic::new(self.tree.key_of(path), path, message, help));
     }
 
-    fn unless(&mut self, holds: bool, path: &Path, message: impl Into<String>, help: impl Into<String>) {
+    pub fn unless(&mut self, holds: bool, path: &Path, message: impl Into<String>, help: impl Into<String>) {
         if !holds {
             self.value(path, message, help);
         }
@@ -138,6 +139,7 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
             "write at least a packet, such as \"1500 B\"",
         );
     }
+    wire::check(link.jitter.as_ref(), link.burst_loss.as_ref(), path, found);
     for (key, list) in [("drop", &link.drop), ("mark", &link.mark)] {
         check_ordinals(list, &path.key(key), found);
     }

@@ -146,6 +146,7 @@ impl Scenario {
             delay: link.delay.draw(&mut Rng::named(seed, &format!("delay.{stream}"))),
             queue: spec.queues[&link.queue].clone(),
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
+            jitter: link.jitter.as_ref().map(Into::into),
             errors: self.errors(link),
         }
     }
@@ -160,6 +161,7 @@ impl Scenario {
         };
         Errors {
             loss: link.loss,
+            bursts: link.burst_loss.as_ref().map(Into::into),
             drop_packets: link.drop.clone(),
             mark_packets: link.mark.clone(),
             drop_segments: segments(&link.drop_segments),

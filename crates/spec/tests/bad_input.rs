@@ -35,7 +35,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "to = \"b\"\nrate",
         "to = \"b\"\ncolour = \"red\"\nrate",
         &["x.toml:6:1: unknown key `link.pipe.colour`; valid keys: from, to, count, duplex, rate, delay, queue, \
-           shaper, loss, drop, mark, drop_segments, mark_segments, reverse"],
+           shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, reverse"],
     ),
     ("duration", "duratoin", &["x.toml:2:1: unknown key `duratoin`; did you mean `duration`?"]),
     ("[link.pipe]", "[links.pipe]", &["x.toml:3:2: unknown key `links`; did you mean `link`?"]),

@@ -155,6 +155,8 @@ def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
             for key in ("loss", "drop", "mark", "drop_segments", "mark_segments"):
                 covered(not link.settings[key], f"link {link.name} has {key}", "leave it out")
         for link in each.path:
+            for key in ("jitter", "burst_loss"):
+                covered(key not in link.settings, f"link {link.name} has {key}", "leave it out")
             faster = link is slowest or link.rate_bps > slowest.rate_bps
             covered(faster, f"links {slowest.name} and {link.name} are equally slow", "models cover one bottleneck")
     for link in {link.name: link for each in classes for link in each.back}.values():

@@ -32,6 +32,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         delay: delay.parse().expect("a time"),
         queue: queue.clone(),
         shaper: None,
+        jitter: None,
         errors: Errors::default(),
     })
 }
