@@ -20,6 +20,7 @@ mod plan;
 mod routes;
 mod series;
 mod sim;
+mod stop;
 mod table;
 mod transactions;
 mod window;

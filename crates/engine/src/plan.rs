@@ -123,4 +123,6 @@ pub struct FlowPlan {
     pub tcp_to: Arc<tcp::Config>,
     /// When the source is first asked.
     pub start: Time,
+    /// When it stops, if it does.
+    pub stop: Option<Time>,
 }

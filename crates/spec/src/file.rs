@@ -192,6 +192,10 @@ pub(crate) struct Flow {
     /// When it begins, drawn for each flow and run; at once if left out.
     #[serde(default)]
     pub start: Dist<Dur>,
+    /// When it stops, drawn for each flow and run: from then on it asks for nothing new, and a bulk transfer ends with
+    /// what has been sent. Left out, it goes on to the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Dist<Dur>>,
 }
 
 /// A capture of the packets at an end of a link, or at all interfaces of a node.

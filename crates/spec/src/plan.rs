@@ -1,6 +1,6 @@
 //! From a scenario to what the engine runs: every random choice of the set-up made.
 
-use ecnlab_base::{Rng, Time};
+use ecnlab_base::{Dist, Dur, Rng, Time};
 use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper, source_stream};
 use ecnlab_traffic::{self as traffic, Object};
 use serde::Serialize;
@@ -173,7 +173,8 @@ impl Scenario {
         let spec = self.spec();
         let flow = &spec.flows[&instance.table];
         let group = flow.group.as_ref().unwrap_or(&instance.table);
-        let start = flow.start.draw(&mut Rng::named(seed, &format!("start.{}", instance.name)));
+        let time = |dist: &Dist<Dur>, what| dist.draw(&mut Rng::named(seed, &format!("{what}.{}", instance.name)));
+        let start = time(&flow.start, "start");
         FlowPlan {
             name: instance.name.clone(),
             group: self.layout().groups.iter().position(|g| g == group).unwrap_or(0),
@@ -183,6 +184,8 @@ impl Scenario {
             tcp_from: spec.tcps[flow.tcp_from()].config.clone(),
             tcp_to: spec.tcps[flow.tcp_to()].config.clone(),
             start: Time::ZERO + start,
+            // What has no upper end may draw more than a clock has.
+            stop: flow.stop.as_ref().map(|stop| Time::ZERO.saturating_add(time(stop, "stop"))),
         }
     }
 }
