@@ -37,7 +37,9 @@ FLOWS: Final = {
     "timeouts": Column("count", "expiries of the retransmission timer"),
     "fast_recoveries": Column("count", "entries into fast recovery"),
     "ecn_reductions": Column("count", "window reductions on ECN-Echo"),
-    "quench_reductions": Column("count", "window reductions on ICMP source quench"),
+    "quench_reductions": Column(
+        "count", "window reductions on ICMP source quench; of datagrams, source quenches that made their pauses longer"
+    ),
     "quenches_received": Column("count", "source quenches received, unheard ones included"),
     "ce_received": Column("count", "packets that arrived with CE"),
     "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
@@ -46,7 +48,9 @@ FLOWS: Final = {
     "rtt_mean_s": Column("s", "mean of the sender's round-trip samples"),
     "rtt_min_s": Column("s", "smallest round-trip sample"),
     "rtt_max_s": Column("s", "largest round-trip sample"),
-    "exchanges": Column("count", "files, or requests with their responses, completed"),
+    "exchanges": Column(
+        "count", "files, or requests with their responses, completed; a transfer that `stop` cut is none"
+    ),
 }
 
 TRANSACTIONS: Final = {

@@ -20,6 +20,8 @@ pub enum Class {
     Link,
     /// An endpoint's deadline.
     Timer,
+    /// A flow stops.
+    Stop,
     /// A source wants to be asked.
     Wake,
     /// The warm-up ends.
@@ -52,8 +54,9 @@ impl Event {
         match self.order >> CLASS_SHIFT {
             0 => Class::Link,
             1 => Class::Timer,
-            2 => Class::Wake,
-            3 => Class::Warmup,
+            2 => Class::Stop,
+            3 => Class::Wake,
+            4 => Class::Warmup,
             _ => Class::Sample,
         }
     }
@@ -146,9 +149,10 @@ mod tests {
         /// Against a sorted list; steps from nothing to beyond the wheel's reach, pushes between pops.
         #[test]
         fn events_leave_in_order(
-            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..5, 0_u8..3), 1..400),
+            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..6, 0_u8..3), 1..400),
         ) {
-            const CLASSES: [Class; 5] = [Class::Link, Class::Timer, Class::Wake, Class::Warmup, Class::Sample];
+            const CLASSES: [Class; 6] =
+                [Class::Link, Class::Timer, Class::Stop, Class::Wake, Class::Warmup, Class::Sample];
             let mut q = EventQueue::default();
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
             let mut now = 0;

@@ -6,7 +6,7 @@ use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
-use ecnlab_wire::{Flags, Quench};
+use ecnlab_wire::{Flags, Quench, Seq};
 
 use crate::Error;
 use crate::events::{Class, Event, EventQueue};
@@ -48,7 +48,7 @@ pub struct Sim<P: Probe> {
     events: EventQueue,
     end: Time,
     sample: Option<Dur>,
-    out: Out,
+    pub(crate) out: Out,
     demands: Vec<Demand>,
 }
 
@@ -64,6 +64,10 @@ impl<P: Probe> Sim<P> {
             let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
             flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
+            // A clock has no room for all that a tail may draw.
+            if let Some(stop) = flow.stop.filter(|&stop| stop < Time::ZERO + plan.duration) {
+                events.push(stop, Class::Stop, i as u32);
+            }
         }
         events.push(Time::ZERO + plan.warmup, Class::Warmup, 0);
         if plan.sample.is_some() {
@@ -125,6 +129,7 @@ impl<P: Probe> Sim<P> {
         match event.class() {
             Class::Link => {}
             Class::Timer => self.on_timer(event.target(), event.time),
+            Class::Stop => self.on_stop(event.target(), event.time),
             Class::Wake => self.on_wake(event.target(), event.time),
             Class::Warmup => self.on_warmup(event.time),
             Class::Sample => self.on_sample(event.time),
@@ -198,16 +203,24 @@ impl<P: Probe> Sim<P> {
         let owed: Vec<(Owed<Packet>, Cargo)> =
             link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
         for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
-            let Body::Tcp(segment) = body else { continue };
-            let receiver = self.hosts.host(endpoint).way;
-            if receiver.connection != connection {
+            let (seq, len, udp, way) = match body {
+                Body::Tcp(segment) => {
+                    (segment.seq, segment.ipv4_len(), false, self.hosts.host(endpoint).way.from(router))
+                }
+                Body::Datagram(datagram) => {
+                    let way = self.flows[packet.flow() as usize].way_back(packet.flow(), router);
+                    (Seq(datagram.seq), datagram.wire_len, true, way)
+                }
+                Body::Quench(..) => continue,
+            };
+            if way.connection != connection {
                 self.stray += 1;
                 continue;
             }
-            let returned = Returned { to: packet.to(), len: segment.ipv4_len(), ecn: packet.ecn() };
-            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len), returned);
-            let quench = self.hold.load(body, endpoint ^ 1, &receiver.from(router));
-            match self.routes.next(row, receiver.to()) {
+            let returned = Returned { to: packet.to(), len, ecn: packet.ecn(), udp };
+            let body = Body::Quench(Quench::new(cause, seq, wire_len), returned);
+            let quench = self.hold.load(body, endpoint ^ 1, &way);
+            match self.routes.next(row, way.to()) {
                 ARRIVED => self.receive(quench, now),
                 link => self.offer(link, quench, now),
             }
@@ -227,7 +240,7 @@ impl<P: Probe> Sim<P> {
         let cargo = self.hold.unload(packet.cargo());
         let segment = match &mut cargo.body {
             Body::Tcp(segment) => segment,
-            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
+            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram, packet.ecn()),
             Body::Quench(..) => return self.receive_quench(packet, now),
         };
         let (endpoint, flags) = (cargo.endpoint, segment.flags);
@@ -245,7 +258,10 @@ impl<P: Probe> Sim<P> {
     #[cold]
     fn receive_quench(&mut self, packet: Packet, now: Time) {
         let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
-        let Body::Quench(quench, _) = body else { return };
+        let Body::Quench(quench, returned) = body else { return };
+        if returned.udp {
+            return self.flows[packet.flow() as usize].receive_quench(now);
+        }
         let host = self.hosts.host_mut(endpoint);
         if host.way.connection != connection {
             self.stray += 1;
@@ -288,7 +304,7 @@ impl<P: Probe> Sim<P> {
 
     /// The application may go on, or the connection has changed.
     #[cold]
-    fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
+    pub(crate) fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
         if arrived {
             self.on_arrived(index, now);
         }
@@ -301,7 +317,7 @@ impl<P: Probe> Sim<P> {
 
     /// Sends what the endpoint at `index` has left to send.
     #[inline(always)]
-    fn send(&mut self, index: u32, now: Time) {
+    pub(crate) fn send(&mut self, index: u32, now: Time) {
         for i in 0..self.out.len() {
             self.send_segment(i, index, now);
         }
@@ -315,7 +331,7 @@ impl<P: Probe> Sim<P> {
         self.offer(way.first_link, packet, now);
     }
 
-    fn arm_timer(&mut self, index: u32) {
+    pub(crate) fn arm_timer(&mut self, index: u32) {
         let host = self.hosts.host_mut(index);
         let deadline = host.endpoint.deadline();
         if deadline < host.armed {
@@ -351,7 +367,7 @@ impl<P: Probe> Sim<P> {
             self.transactions.push(Transaction::new(&c, from, to, now));
         }
         let flow = &mut self.flows[c.flow as usize];
-        flow.count_exchange(now);
+        flow.count_exchange(c.cut, now);
         let next = flow.source.on_done(c.exchange.key, now);
         self.arm_wake(c.flow, next);
     }

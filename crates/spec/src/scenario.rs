@@ -116,8 +116,10 @@ impl Scenario {
 
     fn resolved_flow(&self, name: &str) -> Json {
         let mut flow = self.spec().flows[name].clone();
-        flow.tcp_from = Some(flow.tcp_from().to_owned());
-        flow.tcp_to = Some(flow.tcp_to().to_owned());
+        if flow.traffic.uses_tcp() {
+            flow.tcp_from = Some(flow.tcp_from().to_owned());
+            flow.tcp_to = Some(flow.tcp_to().to_owned());
+        }
         flow.tcp = None;
         flow.group.get_or_insert_with(|| name.to_owned());
         json!(flow)
