@@ -187,7 +187,7 @@ def run_keys(experiment: Experiment) -> pl.DataFrame:
 
 
 def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
-    metrics.check(experiment.metrics)
+    metrics.refuse(experiment)
     asked = set(keep)
     if unknown := asked - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
