@@ -9,7 +9,7 @@ import click
 
 from ecnlab import console
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
-from ecnlab.cli.options import File, as_json, examples
+from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.results import load
 from ecnlab.run import Run
 from ecnlab.sweep import Sweep
@@ -18,7 +18,7 @@ from ecnlab.sweep import Sweep
 @click.command()
 @click.argument("folder", type=File)
 @click.option("--table", "tables", multiple=True, help="Show this table. Can be repeated.")
-@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Rows to show of each.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each.")
 @as_json
 @examples("""
       ecnlab show results/dumbbell

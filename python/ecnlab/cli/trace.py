@@ -10,7 +10,7 @@ import polars as pl
 
 from ecnlab import console, store
 from ecnlab.cli.codes import BAD_INPUT
-from ecnlab.cli.options import File, as_json, examples
+from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.errors import EcnlabError
 from ecnlab.trace import Trace, changes
 from ecnlab.trace import trace as analyse
@@ -50,12 +50,12 @@ KINDS: Final = {
 @click.command()
 @click.argument("file", type=File)
 @click.option("--filter", "filter_", help="Only these packets: 'host 10.0.0.1 and not port 22'.")
-@click.option("--connection", type=click.IntRange(0), help="Only the connection of this number.")
+@click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Only the connection of this number.")
 @click.option("--standard", type=click.Choice(["rfc3168", "rfc2481"]), default="rfc3168", show_default=True)
 @click.option("--against", type=File, help="Another capture of the same packets: what changed from FILE to there.")
 @click.option("--parquet", type=File, help="Write the tables into this folder.")
 @click.option("--html", type=File, help="Write a page with the graphs of a connection, by default the largest.")
-@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Rows to show of each table.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each table.")
 @as_json
 @examples("""
       ecnlab trace x.pcapng
