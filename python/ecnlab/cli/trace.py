@@ -12,7 +12,8 @@ from ecnlab import console, store
 from ecnlab.cli.codes import BAD_INPUT
 from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.errors import EcnlabError
-from ecnlab.trace import Trace, changes
+from ecnlab.threads import heard
+from ecnlab.trace import TABLES, Trace, changes
 from ecnlab.trace import trace as analyse
 from ecnlab.types import Standard
 
@@ -75,9 +76,10 @@ def trace(
     as_json: bool,
 ) -> None:
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their ECN."""
-    whole = analyse(file, filter=filter_, standard=standard)
+    _spare_inputs([file, *([against] if against else [])], html, parquet)
+    whole = heard(lambda: analyse(file, filter=filter_, standard=standard))
     result = whole if connection is None else whole.only(connection)
-    changed = changes(file, against) if against else None
+    changed = heard(lambda: changes(file, against)) if against else None
     if parquet:
         result.save(parquet)
     if html:
@@ -95,6 +97,15 @@ def trace(
     if result.damage:
         console.complain(result.damage)
         raise SystemExit(BAD_INPUT)
+
+
+def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
+    """Raise EcnlabError if writing the results would overwrite what they are of."""
+    outputs = [html] if html else []
+    outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
+    for output in outputs:
+        if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
+            raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
 
 
 def _largest(result: Trace) -> int:

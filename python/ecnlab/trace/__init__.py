@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,6 +19,9 @@ from ecnlab import _core, store
 from ecnlab.engines import frames
 from ecnlab.errors import EcnlabError
 from ecnlab.types import Standard
+
+TABLES: Final = ("connections", "directions", "violations", "interfaces")
+"""The tables of an analysis."""
 
 
 class Trace:
