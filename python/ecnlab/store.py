@@ -49,7 +49,6 @@ NEEDED: Final[dict[str, tuple[type, ...]]] = {
     "title": (str, NOTHING),
     "ecnlab": (dict,),
     "tables": (dict,),
-    "wall": (dict, NOTHING),
 }
 """What readers need of every manifest."""
 
@@ -132,7 +131,7 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
 def _insist_on_keys(path: Path, manifest: Mapping[str, Any]) -> None:
     """Raise FolderError unless the manifest in ``path`` has what readers of its kind need, of the types they need."""
     for key, kind in (NEEDED | NEEDED_BY[manifest["kind"]]).items():
-        if not isinstance(manifest.get(key), kind):
+        if key not in manifest or not isinstance(manifest[key], kind):
             what = "lacks" if key not in manifest else "has another kind of value in"
             raise FolderError(f"{path} is damaged (it {what} `{key}`): remove the folder and run again")
     if strange := [name for name in manifest["tables"] if not re.fullmatch(r"\w+", name)]:
