@@ -38,6 +38,9 @@ OURS: Final = frozenset({*TABLES, "prediction", "timing", "runs", "metrics"})
 LOCK: Final = ".lock"
 """Held by the process that writes into a sweep's folder."""
 
+REMEDY: Final = "remove the folder and run again"
+"""What to do where a folder is not what was written."""
+
 MOST_TOLD: Final = 5
 """Differences of two specifications that are told one by one."""
 
@@ -210,10 +213,17 @@ class StoredTables(Mapping[str, pl.DataFrame]):
 
 def read_table(path: Path) -> pl.DataFrame:
     """The table in ``path``. Raises FolderError if it is missing or damaged."""
+    insist_on_table(path)
     try:
         return pl.read_parquet(path)
-    except (FileNotFoundError, pl.exceptions.PolarsError) as error:
-        raise FolderError(f"{path} is missing or damaged: remove the folder and run again") from error
+    except pl.exceptions.PolarsError as error:
+        raise FolderError(f"{path} is damaged, cut off or changed since it was written: {REMEDY}") from error
+
+
+def insist_on_table(path: Path) -> None:
+    """Raise FolderError if there is no file ``path``, a table that the manifest beside it names."""
+    if not path.is_file():
+        raise FolderError(f"{path} is missing, though the folder's {MANIFEST} names it: {REMEDY}")
 
 
 def missing_table(name: str, present: Mapping[str, object]) -> FolderError:

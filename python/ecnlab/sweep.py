@@ -101,7 +101,9 @@ class Sweep:
         """
         if name not in self.tables:
             raise store.missing_table(name, dict.fromkeys(self.tables))
-        rows = pl.scan_parquet(self.folder / "tables" / f"{name}.parquet")
+        path = self.folder / "tables" / f"{name}.parquet"
+        store.insist_on_table(path)
+        rows = pl.scan_parquet(path)
         return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
 
 

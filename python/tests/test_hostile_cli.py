@@ -299,3 +299,17 @@ def test_mixed_groups_never_read_true():
     assert said(flows).startswith("ECN fell back on 3 of 7 connections in a, b:")
     assert said(flows.filter(group="c")) == ""
     assert said(flows.drop("ecn_fallbacks")) == ""
+
+
+def test_a_table_that_is_gone_is_not_called_damaged(scenario, experiment, tmp_path, monkeypatch, capsys):
+    run(scenario, out=tmp_path / "one")
+    sweep(experiment, tmp_path / "many", replicates=1)
+    for folder, tables in ((tmp_path / "one", tmp_path / "one"), (tmp_path / "many", tmp_path / "many" / "tables")):
+        table = tables / "flows.parquet"
+        whole = table.read_bytes()
+        table.write_bytes(whole[: len(whole) // 2])
+        code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
+        assert (code, "damaged" in err, "missing" in err) == (2, True, False)
+        table.unlink()
+        code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
+        assert (code, "damaged" in err, "flows.parquet is missing" in err) == (2, False, True)
