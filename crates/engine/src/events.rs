@@ -1,7 +1,8 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
 //! Events of the near future stand in a [wheel](wheel), the others in a heap; the earlier of the two
-//! firsts is due. An event stays where it was put, so each is handled twice and no more.
+//! firsts is due. An event stays where it was put, so each is handled twice and no more; only from where very many are due
+//! at a time, as flows that begin together, they go on into the heap.
 
 mod wheel;
 
@@ -115,6 +116,7 @@ impl EventQueue {
 
     #[cold]
     fn take_far(&mut self) -> Option<Entry> {
+        self.near.empty_crowded(|entry| self.far.push(Reverse(entry)));
         let Reverse(entry) = self.far.pop()?;
         self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
         Some(entry)
@@ -143,6 +145,27 @@ mod tests {
         q.push(Time::from_ps(4), Class::Sample, 4);
         let order: Vec<u32> = std::iter::from_fn(|| q.pop()).map(|e| e.target()).collect();
         assert_eq!(order, [4, 2, 3, 1, 0]);
+    }
+
+    #[test]
+    fn a_crowd_leaves_in_order_and_is_not_walked_for_each() {
+        let mut q = EventQueue::default();
+        let mut left: Vec<u64> = (0..3_000).map(|i| i * 7_919 % 3).collect();
+        left.iter().enumerate().for_each(|(i, &ps)| q.push(Time::from_ps(ps), Class::Wake, i as u32));
+        left.sort_unstable();
+        for (i, &ps) in left.iter().enumerate() {
+            let event = q.pop().unwrap();
+            assert_eq!(event.time.ps(), ps);
+            if i == 0 {
+                assert_eq!(q.far.len(), 2_999);
+                q.push(Time::from_ps(2), Class::Link, 9_999);
+            }
+            if i == 1_999 {
+                let early = q.pop().unwrap();
+                assert_eq!((early.time.ps(), early.target()), (2, 9_999));
+            }
+        }
+        assert_eq!(q.pop(), None);
     }
 
     proptest! {

@@ -61,6 +61,12 @@ pub struct Totals {
     pub exchanges: u64,
     /// Whether `from` sent any connection's data as ECN-capable.
     pub ecn: bool,
+    /// TCP connections opened.
+    pub connections: u64,
+    /// Of these, on which `from` sent its data as ECN-capable.
+    pub ecn_connections: u64,
+    /// Of these, that gave ECN up with a SYN sent again.
+    pub ecn_fallbacks: u64,
 }
 
 impl Flow {
@@ -174,7 +180,11 @@ impl Totals {
             tcp: [0, 1].map(|side| self.tcp[side].since(&earlier.tcp[side])),
             delivered: self.delivered - earlier.delivered,
             exchanges: self.exchanges - earlier.exchanges,
+            // What a connection is, it is to its end: these do not begin anew with the window.
             ecn: self.ecn,
+            connections: self.connections,
+            ecn_connections: self.ecn_connections,
+            ecn_fallbacks: self.ecn_fallbacks,
         }
     }
 
@@ -185,5 +195,8 @@ impl Totals {
         let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
         self.delivered += to.received();
         self.ecn |= from.ecn_negotiated();
+        self.connections += 1;
+        self.ecn_connections += u64::from(from.ecn_negotiated());
+        self.ecn_fallbacks += [from, to].iter().map(|end| end.counters().ecn_fallbacks).sum::<u64>();
     }
 }

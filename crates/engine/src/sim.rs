@@ -15,6 +15,7 @@ use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
 use crate::packet::{Body, Cargo, Hold, Packet, Returned};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
+use crate::paths::Paths;
 use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
@@ -55,12 +56,12 @@ pub struct Sim<P: Probe> {
 impl<P: Probe> Sim<P> {
     /// The network at rest, with the first events scheduled.
     pub fn new(plan: &Plan, seed: u64, probe: P) -> Result<Sim<P>, Error> {
-        let mut routes = Routes::new(plan.nodes.len());
+        let mut paths = Paths::of(plan);
         let mut events = EventQueue::default();
         let mut hosts = Hosts::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
-            let ways = ways(plan, flow, &mut routes)?;
+            let ways = ways(plan, flow, &mut paths)?;
             let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
             flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
@@ -74,7 +75,8 @@ impl<P: Probe> Sim<P> {
             events.push(Time::ZERO, Class::Sample, 0);
         }
         let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
-        learn_ways_back(plan, &links, &flows, &mut routes)?;
+        learn_ways_back(plan, &links, &flows, &mut paths)?;
+        let routes = paths.routes();
         for (link, l) in links.iter_mut().zip(&plan.links) {
             link.set_rows(routes.row(l.to), routes.row(l.from));
         }
@@ -483,9 +485,9 @@ impl<P: Probe> Sim<P> {
     }
 }
 
-/// The ways between the ends of a flow, which `routes` then knows.
-fn ways(plan: &Plan, flow: &FlowPlan, routes: &mut Routes) -> Result<Ways, Error> {
-    let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
+/// The ways between the ends of a flow, which `paths` then knows.
+fn ways(plan: &Plan, flow: &FlowPlan, paths: &mut Paths) -> Result<Ways, Error> {
+    let mut path = |from, to| paths.first(from, to).ok_or_else(|| no_route(plan, flow, from, to));
     let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
     let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
     let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
@@ -497,16 +499,16 @@ fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
 }
 
 /// A router that speaks back knows the way to each sender whose data cross it.
-fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Routes) -> Result<(), Error> {
+fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], paths: &mut Paths) -> Result<(), Error> {
     if !links.iter().any(|link| link.queue().speaks_back()) {
         return Ok(());
     }
     for (flow, planned) in flows.iter().zip(&plan.flows) {
         for (first_link, [sender, receiver]) in flow.paths() {
-            let path: Vec<u32> = routes.path(first_link, receiver as usize, &plan.links).collect();
+            let path: Vec<u32> = paths.path(first_link, receiver as usize).collect();
             for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
                 let router = plan.links[link as usize].from;
-                if !routes.know(router, sender as usize, &plan.links) {
+                if !paths.know(router, sender as usize) {
                     return Err(no_route(plan, planned, router, sender as usize));
                 }
             }

@@ -404,7 +404,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "traffic = ",
         "count = 4000000000\ntraffic = ",
-        &["x.toml:19:9: `flow.bulk.count` is 4000000000; at most 100000 of a kind fit in a scenario"],
+        &["x.toml:19:9: `flow.bulk.count` is 4000000000; at most 16000000 of a kind fit in a scenario"],
     ),
     (
         "traffic = ",

@@ -41,6 +41,9 @@ clock_option = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)
+Rows = click.IntRange(1, 10**9)
+Workers = click.IntRange(1, 1024)
+Replicates = click.IntRange(1, 10**6)
 
 
 class Memory(click.ParamType[int]):

@@ -9,9 +9,10 @@ import click
 
 from ecnlab import console, store
 from ecnlab.cli.codes import BAD_INPUT
-from ecnlab.cli.options import File, Memory, as_json, examples
+from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.errors import EcnlabError
-from ecnlab.trace import Trace, changes
+from ecnlab.threads import heard
+from ecnlab.trace import TABLES, Trace, changes
 from ecnlab.trace import trace as analyse
 from ecnlab.types import Standard
 
@@ -49,12 +50,12 @@ KINDS: Final = {
 @click.command()
 @click.argument("file", type=File)
 @click.option("--filter", "filter_", help="Only these packets: 'host 10.0.0.1 and not port 22'.")
-@click.option("--connection", type=click.IntRange(0), help="Only the connection of this number.")
+@click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Only the connection of this number.")
 @click.option("--standard", type=click.Choice(["rfc3168", "rfc2481"]), default="rfc3168", show_default=True)
 @click.option("--against", type=File, help="Another capture of the same packets: what changed from FILE to there.")
 @click.option("--parquet", type=File, help="Write the tables into this folder.")
 @click.option("--html", type=File, help="Write a page with the graphs of a connection, by default the largest.")
-@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Rows to show of each table.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each table.")
 @click.option("--memory", type=Memory(), help='What connections may take: "4 GB". By default 3/4 of what is available.')
 @as_json
 @examples("""
@@ -76,9 +77,10 @@ def trace(
     as_json: bool,
 ) -> None:
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their ECN."""
-    whole = analyse(file, filter=filter_, standard=standard, memory=memory)
+    _spare_inputs([file, *([against] if against else [])], html, parquet)
+    whole = heard(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
     result = whole if connection is None else whole.only(connection)
-    changed = changes(file, against) if against else None
+    changed = heard(lambda: changes(file, against)) if against else None
     if parquet:
         result.save(parquet)
     if html:
@@ -96,6 +98,15 @@ def trace(
     if result.damage:
         console.complain(result.damage)
         raise SystemExit(BAD_INPUT)
+
+
+def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
+    """Raise EcnlabError if writing the results would overwrite what they are of."""
+    outputs = [html] if html else []
+    outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
+    for output in outputs:
+        if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
+            raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
 
 
 def _largest(result: Trace) -> int:

@@ -26,6 +26,9 @@ from ecnlab.types import Standard
 AT_A_TIME: Final = 4096
 """Connections of which tables are made at a time."""
 
+TABLES: Final = ("connections", "directions", "violations", "interfaces")
+"""The tables of an analysis."""
+
 
 class Trace:
     """What a capture holds. All tables are Polars frames; their columns are in ``docs/trace.md``."""
