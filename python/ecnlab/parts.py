@@ -10,14 +10,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from ecnlab import store
-
-MADE: Final = "made.json"
-"""Beside the merged tables: by which build, and which tables were asked for."""
+from ecnlab.store import MADE
 
 
 class Parts:

@@ -103,7 +103,7 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY})
+        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
         with store.whole_folder(target) as scratch:
             for name in self._tables:
                 store.write_table(scratch / f"{name}.parquet", self._tables[name])
@@ -146,7 +146,7 @@ def run(
         question = question.with_overrides(dict(overrides))
     asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
     if out is not None:
-        store.refuse_other(Path(out), asked)
+        store.refuse_other(Path(out), asked, question.resolved)
     answerer = answerer_of(engine)
     began, clock = datetime.now(UTC), time.perf_counter()
     with _capture_folder(question, engine, captures, out) as folder:

@@ -16,9 +16,10 @@ import polars as pl
 from ecnlab import metrics, store, taps
 from ecnlab._core import Experiment, ExperimentRun, Scenario
 from ecnlab.columns import SUMMARY, TABLES
+from ecnlab.differences import differences
 from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
-from ecnlab.parts import MADE, Parts
+from ecnlab.parts import Parts
 from ecnlab.scenario import read_experiment
 from ecnlab.taps import Taps
 from ecnlab.threads import as_finished
@@ -100,7 +101,9 @@ class Sweep:
         """
         if name not in self.tables:
             raise store.missing_table(name, dict.fromkeys(self.tables))
-        rows = pl.scan_parquet(self.folder / "tables" / f"{name}.parquet")
+        path = self.folder / "tables" / f"{name}.parquet"
+        store.insist_on_table(path)
+        rows = pl.scan_parquet(path)
         return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
 
 
@@ -187,7 +190,7 @@ def run_keys(experiment: Experiment) -> pl.DataFrame:
 
 
 def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
-    metrics.check(experiment.metrics)
+    metrics.refuse(experiment)
     asked = set(keep)
     if unknown := asked - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
@@ -204,9 +207,16 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment, keys: pl.D
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
         remedy = f"ask for its {there['replicates']} replicates, or choose another folder"
+    asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
+    changed = "; ".join(differences({key: there[key] for key in asked}, asked))
+    if not changed:
+        specs = store.read_json(folder / SPECS)
+        lost = next((specs[x]["spec"] for x in specs if x not in {run.hash for run in experiment.runs}), None)
+        first = differences(lost, experiment.runs[0].scenario.resolved) if lost else iter(())
+        changed = ", ".join(list(first)[: store.MOST_TOLD]) or "fewer points or replicates"
     raise FolderError(
         f"{folder} holds another sweep ({there['title']!r}): {len(strange)} of its {len(held)} runs are not in this "
-        f"experiment; {remedy}"
+        f"experiment (there against asked for: {changed}); {remedy}"
     )
 
 
@@ -295,7 +305,7 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts, keys: pl.DataFram
 
     values = metrics.evaluate(experiment.metrics, table, ids)
     with store.whole_folder(folder / "tables") as scratch:
-        store.write_json(scratch / MADE, parts.made())
+        store.write_json(scratch / store.MADE, parts.made())
         for name, frame in {"runs": keys, "metrics": _keyed(keys, values), **tables}.items():
             store.write_table(scratch / f"{name}.parquet", frame)
     return tables

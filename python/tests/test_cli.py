@@ -149,7 +149,7 @@ def test_files_that_are_no_text(cli, scenario, tmp_path):
 
 def test_bad_metrics_are_found_before_the_first_run(cli, experiment, tmp_path):
     experiment.write_text(EXPERIMENT.replace('"goodput_bps"', '"goodput"', 1))
-    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean 'goodput_bps'")
+    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean `goodput_bps`?")
     assert not (tmp_path / "out").exists()
 
 

@@ -308,6 +308,8 @@ def test_a_readme_quotes_a_full_run_of_todays_experiments(name) -> None:
     text = readme.render(folder, evidence)
     assert text == (folder / readme.README).read_text(), f"`make readme PAPER={name}` makes it"
     assert readme.typed((folder / readme.TEMPLATE).read_text()) == []
+    reasons = tomllib.loads((folder / "reasons.toml").read_text()).get("reason", [])
+    assert readme.typed("\n\n".join(reason["text"] for reason in reasons)) == []
     assert readme.stale(PAPERS[name], folder) == []
 
 
@@ -341,6 +343,19 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
     assert readme.main(["small"]) == 0
     assert (quoting / "README.md").read_text() == made
     assert readme.stale(SMALL, quoting) == []
+
+
+def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tmp_path) -> None:
+    (quoting / "README.in.md").write_text("{linux/goodput variant=kernel maxp=0.1 : n} and {goodput maxp=0.1 : n}\n")
+    analysis = tmp_path / "out" / "analysis"
+    kernel = pl.read_parquet(analysis / "points.parquet").with_columns(variant=pl.lit("kernel"), n=pl.lit(9, pl.UInt32))
+    kernel.write_parquet(analysis / "linux.parquet")
+    made = readme.make("small", tmp_path / "out").read_text()
+    assert made.endswith("9 and 3\n")
+    (analysis / "linux.parquet").unlink()
+    for _ in range(2):
+        assert readme.make("small", tmp_path / "out").read_text() == made
+        assert set(json.loads((quoting / "quoted.json").read_text())["run"]["kept"]) == {"linux"}
 
 
 def test_the_quick_size_is_not_quoted(quoting, tmp_path, capsys) -> None:

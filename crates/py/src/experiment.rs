@@ -1,5 +1,6 @@
 //! Experiments, spelled out run by run.
 
+use std::collections::HashSet;
 use std::fs;
 use std::sync::Arc;
 
@@ -57,6 +58,18 @@ impl Experiment {
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, self.0.metrics())
+    }
+
+    /// The different scenarios of its points and arms.
+    #[getter]
+    fn scenarios(&self) -> Vec<Scenario> {
+        let mut seen = HashSet::new();
+        self.0.scenarios().filter(|scenario| seen.insert(scenario.hash())).cloned().map(Scenario).collect()
+    }
+
+    /// The SpecError that says of each (keys of a value, message, help) where in the file it stands.
+    fn refusal(&self, py: Python<'_>, findings: Vec<(Vec<String>, String, String)>) -> Py<PyAny> {
+        spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
     }
 
     /// Every run: points, then arms, then replicates.

@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::file::Table as AnyTable;
 use crate::grid::{Axis, Cell, cells, read_set, set_twice};
 use crate::metric::{Metric, read_metrics};
+use crate::names;
 use crate::path::Path;
 use crate::scenario::{Scenario, hex, parse_scenario};
 use crate::spec::check_format;
@@ -69,6 +70,8 @@ pub struct Experiment {
     replicates: u32,
     axes: Vec<String>,
     metrics: BTreeMap<String, Json>,
+    /// The file, for who finds something wrong with what it says.
+    tree: Node,
     scenarios: Vec<(Cell, Scenario)>,
     runs: Vec<Run>,
 }
@@ -113,6 +116,7 @@ pub fn parse_experiment(
         replicates: head.replicates,
         axes: axes.into_iter().map(|axis| axis.name).collect(),
         metrics,
+        tree,
         scenarios,
         runs: Vec::new(),
     };
@@ -143,6 +147,23 @@ impl Experiment {
     /// Definitions of the metrics, by name.
     pub fn metrics(&self) -> &BTreeMap<String, Json> {
         &self.metrics
+    }
+
+    /// The scenario of each cell, in the order of the runs.
+    pub fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
+        self.scenarios.iter().map(|(_, scenario)| scenario)
+    }
+
+    /// What somebody who reads the file finds wrong with it: (keys of a value, message, help) each, pointed at the line of
+    /// the value.
+    ///
+    /// `findings` must not be empty.
+    pub fn refuse(&self, findings: &[(Vec<String>, String, String)]) -> Diagnostics {
+        let diagnostic = |(keys, message, help): &(Vec<String>, String, String)| {
+            let path = Path::of(&keys.iter().map(String::as_str).collect::<Vec<_>>());
+            Diagnostic::new(self.tree.place_of(&path), &path, format!("`{path}`: {message}"), help)
+        };
+        Diagnostics::of(findings.iter().map(diagnostic).collect())
     }
 
     /// Every run: points in alphabetical order of the axes, the last axis fastest, then arms, then
@@ -180,7 +201,7 @@ fn run_id(hash: &str, seed: u64) -> String {
 type Parts = (Head, Vec<Axis>, Vec<Cell>, Cell, BTreeMap<String, Json>);
 
 fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
-    let mut found = Vec::new();
+    let mut found = names::of_experiment(tree);
     let head = read::<Head>(tree, &Path::default()).map_err(|wrong| found.extend(wrong)).ok();
     let axes = Axis::read_all(tree).map_err(|wrong| found.extend(wrong)).ok();
     let arms = Cell::read_arms(tree).map_err(|wrong| found.extend(wrong)).ok();

@@ -8,7 +8,7 @@ import click
 
 from ecnlab import console
 from ecnlab.cli.glance import show_sweep, sweep_summary
-from ecnlab.cli.options import File, as_json, engine_option, examples
+from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples
 from ecnlab.cli.resume import resumable
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.engines import suffix
@@ -21,8 +21,8 @@ from ecnlab.types import Engine
 @click.command()
 @click.argument("experiment", type=File)
 @click.option("--out", type=File, help="Sweep folder. [default: results/NAME]")
-@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
-@click.option("--replicates", type=click.IntRange(1), help="Instead of what the experiment says.")
+@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
+@click.option("--replicates", type=Replicates, help="Instead of what the experiment says.")
 @click.option(
     "--keep",
     multiple=True,

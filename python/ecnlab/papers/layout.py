@@ -11,6 +11,7 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
+from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import Published, read_published, read_toml
 from ecnlab.papers.reasons import read_reasons
@@ -81,6 +82,12 @@ def paper_page(
                 [blocks.number_table(numbers, given.published, given.reasons, context, given.grid)],
             ),
             Section("claims", "The claims", "", [blocks.claim_table(given.claims, given.published, given.reasons)]),
+            Section(
+                "networks",
+                "The networks",
+                "Rates, delays and queues are those of the scenario files, in the direction of the traffic.",
+                networks(given.folder),
+            ),
             *sections,
             _checklist(given.published.paper, read_toml(given.folder / "checklist.toml")["row"]),
             _provenance(about, given.tables["departures"], given.tables["experiments"]),
@@ -124,6 +131,7 @@ def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments:
             ["commit", made["commit"] or "unknown"],
             ["size", "full" if about["full"] else "quick: a part of the full grid's seeds"],
             ["base seed", str(about["seed"])],
+            *([f"without ECN in {name}", said] for name, said in about.get("ecn_fallback", {}).items()),
         ],
     )
     runs: list[list[Cell | str]] = [

@@ -7,6 +7,7 @@ nothing about any paper; `ecnlab.papers` fills the blocks of `Page`.
 from ecnlab.report.chart import Chart, Line
 from ecnlab.report.figure import Axis, Figure, Point, Series
 from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
+from ecnlab.report.topology import Topology
 
 __all__ = [
     "Axis",
@@ -21,5 +22,6 @@ __all__ = [
     "Series",
     "Table",
     "Tally",
+    "Topology",
     "render",
 ]
