@@ -4,6 +4,7 @@
 //! the same plan and seed give the same bytes anywhere.
 
 mod balance;
+mod boxes;
 pub mod capture;
 mod events;
 mod faults;
@@ -27,12 +28,13 @@ use std::sync::atomic::AtomicBool;
 
 use ecnlab_base::Time;
 
+pub use boxes::{BoxCounters, Inside, Inspect, Passage, reset_of};
 pub use events::{Class, Event, EventQueue};
 pub use flow::source_stream;
 pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
-pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
+pub use plan::{BoxPlan, Errors, FlowPlan, LinkPlan, Plan, Setup, Shaper};
 pub use routes::{ARRIVED, Routes};
 pub use table::{Column, Table};
 

@@ -18,6 +18,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         queue: Config { params: Params::DropTail(droptail::Params {}), common },
         shaper: None,
         errors: Errors::default(),
+        boxes: Vec::new(),
     }
 }
 

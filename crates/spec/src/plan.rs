@@ -147,6 +147,7 @@ impl Scenario {
             queue: spec.queues[&link.queue].clone(),
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
             errors: self.errors(link),
+            boxes: link.boxes.iter().map(|name| spec.boxes[name].plan(name, &way.link.name)).collect(),
         }
     }
 

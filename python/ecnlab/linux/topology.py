@@ -138,6 +138,9 @@ def check(links: list[Link], found: Findings) -> None:
             if link.table.get(key):
                 remedy = "leave it out, or run the scenario in the simulator; `loss` is there on Linux"
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel cannot pick packets", remedy)
+        if link.table.get("boxes"):
+            remedy = "leave it out, or run the scenario in the simulator, or with `--clock wall`"
+            found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's wires have no boxes", remedy)
         if link.shaper and link.shaper[1] < PACKET:
             key = f"{link.path}.shaper.burst"
             found.refuse(key, f"`{key}` is less than a packet, which tbf would drop", 'write at least "1500 B"')

@@ -33,6 +33,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         queue: queue.clone(),
         shaper: None,
         errors: Errors::default(),
+        boxes: Vec::new(),
     })
 }
 
