@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddrV4};
 
 use ecnlab_wire::{
-    Checksum, Ecn, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader, TcpOptions,
-    TcpStart, WireError, packets, protocol,
+    Checksum, Ecn, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader,
+    TcpOptions, TcpStart, WireError, packets, protocol,
 };
 
 /// What was sent, and where.

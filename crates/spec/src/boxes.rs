@@ -157,7 +157,12 @@ pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
         found.unless((0.0..=1.0).contains(&hostile.share), &share, message, "write a number from 0 to 1");
         for (key, came, leaves) in hostile.rewrite.pairs() {
             let at = path.key("rewrite").key(key);
-            found.unless(came != leaves, &at, format!("`{at}` changes nothing"), "write another codepoint, or leave it out");
+            found.unless(
+                came != leaves,
+                &at,
+                format!("`{at}` changes nothing"),
+                "write another codepoint, or leave it out",
+            );
         }
         for (i, flag) in hostile.clear.iter().enumerate() {
             let at = path.key("clear").index(i);
