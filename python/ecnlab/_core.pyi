@@ -17,6 +17,8 @@ __all__ = [
     "TraceFailure",
     "__version__",
     "laws",
+    "probe_host",
+    "probe_scenario",
     "profiles",
     "schema",
     "trace",
