@@ -8,12 +8,12 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::errors::{Cancelled, RunError};
+use crate::errors::Cancelled;
 use crate::json;
 use crate::scenario::{Cancel, Scenario};
 
 /// Ask the server of each flow of `scenario` called in `flows`, a flow or an array, or of all with TCP if that is empty.
-/// Gives (flow, answers) of each. Raises ValueError for a name that no flow has, RunError for a flow without TCP.
+/// Gives (flow, answers) of each. Raises ValueError for a name that no flow has, and for a flow without TCP.
 #[pyfunction]
 pub fn probe_scenario<'py>(
     py: Python<'py>,
@@ -33,7 +33,7 @@ pub fn probe_scenario<'py>(
     };
     let ask = |i: usize| {
         let answers = py.detach(|| ecnlab_probe::probe(&plan, i, seed));
-        let answers = answers.map_err(|error| RunError::new_err(error.to_string()))?;
+        let answers = answers.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok((plan.flows[i].name.clone(), to_python(py, &answers)?))
     };
     (0..plan.flows.len()).filter(asked).map(ask).collect()

@@ -4,6 +4,7 @@
 //! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
 
 mod kernel;
+mod probed;
 mod routed;
 mod stretch;
 mod transfer;
@@ -36,6 +37,7 @@ fn trials() -> Vec<Trial> {
     let others = [
         trial("alpha-beta".into(), Box::new(a_mark_costs_an_eighth)),
         trial("becn".into(), Box::new(routed::quenches_halve_the_window)),
+        trial("probe".into(), Box::new(probed::every_box_is_classified)),
     ];
     transfers.chain(others).collect()
 }
