@@ -158,6 +158,11 @@ def test_what_the_kernel_cannot_do_is_refused_with_its_line(old, new, said):
     assert said in message
 
 
+def test_boxes_are_for_the_router_in_user_space():
+    text = LINUX.replace('queue = "red"', 'queue = "red"\nboxes = ["wall"]', 1) + '\n[box.wall]\nsyn = "drop"\n'
+    assert "or with `--clock wall`" in refused(text)
+
+
 def test_every_refusal_is_told_at_once():
     text = LINUX.replace('ecn = "off"', 'ecn = "off"\nack_delay = "10 ms"').replace(
         "max_p = 0.1", "max_p = 0.1\ngentle = true"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{crr, droptail, flow, ftp, number, path, red, tcp};
 use ecnlab_base::{Dur, Rng};
-use ecnlab_engine::{BoxPlan, FlowPlan, Output, Plan, Setup, run};
+use ecnlab_engine::{BoxPlan, Column, FlowPlan, Output, Plan, Setup, run};
 use ecnlab_tcp::Config;
 use ecnlab_tcp::registry::EcnKind;
 use ecnlab_wire::{Ecn, Flags};
@@ -118,6 +118,14 @@ fn a_reset_is_a_packet_of_the_box() {
     assert_eq!(number(&out, "links", "delivered", PIPE_BACK), 1.0);
     assert_eq!(number(&out, "links", "delivered", ACCESS_BACK), 1.0);
     assert_eq!(number(&out, "flows", "bytes_delivered", 0), 0.0);
+    let mut logged = with(plan(bulk(1)), PIPE, |b| b.syn = Setup::Reset);
+    logged.packet_events = true;
+    let out = run(&logged, 1).expect("a run");
+    let events = match out.table("packets").and_then(|t| t.column("event")) {
+        Some(Column::Text { codes, names }) => codes.iter().map(|code| names[*code as usize].as_str()).collect(),
+        _ => Vec::new(),
+    };
+    assert_eq!(events.iter().filter(|event| **event == "drop_box").count(), 1);
     // A box before r answers from there.
     let out = run(&with(plan(bulk(1)), ACCESS, |b| b.syn = Setup::Reset), 1).expect("a run");
     assert_eq!(number(&out, "links", "entered", PIPE_BACK), 0.0);
