@@ -44,8 +44,8 @@ def test_a_scenario_of_the_user(cli, scenario):
     assert "ecn-refused: the server has no ECN" in printed
 
 
-def test_a_share_is_that_of_a_run(tmp_path):
-    """A connection is concerned or not by its number: the prober's second is the run's."""
+def test_a_share_of_probes_is_concerned(tmp_path):
+    """The prober's second connection is concerned under about half of the seeds."""
     text = probing.BOXES.read_text().replace('syn = "drop"\n', 'syn = "drop"\nshare = 0.5\n')
     path = tmp_path / "half.toml"
     path.write_text(text)
