@@ -18,6 +18,8 @@ __all__ = [
     "Traced",
     "__version__",
     "laws",
+    "probe_host",
+    "probe_scenario",
     "profiles",
     "schema",
     "trace",
@@ -109,6 +111,10 @@ class Experiment:
 
 def schema(kind: FileKind) -> dict[str, Any]: ...
 def profiles() -> dict[str, Profile]: ...
+def probe_host(
+    address: str, port: int, request: bytes, device: str, near: str, own: str, cancel: Cancel
+) -> dict[str, Any]: ...
+def probe_scenario(scenario: Scenario, flows: list[str], seed: int) -> list[tuple[str, dict[str, Any]]]: ...
 def laws() -> dict[str, dict[str, str]]: ...
 
 @final

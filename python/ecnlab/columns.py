@@ -137,6 +137,23 @@ LINKS: Final = {
     "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
 }
 
+BOXES: Final = {
+    "link": Column("", "link (one direction) at whose far end it stands"),
+    "box": Column("", "its name"),
+    "packets": Column("count", "packets that came to it"),
+    "concerned": Column("count", "of these, packets of connections that it is concerned with"),
+    "connections": Column("count", "connections whose first packet came to it, datagrams of a flow counted as one"),
+    "connections_concerned": Column("count", "of these, connections that it is concerned with"),
+    "rewritten": Column("count", "packets whose codepoint it changed"),
+    "ce_erased": Column("count", "of these, packets that came with CE"),
+    "ce_set": Column("count", "of rewritten, packets that left with CE"),
+    "stripped": Column("count", "SYNs and SYN-ACKs from which it took ECE and CWR"),
+    "ece_cleared": Column("count", "other segments from which it took ECE"),
+    "cwr_cleared": Column("count", "other segments from which it took CWR"),
+    "dropped": Column("count", "SYNs and SYN-ACKs that it dropped"),
+    "resets": Column("count", "of these, those that it answered with an RST"),
+}
+
 QUEUE_SERIES: Final = {
     "time_s": Column("s", "time of the sample"),
     "link": Column("", "link whose queue it is", "text"),
@@ -162,7 +179,9 @@ PACKETS: Final = {
     "time_s": Column("s", "time of the event, rounded"),
     "time_ps": Column("ps", "time of the event, exact"),
     "link": Column("", "link where it happened", "text"),
-    "event": Column("", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss or deliver", "text"),
+    "event": Column(
+        "", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss, deliver or drop_box", "text"
+    ),
     "flow": Column("", "name of the flow instance", "text"),
     "connection": Column("", "serial number of the connection in the run"),
     "from_sender": Column("", "whether the flow's sending end (its `from`) sent it", "flag"),
@@ -214,6 +233,8 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "queues_run": QUEUES,
     "links": LINKS,
     "links_run": LINKS,
+    "boxes": BOXES,
+    "boxes_run": BOXES,
     "queue_series": QUEUE_SERIES,
     "flow_series": FLOW_SERIES,
     "packets": PACKETS,

@@ -187,6 +187,11 @@ def test_our_own_wires_have_jitter_and_burst_loss():
     assert plan(Scenario("pipe.toml", text), 1, RouterLinks()).files
 
 
+def test_boxes_are_for_the_router_in_user_space():
+    text = LINUX.replace('queue = "red"', 'queue = "red"\nboxes = ["wall"]', 1) + '\n[box.wall]\nsyn = "drop"\n'
+    assert "or with `--clock wall`" in refused(text)
+
+
 def test_every_refusal_is_told_at_once():
     text = LINUX.replace('ecn = "off"', 'ecn = "off"\nack_delay = "10 ms"').replace(
         "max_p = 0.1", "max_p = 0.1\ngentle = true"

@@ -53,6 +53,9 @@ fn link_balances(link: &link::Link) -> Result<(), String> {
     if departed != accounted {
         return Err(format!("{departed} packets left the queue, {accounted} were delivered, lost or are on the wire"));
     }
+    if !link.boxes_are_balanced() {
+        return Err("packets that came to its boxes are not those that it delivered".to_owned());
+    }
     Ok(())
 }
 

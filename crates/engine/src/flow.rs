@@ -26,6 +26,8 @@ pub struct Flow {
     /// When the last exchange was completed.
     pub finished: Option<Time>,
     iss: Rng,
+    /// Connections opened.
+    opened: u32,
     group: u32,
     tcp: [Arc<Config>; 2],
     /// The serial number that stands for the datagrams' pair of ports.
@@ -83,6 +85,7 @@ impl Flow {
             ended: Totals::default(),
             finished: None,
             iss: Rng::named(seed, &format!("iss.{}", plan.name)),
+            opened: 0,
             group: plan.group as u32,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
             serial,
@@ -94,9 +97,11 @@ impl Flow {
     /// `ends` of the flow.
     pub fn opening(&mut self, index: u32, ends: [u32; 2]) -> Opening<'_> {
         let iss = [0, 1].map(|_| Seq(self.iss.u64() as u32));
+        let number = self.opened;
+        self.opened += 1;
         let [from, to] = &self.tcp;
         let (nodes, first_links) = self.ways.between(ends);
-        Opening { flow: index, group: self.group, tcp: [from, to], nodes, first_links, iss }
+        Opening { flow: index, number, group: self.group, tcp: [from, to], nodes, first_links, iss }
     }
 
     /// Every way that its packets may take: the first link, and the nodes of sender and receiver.

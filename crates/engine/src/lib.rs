@@ -4,6 +4,7 @@
 //! the same plan and seed give the same bytes anywhere.
 
 mod balance;
+mod boxes;
 mod bursts;
 pub mod capture;
 mod events;
@@ -31,13 +32,14 @@ use std::sync::atomic::AtomicBool;
 
 use ecnlab_base::Time;
 
+pub use boxes::{BoxCounters, Inside, Inspect, Passage, reset_of};
 pub use events::{Class, Event, EventQueue};
 pub use flow::source_stream;
 pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
 pub use paths::Paths;
-pub use plan::{Bursts, Errors, FlowPlan, Jitter, LinkPlan, Plan, Shaper};
+pub use plan::{BoxPlan, Bursts, Errors, FlowPlan, Jitter, LinkPlan, Plan, Setup, Shaper};
 pub use routes::{ARRIVED, Routes};
 pub use table::{Column, Table};
 

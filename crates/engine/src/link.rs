@@ -5,13 +5,16 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
+use std::sync::Arc;
+
 use ecnlab_aqm::{Item, LinkContext, Owed, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
+use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
 use crate::faults::Faults;
 use crate::jitter::Jolts;
 use crate::packet::Packet;
-use crate::plan::{LinkPlan, Shaper};
+use crate::plan::{LinkPlan, Plan, Shaper};
 use crate::wire::Wire;
 
 /// What became of the packets behind the queue.
@@ -76,6 +79,8 @@ pub struct Link {
     open: bool,
     /// Whether a packet still in the queue may arrive before the first on the wire, so that each departure is waited for.
     overtakes: bool,
+    /// Whether boxes stand at the far end.
+    pub boxed: bool,
 }
 
 /// What only packets touch that wait, and links with a shaper, jitter or faults.
@@ -93,10 +98,23 @@ struct Slow {
     faults: Option<Faults>,
     jitter: Option<Jolts>,
     lost: Tally,
+    boxes: Boxes,
 }
 
 impl Link {
-    /// An idle link.
+    /// The links of `plan`, idle. All their chance comes from `seed`.
+    pub fn all(plan: &Plan, seed: u64) -> Vec<Link> {
+        let flows: Arc<[String]> = plan.flows.iter().map(|flow| flow.name.clone()).collect();
+        let link = |l: &LinkPlan| {
+            let mut link = Link::new(l, plan.groups.len(), seed);
+            link.boxed = !l.boxes.is_empty();
+            link.slow.boxes = Boxes::new(&l.boxes, &flows, seed);
+            link
+        };
+        plan.links.iter().map(link).collect()
+    }
+
+    /// An idle link without its boxes.
     pub fn new(plan: &LinkPlan, groups: usize, seed: u64) -> Link {
         let rate = plan.drain_rate().unwrap_or(Rate::from_bps(u64::MAX));
         let context = LinkContext { rate, delay: plan.delay };
@@ -112,6 +130,7 @@ impl Link {
             faults: Faults::new(&plan.errors, stream),
             jitter: plan.jitter.map(|jitter| Jolts::new(jitter, stream("jitter"))),
             lost: Tally::default(),
+            boxes: Boxes::default(),
         };
         Link {
             armed: Time::NEVER,
@@ -126,6 +145,7 @@ impl Link {
             row: 0,
             open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none() && slow.jitter.is_none(),
             overtakes: plan.jitter.is_some_and(|jitter| jitter.reorder),
+            boxed: false,
             slow: Box::new(slow),
         }
     }
@@ -191,6 +211,21 @@ impl Link {
     pub fn deliver(&mut self) -> Packet {
         self.delivered += 1;
         self.wire.pop()
+    }
+
+    /// What the boxes make of `packet`, which the link has [delivered](Link::deliver).
+    pub fn inspect(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
+        self.slow.boxes.pass(packet, contents)
+    }
+
+    /// What each box has done.
+    pub fn box_counters(&self) -> Vec<BoxCounters> {
+        self.slow.boxes.counters()
+    }
+
+    /// Whether what came to the boxes is what the link delivered, less what those before dropped.
+    pub fn boxes_are_balanced(&self) -> bool {
+        self.slow.boxes.are_balanced(self.delivered)
     }
 
     /// Whether departures up to and including `now` are to be [replayed](Link::replay).

@@ -68,6 +68,11 @@ impl Packet {
     pub fn has_data(&self) -> bool {
         self.kind >> (32 + HAS_DATA) & 1 == 1
     }
+    /// Sets the codepoint.
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | 1);
+        self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(ecn.is_capable());
+    }
     /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
     #[inline]
     pub fn class(&self) -> u32 {
@@ -242,6 +247,14 @@ impl Hold {
         &mut self.places[place as usize]
     }
 
+    /// The TCP segment at `place`, to be written into.
+    pub fn segment_mut(&mut self, place: u32) -> Option<&mut Segment> {
+        match &mut self.places[place as usize].body {
+            Body::Tcp(segment) => Some(segment),
+            Body::Datagram(_) | Body::Quench(..) => None,
+        }
+    }
+
     /// What is at `place`.
     #[inline]
     pub fn cargo(&self, place: u32) -> &Cargo {
@@ -276,6 +289,9 @@ mod tests {
                 assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
+                packet.set_ecn(ecn);
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
+                assert_eq!((packet.class(), packet.flow()), (5 << 1 | u32::from(ecn.is_capable()), 4));
             }
         }
     }

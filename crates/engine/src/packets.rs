@@ -53,6 +53,8 @@ pub enum Event {
     Loss,
     /// It reached the far end.
     Deliver,
+    /// A box dropped it.
+    BoxDrop,
     /// It came to the queue, which has not yet decided about it. The log leaves this out.
     Arrive,
 }
@@ -112,8 +114,8 @@ impl<P: Probe> WatchWire for LinkWatch<'_, P> {
     }
 }
 
-const EVENT_NAMES: [&str; 8] =
-    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver"];
+const EVENT_NAMES: [&str; 9] =
+    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver", "drop_box"];
 
 /// Keeps every event of every packet on every link.
 #[derive(Default)]

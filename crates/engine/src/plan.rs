@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Time};
+use ecnlab_wire::{Ecn, Flags};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A run, ready to go. Nodes, groups and flows are named by their index in these lists.
@@ -47,6 +48,8 @@ pub struct LinkPlan {
     pub jitter: Option<Jitter>,
     /// Faults of the wire.
     pub errors: Errors,
+    /// Boxes at the far end, in the order in which packets pass them.
+    pub boxes: Vec<BoxPlan>,
 }
 
 impl LinkPlan {
@@ -102,6 +105,60 @@ pub struct Errors {
     pub drop_segments: Vec<(usize, u64)>,
     /// (flow, n): the n-th data segment of the flow gets CE, where it is ECN-capable.
     pub mark_segments: Vec<(usize, u64)>,
+}
+
+/// A box that is hostile to ECN, at the far end of one direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoxPlan {
+    /// Its name.
+    pub name: String,
+    /// The name of its stream of chance: both directions of a link share it, so that a box in both is concerned with
+    /// the same connections.
+    pub stream: String,
+    /// Probability that it is concerned with a connection. All others pass unchanged.
+    pub share: f64,
+    /// What each codepoint becomes, by its bits.
+    pub codepoints: [Ecn; 4],
+    /// What it takes from segments other than SYNs: ECE, CWR.
+    pub clear: Flags,
+    /// What it does to SYNs with ECE or CWR.
+    pub syn: Setup,
+    /// What it does to SYN-ACKs with ECE or CWR.
+    pub syn_ack: Setup,
+}
+
+impl BoxPlan {
+    /// A box that changes nothing.
+    pub fn idle(name: &str, stream: &str) -> BoxPlan {
+        BoxPlan {
+            name: name.to_owned(),
+            stream: stream.to_owned(),
+            share: 1.0,
+            codepoints: [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce],
+            clear: Flags::empty(),
+            syn: Setup::Pass,
+            syn_ack: Setup::Pass,
+        }
+    }
+
+    /// Whether it ever answers in the name of a host.
+    pub fn resets(&self) -> bool {
+        [self.syn, self.syn_ack].contains(&Setup::Reset)
+    }
+}
+
+/// What a box does to a SYN that negotiates ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Setup {
+    /// Lets it pass.
+    #[default]
+    Pass,
+    /// Takes ECE and CWR from it.
+    Strip,
+    /// Drops it.
+    Drop,
+    /// Drops it, and answers it with an RST in the name of whom it is for.
+    Reset,
 }
 
 /// A source of demand between two nodes; `from` sends the main data.

@@ -9,14 +9,15 @@ use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 use ecnlab_wire::{Flags, Quench, Seq};
 
 use crate::Error;
+use crate::boxes::{self, Inside, Inspect, Passage};
 use crate::events::{Class, Event, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Cargo, Hold, Packet, Returned};
+use crate::packet::{Body, Cargo, Hold, Label, Packet, Returned, Way};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
 use crate::paths::Paths;
-use crate::plan::{FlowPlan, Plan};
+use crate::plan::{BoxPlan, FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
 use crate::transactions::Transaction;
@@ -62,7 +63,7 @@ impl<P: Probe> Sim<P> {
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
             let ways = ways(plan, flow, &mut paths)?;
-            let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
+            let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial(0) };
             flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
             // A clock has no room for all that a tail may draw.
@@ -74,7 +75,7 @@ impl<P: Probe> Sim<P> {
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
-        let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
+        let mut links = Link::all(plan, seed);
         learn_ways_back(plan, &links, &flows, &mut paths)?;
         let routes = paths.routes();
         for (link, l) in links.iter_mut().zip(&plan.links) {
@@ -161,15 +162,45 @@ impl<P: Probe> Sim<P> {
         if link.first_arrival() > now {
             return self.arm_link(index);
         }
-        let (packet, row) = (link.deliver(), link.row);
+        let (packet, row, boxed) = (link.deliver(), link.row, link.boxed);
         link.armed = link.next_event();
         if link.armed < Time::NEVER {
             self.events.push(link.armed, Class::Link, index);
         }
+        if boxed {
+            return self.pass_boxes(index, row, packet, now);
+        }
         self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+        self.forward(row, packet, now);
+    }
+
+    /// `packet` is at the node with this `row`: onto its next link, or to its host.
+    #[inline(always)]
+    fn forward(&mut self, row: u32, packet: Packet, now: Time) {
         match self.routes.next(row, packet.to()) {
             ARRIVED => self.receive(packet, now),
             link => self.offer(link, packet, now),
+        }
+    }
+
+    /// `packet` has come to the boxes at the far end of link `index`, behind which is the node with this `row`.
+    #[cold]
+    fn pass_boxes(&mut self, index: u32, row: u32, mut packet: Packet, now: Time) {
+        let mut contents = Contents { hold: &mut self.hold, hosts: &self.hosts };
+        let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
+        if passage == Passage::Through {
+            self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+            return self.forward(row, packet, now);
+        }
+        self.probe.note(now, index, Happening::BoxDrop, &packet, &self.hold);
+        let dropped = *self.hold.unload(packet.cargo());
+        let Cargo { body: Body::Tcp(segment), endpoint, connection, from } = dropped else { return };
+        if passage == Passage::Reset {
+            // In the name of whom the packet was for: its way is not the one from here, but only the node here looks.
+            let label = Label { to: from, flow: packet.flow(), group: packet.group() as u32, ..Label::default() };
+            let way = Way::new(0, packet.to(), connection, label);
+            let reset = self.hold.load_segment(&boxes::reset_of(&segment), endpoint ^ 1, &way);
+            self.forward(row, reset, now);
         }
     }
 
@@ -386,7 +417,7 @@ impl<P: Probe> Sim<P> {
     /// The endpoint at `index` may have been established, closed by its peer, or ended.
     fn on_change(&mut self, index: u32, now: Time) {
         let connection = index / 2;
-        let c = self.hosts.connection(connection);
+        let c = *self.hosts.connection(connection);
         if !c.live {
             return;
         }
@@ -400,9 +431,12 @@ impl<P: Probe> Sim<P> {
             self.send(index, now);
         }
         self.see_acknowledged(index, now);
-        let both_closed =
-            [Side::From, Side::To].iter().all(|&side| self.hosts.host(host_of(connection, side)).endpoint.is_closed());
-        if both_closed {
+        let end = |side| &self.hosts.host(host_of(connection, side)).endpoint;
+        let both_closed = [Side::From, Side::To].iter().all(|&side| end(side).is_closed());
+        // An opener that was refused, or gave up, leaves a listener that nobody has called.
+        let opener = c.exchange.opener;
+        let refused = end(opener).state() == State::Closed && end(opener.other()).state() == State::Listen;
+        if both_closed || refused {
             self.retire(connection, now);
         }
     }
@@ -485,6 +519,30 @@ impl<P: Probe> Sim<P> {
     }
 }
 
+/// What boxes read and write of the packets under way.
+struct Contents<'a> {
+    hold: &'a mut Hold,
+    hosts: &'a Hosts,
+}
+
+impl Inspect for Contents<'_> {
+    fn inside(&self, packet: &Packet) -> Inside {
+        match &self.hold.cargo(packet.cargo()).body {
+            Body::Tcp(segment) => Inside::Tcp(segment.flags),
+            Body::Datagram(_) => Inside::Udp,
+            Body::Quench(..) => Inside::Icmp,
+        }
+    }
+    fn set_flags(&mut self, packet: &Packet, flags: Flags) {
+        if let Some(segment) = self.hold.segment_mut(packet.cargo()) {
+            segment.flags = flags;
+        }
+    }
+    fn connection(&self, packet: &Packet) -> u32 {
+        self.hosts.number(self.hold.cargo(packet.cargo()).connection)
+    }
+}
+
 /// The ways between the ends of a flow, which `paths` then knows.
 fn ways(plan: &Plan, flow: &FlowPlan, paths: &mut Paths) -> Result<Ways, Error> {
     let mut path = |from, to| paths.first(from, to).ok_or_else(|| no_route(plan, flow, from, to));
@@ -498,16 +556,20 @@ fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
     Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
 }
 
-/// A router that speaks back knows the way to each sender whose data cross it.
+/// A router that speaks back, and a box that resets, knows the way to each sender whose packets cross it.
 fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], paths: &mut Paths) -> Result<(), Error> {
-    if !links.iter().any(|link| link.queue().speaks_back()) {
+    let speakers = |link: u32| {
+        let (link, plan) = (&links[link as usize], &plan.links[link as usize]);
+        let resets = plan.boxes.iter().any(BoxPlan::resets);
+        [link.queue().speaks_back().then_some(plan.from), resets.then_some(plan.to)].into_iter().flatten()
+    };
+    if (0..links.len() as u32).all(|link| speakers(link).next().is_none()) {
         return Ok(());
     }
     for (flow, planned) in flows.iter().zip(&plan.flows) {
         for (first_link, [sender, receiver]) in flow.paths() {
             let path: Vec<u32> = paths.path(first_link, receiver as usize).collect();
-            for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
-                let router = plan.links[link as usize].from;
+            for router in path.into_iter().flat_map(speakers) {
                 if !paths.know(router, sender as usize) {
                     return Err(no_route(plan, planned, router, sender as usize));
                 }

@@ -19,6 +19,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         shaper: None,
         jitter: None,
         errors: Errors::default(),
+        boxes: Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ mod experiment;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod probe;
 mod registry;
 mod scenario;
 mod tables;
@@ -26,6 +27,11 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::Router;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::probe::probe_host;
+    #[pymodule_export]
+    use super::probe::probe_scenario;
     #[pymodule_export]
     use super::registry::{laws, profiles, schema};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_traffic::{Checked, Impossible};
 
+use crate::boxes;
 use crate::capture;
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
@@ -73,6 +74,7 @@ pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>>
         check_flow(name, flow, spec, &mut found);
     }
     capture::check(spec, &layout, &mut found);
+    boxes::check(spec, &mut found);
     if found.found.is_empty() {
         check_ways(spec, &layout, &mut found);
     }
@@ -124,6 +126,7 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
 
 fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
     found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
+    boxes::check_names(link, path, spec, found);
     let loss = path.key("loss");
     let message = format!("`{loss}` is {}, no probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");

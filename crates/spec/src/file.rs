@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::boxes::HostileBox;
 use crate::quantity::LinkRate;
 use crate::wire::{BurstLoss, Jitter};
 
@@ -66,6 +67,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "capture", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Capture>")]
     _capture: BTreeMap<String, Table>,
+    /// Boxes that are hostile to ECN, which links name.
+    #[serde(default, rename = "box", skip_serializing)]
+    #[schemars(with = "BTreeMap<String, HostileBox>")]
+    _box: BTreeMap<String, Table>,
 }
 
 /// A table that is read on its own, so that its errors do not hide its neighbours'.
@@ -137,6 +142,9 @@ pub(crate) struct Link {
     /// By name of a flow: its n-th data segments on this link, from 1, that get CE on the wire.
     #[serde(default)]
     pub mark_segments: BTreeMap<String, Vec<u64>>,
+    /// Names of the `[box.NAME]` at its far end, in the order in which packets pass them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<String>,
     /// The direction from `to` to `from`: the rate and delay of this one, the default queue and a
     /// perfect wire, but for what this table says.
     #[serde(default, rename = "reverse", skip_serializing)]

@@ -6,6 +6,7 @@
 //! Whatever is wrong on the way is a [`Diagnostic`] with its line and a remedy. An [`Experiment`]
 //! grafts other values into the tree and goes the same way for each of its cells.
 
+mod boxes;
 mod capture;
 mod check;
 mod de;

@@ -148,6 +148,7 @@ impl Scenario {
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
             jitter: link.jitter.as_ref().map(Into::into),
             errors: self.errors(link),
+            boxes: link.boxes.iter().map(|name| spec.boxes[name].plan(name, &way.link.name)).collect(),
         }
     }
 

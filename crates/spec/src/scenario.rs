@@ -113,6 +113,9 @@ impl Scenario {
         all.insert("tcp".into(), spec.tcps.iter().map(tcp).collect());
         let flow = |name: &String| (name.clone(), self.resolved_flow(name));
         all.insert("flow".into(), spec.flows.keys().map(flow).collect());
+        if !spec.boxes.is_empty() {
+            all.insert("box".into(), json!(spec.boxes));
+        }
         if !spec.captures.is_empty() {
             all.insert("capture".into(), json!(spec.captures));
         }

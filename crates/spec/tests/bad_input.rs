@@ -35,7 +35,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "to = \"b\"\nrate",
         "to = \"b\"\ncolour = \"red\"\nrate",
         &["x.toml:6:1: unknown key `link.pipe.colour`; valid keys: from, to, count, duplex, rate, delay, queue, \
-           shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, reverse"],
+           shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, reverse"],
     ),
     ("duration", "duratoin", &["x.toml:2:1: unknown key `duratoin`; did you mean `duration`?"]),
     ("[link.pipe]", "[links.pipe]", &["x.toml:3:2: unknown key `links`; did you mean `link`?"]),
@@ -498,6 +498,45 @@ const CASES: &[(&str, &str, &[&str])] = &[
             "x.toml:7:1: unknown key `link.pipe.dealy`; did you mean `delay`?",
             "x.toml:8:8: `link.pipe.loss` is a string, not a number",
         ],
+    ),
+    // Boxes.
+    (
+        "queue = \"red\"\n",
+        "boxes = [\"wal\"]\n[box.wall]\nsyn = \"drop\"\n",
+        &["x.toml:8:10: `link.pipe.boxes[0]`: there is no box `wal`; did you mean `wall`?"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "boxes = [\"wall\", \"wall\"]\n[box.wall]\nsyn = \"drop\"\n",
+        &["x.toml:8:18: `link.pipe.boxes[1]`: `wall` stands here already; name each box once"],
+    ),
+    (
+        "[queue.red]",
+        "[box.idle]\nshare = 0.5\n[queue.red]",
+        &["x.toml:9:6: `box.idle` does nothing; give it syn, syn_ack, clear or rewrite"],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nsyn = \"drop\"\nshare = 9\n[queue.red]",
+        &["x.toml:11:9: `box.wall.share` is 9, no share; write a number from 0 to 1"],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nrewrite = { ect0 = \"ect0\" }\nclear = [\"ece\", \"ece\"]\n[queue.red]",
+        &[
+            "x.toml:10:20: `box.wall.rewrite.ect0` changes nothing; write another codepoint, or leave it out",
+            "x.toml:11:17: `box.wall.clear[1]` is there already; leave it out",
+        ],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nsyn = \"rst\"\n[queue.red]",
+        &["x.toml:10:7: `box.wall.syn` cannot be `rst`; valid values: pass, strip, drop, reset"],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nrewrite = { ect = \"ce\" }\n[queue.red]",
+        &["x.toml:10:13: unknown key `box.wall.rewrite.ect`; did you mean `ect1`?"],
     ),
 ];
 

@@ -44,8 +44,20 @@ fn every_key_has_its_line() {
     let page = page();
     let mut missing = Vec::new();
     for schema in [scenario_schema(), experiment_schema()] {
-        let tables =
-            ["Node", "Link", "Shaper", "Jitter", "BurstLoss", "Flow", "AxisFile", "PointFile", "ArmFile", "Metric"];
+        let tables = [
+            "Node",
+            "Link",
+            "Shaper",
+            "Jitter",
+            "BurstLoss",
+            "Flow",
+            "HostileBox",
+            "Rewrite",
+            "AxisFile",
+            "PointFile",
+            "ArmFile",
+            "Metric",
+        ];
         let tables = tables.iter().map(|name| &schema["definitions"][name]);
         for key in std::iter::once(&schema).chain(tables).flat_map(keys) {
             let ways = [format!("`{key}`"), format!("[{key}.NAME]"), format!("`[{key}]`"), format!("{key} = ")];

@@ -17,7 +17,7 @@ import click
 import polars as pl
 
 from ecnlab import _core, console
-from ecnlab.cli import agree, catalogue, check, compare, linux, reproduce, run, show, sweep, trace
+from ecnlab.cli import agree, catalogue, check, compare, linux, probe, reproduce, run, show, sweep, trace
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
 
@@ -47,6 +47,7 @@ for _command in (
     sweep.sweep,
     reproduce.reproduce,
     agree.agree,
+    probe.probe,
     show.show,
     compare.compare,
     catalogue.laws,

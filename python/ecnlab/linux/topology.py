@@ -147,6 +147,9 @@ def check(links: list[Link], found: Findings) -> None:
                 found.refuse(
                     f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel's wires have no such thing", remedy
                 )
+        if link.table.get("boxes"):
+            remedy = "leave it out, or run the scenario in the simulator, or with `--clock wall`"
+            found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's wires have no boxes", remedy)
         if link.shaper and link.shaper[1] < PACKET:
             key = f"{link.path}.shaper.burst"
             found.refuse(key, f"`{key}` is less than a packet, which tbf would drop", 'write at least "1500 B"')

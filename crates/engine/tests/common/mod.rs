@@ -34,6 +34,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         shaper: None,
         jitter: None,
         errors: Errors::default(),
+        boxes: Vec::new(),
     })
 }
 
