@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers.paper import Drawn, Paper, Step, Tables, measured
-from ecnlab.papers.rfc2884 import linux, measure
+from ecnlab.papers.rfc2884 import faults, joint, linux, measure
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.rfc2884.page import page
 from ecnlab.quantities import quantity
@@ -31,6 +31,10 @@ def _variant_transactions(sweep: Tables) -> pl.DataFrame:
 
 def _with_losses(sweep: Tables) -> pl.DataFrame:
     return pl.concat([measure.transactions(sweep), measure.losses(sweep)])
+
+
+def _disciplines(sweep: Tables) -> pl.DataFrame:
+    return pl.concat([measure.disciplines(sweep), faults.in_testbed(sweep)])
 
 
 def _sizes(sweep: Tables) -> pl.DataFrame:
@@ -54,7 +58,15 @@ STEPS: Final = (
     Step("homogeneous-transactions", 10, 40, measure.homogeneous_transactions),
     Step("variants-bulk", 10, 30, measure.window),
     Step("variants-transactions", 10, 40, _variant_transactions),
-    Step("disciplines", 5, 20, measure.disciplines, ("flow_series",)),
+    Step("disciplines", 5, 20, _disciplines, ("flow_series", "queue_series")),
+    Step("tail-drop", 5, 20, faults.sought, ("flow_series", "queue_series")),
+    Step("shares", 5, 20, faults.shares),
+    Step("degenerate", 5, 20, faults.degenerate),
+    Step("joint-bulk", 3, 20, joint.bulk),
+    Step("joint-bulk-max_p", 3, 20, joint.bulk),
+    Step("joint-transactions", 3, 20, joint.transactions),
+    Step("joint-transactions-max_p", 3, 20, joint.transactions),
+    Step("joint-fairness", 3, 20, joint.fairness),
     Step("evolution", 1, 1, None, ("queue_series", "flow_series")),
 )
 """All experiments, in the order of the run."""
@@ -68,6 +80,9 @@ def analyse(sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     parts.append(measure.against_nobody(sweeps["variants-bulk"], bulk, "goodput_bps", "bulk"))
     parts.append(measure.against_nobody(sweeps["variants-transactions"], short, "exchanges", "transaction"))
     parts.append(measure.mice_over_bulk(by_name["transactions"], by_name["bulk"]))
+    parts.append(measure.over_reno(by_name["bulk"], by_name["bulk"], "bulk_gain"))
+    recoveries = pl.concat([by_name["transactions"], by_name["transactions-recovery"]])
+    parts.append(measure.over_reno(recoveries, by_name["transactions"], "transaction_gain"))
     return GRID.ordered(pl.concat(parts))
 
 

@@ -193,6 +193,16 @@ def mice_over_bulk(short: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
     return GRID.samples("mice_over_bulk", mice.join(elephants, on=on))
 
 
+def over_reno(recoveries: pl.DataFrame, reno: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The gain of each other recovery beside Reno's, paired by seed; each is the gain of its own seed."""
+    on = ["congestion", "maxp", "replicate"]
+    gain = (pl.col("value") / pl.col("other") - 1.0).alias("value")
+    others = recoveries.filter(pl.col("metric") == metric, pl.col("recovery") != "reno")
+    base = reno.filter(pl.col("metric") == metric, pl.col("recovery") == "reno")
+    both = others.select(*on, "recovery", gain).join(base.select(*on, gain.alias("other")), on=on)
+    return GRID.samples(f"{metric}_over_reno", both)
+
+
 def _retransmissions(flows: pl.LazyFrame) -> list[pl.DataFrame]:
     ecn, plain = flows.filter(pl.col("group") == "ecn"), flows.filter(pl.col("group") == "plain")
     again, sent, timeouts = pl.col("retransmits"), pl.col("data_segments_sent"), pl.col("timeouts")
