@@ -60,6 +60,7 @@ STEPS: Final = (
     Step("variants-transactions", 10, 40, _variant_transactions),
     Step("disciplines", 5, 20, _disciplines, ("flow_series", "queue_series")),
     Step("tail-drop", 5, 20, faults.sought, ("flow_series", "queue_series")),
+    Step("synchrony", 5, 20, faults.synchrony, ("flow_series", "queue_series")),
     Step("shares", 5, 20, faults.shares),
     Step("degenerate", 5, 20, faults.degenerate),
     Step("joint-bulk", 3, 20, joint.bulk),

@@ -18,7 +18,7 @@ TESTBED: Final = "testbed"
 """How the settings call the testbed as it is."""
 
 BUFFER_BYTES: Final = 60e3
-"""What the queue holds, in every setting that is not called one of a small buffer."""
+"""What the queue holds, but for the settings of a small buffer."""
 
 SMALL_BUFFER_BYTES: Final = 15e3
 
@@ -39,14 +39,24 @@ SHARERS: Final = {
 """The groups of ``shares.toml`` whose drops are set beside their bandwidth, as a reader writes them."""
 
 
+_small = pl.col("setting").str.starts_with("phase") | pl.col("setting").str.ends_with("small buffer")
+_SOUGHT_BUFFER: Final = pl.when(_small).then(SMALL_BUFFER_BYTES).otherwise(BUFFER_BYTES)
+_FOUND_BUFFER: Final = pl.when(pl.col("setting").str.starts_with("8 ")).then(30e3).otherwise(SMALL_BUFFER_BYTES)
+
+
 def in_testbed(sweep: Tables) -> pl.DataFrame:
     """The faults in the testbed; 30 s are left for the flows to open their windows."""
-    return _faults(sweep, since_s=30.0).with_columns(setting=pl.lit(TESTBED))
+    return _faults(sweep, since_s=30.0, buffer=pl.lit(BUFFER_BYTES)).with_columns(setting=pl.lit(TESTBED))
 
 
 def sought(sweep: Tables) -> pl.DataFrame:
     """The faults in the settings made for them, from the end of the warm-up on."""
-    return pl.concat([_faults(sweep, since_s=20.0), *_bursts(sweep)])
+    return pl.concat([_faults(sweep, since_s=20.0, buffer=_SOUGHT_BUFFER), *_bursts(sweep)])
+
+
+def synchrony(sweep: Tables) -> pl.DataFrame:
+    """The faults in the settings that a search found to synchronise, from the end of the warm-up on."""
+    return _faults(sweep, since_s=20.0, buffer=_FOUND_BUFFER)
 
 
 def shares(sweep: Tables) -> pl.DataFrame:
@@ -76,10 +86,10 @@ def degenerate(sweep: Tables) -> pl.DataFrame:
     )
 
 
-def _faults(sweep: Tables, since_s: float) -> pl.DataFrame:
+def _faults(sweep: Tables, since_s: float, buffer: pl.Expr) -> pl.DataFrame:
     """Full queue, synchronisation and lock-out of each queue, and of tail drop against RED."""
     found = {
-        "full": _full(sweep, since_s),
+        "full": _full(sweep, since_s, buffer),
         "synchrony": _synchrony(sweep, since_s),
         "utilisation": measures.of_link(GRID, sweep, PIPE, pl.col("utilisation")),
         "least": _least(sweep),
@@ -92,13 +102,11 @@ def _against_red(metric: str, values: pl.LazyFrame) -> pl.DataFrame:
     return GRID.samples(f"{metric}_against_red", measures.beside(GRID, values, "variant", "tail", "red"))
 
 
-def _full(sweep: Tables, since_s: float) -> pl.LazyFrame:
+def _full(sweep: Tables, since_s: float, buffer: pl.Expr) -> pl.LazyFrame:
     """The share of samples at which at least `FULL` of the buffer was taken."""
     series = sweep.table("queue_series").filter(pl.col("link") == PIPE, pl.col("time_s") >= since_s)
-    keys = GRID.run_keys(series)
-    small = pl.col("setting").str.starts_with("phase") | pl.col("setting").str.ends_with("small buffer")
-    buffer = pl.when(small).then(SMALL_BUFFER_BYTES).otherwise(BUFFER_BYTES) if "setting" in keys else BUFFER_BYTES
-    return series.group_by(keys, maintain_order=True).agg((pl.col("bytes") >= FULL * buffer).mean().alias("value"))
+    full = (pl.col("bytes") >= FULL * buffer).mean().alias("value")
+    return series.group_by(GRID.run_keys(series), maintain_order=True).agg(full)
 
 
 def _synchrony(sweep: Tables, since_s: float) -> pl.LazyFrame:
