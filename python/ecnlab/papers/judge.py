@@ -32,7 +32,7 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
     for claim in published.claims:
         metric = published.metrics[claim.metric]
         tests = [_trend(claim, metric, samples, grid)] if claim.test == "trend" else _places(claim, points, grid)
-        answer = _together([test["outcome"] for test in tests])
+        answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
             "row": claim.row,
@@ -82,12 +82,13 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
         measured = Interval(row["mean"], row["low"], row["high"], row["n"])
         label = ", ".join(row[key] for key in varying if row[key])
         tests.append(
-            {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": _outcome(claim, measured)}
+            {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": outcome(claim, measured)}
         )
     return tests
 
 
-def _outcome(claim: Claim, measured: Interval) -> Answer:
+def outcome(claim: Claim, measured: Interval) -> Answer:
+    """What ``measured`` says of a claim that is no trend, at one place."""
     match claim.test:
         case "below":
             return "yes" if measured.high < claim.limit else "no" if measured.low >= claim.limit else "undecided"
@@ -116,7 +117,8 @@ def _trend(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> d
     return {"place": ", ".join(labels), "values": values, **_interval(found.slope), "outcome": outcome}
 
 
-def _together(outcomes: Sequence[str]) -> Answer:
+def together(outcomes: Sequence[str]) -> Answer:
+    """The answer to a claim from those at its places."""
     if all(o == "yes" for o in outcomes):
         return "yes"
     if all(o == "no" for o in outcomes):

@@ -40,8 +40,8 @@ SHARERS: Final = {
 
 
 _small = pl.col("setting").str.starts_with("phase") | pl.col("setting").str.ends_with("small buffer")
-_SOUGHT_BUFFER: Final = pl.when(_small).then(SMALL_BUFFER_BYTES).otherwise(BUFFER_BYTES)
-_FOUND_BUFFER: Final = pl.when(pl.col("setting").str.starts_with("8 ")).then(30e3).otherwise(SMALL_BUFFER_BYTES)
+SOUGHT_BUFFER: Final = pl.when(_small).then(SMALL_BUFFER_BYTES).otherwise(BUFFER_BYTES)
+FOUND_BUFFER: Final = pl.when(pl.col("setting").str.starts_with("8 ")).then(30e3).otherwise(SMALL_BUFFER_BYTES)
 
 
 def in_testbed(sweep: Tables) -> pl.DataFrame:
@@ -51,12 +51,12 @@ def in_testbed(sweep: Tables) -> pl.DataFrame:
 
 def sought(sweep: Tables) -> pl.DataFrame:
     """The faults in the settings made for them, from the end of the warm-up on."""
-    return pl.concat([_faults(sweep, since_s=20.0, buffer=_SOUGHT_BUFFER), *_bursts(sweep)])
+    return pl.concat([_faults(sweep, since_s=20.0, buffer=SOUGHT_BUFFER), *_bursts(sweep)])
 
 
 def synchrony(sweep: Tables) -> pl.DataFrame:
     """The faults in the settings that a search found to synchronise, from the end of the warm-up on."""
-    return _faults(sweep, since_s=20.0, buffer=_FOUND_BUFFER)
+    return _faults(sweep, since_s=20.0, buffer=FOUND_BUFFER)
 
 
 def shares(sweep: Tables) -> pl.DataFrame:
@@ -119,7 +119,9 @@ def _least(sweep: Tables) -> pl.LazyFrame:
     """The goodput of the flow that got least, over an equal share; the probes aside."""
     flows = sweep.table("flows").filter(~pl.col("group").is_in(PROBES))
     goodput = pl.col("goodput_bps")
-    return flows.group_by(GRID.run_keys(flows), maintain_order=True).agg((goodput.min() / goodput.mean()).alias("value"))
+    return flows.group_by(GRID.run_keys(flows), maintain_order=True).agg(
+        (goodput.min() / goodput.mean()).alias("value")
+    )
 
 
 def _bursts(sweep: Tables) -> list[pl.DataFrame]:
