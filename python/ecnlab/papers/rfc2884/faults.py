@@ -118,10 +118,10 @@ def _synchrony(sweep: Tables, since_s: float) -> pl.LazyFrame:
 def _least(sweep: Tables) -> pl.LazyFrame:
     """The goodput of the flow that got least, over an equal share; the probes aside."""
     flows = sweep.table("flows").filter(~pl.col("group").is_in(PROBES))
-    goodput = pl.col("goodput_bps")
-    return flows.group_by(GRID.run_keys(flows), maintain_order=True).agg(
-        (goodput.min() / goodput.mean()).alias("value")
-    )
+    keys = GRID.run_keys(flows)
+    least = flows.group_by(keys, maintain_order=True).agg(pl.col("goodput_bps").min())
+    equal = measures.mean_of(GRID, flows, "goodput_bps").rename({"value": "equal"})
+    return least.join(equal, on=keys).select(*keys, (pl.col("goodput_bps") / pl.col("equal")).alias("value"))
 
 
 def _bursts(sweep: Tables) -> list[pl.DataFrame]:
