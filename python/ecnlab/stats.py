@@ -22,6 +22,7 @@ LEVEL = 0.95
 """Confidence of every interval unless asked otherwise."""
 
 Direction = Literal["increasing", "decreasing", "undecided"]
+Answer = Literal["yes", "partly", "no", "undecided"]
 Verdict = Literal["agrees", "same direction", "differs"]
 
 
@@ -164,24 +165,24 @@ class Trend:
 
     slope: Interval
     """Least-squares slope against the axis scores, per replicate, then averaged."""
-    steps: tuple[Interval, ...]
-    """Paired difference of each point to the point before it."""
+    rises: tuple[tuple[Interval, ...], ...]
+    """``rises[j - 1][i]``: paired difference of point ``j`` to the earlier point ``i``."""
+
+    @property
+    def steps(self) -> tuple[Interval, ...]:
+        """Paired difference of each point to the point before it."""
+        return tuple(earlier[-1] for earlier in self.rises)
 
     @property
     def direction(self) -> Direction:
         """The sign of the slope where its interval decides it."""
-        if self.slope.low > 0.0:
-            return "increasing"
-        if self.slope.high < 0.0:
-            return "decreasing"
-        return "undecided"
+        return _direction(self.slope)
 
     @property
     def monotone(self) -> bool:
-        """Whether no step goes against the slope beyond its own interval."""
-        sign = math.copysign(1.0, self.slope.mean)
-        against = [-s.high if sign > 0 else s.low for s in self.steps]
-        return all(bound <= 0.0 for bound in against)
+        """Whether no point goes against the slope, from any point before it, beyond the interval of their difference."""
+        against = "decreasing" if self.slope.mean > 0 else "increasing"
+        return all(_direction(rise) != against for earlier in self.rises for rise in earlier)
 
 
 def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> Trend:
@@ -202,8 +203,75 @@ def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> T
     _finite(y.ravel())
     centred = x - x.mean()
     slopes = y @ centred / float(centred @ centred)
-    steps = tuple(paired_difference(y[:, i + 1], y[:, i], level) for i in range(x.size - 1))
-    return Trend(mean_interval(slopes, level), steps)
+    rises = tuple(tuple(paired_difference(y[:, j], y[:, i], level) for i in range(j)) for j in range(1, x.size))
+    return Trend(mean_interval(slopes, level), rises)
+
+
+@dataclass(frozen=True, slots=True)
+class TrendAnswer:
+    """Whether a quantity moves as it was said to."""
+
+    answer: Answer
+    trend: Trend
+    reach: int
+    """How many points, from the first on, the statement holds for; 0 for none."""
+
+
+def follows(scores: Sequence[float], values: ArrayLike, expected: Direction, level: float = LEVEL) -> TrendAnswer:
+    """Whether ``values[replicate, point]`` is ``expected`` ("increasing" or "decreasing") along ``scores``.
+
+    *yes* needs three things: a slope whose interval has the expected sign; means that are monotone within their
+    intervals (`Trend.monotone`); and a last step that is decided in that direction, so that a curve which has levelled
+    off does not count. The ``reach`` is the longest beginning of the axis that has all three. With the slope
+    alone the answer is *partly*, as it is where the statement holds up to a point and is reversed behind it while the
+    slope is undecided. *no* is a slope of the other sign.
+    """
+    x, y = list(scores), np.asarray(values, dtype=float)
+    whole = trend(x, y, level)
+    reach = next((k for k in range(len(x), 1, -1) if _holds(trend(x[:k], y[:, :k], level), expected)), 0)
+    if whole.direction == expected:
+        answer: Answer = "yes" if reach == len(x) else "partly"
+    elif whole.direction != "undecided":
+        answer, reach = "no", 0
+    else:
+        turned = any(_direction(rise) not in (expected, "undecided") for earlier in whole.rises for rise in earlier)
+        answer = "partly" if reach and turned else "undecided"
+    return TrendAnswer(answer, whole, reach)
+
+
+def excludes(
+    scores: Sequence[float], values: ArrayLike, excluded: Direction, tolerance: float, level: float = LEVEL
+) -> TrendAnswer:
+    """Whether ``values[replicate, point]`` is not ``excluded`` ("increasing" or "decreasing") along ``scores``.
+
+    That nothing moves cannot be shown, only that it moves by less than ``tolerance`` per unit of the scores. *yes*: the
+    whole interval of the slope is at most that, and no point is decided to be farther than that from any before
+    it. *partly*: the slope is, a point is not. *no*: the whole interval of the slope is above it. A quantity that moves
+    the other way is not excluded.
+    """
+    x, y = list(scores), np.asarray(values, dtype=float)
+    sign = 1.0 if excluded == "increasing" else -1.0
+    found, turned = trend(x, y, level), trend(x, sign * y, level)
+    if turned.slope.low > tolerance:
+        answer: Answer = "no"
+    elif turned.slope.high > tolerance:
+        answer = "undecided"
+    else:
+        rises = [
+            rise.low > tolerance * (x[j] - x[i])
+            for j, earlier in enumerate(turned.rises, 1)
+            for i, rise in enumerate(earlier)
+        ]
+        answer = "partly" if any(rises) else "yes"
+    return TrendAnswer(answer, found, len(x) if answer == "yes" else 0)
+
+
+def _holds(found: Trend, expected: Direction) -> bool:
+    return found.direction == expected and found.monotone and _direction(found.steps[-1]) == expected
+
+
+def _direction(change: Interval) -> Direction:
+    return "increasing" if change.low > 0.0 else "decreasing" if change.high < 0.0 else "undecided"
 
 
 def equivalent(measured: Interval, target: float, margin: float) -> bool:

@@ -217,7 +217,7 @@ def test_a_defect_of_the_simulator_is_not_the_users_fault(monkeypatch, scenario,
     def broken(*_args, **_kwargs):
         raise RunError("conservation is violated")
 
-    monkeypatch.setattr("ecnlab.cli.run_scenario", broken)
+    monkeypatch.setattr("ecnlab.cli.run.run_scenario", broken)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # the process is the test runner's
     with pytest.raises(SystemExit) as ended:
         main(["run", str(scenario)])

@@ -14,12 +14,13 @@ import pytest
 from ecnlab import papers
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import measures, registry, reproduction
+from ecnlab.papers import measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.layout import paper_page, read_material
 from ecnlab.papers.paper import Drawn, Paper, Step, Stored, Tables, measured
 from ecnlab.papers.published import read_published
 from ecnlab.papers.registry import PAPERS, find
+from ecnlab.papers.written import quantity
 from ecnlab.report import Page
 
 CHECKOUT = Path(__file__).parents[2]
@@ -236,3 +237,87 @@ def test_an_interrupted_reproduction_of_all_goes_on_where_it_was(small, tmp_path
     papers.reproduce_all(tmp_path / "out", progress=lambda _name: lambda done, _of: told.append(done))
     assert told[0] >= 2 and told[-1] == 4
     assert (tmp_path / "out" / "index.html").is_file()
+
+
+# --------------------------------------------------------------- READMEs from full runs
+
+BY_HAND = {"rfc2884", "akujobi", "kadhum-hassan", "kwon-fahmy"}
+"""Papers whose README has no template yet: its numbers are typed, and nothing compares them."""
+
+
+def test_papers_whose_readme_is_made_are_not_listed_as_typed() -> None:
+    made = {name for name in PAPERS if (CHECKOUT / "papers" / name / readme.TEMPLATE).exists()}
+    assert made == set(PAPERS) - BY_HAND
+
+
+@pytest.mark.parametrize("name", sorted(set(PAPERS) - BY_HAND))
+def test_a_readme_quotes_a_full_run_of_todays_experiments(name) -> None:
+    folder = CHECKOUT / "papers" / name
+    evidence = readme.quoted_evidence(PAPERS[name], folder, read_published(folder))
+    text = readme.render(folder, evidence)
+    assert text == (folder / readme.README).read_text(), f"`make readme PAPER={name}` makes it"
+    assert readme.typed((folder / readme.TEMPLATE).read_text()) == []
+    assert readme.stale(PAPERS[name], folder) == []
+
+
+README = """\
+# Small
+
+## What holds
+
+{goodput maxp=0.1 : mean} of a pipe, {"more" more=1e6 goodput} than half of it (printed {number S01.1 : printed}): {claim S01.much : answer}.
+"""
+
+
+@pytest.fixture
+def quoting(small, tmp_path) -> Path:
+    """The folder of the small paper with its README made from a full run in ``out``."""
+    (small / "README.in.md").write_text(README)
+    papers.reproduce("small", tmp_path / "out", full=True)
+    readme.make("small", tmp_path / "out")
+    return small
+
+
+def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path) -> None:
+    made = (quoting / "README.md").read_text()
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    mean = quantity(results["numbers"][0]["mean"], read_published(quoting).metrics["goodput"])
+    assert (
+        made
+        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes.\n"
+    )
+    (quoting / "README.md").unlink()
+    assert readme.main(["small"]) == 0
+    assert (quoting / "README.md").read_text() == made
+    assert readme.stale(SMALL, quoting) == []
+
+
+def test_the_quick_size_is_not_quoted(quoting, tmp_path, capsys) -> None:
+    papers.reproduce("small", tmp_path / "quick")
+    assert readme.main(["small", str(tmp_path / "quick")]) == 1
+    assert "--full" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("pipe.toml", 'rate = "2 Mbps"', 'rate = "3 Mbps"', "pipes: files"),
+        ("pipes.toml", "[0.02, 0.1]", "[0.02, 0.2]", "pipes: files"),
+        ("quoted.json", '"arrived": ', '"arrived": 9', "pipes: first"),
+        ("quoted.json", '"pipes": ', '"pumps": ', "pumps: quoted, but no experiment any more"),
+    ],
+)
+def test_a_number_of_another_experiment_or_simulator_is_stale(quoting, tmp_path, file, old, new, told) -> None:
+    text = (quoting / file).read_text()
+    assert old in text
+    (quoting / file).write_text(text.replace(old, new))
+    assert told in "\n".join(readme.stale(SMALL, quoting))
+    if file != "quoted.json":
+        assert readme.main(["small", str(tmp_path / "out")]) == 1
+
+
+def test_comments_and_titles_do_not_make_a_number_stale(quoting) -> None:
+    for file in ("pipe.toml", "pipes.toml"):
+        text = (quoting / file).read_text()
+        (quoting / file).write_text(text.replace('title = "', 'title = "another ') + "# a comment\n")
+    assert readme.stale(SMALL, quoting) == []

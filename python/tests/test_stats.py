@@ -120,6 +120,64 @@ def test_trend_with_a_decided_step_backwards_is_not_monotone() -> None:
     assert not found.monotone
 
 
+def noisy(shape, noise: float = 0.02, seeds: int = 20) -> np.ndarray:
+    """``shape`` in each of ``seeds`` replicates that have a level of their own, with noise."""
+    rng = np.random.default_rng(5)
+    level = rng.normal(0.0, 1.0, (seeds, 1))
+    return level + np.asarray(shape) + rng.normal(0.0, noise, (seeds, len(shape)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "noise", "answer", "reach"),
+    [
+        ([0.0, 1.0, 2.0, 3.0], 0.02, "yes", 4),
+        # Rises and levels off: the slope alone said yes.
+        ([0.86, 1.38, 1.56, 1.53, 1.56, 1.52], 0.02, "partly", 3),
+        ([0.86, 1.38, 1.56, 1.53, 1.56, 1.52], 0.2, "partly", 3),
+        # Each step within its interval, the fall over several of them not.
+        ([0.0, 1.0, 2.0, 1.99, 1.98, 1.97], 0.02, "partly", 3),
+        # The slope is decided, no step is.
+        ([0.0, 0.04, 0.08, 0.12], 0.15, "partly", 0),
+        # Decided at the end, but not monotone on the way: it holds up to the point before the fall.
+        ([0.0, 2.0, 1.0, 4.0], 0.02, "partly", 2),
+        # Up and down again.
+        ([0.0, 1.0, 2.0, 1.0, 0.0], 0.02, "partly", 3),
+        ([0.0, 0.0, 0.0, 0.0], 0.02, "undecided", 0),
+        ([3.0, 2.0, 1.0, 0.0], 0.02, "no", 0),
+        # Rises at first, falls on the whole.
+        ([0.0, 1.0, -1.0, -3.0], 0.02, "no", 0),
+    ],
+)
+def test_a_trend_needs_slope_monotone_means_and_a_decided_last_step(shape, noise, answer, reach) -> None:
+    scores = [float(i) for i in range(len(shape))]
+    found = stats.follows(scores, noisy(shape, noise), "increasing")
+    assert (found.answer, found.reach) == (answer, reach)
+    mirrored = stats.follows(scores, -noisy(shape, noise), "decreasing")
+    assert (mirrored.answer, mirrored.reach) == (answer, reach)
+
+
+def test_one_replicate_decides_no_trend() -> None:
+    assert stats.follows([0, 1, 2], [[0.0, 1.0, 2.0]], "increasing").answer == "undecided"
+    assert stats.excludes([0, 1, 2], [[0.0, -1.0, -2.0]], "increasing", 0.1).answer == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("shape", "noise", "answer"),
+    [
+        ([1.0, 1.0, 1.0, 1.0], 0.02, "yes"),  # "decreasing" would be undecided
+        ([4.0, 3.0, 2.0, 1.0], 0.02, "yes"),
+        ([1.0, 1.05, 1.1, 1.15], 0.02, "yes"),  # within the tolerance of 0.1
+        ([1.0, 1.2, 1.4, 1.6], 0.02, "no"),
+        ([1.0, 1.1, 1.2, 1.3], 0.5, "undecided"),
+        ([1.0, 2.0, 1.0, 0.0], 0.02, "partly"),  # on the whole it falls, at first it grows
+    ],
+)
+def test_no_growth_is_growth_excluded(shape, noise, answer) -> None:
+    scores = [float(i) for i in range(len(shape))]
+    assert stats.excludes(scores, noisy(shape, noise), "increasing", 0.1).answer == answer
+    assert stats.excludes(scores, -noisy(shape, noise), "decreasing", 0.1).answer == answer
+
+
 def test_trend_refuses_a_shape_that_does_not_fit() -> None:
     with pytest.raises(ValueError, match="one column per score"):
         stats.trend([0, 1], [[1, 2, 3]])

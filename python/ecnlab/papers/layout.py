@@ -14,6 +14,7 @@ from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import Published, read_published, read_toml
 from ecnlab.papers.reasons import read_reasons
+from ecnlab.papers.references import Evidence
 from ecnlab.report import Finding, Page, Section, Table
 from ecnlab.report.page import Cell, Tone
 
@@ -39,9 +40,10 @@ class Material:
 def read_material(folder: Path, tables: Stored, grid: Grid) -> Material:
     """The analysis in ``tables`` with the texts in the paper's ``folder``. Raises EcnlabError for a text that is wrong."""
     published = read_published(folder)
-    points = tables["points"]
-    reasons = read_reasons(folder / "reasons.toml", published, points)
-    return Material(folder, grid, tables, published, points, tables["numbers"], tables["claims"], reasons)
+    points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
+    evidence = Evidence(published, grid, {"points": points, "numbers": numbers, "claims": claims})
+    reasons = read_reasons(folder / "reasons.toml", evidence)
+    return Material(folder, grid, tables, published, points, numbers, claims, reasons)
 
 
 def paper_page(

@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from ecnlab.errors import EcnlabError
+from ecnlab.stats import Direction
 
 FORMAT: Final = 1
 KINDS: Final = ("mean", "gain", "ratio", "difference")
 TESTS: Final = {
     "trend": ("axis", "expected"),
+    "no-trend": ("axis", "excluded", "tolerance"),
     "below": ("limit",),
     "above": ("limit",),
     "near": ("target", "tolerance"),
 }
+
+SIGNS: Final = ("increasing", "decreasing")
 
 T = TypeVar("T")
 
@@ -73,9 +77,10 @@ class Claim(Printed):
     """A printed statement without a number, and the test that decides it."""
 
     statement: str
-    test: Literal["trend", "below", "above", "near"]
+    test: Literal["trend", "no-trend", "below", "above", "near"]
     axis: str = ""
-    expected: str = ""
+    expected: Direction = "undecided"
+    excluded: Direction = "undecided"
     limit: float = 0.0
     target: float = 0.0
     tolerance: float = 0.0
@@ -126,6 +131,8 @@ def read_published(folder: Path) -> Published:
             raise EcnlabError(f"{path}: {claim.id}: test {claim.test!r} is none of {', '.join(TESTS)}")
         if missing := [key for key in TESTS[claim.test] if key not in given]:
             raise EcnlabError(f"{path}: {claim.id}: a {claim.test} test needs {missing[0]!r}")
+        if wrong := [key for key in ("expected", "excluded") if given.get(key, SIGNS[0]) not in SIGNS]:
+            raise EcnlabError(f"{path}: {claim.id}: {wrong[0]} {given[wrong[0]]!r} is none of {', '.join(SIGNS)}")
     ids = [entry.id for entry in printed]
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} is there twice")

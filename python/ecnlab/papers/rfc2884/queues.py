@@ -8,14 +8,14 @@ from typing import Final
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.judge import Answer, outcome, together
+from ecnlab.papers.judge import outcome, together
 from ecnlab.papers.published import Published
 from ecnlab.papers.rfc2884.faults import SHARERS, TESTBED
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.samples import at
 from ecnlab.report import Axis, Finding, Group, Section, Table
 from ecnlab.report.page import Cell
-from ecnlab.stats import Interval
+from ecnlab.stats import Answer, Interval
 
 NAMES: Final = {"red": "RED", "front": "drop front", "random": "random drop", "tail": "tail drop"}
 
