@@ -241,7 +241,7 @@ def test_an_interrupted_reproduction_of_all_goes_on_where_it_was(small, tmp_path
 
 # --------------------------------------------------------------- READMEs from full runs
 
-BY_HAND = {"rfc2884", "akujobi", "kadhum-hassan", "kwon-fahmy"}
+BY_HAND = {"akujobi", "kadhum-hassan", "kwon-fahmy"}
 """Papers whose README has no template yet: its numbers are typed, and nothing compares them."""
 
 

@@ -12,7 +12,7 @@ from pages import assert_whole, stored
 from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import measures, reasons, rfc2884
+from ecnlab.papers import measures, readme, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import Drawn, Stored
 from ecnlab.papers.published import Metric, Published, read_published
@@ -236,6 +236,7 @@ def made_up_joint(published, timeouts) -> pl.DataFrame:
         place = {"congestion": load, "recovery": "reno", "maxp": MAX_P, "background": ""}
         for min_th in ("5 kB", "20 kB", "60 kB"):
             rows.append({"metric": "joint_timeouts_plain", **place, "min_th": min_th, "mean": timeouts[min_th]})
+            rows.append({"metric": "search_share", **place, "min_th": min_th, "mean": 1.0})
             rows.append({"metric": "joint_share", **place, "min_th": min_th, "mean": 0.1 if min_th == "60 kB" else 1.0})
     frame = pl.DataFrame(rows).with_columns(low=pl.col("mean") - 1e-6, high=pl.col("mean") + 1e-6, n=20)
     return frame.with_columns(variant=pl.lit(""), size=pl.lit(""), setting=pl.lit(""))
@@ -271,8 +272,29 @@ def test_the_summary_counts_numbers_that_had_no_part_in_the_choice(published) ->
     numbers = pl.DataFrame([{"id": number.id, "verdict": "differs"} for number in published.numbers])
     told = readings.worth(points, numbers, published)
     assert told.tone == "yes"
-    assert "of the 13 numbers that had no part in the choice 13 agree" in told.evidence
-    assert "with the smallest thresholds 0 of the same (none)" in told.evidence
+    assert (
+        "of the 13 numbers that had no part in the choice 13 agree, and 0 with the smallest thresholds" in told.evidence
+    )
+    assert (
+        "under both readings none; under the first alone none; under the joint one alone R24.1, R24.2," in told.evidence
+    )
+    assert told.evidence.endswith("under neither none.")
+
+
+def test_the_readme_says_of_both_readings_what_the_quoted_run_gives(published) -> None:
+    evidence = readme.quoted_evidence(rfc2884.PAPER, PAPER, published)
+    points, numbers = evidence.tables["points"], evidence.tables["numbers"]
+    text = (PAPER / readme.README).read_text()
+    assert readings.worth(points, numbers, published).evidence in " ".join(text.split())
+    fair = numbers.filter(pl.col("row") == "R24", pl.col("verdict") == "agrees").height
+    assert fair == 7 and "seven of the eight indices" in text
+    choices = joint.choose(points, published)
+    for number in published.numbers:
+        choice = choices[str(number.where["congestion"])]
+        verdict = joint.verdict(joint.measured(points, number, choice.min_th), number, published)
+        part = "chose" if number.id in choice.chosen_by else "judges"
+        (row,) = [line for line in text.splitlines() if line.startswith(f"| {number.id} |")]
+        assert row.endswith(f"| {verdict} | {part} |")
 
 
 def test_the_search_and_the_joint_reading_ask_the_same_thresholds() -> None:
