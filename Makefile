@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws unchanged lint format schema reproduce readme crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -70,6 +70,9 @@ schema: ## write the JSON schemas that editors use; a test compares them with th
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
 	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
+
+recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
+	$(BIN)/python tests/recompute/recompute.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)

@@ -42,9 +42,13 @@ def write_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
 
-def write_frame(frame: pl.DataFrame, title: str, limit: int) -> None:
-    """Write the first ``limit`` rows of ``frame`` as a table; its columns become rows when there are few rows."""
-    upright = frame.height <= 4 and frame.width > 8
+def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None = None) -> None:
+    """Write the first ``limit`` rows of ``frame`` as a table; its columns become rows when there are few rows.
+
+    ``height`` is how many rows there are, where ``frame`` has only the first of them.
+    """
+    height = frame.height if height is None else height
+    upright = height <= 4 and frame.width > 8
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
     shown = frame.head(limit)
     if upright:
@@ -59,8 +63,8 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int) -> None:
         for values in shown.iter_rows():
             table.add_row(*map(_cell, values))
     out.print(table)
-    if frame.height > limit:
-        say(f"... {frame.height - limit} more rows (--rows {frame.height} shows all)")
+    if height > limit:
+        say(f"... {height - limit} more rows (--rows {height} shows all)")
     say("")
 
 

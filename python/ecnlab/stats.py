@@ -21,6 +21,9 @@ from scipy import stats as scipy_stats
 LEVEL = 0.95
 """Confidence of every interval unless asked otherwise."""
 
+ROUNDING = 1e-12
+"""Part of itself by which a value may be off that was summed and divided: values that differ by less are the same."""
+
 Direction = Literal["increasing", "decreasing", "undecided"]
 Answer = Literal["yes", "partly", "no", "undecided"]
 Verdict = Literal["agrees", "same direction", "differs"]
@@ -49,15 +52,68 @@ class Interval:
         return Interval(self.mean + offset, self.low + offset, self.high + offset, self.n, self.level)
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the largest value that a quantity can have; either may be infinite."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"bounds {self.low} to {self.high} leave no room")
+
+    @property
+    def bind(self) -> bool:
+        """Whether there is a bound at all."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
+
+    def interval(self, estimate: Interval) -> Interval:
+        """The interval of the same mean and standard error that stays within the bounds.
+
+        The standard error is carried over to a scale without bounds, the interval is taken there and brought back: the
+        logit between two bounds, the logarithm of the distance from one. The mean stays where it is. One replicate
+        excludes nothing but what the bounds exclude. Where nothing varied nothing is known of the spread, and the
+        interval is the mean, as it is without bounds.
+        Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts
+        estimated from survey data", Survey Methodology 24 (1998), logit intervals; the delta method.
+        """
+        if not self.bind or estimate.low == estimate.high:
+            return estimate
+        half = (estimate.high - estimate.low) / 2
+        if not math.isfinite(half):
+            return Interval(estimate.mean, self.low, self.high, estimate.n, estimate.level)
+        low, high = self._bring_back(estimate.mean, half)
+        return Interval(estimate.mean, low, high, estimate.n, estimate.level)
+
+    def _bring_back(self, mean: float, half: float) -> tuple[float, float]:
+        above, below = mean - self.low, self.high - mean
+        if above <= 0.0 or below <= 0.0:  # values that differ have a mean inside, but for its last digit
+            return mean, mean
+        if math.isinf(below):
+            return self.low + above * math.exp(-half / above), self.low + above * _exp(half / above)
+        if math.isinf(above):
+            return self.high - below * _exp(half / below), self.high - below * math.exp(-half / below)
+        width = self.high - self.low
+        shift = half * width / (above * below)
+        odds = above / below
+        down, up = odds * math.exp(-shift), odds * _exp(shift)
+        return self.low + width * down / (1.0 + down), self.high - width / (1.0 + up)
+
+
+UNBOUNDED = Bounds()
+
+
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
-    """Mean with Student's t interval.
+    """Mean with Student's t interval; of values that are all the same, that value alone.
 
     Source: Student (1908); Jain, "The Art of Computer Systems Performance
     Analysis" (1991), section 13.2.
     """
     x = _finite(values)
     mean = float(x.mean())
-    half = _t(x.size, level) * _standard_error(x)
+    varied = x.size == 1 or np.ptp(x) > ROUNDING * np.abs(x).max()
+    half = _t(x.size, level) * _standard_error(x) if varied else 0.0
     return Interval(mean, mean - half, mean + half, int(x.size), level)
 
 
@@ -291,9 +347,9 @@ def verdict(measured: Interval, printed: float, margin: float, neutral: float | 
     within ``margin`` of it. ``same direction``: it does not, but the whole
     interval lies on the printed value's side of ``neutral`` (0 for a gain);
     ``None`` says that the quantity has no direction. ``differs``: neither.
-    An unbounded interval agrees with nothing.
+    One replicate, or an unbounded interval, agrees with nothing.
     """
-    bounded = math.isfinite(measured.low) and math.isfinite(measured.high)
+    bounded = measured.n > 1 and math.isfinite(measured.low) and math.isfinite(measured.high)
     if bounded and (measured.contains(printed) or abs(measured.mean - printed) <= margin):
         return "agrees"
     if neutral is None or not bounded or printed == neutral:
@@ -336,6 +392,11 @@ def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np
 
 def _standard_error(x: NDArray[np.float64]) -> float:
     return float(x.std(ddof=1) / math.sqrt(x.size)) if x.size > 1 else 1.0
+
+
+def _exp(x: float) -> float:
+    """The exponential; infinite where that is too large to write."""
+    return math.exp(x) if x < 700.0 else math.inf
 
 
 def _t(n: int, level: float) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -13,11 +14,31 @@ from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.written import as_printed as as_printed
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
-from ecnlab.report import Axis, Figure, Finding, Point, Series, Table
+from ecnlab.report import Axis, Figure, Finding, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
 VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
+
+
+PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
+
+
+def verdicts(of_numbers: Iterable[str]) -> Tally:
+    """How many printed numbers have each verdict."""
+    found = Counter(of_numbers)
+    return Tally(f"{found.total()} printed numbers:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
+
+
+def answers(of_claims: Iterable[str]) -> Tally:
+    """How many claims have each answer."""
+    found = Counter(of_claims)
+    return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()])
+
+
+def by_claim(claims: pl.DataFrame) -> list[str]:
+    """The answer to each claim; all tests of a claim carry it."""
+    return claims.unique("id", maintain_order=True)["answer"].to_list()
 
 
 def number_table(
@@ -155,10 +176,15 @@ def figure(
     zero: bool = True,
     label: str = "",
     ceiling: float = math.inf,
+    levels: Sequence[tuple[float, str]] = (),
+    source: str = "",
 ) -> Figure:
-    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given."""
-    drawn = [c for c in curves if c.points]
-    return Figure(title, caption, axis, Axis(label or metric.name), drawn, marks, zero, metric.percent, ceiling)
+    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given.
+
+    ``levels`` and ``source`` are as for `Figure`: printed values that hold all along the axis, and the paper's own figure.
+    """
+    drawn, name = [c for c in curves if c.points], Axis(label or metric.name)
+    return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)
 
 
 def table_of(

@@ -11,6 +11,7 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
+from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import Published, read_published, read_toml
 from ecnlab.papers.reasons import read_reasons
@@ -61,19 +62,12 @@ def paper_page(
     ``agreement`` says when a printed number counts as met; ``context`` is as for `blocks.number_table`.
     """
     about, numbers = given.tables.about, given.numbers
-    counts = dict(numbers["verdict"].value_counts().iter_rows())
-    tally: list[tuple[str, Tone, int]] = [
-        ("agree", "yes", counts.get("agrees", 0)),
-        ("same direction", "partly", counts.get("same direction", 0)),
-        ("differ", "no", counts.get("differs", 0)),
-    ]
     made = about["ecnlab"]
     return Page(
         title=title,
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
         lede=lede,
-        tally=tally,
-        tally_caption=f"{numbers.height} printed numbers:",
+        tallies=[blocks.verdicts(numbers["verdict"]), blocks.answers(blocks.by_claim(given.claims))],
         findings=findings,
         facts=[
             ("simulated runs", f"{about['runs']:,}"),
@@ -88,8 +82,14 @@ def paper_page(
                 [blocks.number_table(numbers, given.published, given.reasons, context, given.grid)],
             ),
             Section("claims", "The claims", "", [blocks.claim_table(given.claims, given.published, given.reasons)]),
+            Section(
+                "networks",
+                "The networks",
+                "Rates, delays and queues are those of the scenario files, in the direction of the traffic.",
+                networks(given.folder),
+            ),
             *sections,
-            _checklist(read_toml(given.folder / "checklist.toml")["row"]),
+            _checklist(given.published.paper, read_toml(given.folder / "checklist.toml")["row"]),
             _provenance(about, given.tables["departures"], given.tables["experiments"]),
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the "
@@ -98,7 +98,7 @@ def paper_page(
     )
 
 
-def _checklist(rows: list[dict[str, Any]]) -> Section:
+def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:
     tones: dict[str, Tone] = {"shown": "yes", "not-reproducible": "no"}
     cells: list[list[Cell | str]] = [
         [
@@ -117,7 +117,7 @@ def _checklist(rows: list[dict[str, Any]]) -> Section:
         cards=True,
         folded=True,
     )
-    return Section("checklist", "Checklist", f"{len(rows)} rows cover what the RFC states.", [table])
+    return Section("checklist", "Checklist", f"{len(rows)} rows cover {paper}.", [table])
 
 
 def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments: pl.DataFrame) -> Section:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from ecnlab.errors import EcnlabError
-from ecnlab.stats import Direction
+from ecnlab.stats import Bounds, Direction
 
 FORMAT: Final = 1
 KINDS: Final = ("mean", "gain", "ratio", "difference")
@@ -40,6 +40,13 @@ class Metric:
     neutral: float | None = None
     percent: bool = False
     digits: int = 3
+    bounds: Sequence[float] = ()
+    """The least and the largest value there can be, ``inf`` where there is none; nothing for a quantity without bounds."""
+
+    @property
+    def limits(self) -> Bounds:
+        """Between which values its intervals stay."""
+        return Bounds(*self.bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +129,10 @@ def read_published(folder: Path) -> Published:
     for key, metric in metrics.items():
         if metric.kind not in KINDS:
             raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
+        if metric.bounds and (len(metric.bounds) != 2 or not metric.bounds[0] < metric.bounds[1]):
+            raise EcnlabError(
+                f"metrics.toml: metric {key}: bounds are the least and the largest value, not {metric.bounds}"
+            )
     printed: list[Printed] = [*numbers, *claims]
     for entry in printed:
         if entry.metric not in metrics:

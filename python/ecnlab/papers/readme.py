@@ -45,8 +45,11 @@ KEPT: Final = ("linux",)
 
 JUDGEMENTS: Final = ("numbers", "claims")
 
-TYPED: Final = re.compile(r"(?<![\w.])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.])[+−-]?\d+\.\d+(?![\w.])")
+TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
 """A percentage or a decimal: what a measured number looks like."""
+
+NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network)\b"
+"""What may follow "the same" without saying a size."""
 
 SAID_ELSEWHERE: Final = (
     r"```.*?```",
@@ -119,7 +122,7 @@ def typed(text: str) -> list[str]:
             continue
         for passage in SAID_ELSEWHERE:
             part = re.sub(passage, lambda m: re.sub(r"[^\n]", " ", m[0]), part, flags=re.DOTALL)
-        words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in JUDGED) + r")(?![\w-])"
+        words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in JUDGED) + rf")(?![\w-]|{NO_SIZE})"
         for pattern in (TYPED.pattern, words):
             found += [f"{heading}: {match[0]!r} in {_line(part, match)!r}" for match in re.finditer(pattern, part)]
     return found

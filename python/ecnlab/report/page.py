@@ -14,6 +14,7 @@ from plotly.offline import get_plotlyjs
 from ecnlab.report.chart import Chart
 from ecnlab.report.figure import Figure
 from ecnlab.report.plot import document
+from ecnlab.report.topology import Topology
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
 """What a chip means. Each tone has its own sign as well as its own colour."""
@@ -29,6 +30,19 @@ class Finding:
     tone: Tone
     statement: str
     evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count)."""
+
+    caption: str
+    counts: Sequence[tuple[str, Tone, int]]
+
+    @property
+    def total(self) -> int:
+        """Of all kinds."""
+        return sum(count for _, _, count in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +95,7 @@ class Group:
     kind: Literal["figures"] = "figures"
 
 
-Block = Table | Group | Chart | str
+Block = Table | Group | Chart | Topology | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +115,7 @@ class Page:
     title: str
     kicker: str
     lede: str
-    tally: Sequence[tuple[str, Tone, int]]
-    tally_caption: str
+    tallies: Sequence[Tally]
     findings: Sequence[Finding]
     sections: Sequence[Section]
     footer: str
@@ -124,10 +137,8 @@ def render(page: Page) -> str:
     )
     environment.filters["sign"] = lambda tone: SIGNS[tone]
     template = environment.from_string(_asset("page.html.j2"))
-    total = sum(count for _, _, count in page.tally)
     return template.render(
         page=page,
-        total=total,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),
         plotly=Markup(get_plotlyjs()) if page.draws else "",
