@@ -78,12 +78,14 @@ class MadeUp:
 
     def _links(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         # The region is reached from 15 kB on.
+        # Above max_th it is for longer with more flows.
+        flows = float(key["setting"].split()[0]) if self.name == "degenerate" else 2.0
         share = 0.95 if float(key.get("min_th", "20 kB").split()[0]) >= 15 else 0.5
         return [
             {
                 "link": "pipe",
                 "share_in_region": share + rng.normal(0, 0.002),
-                "share_above": 1.0 - share,
+                "share_above": 0.05 * math.log2(flows) + rng.normal(0, 0.002),
                 "utilisation": 0.99,
                 "queue_mean_packets": 20.0,
             }
