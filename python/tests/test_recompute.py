@@ -59,7 +59,7 @@ def made_up(tmp_path_factory) -> Path:
         keys = list(sweep.keys[0])
         runs = pl.DataFrame(sweep.keys).with_row_index("id").with_columns(pl.col("id").cast(pl.String))
         runs.with_columns(seed=pl.lit(1), spec_hash=pl.lit("")).write_parquet(tables / "runs.parquet")
-        for table in ("flows", "flows_run", "links", "queues", "transactions", "flow_series"):
+        for table in ("flows", "flows_run", "links", "queues", "transactions", "flow_series", "queue_series"):
             rows = sweep.table(table).collect().join(runs, on=keys, nulls_equal=True).drop(keys)
             rows.write_parquet(tables / f"{table}.parquet")
     published = read_published(CHECKOUT / "papers" / "rfc2884")

@@ -137,6 +137,106 @@ def mice(results: Results) -> pl.DataFrame:
     return against(short, long.drop("arm"))
 
 
+# Faults of tail drop: where each experiment stands, what its queue holds, and from when on windows and queue are looked at.
+SHAPERS = c("link") == "pipe"
+FAULTS = {"disciplines": 30.0, "tail-drop": 20.0, "synchrony": 20.0}
+SMALL = c("setting").str.contains("small buffer|^phase")
+ROOM = {
+    "disciplines": pl.lit(60_000),
+    "tail-drop": pl.when(SMALL).then(15_000).otherwise(60_000),
+    "synchrony": pl.when(c("setting").str.contains("^8 ")).then(30_000).otherwise(15_000),
+}
+HEARD = {
+    "TCP, 40 ms": "plain",
+    "TCP, 200 ms": "far",
+    "UDP, 300 kb/s": "fast",
+    "UDP, 75 kb/s": "smooth",
+    "UDP, 75 kb/s in bursts": "bursts",
+    "UDP, 75 kb/s, packets of 500 B": "small",
+}
+
+
+def placed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Runs of an experiment without settings are the testbed's."""
+    return frame if "setting" in frame.columns else frame.with_columns(setting=pl.lit("testbed"))
+
+
+def full(results: Results, step: str) -> pl.DataFrame:
+    after = SHAPERS & (c("time_s") >= FAULTS[step])
+    return placed(per_run(results, step, "queue_series", (c("bytes") * 10 >= 9 * ROOM[step]).mean(), after))
+
+
+def together(results: Results, step: str) -> pl.DataFrame:
+    """Mean correlation over all pairs of windows, by the matrix of correlations."""
+    kept = (c("time_s") >= FAULTS[step]) & c("cwnd_bytes").is_not_null()
+    rows = results.read(step, "flow_series", kept).collect()
+    keys, found = results.axes(step), []
+    for place, series in rows.group_by(keys):
+        wide = series.pivot(on="flow", index="time_s", values="cwnd_bytes").drop("time_s").drop_nulls().to_numpy().T
+        moving = wide[wide.std(axis=1) > 0].astype(float)
+        if len(moving) > 1:
+            matrix = np.corrcoef(moving)
+            found.append((*place, float(matrix[np.triu_indices_from(matrix, 1)].mean())))
+    return placed(pl.DataFrame(found, schema=[*keys, "value"], orient="row"))
+
+
+def busy(results: Results, step: str) -> pl.DataFrame:
+    return placed(per_run(results, step, "links", c("utilisation").first(), SHAPERS))
+
+
+def least(results: Results, step: str) -> pl.DataFrame:
+    x, kept = c("goodput_bps"), ~c("group").is_in(["bursts", "smooth"])
+    return placed(per_run(results, step, "flows", x.min() * pl.len() / x.sum(), kept))
+
+
+def fault(of: Callable[[Results, str], pl.DataFrame]) -> Recipe:
+    return steps(of, *FAULTS)
+
+
+def beside_red(recipe: Recipe) -> Recipe:
+    def of(results: Results) -> pl.DataFrame:
+        values = recipe(results)
+        return against(values.filter(c("variant") == "tail").drop("variant"), values.filter(c("variant") == "red"))
+
+    return of
+
+
+def _fate(results: Results, step: str, group: str, of: str) -> pl.DataFrame:
+    return per_run(results, step, "queues", (c("dropped") / c(of)).first(), SHAPERS & (c("group") == group))
+
+
+def bursts(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        return placed(against(*(_fate(results, step, group, "arrived") for group in ("bursts", "smooth"))))
+
+    return steps(of, "tail-drop", "shares")(results)
+
+
+def more_than_smooth(results: Results) -> pl.DataFrame:
+    return bursts(results).with_columns(value=c("value") - c("other")).drop("other")
+
+
+def drops_by_share(size: str) -> Recipe:
+    def of(results: Results) -> pl.DataFrame:
+        everything = _fate(results, "shares", "all", size)
+        return pl.concat(
+            against(_fate(results, "shares", group, size), everything).with_columns(setting=pl.lit(label))
+            for label, group in HEARD.items()
+        )
+
+    return of
+
+
+def over_reno(value: pl.Expr, table: str, step: str) -> Recipe:
+    """The gain of each seed with another recovery beside that with Reno."""
+
+    def of(results: Results) -> pl.DataFrame:
+        both = sides(table, value, value)(results, step)
+        return one_against(both.with_columns(value=c("value") / c("other") - 1).drop("other"), "recovery", "reno")
+
+    return of
+
+
 RFC2884: dict[str, Recipe] = {
     "bulk_gain": steps(sides("flows_run", speed, speed), *BULK),
     "bulk_difference": steps(sides("flows_run", speed, speed), *BULK),
@@ -163,6 +263,23 @@ RFC2884: dict[str, Recipe] = {
         "transactions",
     ),
     "mice_over_bulk": mice,
+    "fault_full": fault(full),
+    "fault_full_against_red": beside_red(fault(full)),
+    "fault_synchrony": fault(together),
+    "fault_synchrony_against_red": beside_red(fault(together)),
+    "fault_utilisation_against_red": beside_red(fault(busy)),
+    "fault_least": fault(least),
+    "fault_least_against_red": beside_red(fault(least)),
+    "fault_bursts": bursts,
+    "fault_bursts_excess_against_red": beside_red(more_than_smooth),
+    "drop_share": drops_by_share("departed"),
+    "drop_share_of_bytes": drops_by_share("departed_bytes"),
+    "degenerate_above": steps(
+        lambda results, step: per_run(results, step, "links", c("share_above").first(), SHAPERS), "degenerate"
+    ),
+    "degenerate_gain": steps(sides("flows", c("goodput_bps").first(), c("goodput_bps").first()), "degenerate"),
+    "bulk_gain_over_reno": over_reno(speed, "flows_run", "bulk"),
+    "transaction_gain_over_reno": over_reno(rate, "flows", "transactions-like-reno"),
 }
 
 # ------------------------------------------------------------------------------------------------------ Akujobi et al.

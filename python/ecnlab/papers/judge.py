@@ -30,7 +30,7 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
     for claim in published.claims:
         metric = published.metrics[claim.metric]
         tests = [_along(claim, metric, samples, grid)] if claim.axis else _places(claim, points, grid)
-        answer = _together([test["outcome"] for test in tests])
+        answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
             "row": claim.row,
@@ -85,13 +85,14 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
                 "values": [row["mean"]],
                 **_interval(measured),
                 "upto": "",
-                "outcome": _outcome(claim, measured),
+                "outcome": outcome(claim, measured),
             }
         )
     return tests
 
 
-def _outcome(claim: Claim, measured: Interval) -> Answer:
+def outcome(claim: Claim, measured: Interval) -> Answer:
+    """What ``measured`` says of a claim that is no trend, at one place."""
     match claim.test:
         case "below":
             return "yes" if measured.high < claim.limit else "no" if measured.low >= claim.limit else "undecided"
@@ -130,7 +131,8 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> d
     }
 
 
-def _together(outcomes: Sequence[str]) -> Answer:
+def together(outcomes: Sequence[str]) -> Answer:
+    """The answer to a claim from those at its places."""
     if all(o == "yes" for o in outcomes):
         return "yes"
     if all(o == "no" for o in outcomes):
