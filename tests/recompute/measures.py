@@ -167,8 +167,12 @@ def full(results: Results, step: str) -> pl.DataFrame:
 
 
 def together(results: Results, step: str) -> pl.DataFrame:
+    return placed(windows_together(results, step, FAULTS[step]))
+
+
+def windows_together(results: Results, step: str, since: float | pl.Expr) -> pl.DataFrame:
     """Mean correlation over all pairs of windows, by the matrix of correlations."""
-    kept = (c("time_s") >= FAULTS[step]) & c("cwnd_bytes").is_not_null()
+    kept = (c("time_s") >= since) & c("cwnd_bytes").is_not_null()
     rows = results.read(step, "flow_series", kept).collect()
     keys, found = results.axes(step), []
     for place, series in rows.group_by(keys):
@@ -177,7 +181,7 @@ def together(results: Results, step: str) -> pl.DataFrame:
         if len(moving) > 1:
             matrix = np.corrcoef(moving)
             found.append((*place, float(matrix[np.triu_indices_from(matrix, 1)].mean())))
-    return placed(pl.DataFrame(found, schema=[*keys, "value"], orient="row"))
+    return pl.DataFrame(found, schema=[*keys, "value"], orient="row")
 
 
 def busy(results: Results, step: str) -> pl.DataFrame:
@@ -290,14 +294,14 @@ PIPE = c("link") == "pipe"
 SETTLED = 20.0
 
 
-def heavy_gain(results: Results) -> pl.DataFrame:
+def heavy_gain(results: Results, *names: str) -> pl.DataFrame:
     def of(results: Results, step: str) -> pl.DataFrame:
         able, plain = (
             per_run(results, step, "flows", c("goodput_bps").mean(), c("group") == g) for g in ("able", "plain")
         )
         return against(able, plain)
 
-    return steps(of, *HEAVY)(results)
+    return steps(of, *(names or HEAVY))(results)
 
 
 def _dropped(group: str, *names: str) -> Recipe:
@@ -355,11 +359,22 @@ def surge(*names: str) -> Recipe:
     return steps(lambda r, step: per_run(r, step, "flow_series", top, c("time_s") >= SETTLED), *names)
 
 
-def spread(results: Results) -> pl.DataFrame:
+def spread(results: Results, *names: str) -> pl.DataFrame:
     sigma = c("average_bytes").std() / 1000
-    return steps(lambda r, step: per_run(r, step, "queue_series", sigma, PIPE & (c("time_s") >= SETTLED)), *LOSSY)(
-        results
-    )
+    after = PIPE & (c("time_s") >= SETTLED)
+    return steps(lambda r, step: per_run(r, step, "queue_series", sigma, after), *(names or LOSSY))(results)
+
+
+def lossy_goodput(*names: str) -> Recipe:
+    return steps(lambda r, step: per_run(r, step, "flows", c("goodput_bps").first()), *names)
+
+
+def _ends_gain(results: Results) -> pl.DataFrame:
+    return _quotient(heavy_gain(results, "ends"), 1.0)
+
+
+def _ends_loss(results: Results) -> pl.DataFrame:
+    return _quotient(_dropped("able", "ends")(results))
 
 
 def web(value: Callable[[Results, str], pl.DataFrame]) -> Recipe:
@@ -420,6 +435,15 @@ AKUJOBI: dict[str, Recipe] = {
     "spread_to_becn": over(spread, "becn"),
     "spread_to_lossless": lossless(spread),
     "unharmed": lossless(surge("lossy-unharmed")),
+    "unharmed_queue": lossless(lambda results: spread(results, "lossy-unharmed")),
+    "unharmed_goodput": lossless(lossy_goodput("lossy-unharmed")),
+    "lossy_goodput_to_lossless": lossless(lossy_goodput(*LOSSY)),
+    **{f"lossy_goodput_to_{base}": over(lossy_goodput(*LOSSY), base) for base in ("ecn", "becn")},
+    **{f"ends_gain_over_{base}": over(_ends_gain, base) for base in ("ecn", "becn")},
+    **{f"ends_loss_to_{base}": over(_ends_loss, base) for base in ("ecn", "becn")},
+    "utilisation_less_eb20": over(link("utilisation", *ALIKE, scale=100.0), "eb20"),
+    "utilisation_less_becn": over(link("utilisation", *ALIKE, scale=100.0), "becn"),
+    "loss_less_becn": over(_all_loss, "becn"),
     "delay_of_ecn": web(_objects(c("delay_s").mean())),
     "delay_fairness_of_ecn": web(_objects(c("delay_s").mean() ** 2 / (c("delay_s") ** 2).mean())),
     "web_loss_of_ecn": web(_web_loss),
@@ -506,13 +530,37 @@ def all_bins(results: Results) -> pl.DataFrame:
     return pl.concat([cuts(results, width, mean_correlation) for width in (0.1, 0.25, 0.5, 1.0)])
 
 
+def delay(results: Results) -> pl.DataFrame:
+    return steps(lambda r, step: per_run(r, step, "links", c("sojourn_mean_s").first() * 1000, NECK), *CASES)(results)
+
+
+def dropped_share(results: Results) -> pl.DataFrame:
+    share, here = c("dropped").sum() / c("arrived").sum(), NECK & (c("group") == "all")
+    return steps(lambda r, step: per_run(r, step, "queues", share, here), *CASES)(results)
+
+
+def reductions(results: Results) -> pl.DataFrame:
+    count = c("fast_recoveries") + c("timeouts") + c("ecn_reductions")
+    return steps(lambda r, step: per_run(r, step, "flows", count.mean() / 40), *CASES)(results)  # 40 s are measured
+
+
+def correlation(results: Results) -> pl.DataFrame:
+    return steps(lambda r, step: windows_together(r, step, BEGUN), *CASES)(results)
+
+
 def two(recipe: Recipe) -> Recipe:
     return lambda results: pairs(recipe(results), "queue", "against")
 
 
 KADHUM_HASSAN: dict[str, Recipe] = {
     "queue_packets": neck(c("queue_mean_packets").first()),
-    "queue_delay": steps(lambda r, step: per_run(r, step, "links", c("sojourn_mean_s").first() * 1000, NECK), *CASES),
+    "queue_delay": delay,
+    "queue_delay_difference": two(delay),
+    "loss_to": two(dropped_share),
+    "reductions_difference": two(reductions),
+    "window_correlation": correlation,
+    "window_correlation_difference": two(correlation),
+    "window_swing_difference": two(window_swing),
     "queue_difference": two(neck(c("queue_mean_packets").first())),
     "throughput_difference": two(neck(c("delivered_bytes").first() / 5000)),  # 8 bits in 40 s, in kb/s
     "goodput_difference": two(total_goodput),

@@ -28,7 +28,7 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     sweep = sweeps["evolution"]
     windows = (
         sweep.table("flow_series")
-        .filter(pl.col("flow") == FLOW)
+        .filter(pl.col("flow") == FLOW, pl.col("replicate") == 0)
         .select("arm", "time_s", window=pl.col("cwnd_bytes") / SEGMENT_BYTES)
     )
     return Drawn(
