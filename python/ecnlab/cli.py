@@ -17,6 +17,7 @@ import click
 import polars as pl
 
 from ecnlab import _core, console, store
+from ecnlab._core import Experiment
 from ecnlab.columns import PREDICTION, SUMMARY, TABLES
 from ecnlab.console import late
 from ecnlab.engines import CLOCKS, ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix, with_clock
@@ -188,11 +189,11 @@ def _insist_on_evidence(result: Run) -> None:
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Say whether each of FILES, scenarios or experiments, can be run."""
+    """Say whether each of FILES, scenarios or experiments, can be run, and how large tables that grow become."""
     found = []
     for file in files:
         try:
-            check_file(file)
+            sizes = check_file(file)
         except SpecError as error:
             found += error.diagnostics
             if not as_json:
@@ -200,6 +201,8 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
         else:
             if not as_json:
                 console.say(f"{file}: ok")
+                for size in sizes:
+                    console.say(f"  {size}")
     if as_json:
         console.write_json(found)
     if found:
@@ -218,6 +221,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     help="Store this table, too. Can be repeated.",
 )
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
+@click.option("--only", metavar="ID", help="Do the run of this id alone, and store it as a run.")
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @as_json
 @examples("""
@@ -233,6 +237,7 @@ def sweep(
     replicates: int | None,
     keep: tuple[str, ...],
     places: tuple[str, ...],
+    only: str | None,
     engine: Engine,
     as_json: bool,
 ) -> None:
@@ -241,6 +246,9 @@ def sweep(
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """
     question = read_experiment(experiment)
+    if only is not None:
+        _do_only(question, only, out or Path("results") / f"{experiment.stem}-{only}{suffix(engine)}", places, engine)
+        return
     folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
     with _resumable(folder), console.progress(experiment.stem) as report:
         result = sweep_experiment(
@@ -260,6 +268,19 @@ def sweep(
         console.say(f"stored in {folder}")
         if result.captures:
             console.say(f"captures of {len(result.captures)} runs in {folder / CAPTURES}, by their id")
+
+
+def _do_only(question: Experiment, only: str, folder: Path, places: tuple[str, ...], engine: Engine) -> None:
+    """Do the run of ``question`` whose id is ``only``, and store it in ``folder``."""
+    index = next((index for index in range(len(question)) if question.id(index) == only), None)
+    if index is None:
+        raise EcnlabError(
+            f"{question.path} has no run {only!r}: an id is in the table `runs`, or in what was said of the run"
+        )
+    one = question.run(index)
+    result = run_scenario(with_captures(one.scenario, places), one.seed, engine=engine, out=folder)
+    _show_run(result, rows=20)
+    console.say(f"stored in {folder}")
 
 
 @cli.command()
@@ -327,7 +348,7 @@ def agree(
         page = compare_engines(
             file, folder, engine=engine, margin=margin, replicates=replicates, workers=workers, progress=report
         )
-    rows = pl.read_parquet(folder / "agreement.parquet")
+    rows = store.read_table(store.read_files(folder).path("agreement.parquet"))
     if as_json:
         console.write_json({"page": str(page), "comparisons": rows.to_dicts()})
     else:
@@ -359,6 +380,29 @@ def show(folder: Path, tables: tuple[str, ...], rows: int, as_json: bool) -> Non
         _show_run(result, rows)
     else:
         _show_sweep(result, rows)
+
+
+@cli.command()
+@click.argument("folder", type=File)
+@as_json
+@examples("""
+      ecnlab verify results/dumbbell
+      ecnlab verify results
+""")
+def verify(folder: Path, as_json: bool) -> None:
+    """Say whether every stored file in FOLDER and below is as it was written: runs, sweeps, reproductions.
+
+    Exit code 0 if all are, 1 if not; a damaged file is named with the command that makes it again.
+    """
+    count, wrong = store.verify(folder)
+    if as_json:
+        console.write_json({"files": count, "damaged": [str(error) for error in wrong]})
+    else:
+        for error in wrong:
+            console.complain(str(error))
+        console.say(f"{count} files, {len(wrong)} damaged")
+    if wrong:
+        raise SystemExit(NO)
 
 
 @cli.command()

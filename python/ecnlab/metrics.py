@@ -62,6 +62,11 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
     ``table`` gives the rows of all runs of a table, with the run's ``id``; rows come in the order of ``ids`` and of the
     definitions. Not defined are a mean of no rows and a ratio to zero; a count or a sum of no rows is 0.
     """
+    return long(evaluate_wide(metrics, table, ids))
+
+
+def evaluate_wide(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterable[str]) -> pl.DataFrame:
+    """As `evaluate`, with a column for each metric."""
     check(metrics)
     runs = pl.DataFrame({"id": list(ids)}, schema={"id": pl.String})
     values: dict[str, pl.Series] = {}
@@ -72,8 +77,11 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
             values[name] = _pick(name, metric, table, runs) if "table" in metric else _combine(metric, value)
         return values[name]
 
-    columns = [value(name).rename(name) for name in metrics]
-    wide = runs.with_columns(columns)
+    return runs.with_columns([value(name).cast(pl.Float64).rename(name) for name in metrics])
+
+
+def long(wide: pl.DataFrame) -> pl.DataFrame:
+    """What `evaluate_wide` gives with a row for each run and metric."""
     return wide.unpivot(index="id", variable_name="metric", value_name="value").select(
         "id", "metric", pl.col("value").cast(pl.Float64)
     )

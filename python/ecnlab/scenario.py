@@ -11,6 +11,7 @@ from typing import Final
 
 from ecnlab._core import Experiment, Scenario, schema
 from ecnlab.errors import EcnlabError, SpecError
+from ecnlab.volume import Expected, expected, refuse_too_large
 
 COMMON: Final = {"format", "title"}
 """Keys that any file of ours may have."""
@@ -38,12 +39,20 @@ def with_captures(scenario: Scenario, places: Sequence[str]) -> Scenario:
     return scenario.with_overrides(overrides) if overrides else scenario
 
 
-def check(path: str | os.PathLike[str]) -> None:
-    """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not."""
+def check(path: str | os.PathLike[str]) -> list[Expected]:
+    """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not.
+
+    Of a scenario, what to expect of its tables that grow; one whose tables would be too large cannot be run.
+    """
     text = read_text(path)
     if _is_neither(text):
         raise _neither(str(path))
-    (Experiment if is_experiment(text) else Scenario)(str(path), text)
+    if is_experiment(text):
+        Experiment(str(path), text)
+        return []
+    scenario = Scenario(str(path), text)
+    refuse_too_large(scenario, Path())
+    return expected(scenario)
 
 
 def is_experiment(text: str) -> bool:

@@ -26,6 +26,7 @@ mod schema;
 mod source;
 mod spec;
 mod tree;
+mod volume;
 
 pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};

@@ -103,9 +103,11 @@ def trace(
     ``filter`` chooses packets (``"host 10.0.0.1 and not port 22"``), ``standard`` the text whose rules are checked:
     "rfc3168" or "rfc2481".
 
-    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read. One that is
+    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read, FolderError if
+    it is of a stored run or sweep, and not as it was written. One that is
     cut off or damaged is analysed up to there, and ``damage`` says where.
     """
+    store.refuse_damaged_capture(Path(path))
     found = _core.trace(Path(path), filter=filter, standard=standard)
     return Trace(Path(path), found, filter, standard)
 
@@ -116,4 +118,6 @@ def changes(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> pl
     One row for each connection's direction and change: codepoints ``before`` and ``after``, the ECN flags that differ, and
     how many packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
     """
+    for path in (first, second):
+        store.refuse_damaged_capture(Path(path))
     return frames({"changes": _core.trace_changes(Path(first), Path(second))["changes"]})["changes"]
