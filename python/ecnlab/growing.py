@@ -20,15 +20,24 @@ BLOCK_ROWS: Final = 1 << 18
 class Growing:
     """Takes the blocks of a run's tables, which may have ``most`` bytes (None: what the environment allows).
 
+    They are written ``block_rows`` at a time.
+
     Tables that are not ``wanted`` (None: all are) are dropped.
     """
 
-    def __init__(self, folder: Path, wanted: Collection[str] | None = None, most: float | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        wanted: Collection[str] | None = None,
+        most: float | None = None,
+        block_rows: int | None = None,
+    ) -> None:
         self._folder = folder
         self._wanted = wanted
         self._waiting: dict[str, list[pl.DataFrame]] = {}
         self._written: dict[str, list[Path]] = {}
         self._bytes = 0
+        self._block_rows = block_rows or BLOCK_ROWS
         self._most = volume.limit() if most is None else most
 
     @property
@@ -45,7 +54,7 @@ class Growing:
         """The next rows of ``table``, as a frame. Raises as ``take`` does."""
         waiting = self._waiting.setdefault(table, [])
         waiting.append(rows)
-        if sum(block.height for block in waiting) >= BLOCK_ROWS:
+        if sum(block.height for block in waiting) >= self._block_rows:
             self._write(table)
 
     def finish(self, table: str, path: Path) -> None:
@@ -56,7 +65,7 @@ class Growing:
         if self._waiting[table]:
             self._write(table)
         blocks = self._written.pop(table)
-        store.join_tables(blocks, path)
+        store.join_tables(blocks, path, self._block_rows)
         for block in blocks:
             block.unlink()
 
@@ -71,6 +80,6 @@ class Growing:
         if self._bytes > self._most:
             raise EcnlabError(
                 f"the tables of this run have become larger than {volume.size(self._most)} ({table} has "
-                f"{len(written)} blocks of {BLOCK_ROWS} rows): allow more with {volume.LIMIT} in the environment, or "
+                f"{len(written)} blocks of {self._block_rows} rows): allow more with {volume.LIMIT} in the environment, or "
                 f"ask for less (`sample`, `packets`, `duration`)"
             )

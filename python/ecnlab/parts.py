@@ -26,7 +26,7 @@ MADE: Final = "made.json"
 ALWAYS: Final = "links"
 """A table that every run has, and rows in it: its ids are those of the runs that were merged."""
 
-BATCH: Final = 128
+BATCH: Final = 60
 """Runs that are merged at a time."""
 
 
@@ -37,12 +37,13 @@ def write_part(
 
     Not synced: what a loss of power takes has another digest than its name says, and is done again.
     """
-    for table in large.tables:
+    apart = large.tables
+    for table in apart:
         scratch = folder / f".{run}.{table}.partial"
         large.finish(table, scratch)
         store.rename(scratch, folder / f"{run}.{table}.{digests.of_file(scratch)}.rows", durable=False)
     names = pl.Series("captures", [[f"{digest} {name}" for name, digest in captures.items()]], dtype=pl.List(pl.String))
-    rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in large.tables]
+    rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
     data = store.table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
     store.write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
 

@@ -39,6 +39,8 @@ LOCK: Final = ".lock"
 KINDS: Final = frozenset({"run", "sweep"})
 
 
+_REMAKE: Final = re.compile(rb'"remake": "([^"\\\\\n]+)"')
+
 ROW_GROUP: Final = 1 << 20
 """Rows of a table that are written together."""
 
@@ -131,20 +133,20 @@ def table_bytes(frame: pl.DataFrame) -> bytes:
     return data.getvalue()
 
 
-def join_tables(parts: list[Path], path: Path) -> None:
-    """Write the tables in the files ``parts`` under each other into ``path``, without holding them. Raises OSError."""
+def join_tables(parts: list[Path], path: Path, row_group: int) -> None:
+    """Write the tables in ``parts`` under each other into ``path``, holding ``row_group`` rows. Raises OSError."""
     needed = sum(part.stat().st_size for part in parts)
     if shutil.disk_usage(path.parent).free < needed:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     try:
-        pl.scan_parquet(parts).sink_parquet(path, compression="zstd", row_group_size=ROW_GROUP >> 2)
+        pl.scan_parquet(parts).sink_parquet(path, compression="zstd", row_group_size=row_group)
     except pl.exceptions.PolarsError as error:
         raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from error
 
 
-def read_json(path: Path, remake: str = "remove the folder and run again") -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     """The JSON in ``path``, without its digest. Raises FolderError if it is none, or not as it was written; OSError."""
-    return digests.unseal(_read_sealed(path, remake))
+    return digests.unseal(_read_sealed(path))
 
 
 def read_plain_json(path: Path) -> dict[str, Any]:
@@ -155,12 +157,20 @@ def read_plain_json(path: Path) -> dict[str, Any]:
         raise FolderError(f"{path} is damaged ({error}): remove the folder and run again") from error
 
 
-def _read_sealed(path: Path, remake: str) -> bytes:
+def _read_sealed(path: Path) -> bytes:
     data = path.read_bytes()
     if digests.is_sealed(data):
         return data
     reason = "its digest is not that of its content" if digests.is_sealed(data) is False else _no_seal(data)
-    raise FolderError(f"{path} is damaged ({reason}): {remake}")
+    raise _damaged(path, reason)
+
+
+def _damaged(path: Path, reason: str) -> FolderError:
+    """The error for a sealed file that cannot be trusted, with the command that it says made it."""
+    found = _REMAKE.search(path.read_bytes())
+    said = found[1].decode(errors="replace") if found else ""
+    remedy = f"it names `{said}` as the command that makes it again" if said else "run the command that made it again"
+    return FolderError(f"{path} is damaged ({reason}): {remedy}; or remove the folder first")
 
 
 def _no_seal(data: bytes) -> str:
@@ -187,7 +197,7 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
             f"{folder} has folder format {manifest.get('format')}, made by ecnlab {made_by}; this ecnlab reads format "
             f"{FORMAT}: use that version, or run again into another folder"
         )
-    manifest = read_json(path, f"`ecnlab {manifest['kind']} FILE --out {folder}`, as it was made, makes it again")
+    manifest = read_json(path)
     if kind is not None and manifest["kind"] != kind:
         raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
     # Folders from before there were several engines do not say which.
@@ -199,7 +209,7 @@ def _stated(path: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_bytes())
     except ValueError as error:
-        raise FolderError(f"{path} is damaged ({error}): remove the folder and run again") from error
+        raise _damaged(path, str(error)) from error
     made = manifest.get("ecnlab", {}) if isinstance(manifest, dict) else None
     if not isinstance(made, dict) or manifest.get("kind") not in KINDS:
         raise FolderError(f"{path.parent} holds no result of ecnlab: {MANIFEST} is something else's")
@@ -306,7 +316,7 @@ def write_files(folder: Path, kind: str, names: Iterable[str], remake: str) -> N
 
 def read_files(folder: Path) -> Files:
     """The files in ``folder`` as `write_files` knows them. Raises FolderError, OSError."""
-    return Files(folder, read_json(folder / FILES, "run the command that made the folder again"))
+    return Files(folder, read_json(folder / FILES))
 
 
 def verify(folder: Path) -> tuple[int, list[FolderError]]:

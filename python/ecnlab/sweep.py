@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import shutil
@@ -41,6 +42,9 @@ SPECS: Final = "specs.json"
 
 MOST_TOLD: Final = 10
 """Runs without a result that are named; of more, the number is told."""
+
+MERGED_ROWS: Final = 1 << 14
+"""Rows of a merged table that are written at a time: a sweep of many runs needs no more memory than one of few."""
 
 ROWS_AT_A_TIME: Final = 4096
 """Runs whose names are put beside their metrics at a time."""
@@ -422,13 +426,15 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
     values: list[pl.DataFrame] = []
     with store.whole_folder(folder / "tables") as scratch:
         blocks = scratch / ".blocks"
-        growing = Growing(blocks, most=inf)
+        growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
         for ids, tables in parts.batches(map(experiment.id, map(int, _distinct(experiment)))):
             frames = {name: rows.collect() for name, rows in tables.items() if not parts.is_large(name)}
             values.append(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
             for name, rows in tables.items():
                 for piece in [frames[name]] if name in frames else store.pieces(rows):
                     growing.add(name, piece)
+            # What Polars has read is held in circles, which Python breaks too late for a sweep of many runs.
+            gc.collect()
         made = [name for name in parts.tables if name in growing.tables]
         _refuse_missing(experiment, made)
         _add_keyed(experiment, pl.concat(values), growing)

@@ -76,7 +76,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
     assert cli("check", "x.toml").returncode == 0
     assert "`--events`" in cli("run", "x.toml", "--events").stderr
     (tmp_path / "x.toml").write_text(text.replace("[link", 'sample = "0.4 us"\n[link', 1))
-    assert "x.toml:3:10: `sample` asks for flow_series" in cli("check", "x.toml").stderr
+    assert "x.toml:4:10: `sample` asks for flow_series" in cli("check", "x.toml").stderr
 
 
 def test_the_limit_is_a_choice(scenario, tmp_path, monkeypatch):
@@ -183,7 +183,7 @@ def test_a_damaged_file_is_named_with_the_command_that_makes_it_again(scenario, 
         assert done.returncode == 1 and name in done.stderr
         if name == "manifest.json":
             command = ["ecnlab", "run", str(scenario), "--seed", "3", "--capture", "pipe", "--out", "r"]
-            assert "ecnlab run FILE --out r" in done.stderr
+            assert "names `ecnlab run" in done.stderr
         else:
             command = done.stderr.split("`")[1].split()
         if name.startswith("captures"):
@@ -216,12 +216,10 @@ def test_a_verified_file_is_not_read_again_until_it_changes(tmp_path):
 
 
 def test_part_files_that_are_damaged_are_done_again(experiment, tmp_path):
-    from ecnlab.parts import Parts
-
     sweep = ecnlab.sweep(experiment, tmp_path / "whole")
     folder = tmp_path / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ecnlab.sweep._merge", stop)
+        patch.setattr(sys.modules["ecnlab.sweep"], "_merge", stop)
         with pytest.raises(KeyboardInterrupt):
             ecnlab.sweep(experiment, folder)
     found = sorted((folder / "parts").glob("[!.]*.parquet"))
@@ -232,7 +230,6 @@ def test_part_files_that_are_damaged_are_done_again(experiment, tmp_path):
     mended = ecnlab.sweep(experiment, folder, progress=lambda done, total: calls.append((done, total)))
     assert calls[0] == (7, 12)
     assert_same_bytes(sweep.folder / "tables", mended.folder / "tables")
-    assert Parts is not None
 
 
 def stop(*_args):
