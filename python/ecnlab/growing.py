@@ -13,6 +13,9 @@ from ecnlab.engines import frame
 from ecnlab.errors import EcnlabError
 from ecnlab.types import Column
 
+ROW_GROUP: Final = 1 << 14
+"""Rows of a table that are put together at a time, at the least."""
+
 BLOCK_ROWS: Final = 1 << 18
 """Rows of a block on disk: some megabytes."""
 
@@ -65,7 +68,7 @@ class Growing:
         if self._waiting[table]:
             self._write(table)
         blocks = self._written.pop(table)
-        store.join_tables(blocks, path, self._block_rows)
+        store.join_tables(blocks, path, max(self._block_rows, ROW_GROUP))
         for block in blocks:
             block.unlink()
 

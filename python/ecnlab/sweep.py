@@ -43,7 +43,7 @@ SPECS: Final = "specs.json"
 MOST_TOLD: Final = 10
 """Runs without a result that are named; of more, the number is told."""
 
-MERGED_ROWS: Final = 1 << 14
+MERGED_ROWS: Final = 1 << 11
 """Rows of a merged table that are written at a time: a sweep of many runs needs no more memory than one of few."""
 
 ROWS_AT_A_TIME: Final = 4096
