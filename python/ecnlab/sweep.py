@@ -428,7 +428,7 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
         blocks = scratch / ".blocks"
         growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
         for ids, tables in parts.batches(map(experiment.id, map(int, _distinct(experiment)))):
-            frames = {name: rows.collect() for name, rows in tables.items() if not parts.is_large(name)}
+            frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
             values.append(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
             for name, rows in tables.items():
                 for piece in [frames[name]] if name in frames else store.pieces(rows):

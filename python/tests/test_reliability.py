@@ -464,5 +464,5 @@ def test_a_sweep_of_many_runs_needs_no_more_memory_than_one_of_few(experiment, t
     (tmp_path / "many.toml").write_text(
         EXPERIMENT.replace("[0.02, 0.1]", str([i / 100 for i in range(1, 11)])).replace('labels = ["low", "high"]', "")
     )
-    few, many = (int(in_a_process(tmp_path, PEAK.format(out=str(n), replicates=n)).stdout) for n in (3, 75))
+    few, many = (int(in_a_process(tmp_path, PEAK.format(out=str(n), replicates=n)).stdout) for n in (3, 15))
     assert many < 1.2 * few, (few, many)
