@@ -48,7 +48,8 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None
-        self._stopped = False
+        self.stopped = False
+        """Whether it was told to end, and is of no more use."""
 
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> None:
         """As `do`, by the simulator. Raises RunError also if the process dies."""
@@ -72,7 +73,7 @@ class Worker:
 
     def stop(self) -> None:
         """End the process at once; what waits for it raises Cancelled."""
-        self._stopped = True
+        self.stopped = True
         if self._process and self._process.poll() is None:
             self._process.kill()
 
@@ -100,7 +101,7 @@ class Worker:
 
     def _died(self, process: subprocess.Popen[str]) -> None:
         code = process.wait()
-        if self._stopped:
+        if self.stopped:
             raise Cancelled("the run was cancelled")
         how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         assert self._errors
@@ -126,7 +127,10 @@ def worker() -> Iterator[Worker]:
     except BaseException:
         one.close()
         raise
-    _idle.append(one)
+    if one.stopped:
+        one.close()
+    else:
+        _idle.append(one)
 
 
 @atexit.register
