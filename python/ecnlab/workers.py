@@ -118,10 +118,13 @@ _idle: list[Worker] = []
 @contextmanager
 def worker() -> Iterator[Worker]:
     """A worker of one's own: one that has nothing to do, or a new one."""
-    try:
-        one = _idle.pop()
-    except IndexError:
-        one = Worker()
+    one = Worker()
+    while _idle:
+        # One may be told to end after it was given back.
+        if not (known := _idle.pop()).stopped:
+            one = known
+            break
+        known.close()
     try:
         yield one
     except BaseException:
