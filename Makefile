@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,10 @@ captures: build ## every point of every paper's experiments: simulator against t
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py
 
+BASE ?= HEAD
+unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
+	$(BIN)/python tests/unchanged/unchanged.py $(BASE) $(ARGS)
+
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -66,6 +70,12 @@ schema: ## write the JSON schemas that editors use; a test compares them with th
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
 	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
+
+recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
+	$(BIN)/python tests/recompute/recompute.py $(ARGS)
+
+readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
+	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
 
 crosscheck: build ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)

@@ -62,6 +62,8 @@ def seal(value: dict[str, Any], *, allow_nan: bool = True) -> bytes:
 def unseal(data: bytes) -> dict[str, Any]:
     """The value that ``seal`` made ``data`` of."""
     value: dict[str, Any] = json.loads(data)
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
     value.get("wall", value).pop("digest", None)
     return value
 

@@ -19,9 +19,7 @@ import polars as pl
 from ecnlab import digests, store
 from ecnlab.errors import FolderError
 from ecnlab.growing import Growing
-
-MADE: Final = "made.json"
-"""Beside the merged tables and beside the parts: by which build, and which tables were asked for."""
+from ecnlab.store import MADE
 
 ALWAYS: Final = "links"
 """A table that every run has, and rows in it: its ids are those of the runs that were merged."""

@@ -116,7 +116,7 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY})
+        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
         with store.whole_folder(target) as scratch:
             for name in self._tables:
                 if isinstance(self._tables, _Parted) and name in self._tables.stored:
@@ -194,7 +194,7 @@ def run(
         question = question.with_overrides(dict(overrides))
     asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
     if out is not None:
-        store.refuse_other(Path(out), asked)
+        store.refuse_other(Path(out), asked, question.resolved)
     where = Path(tempfile.gettempdir() if out is None else out)
     if engine != MODEL:
         volume.refuse_too_large(question, where, events=events)

@@ -21,7 +21,9 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab import digests
+from ecnlab._core import __version__
 from ecnlab.columns import TABLES, units
+from ecnlab.differences import differences
 from ecnlab.engines import PACKETS
 from ecnlab.errors import FolderError
 
@@ -33,10 +35,37 @@ MANIFEST: Final = "manifest.json"
 FILES: Final = "files.json"
 """The digests of a folder that is neither a run nor a sweep: a reproduction or an agreement."""
 
+MADE: Final = "made.json"
+"""Beside the merged tables of a sweep and beside its parts: by which build, and which tables were asked for."""
+
+OURS: Final = frozenset({*TABLES, "prediction", "timing", "runs", "metrics"})
+"""Every table that a folder may have."""
+
 LOCK: Final = ".lock"
 """Held by the process that writes into a sweep's folder."""
 
-KINDS: Final = frozenset({"run", "sweep"})
+REMEDY: Final = "remove the folder and run again"
+"""What to do where a folder is not what was written."""
+
+MOST_TOLD: Final = 5
+"""Differences of two specifications that are told one by one."""
+
+KINDS: Final = ("run", "sweep")
+
+NOTHING: Final = type(None)
+
+NEEDED: Final[dict[str, tuple[type, ...]]] = {
+    "title": (str, NOTHING),
+    "ecnlab": (dict,),
+    "tables": (dict,),
+}
+"""What readers need of every manifest."""
+
+NEEDED_BY: Final[dict[str, dict[str, tuple[type, ...]]]] = {
+    "run": {"spec_hash": (str,), "spec": (dict,), "seed": (int, NOTHING), "events": (bool,), "wall": (dict,)},
+    "sweep": {"complete": (bool,), "axes": (list,), "metrics": (dict,), "replicates": (int,), "seed": (int,)},
+}
+"""And of those of each kind."""
 
 
 _REMAKE: Final = re.compile(rb'"remake": "([^"\\\\\n]+)"')
@@ -50,6 +79,10 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 
     That holds for a loss of power, too, unless it is not to be ``durable``. Raises OSError (folder not writable, disk full).
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_bytes(data)  # a pipe or a terminal, in whose place no file must come
+        return
+    path = behind_links(path)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -153,7 +186,7 @@ def read_plain_json(path: Path) -> dict[str, Any]:
     """The JSON in ``path``, which may have no digest. Raises FolderError if it is none; OSError."""
     try:
         return digests.unseal(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FolderError(f"{path} is damaged ({error}): remove the folder and run again") from error
 
 
@@ -176,7 +209,7 @@ def _damaged(path: Path, reason: str) -> FolderError:
 def _no_seal(data: bytes) -> str:
     try:
         json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return str(error)
     return "it has no digest"
 
@@ -188,11 +221,12 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     if not path.is_file():
-        what = "holds no result (no manifest.json)" if folder.is_dir() else "does not exist"
-        raise FolderError(f"{folder} {what}")
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise FolderError(f"{folder} {'holds no result (no manifest.json)' if folder.is_dir() else what}")
     manifest = _stated(path)
     if manifest.get("format") != FORMAT:
-        made_by = manifest.get("ecnlab", {}).get("version", "unknown")
+        maker = manifest.get("ecnlab")
+        made_by = maker.get("version", "unknown") if isinstance(maker, dict) else "unknown"
         raise FolderError(
             f"{folder} has folder format {manifest.get('format')}, made by ecnlab {made_by}; this ecnlab reads format "
             f"{FORMAT}: use that version, or run again into another folder"
@@ -200,6 +234,7 @@ def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
     manifest = read_json(path)
     if kind is not None and manifest["kind"] != kind:
         raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
+    _insist_on_keys(path, manifest)
     # Folders from before there were several engines do not say which.
     return {**manifest, "engine": manifest.get("engine", PACKETS)}
 
@@ -208,12 +243,21 @@ def _stated(path: Path) -> dict[str, Any]:
     """What a manifest says, its digest not yet looked at. Raises FolderError if it is none of ours."""
     try:
         manifest = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
-    made = manifest.get("ecnlab", {}) if isinstance(manifest, dict) else None
-    if not isinstance(made, dict) or manifest.get("kind") not in KINDS:
+    if not isinstance(manifest, dict) or manifest.get("kind") not in KINDS:
         raise FolderError(f"{path.parent} holds no result of ecnlab: {MANIFEST} is something else's")
     return dict(manifest)
+
+
+def _insist_on_keys(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise FolderError unless the manifest in ``path`` has what readers of its kind need, of the types they need."""
+    for key, kind in (NEEDED | NEEDED_BY[manifest["kind"]]).items():
+        if key not in manifest or not isinstance(manifest[key], kind):
+            what = "lacks" if key not in manifest else "has another kind of value in"
+            raise FolderError(f"{path} is damaged (it {what} `{key}`): remove the folder and run again")
+    if strange := [name for name in manifest["tables"] if not re.fullmatch(r"\w+", name)]:
+        raise FolderError(f"{path} is damaged (no table is called {strange[0]!r}): remove the folder and run again")
 
 
 def damaged_manifest(folder: Path, signs: Iterable[str]) -> bool:
@@ -225,14 +269,34 @@ def damaged_manifest(folder: Path, signs: Iterable[str]) -> bool:
     return not digests.is_sealed(data) and all(sign.encode() in data for sign in signs)
 
 
-def refuse_other(folder: Path, asked: Mapping[str, Any]) -> None:
-    """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``asked``."""
+def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any] | None = None) -> None:
+    """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``asked``.
+
+    It says what differs; in the specification if ``spec`` is the one asked for.
+    """
     if _is_free(folder) or damaged_manifest(folder, _signs(asked)):
         return
     there = read_manifest(folder)
     if any(there.get(key) != value for key, value in asked.items()):
         held = f"another {there['kind']} ({there['title']!r}, engine `{there['engine']}`)"
-        raise FolderError(f"{folder} holds {held}: choose another folder, or remove that one first")
+        differ = "; ".join(_differing(there, asked, spec))
+        raise FolderError(f"{folder} holds {held}: {differ}; choose another folder, or remove that one first")
+
+
+def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
+    """How what a manifest is of differs from what is asked: "seed: 1 there, 2 asked for"."""
+    keys = [key for key in asked if there.get(key) != asked[key]]
+    said = [f"{key}: {there.get(key)} there, {asked[key]} asked for" for key in keys if key != "spec_hash"]
+    if "spec_hash" in keys:
+        places = list(differences(there.get("spec"), spec)) if spec is not None else []
+        more = [f"and {len(places) - MOST_TOLD} keys more"] if len(places) > MOST_TOLD else []
+        said += (
+            ["the specification (there against asked for): " + ", ".join([*places[:MOST_TOLD], *more])]
+            if places
+            else ["another specification"]
+        )
+    version = there["ecnlab"].get("version")
+    return [*said, f"made by ecnlab {version}"] if version != __version__ else said
 
 
 def _signs(asked: Mapping[str, Any]) -> list[str]:
@@ -387,10 +451,17 @@ class StoredTables(Mapping[str, pl.DataFrame]):
 
 def read_table(path: Path) -> pl.DataFrame:
     """The table in ``path``. Raises FolderError if it is missing or no table."""
+    insist_on_table(path)
     try:
         return pl.read_parquet(path)
-    except (FileNotFoundError, pl.exceptions.PolarsError) as error:
-        raise FolderError(f"{path} is missing or damaged: remove the folder and run again") from error
+    except pl.exceptions.PolarsError as error:
+        raise FolderError(f"{path} is damaged, cut off or changed since it was written: {REMEDY}") from error
+
+
+def insist_on_table(path: Path) -> None:
+    """Raise FolderError if there is no file ``path``, a table that the manifest beside it names."""
+    if not path.is_file():
+        raise FolderError(f"{path} is missing, though the folder's {MANIFEST} names it: {REMEDY}")
 
 
 def digests_of(folder: Path, under: str = "") -> dict[str, str]:
@@ -420,7 +491,11 @@ def missing_table(name: str, present: Mapping[str, object]) -> FolderError:
 
 @contextmanager
 def whole_folder(folder: Path, *, durable: bool = True) -> Iterator[Path]:
-    """A scratch folder that becomes ``folder`` when the block ends well, and vanishes when it does not."""
+    """A scratch folder that becomes ``folder`` when the block ends well, and vanishes when it does not.
+
+    Where ``folder`` is a link the folder behind it is meant. What others have put into it stays.
+    """
+    folder = behind_links(folder)
     with _scratch(folder, "partial") as scratch:
         yield scratch
         if durable:
@@ -451,6 +526,11 @@ def _scratch(folder: Path, kind: str) -> Iterator[Path]:
             yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def behind_links(path: Path) -> Path:
+    """What ``path`` leads to, so that what is written does not take the place of a link."""
+    return path.resolve() if path.is_symlink() else path
 
 
 @contextmanager
@@ -484,7 +564,17 @@ def replace_folder(new: Path, folder: Path, *, durable: bool = True) -> None:
         if old.exists() and not folder.exists():
             rename(old, folder, durable=durable)
         raise
+    if old.exists():
+        for strange in _strangers(old):
+            if not (folder / strange.name).exists():
+                strange.rename(folder / strange.name)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _strangers(folder: Path) -> list[Path]:
+    """What in a folder of results was not put there by ecnlab."""
+    ours = {MANIFEST, FILES, "captures", MADE, *(f"{name}.parquet" for name in OURS)}
+    return [path for path in folder.iterdir() if path.name not in ours and not path.name.endswith(".partial")]
 
 
 def restore_folder(folder: Path) -> None:

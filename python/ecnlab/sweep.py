@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from ecnlab import digests, metrics, store, taps, volume
 from ecnlab._core import Experiment, ExperimentRun, Scenario
 from ecnlab.columns import SUMMARY, TABLES
+from ecnlab.differences import differences
 from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.growing import Growing
-from ecnlab.parts import MADE, Parts
+from ecnlab.parts import Parts
 from ecnlab.run import CAPTURES
 from ecnlab.scenario import read_experiment
 from ecnlab.taps import Taps
@@ -244,7 +245,7 @@ def run_keys(experiment: Experiment, first: int = 0, last: int | None = None) ->
 
 
 def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
-    metrics.check(experiment.metrics)
+    metrics.refuse(experiment)
     asked = set(keep)
     if unknown := asked - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
@@ -272,9 +273,16 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
         remedy = f"ask for its {there['replicates']} replicates, or choose another folder"
+    asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
+    changed = "; ".join(differences({key: there[key] for key in asked}, asked))
+    if not changed:
+        specs, asked_for = store.read_json(folder / SPECS), {run.hash for run in _one_of_each(experiment)}
+        lost = next((specs[x]["spec"] for x in specs if x not in asked_for), None)
+        first = differences(lost, experiment.run(0).scenario.resolved) if lost else iter(())
+        changed = ", ".join(list(first)[: store.MOST_TOLD]) or "fewer points or replicates"
     raise FolderError(
         f"{folder} holds another sweep ({there['title']!r}): {strange} of its {len(held)} runs are not in this "
-        f"experiment; {remedy}"
+        f"experiment (there against asked for: {changed}); {remedy}"
     )
 
 
@@ -442,7 +450,7 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
             growing.finish(name, scratch / f"{name}.parquet")
         shutil.rmtree(blocks, ignore_errors=True)
         store.write_json(
-            scratch / MADE, {**parts.made(), "files": store.digests_of(scratch), "captures": parts.captures()}
+            scratch / store.MADE, {**parts.made(), "files": store.digests_of(scratch), "captures": parts.captures()}
         )
     return {name: folder / "tables" / f"{name}.parquet" for name in made}
 

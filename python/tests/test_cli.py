@@ -149,7 +149,7 @@ def test_files_that_are_no_text(cli, scenario, tmp_path):
 
 def test_bad_metrics_are_found_before_the_first_run(cli, experiment, tmp_path):
     experiment.write_text(EXPERIMENT.replace('"goodput_bps"', '"goodput"', 1))
-    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean 'goodput_bps'")
+    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean `goodput_bps`?")
     assert not (tmp_path / "out").exists()
 
 
@@ -217,7 +217,7 @@ def test_a_defect_of_the_simulator_is_not_the_users_fault(monkeypatch, scenario,
     def broken(*_args, **_kwargs):
         raise RunError("conservation is violated")
 
-    monkeypatch.setattr("ecnlab.cli.run_scenario", broken)
+    monkeypatch.setattr("ecnlab.cli.run.run_scenario", broken)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # the process is the test runner's
     with pytest.raises(SystemExit) as ended:
         main(["run", str(scenario)])

@@ -15,7 +15,8 @@ from ecnlab.errors import EcnlabError
 from ecnlab.papers import measures, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import Drawn, Stored
-from ecnlab.papers.published import Metric, read_published
+from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.references import Evidence
 from ecnlab.papers.rfc2884.choice import MAX_P, SHARE, choose
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.rfc2884.page import page
@@ -189,27 +190,33 @@ def write_reasons(folder: Path, text: str, facts: str = "") -> Path:
     return path
 
 
+def evidence(published: Published, averaged: pl.DataFrame) -> Evidence:
+    return Evidence(published, GRID, {"points": averaged})
+
+
 FACT = (
     '[reason.facts]\nbest = { metric = "search_gain", where = { congestion = "high", maxp = "0.1" }, pick = "max" }\n'
 )
 
 
 def test_a_reason_quotes_what_was_measured(tmp_path, published, averaged) -> None:
-    found = reasons.read_reasons(write_reasons(tmp_path, "Up to {best} at {best.min_th}.", FACT), published, averaged)
+    found = reasons.read_reasons(
+        write_reasons(tmp_path, "Up to {best} at {best.min_th}.", FACT), evidence(published, averaged)
+    )
     row = at(averaged, "search_gain", {"congestion": "high", "maxp": "0.1"}).sort("mean").row(-1, named=True)
     assert re.fullmatch(rf"Up to {row['mean']:.0%} \(\d+% to \d+%\) at {row['min_th']}\.", found["R27.1"])
 
 
 def test_a_reason_without_its_fact_is_an_error(tmp_path, published, averaged) -> None:
-    with pytest.raises(EcnlabError, match="no fact"):
-        reasons.read_reasons(write_reasons(tmp_path, "Up to {worst}.", FACT), published, averaged)
+    with pytest.raises(EcnlabError, match="no metric is called 'worst'"):
+        reasons.read_reasons(write_reasons(tmp_path, "Up to {worst}.", FACT), evidence(published, averaged))
 
 
 def test_a_reason_for_nothing_printed_is_an_error(tmp_path, published, averaged) -> None:
     path = write_reasons(tmp_path, "Because.")
     path.write_text(path.read_text().replace("R27.1", "R99.9"))
     with pytest.raises(EcnlabError, match=r"R99\.9"):
-        reasons.read_reasons(path, published, averaged)
+        reasons.read_reasons(path, evidence(published, averaged))
 
 
 # --------------------------------------------------------------- the page

@@ -34,6 +34,8 @@ pub struct Connection {
     pub established: Time,
     /// Whether the exchange has been completed.
     pub done: bool,
+    /// Whether its opener was stopped before it had sent all.
+    pub cut: bool,
     /// Whether the connection is in use.
     pub live: bool,
 }
@@ -73,6 +75,7 @@ impl Hosts {
             started: now,
             established: Time::NEVER,
             done: false,
+            cut: false,
             live: true,
         };
         let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));

@@ -4,20 +4,24 @@
 //! the same plan and seed give the same bytes anywhere.
 
 mod balance;
+mod bursts;
 pub mod capture;
 mod events;
 mod faults;
 mod flow;
 mod hosts;
+mod jitter;
 mod ledger;
 mod link;
 mod objects;
 mod packet;
 mod packets;
+mod paths;
 mod plan;
 mod routes;
 mod series;
 mod sim;
+mod stop;
 mod table;
 mod transactions;
 mod window;
@@ -32,7 +36,8 @@ pub use flow::source_stream;
 pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
-pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
+pub use paths::Paths;
+pub use plan::{Bursts, Errors, FlowPlan, Jitter, LinkPlan, Plan, Shaper};
 pub use routes::{ARRIVED, Routes};
 pub use table::{Blocks, Column, Table};
 

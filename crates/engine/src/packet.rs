@@ -114,7 +114,7 @@ pub enum Body {
     Tcp(Segment),
     /// UDP.
     Datagram(Datagram),
-    /// ICMP source quench about a TCP segment; its connection is the segment's.
+    /// ICMP source quench about a TCP segment or a datagram; its connection is theirs.
     Quench(Quench, Returned),
 }
 
@@ -127,6 +127,8 @@ pub struct Returned {
     pub len: u32,
     /// The codepoint it came with.
     pub ecn: Ecn,
+    /// Whether it was a UDP datagram.
+    pub udp: bool,
 }
 
 impl Body {
@@ -289,7 +291,7 @@ mod tests {
             (Body::Tcp(segment), 1500, Ecn::Ect0, true),
             (Body::Tcp(ack), 40, Ecn::NotEct, false),
             (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
-            (Body::Quench(quench, Returned { to: 2, len: 1500, ecn: Ecn::Ect0 }), 40, Ecn::NotEct, false),
+            (Body::Quench(quench, Returned { to: 2, len: 1500, ecn: Ecn::Ect0, udp: false }), 40, Ecn::NotEct, false),
         ];
         let mut hold = Hold::default();
         for (body, wire_len, ecn, has_data) in bodies {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_base::{Bytes, Dur, Rate, Time};
+use ecnlab_base::{Bytes, Dist, Dur, Rate, Time};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A run, ready to go. Nodes, groups and flows are named by their index in these lists.
@@ -43,6 +43,8 @@ pub struct LinkPlan {
     pub queue: aqm::Config,
     /// A slower pipe inside the link.
     pub shaper: Option<Shaper>,
+    /// What is added to the propagation delay of each packet.
+    pub jitter: Option<Jitter>,
     /// Faults of the wire.
     pub errors: Errors,
 }
@@ -63,11 +65,35 @@ pub struct Shaper {
     pub burst: Bytes,
 }
 
+/// A delay of each packet's own, behind the transmitter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// From which each packet's is drawn.
+    pub delay: Dist<Dur>,
+    /// Whether a packet may overtake another; if not, it arrives with the one before it at the earliest.
+    pub reorder: bool,
+}
+
+/// Loss in bursts (Gilbert 1960, Elliott 1963): a chain of two states, which takes a step with each packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bursts {
+    /// Probability of a step from the good state to the bad one.
+    pub p: f64,
+    /// Probability of a step from the bad state to the good one.
+    pub r: f64,
+    /// Probability that a packet is lost in the good state.
+    pub good: f64,
+    /// Probability that a packet is lost in the bad state.
+    pub bad: f64,
+}
+
 /// Packets lost or marked on the wire, behind the queue. Ordinals count from 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Errors {
     /// Probability that a packet is lost, each on its own.
     pub loss: f64,
+    /// Losses in bursts besides.
+    pub bursts: Option<Bursts>,
     /// The n-th packets of the link that are lost.
     pub drop_packets: Vec<u64>,
     /// The n-th packets of the link that get CE, where they are ECN-capable.
@@ -97,4 +123,6 @@ pub struct FlowPlan {
     pub tcp_to: Arc<tcp::Config>,
     /// When the source is first asked.
     pub start: Time,
+    /// When it stops, if it does.
+    pub stop: Option<Time>,
 }

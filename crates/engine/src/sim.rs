@@ -6,7 +6,7 @@ use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
-use ecnlab_wire::{Flags, Quench};
+use ecnlab_wire::{Flags, Quench, Seq};
 
 use crate::Error;
 use crate::events::{Class, Event, EventQueue};
@@ -15,6 +15,7 @@ use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
 use crate::packet::{Body, Cargo, Hold, Packet, Returned};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
+use crate::paths::Paths;
 use crate::plan::{FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
@@ -55,7 +56,7 @@ pub struct Sim<'b, P: Probe> {
     end: Time,
     sample: Option<Dur>,
     warmup: Dur,
-    out: Out,
+    pub(crate) out: Out,
     demands: Vec<Demand>,
     /// Who takes tables that grow; `None` to keep them.
     blocks: Option<&'b mut dyn Blocks>,
@@ -66,22 +67,27 @@ pub struct Sim<'b, P: Probe> {
 impl<'b, P: Probe> Sim<'b, P> {
     /// The network at rest, with the first events scheduled. Tables that grow are handed to `blocks`, if there is one.
     pub fn new(plan: &Plan, seed: u64, probe: P, blocks: Option<&'b mut dyn Blocks>) -> Result<Sim<'b, P>, Error> {
-        let mut routes = Routes::new(plan.nodes.len());
+        let mut paths = Paths::of(plan);
         let mut events = EventQueue::default();
         let mut hosts = Hosts::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
-            let ways = ways(plan, flow, &mut routes)?;
+            let ways = ways(plan, flow, &mut paths)?;
             let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
             flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
+            // A clock has no room for all that a tail may draw.
+            if let Some(stop) = flow.stop.filter(|&stop| stop < Time::ZERO + plan.duration) {
+                events.push(stop, Class::Stop, i as u32);
+            }
         }
         events.push(Time::ZERO + plan.warmup, Class::Warmup, 0);
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
         let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
-        learn_ways_back(plan, &links, &flows, &mut routes)?;
+        learn_ways_back(plan, &links, &flows, &mut paths)?;
+        let routes = paths.routes();
         for (link, l) in links.iter_mut().zip(&plan.links) {
             link.set_rows(routes.row(l.to), routes.row(l.from));
         }
@@ -140,6 +146,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         match event.class() {
             Class::Link => {}
             Class::Timer => self.on_timer(event.target(), event.time),
+            Class::Stop => self.on_stop(event.target(), event.time),
             Class::Wake => self.on_wake(event.target(), event.time),
             Class::Warmup => self.on_warmup(event.time),
             Class::Sample => self.on_sample(event.time),
@@ -232,16 +239,24 @@ impl<'b, P: Probe> Sim<'b, P> {
         let owed: Vec<(Owed<Packet>, Cargo)> =
             link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
         for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
-            let Body::Tcp(segment) = body else { continue };
-            let receiver = self.hosts.host(endpoint).way;
-            if receiver.connection != connection {
+            let (seq, len, udp, way) = match body {
+                Body::Tcp(segment) => {
+                    (segment.seq, segment.ipv4_len(), false, self.hosts.host(endpoint).way.from(router))
+                }
+                Body::Datagram(datagram) => {
+                    let way = self.flows[packet.flow() as usize].way_back(packet.flow(), router);
+                    (Seq(datagram.seq), datagram.wire_len, true, way)
+                }
+                Body::Quench(..) => continue,
+            };
+            if way.connection != connection {
                 self.stray += 1;
                 continue;
             }
-            let returned = Returned { to: packet.to(), len: segment.ipv4_len(), ecn: packet.ecn() };
-            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len), returned);
-            let quench = self.hold.load(body, endpoint ^ 1, &receiver.from(router));
-            match self.routes.next(row, receiver.to()) {
+            let returned = Returned { to: packet.to(), len, ecn: packet.ecn(), udp };
+            let body = Body::Quench(Quench::new(cause, seq, wire_len), returned);
+            let quench = self.hold.load(body, endpoint ^ 1, &way);
+            match self.routes.next(row, way.to()) {
                 ARRIVED => self.receive(quench, now),
                 link => self.offer(link, quench, now),
             }
@@ -261,7 +276,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         let cargo = self.hold.unload(packet.cargo());
         let segment = match &mut cargo.body {
             Body::Tcp(segment) => segment,
-            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
+            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram, packet.ecn()),
             Body::Quench(..) => return self.receive_quench(packet, now),
         };
         let (endpoint, flags) = (cargo.endpoint, segment.flags);
@@ -279,7 +294,10 @@ impl<'b, P: Probe> Sim<'b, P> {
     #[cold]
     fn receive_quench(&mut self, packet: Packet, now: Time) {
         let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
-        let Body::Quench(quench, _) = body else { return };
+        let Body::Quench(quench, returned) = body else { return };
+        if returned.udp {
+            return self.flows[packet.flow() as usize].receive_quench(now);
+        }
         let host = self.hosts.host_mut(endpoint);
         if host.way.connection != connection {
             self.stray += 1;
@@ -322,7 +340,7 @@ impl<'b, P: Probe> Sim<'b, P> {
 
     /// The application may go on, or the connection has changed.
     #[cold]
-    fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
+    pub(crate) fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
         if arrived {
             self.on_arrived(index, now);
         }
@@ -335,7 +353,7 @@ impl<'b, P: Probe> Sim<'b, P> {
 
     /// Sends what the endpoint at `index` has left to send.
     #[inline(always)]
-    fn send(&mut self, index: u32, now: Time) {
+    pub(crate) fn send(&mut self, index: u32, now: Time) {
         for i in 0..self.out.len() {
             self.send_segment(i, index, now);
         }
@@ -349,7 +367,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.offer(way.first_link, packet, now);
     }
 
-    fn arm_timer(&mut self, index: u32) {
+    pub(crate) fn arm_timer(&mut self, index: u32) {
         let host = self.hosts.host_mut(index);
         let deadline = host.endpoint.deadline();
         if deadline < host.armed {
@@ -388,7 +406,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             }
         }
         let flow = &mut self.flows[c.flow as usize];
-        flow.count_exchange(now);
+        flow.count_exchange(c.cut, now);
         let next = flow.source.on_done(c.exchange.key, now);
         self.arm_wake(c.flow, next);
     }
@@ -505,9 +523,9 @@ impl<'b, P: Probe> Sim<'b, P> {
     }
 }
 
-/// The ways between the ends of a flow, which `routes` then knows.
-fn ways(plan: &Plan, flow: &FlowPlan, routes: &mut Routes) -> Result<Ways, Error> {
-    let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
+/// The ways between the ends of a flow, which `paths` then knows.
+fn ways(plan: &Plan, flow: &FlowPlan, paths: &mut Paths) -> Result<Ways, Error> {
+    let mut path = |from, to| paths.first(from, to).ok_or_else(|| no_route(plan, flow, from, to));
     let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
     let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
     let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
@@ -519,16 +537,16 @@ fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
 }
 
 /// A router that speaks back knows the way to each sender whose data cross it.
-fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Routes) -> Result<(), Error> {
+fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], paths: &mut Paths) -> Result<(), Error> {
     if !links.iter().any(|link| link.queue().speaks_back()) {
         return Ok(());
     }
     for (flow, planned) in flows.iter().zip(&plan.flows) {
         for (first_link, [sender, receiver]) in flow.paths() {
-            let path: Vec<u32> = routes.path(first_link, receiver as usize, &plan.links).collect();
+            let path: Vec<u32> = paths.path(first_link, receiver as usize).collect();
             for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
                 let router = plan.links[link as usize].from;
-                if !routes.know(router, sender as usize, &plan.links) {
+                if !paths.know(router, sender as usize) {
                     return Err(no_route(plan, planned, router, sender as usize));
                 }
             }

@@ -17,6 +17,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         delay: delay.parse().expect("a time"),
         queue: Config { params: Params::DropTail(droptail::Params {}), common },
         shaper: None,
+        jitter: None,
         errors: Errors::default(),
     }
 }

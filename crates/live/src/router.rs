@@ -15,7 +15,7 @@ use std::time::Duration;
 use ecnlab_aqm::{DropReason, Item, Owed, Watch};
 use ecnlab_base::{Dur, Time};
 use ecnlab_engine::capture::{Capture, Settings};
-use ecnlab_engine::{ARRIVED, Label, Ledger, Link, Packet, Plan, Routes, Table, WatchWire};
+use ecnlab_engine::{ARRIVED, Label, Ledger, Link, Packet, Paths, Plan, Routes, Table, WatchWire};
 use ecnlab_wire::{Ecn, Ipv4Header, TcpHeader, packets, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
@@ -91,16 +91,17 @@ impl Router {
     /// # Errors
     /// If two ends of a flow are not connected.
     pub fn new(plan: Plan, seed: u64, first_port: u16) -> Result<Router, Failure> {
-        let mut routes = Routes::new(plan.nodes.len());
+        let mut paths = Paths::of(&plan);
         for flow in &plan.flows {
             for (&from, &to) in flow.from.iter().zip(&flow.to).flat_map(|(from, to)| [(from, to), (to, from)]) {
-                if !routes.know(from, to, &plan.links) {
+                if !paths.know(from, to) {
                     let [from, to] = [from, to].map(|node| plan.nodes[node].clone());
                     return Err(ecnlab_engine::Error::NoRoute { flow: flow.name.clone(), from, to }.into());
                 }
             }
         }
         let mut links: Vec<Link> = plan.links.iter().map(|link| Link::new(link, plan.groups.len(), seed)).collect();
+        let routes = paths.routes();
         for (link, l) in links.iter_mut().zip(&plan.links) {
             link.set_rows(routes.row(l.to), routes.row(l.from));
         }

@@ -66,10 +66,23 @@ impl Experiment {
         json::to_python(py, self.0.metrics())
     }
 
+    /// The different scenarios of its points and arms.
+    #[getter]
+    fn scenarios(&self, py: Python<'_>) -> PyResult<Vec<Scenario>> {
+        let scenarios = self.0.scenarios().map_err(|found| spec_error(py, &found))?;
+        Ok(scenarios.into_iter().map(Scenario).collect())
+    }
+
+    /// The SpecError that says of each (keys of a value, message, help) where in the file it stands.
+    fn refusal(&self, py: Python<'_>, findings: Vec<(Vec<String>, String, String)>) -> Py<PyAny> {
+        spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
+    }
+
     /// Every run: points, then arms, then replicates.
     #[getter]
-    fn runs(&self) -> Vec<ExperimentRun> {
-        self.0.runs().map(ExperimentRun).collect()
+    fn runs(&self, py: Python<'_>) -> PyResult<Vec<ExperimentRun>> {
+        let runs = self.0.runs().map(|run| run.map(ExperimentRun));
+        runs.collect::<Result<_, _>>().map_err(|found| spec_error(py, &found))
     }
 
     /// How many runs there are.
@@ -78,8 +91,8 @@ impl Experiment {
     }
 
     /// The run at `index`, as in `runs`, made when it is asked for. Raises IndexError.
-    fn run(&self, index: usize) -> PyResult<ExperimentRun> {
-        self.at(index).map(|index| ExperimentRun(self.0.run(index)))
+    fn run(&self, py: Python<'_>, index: usize) -> PyResult<ExperimentRun> {
+        self.0.run(self.at(index)?).map(ExperimentRun).map_err(|found| spec_error(py, &found))
     }
 
     /// The id of the run at `index`. Raises IndexError.

@@ -31,7 +31,7 @@ mod _core {
     #[pymodule_export]
     use super::scenario::{Cancel, Scenario};
     #[pymodule_export]
-    use super::trace::{TraceFailure, trace, trace_changes, trace_series};
+    use super::trace::{TraceFailure, Traced, trace, trace_changes, trace_series};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

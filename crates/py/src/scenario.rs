@@ -84,6 +84,11 @@ impl Scenario {
         spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
     }
 
+    /// The names in the columns of a run's tables: of "node", "link", "flow" or "group".
+    fn names(&self, of: &str) -> Vec<String> {
+        self.0.names(of)
+    }
+
     /// The files of the captures that the scenario asks for.
     #[getter]
     fn captures(&self) -> Vec<String> {

@@ -11,6 +11,7 @@ use crate::path::Path;
 use crate::profile;
 use crate::spec::Spec;
 use crate::tree::Node;
+use crate::wire;
 
 /// Gathers findings; knows where each key was written.
 pub(crate) struct Findings<'a> {
@@ -29,7 +30,7 @@ impl Findings<'_> {
         self.found.push(Diagnostic::new(self.tree.key_of(path), path, message, help));
     }
 
-    fn unless(&mut self, holds: bool, path: &Path, message: impl Into<String>, help: impl Into<String>) {
+    pub fn unless(&mut self, holds: bool, path: &Path, message: impl Into<String>, help: impl Into<String>) {
         if !holds {
             self.value(path, message, help);
         }
@@ -135,6 +136,7 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
             "write at least a packet, such as \"1500 B\"",
         );
     }
+    wire::check(link.jitter.as_ref(), link.burst_loss.as_ref(), path, found);
     for (key, list) in [("drop", &link.drop), ("mark", &link.mark)] {
         check_ordinals(list, &path.key(key), found);
     }
@@ -189,16 +191,35 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
     let (latest, end) = (flow.start.max().unwrap_or_default(), spec.head.duration);
     let message = format!("`{start}`, {latest}, is not before the end of the run, {end}");
     found.unless(latest < end || end.is_zero(), &start, message, "write an earlier start or a longer duration");
+    check_stop(flow, &path, end, found);
     let group = path.key("group");
     // The tables of a run have a group `all`, which is every packet.
     let message = format!("`{group}` cannot be `all`, which stands for every flow");
     found.unless(flow.group.as_deref().unwrap_or(name) != "all", &group, message, "write another name");
 }
 
+/// A stop comes after the start and before the `end` of the run, whatever is drawn.
+fn check_stop(flow: &Flow, path: &Path, end: Dur, found: &mut Findings<'_>) {
+    let Some(stop) = &flow.stop else { return };
+    let (at, earliest) = (path.key("stop"), stop.min());
+    let message = format!("`{at}`, {earliest}, is not before the end of the run, {end}, and stops nothing");
+    found.unless(earliest < end || end.is_zero(), &at, message, "leave it out, or write an earlier one");
+    match flow.start.max() {
+        Some(latest) => {
+            let message = format!("`{at}`, {earliest} at the earliest, is not after `start`, {latest} at the latest");
+            found.unless(earliest > latest, &at, message, "write a later stop or an earlier start");
+        }
+        None => {
+            let message = format!("`{at}`: a `start` without an upper end may come after it");
+            found.value(&at, message, "write the start as a time, or { uniform = [\"0 s\", \"1 s\"] }");
+        }
+    }
+}
+
 /// What the kind of traffic refuses, and what it has no use for.
 fn check_traffic(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
     if let Err(Impossible { key, message }) = flow.traffic.check() {
-        let at = path.key("traffic").key(key);
+        let at = key.split('.').fold(path.key("traffic"), |at, key| at.key(key));
         let (message, help) = message.split_once("; ").unwrap_or((&message, ""));
         found.value(&at, format!("`{at}`: {message}"), help);
     }

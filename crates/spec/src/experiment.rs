@@ -1,6 +1,6 @@
 //! An experiment: a scenario, run over a grid, in arms, many times.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
 use std::path::Path as FilePath;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::file::Table as AnyTable;
 use crate::grid::{Axis, Cell, Grid, read_set, set_twice};
 use crate::metric::{Metric, read_metrics};
+use crate::names;
 use crate::path::Path;
 use crate::scenario::{Scenario, hex, parse_scenario};
 use crate::spec::check_format;
@@ -70,6 +71,8 @@ pub struct Experiment {
     seed: u64,
     axes: Vec<String>,
     metrics: BTreeMap<String, Json>,
+    /// The file, for who finds something wrong with what it says.
+    tree: Arc<Node>,
     base: Scenario,
     grid: Arc<Grid>,
     /// The hash of each cell's scenario.
@@ -127,6 +130,7 @@ pub fn parse_experiment(
         seed: head.seed,
         axes: names,
         metrics,
+        tree: Arc::new(tree),
         base: scenario,
         grid: Arc::new(grid),
         hashes: Arc::new(hashes),
@@ -177,25 +181,54 @@ impl Experiment {
         self.len() == 0
     }
 
+    /// The different scenarios of its cells, in the order of the runs.
+    ///
+    /// # Errors
+    /// Those of [`Experiment::run`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, Diagnostics> {
+        let mut seen = HashSet::new();
+        let first = (0..self.hashes.len()).filter(|&number| seen.insert(self.hashes[number]));
+        first.map(|number| self.scenario(number, &self.grid.cell(number))).collect()
+    }
+
+    /// What somebody who reads the file finds wrong with it: (keys of a value, message, help) each, pointed at the line of
+    /// the value.
+    ///
+    /// `findings` must not be empty.
+    pub fn refuse(&self, findings: &[(Vec<String>, String, String)]) -> Diagnostics {
+        let diagnostic = |(keys, message, help): &(Vec<String>, String, String)| {
+            let path = Path::of(&keys.iter().map(String::as_str).collect::<Vec<_>>());
+            Diagnostic::new(self.tree.place_of(&path), &path, format!("`{path}`: {message}"), help)
+        };
+        Diagnostics::of(findings.iter().map(diagnostic).collect())
+    }
+
     /// Every run: points in alphabetical order of the axes, the last axis fastest, then arms, then
     /// replicates.
-    pub fn runs(&self) -> impl ExactSizeIterator<Item = Run> + DoubleEndedIterator {
+    ///
+    /// # Errors
+    /// Of each, those of [`Experiment::run`].
+    pub fn runs(&self) -> impl ExactSizeIterator<Item = Result<Run, Diagnostics>> + DoubleEndedIterator {
         (0..self.len()).map(|index| self.run(index))
     }
 
     /// The run at `index`, below [`Experiment::len`].
-    pub fn run(&self, index: usize) -> Run {
+    ///
+    /// # Errors
+    /// What is wrong with the scenario of its point and arm. None is if the file could be read; a run of another scenario
+    /// than its own would be worse than none.
+    pub fn run(&self, index: usize) -> Result<Run, Diagnostics> {
         let (number, replicate) = (index / self.seeds.len(), index % self.seeds.len());
         let cell = self.grid.cell(number);
-        Run {
+        Ok(Run {
             arm: cell.arm.clone(),
             point: cell.point.clone(),
             replicate: replicate as u32,
             seed: self.seeds[replicate],
             id: self.id(index),
             hash: hex(&self.hashes[number]),
-            scenario: self.scenario(number, &cell),
-        }
+            scenario: self.scenario(number, &cell)?,
+        })
     }
 
     /// The id of the run at `index`, as [`Run::id`].
@@ -210,18 +243,17 @@ impl Experiment {
         self
     }
 
-    fn scenario(&self, number: usize, cell: &Cell) -> Scenario {
+    fn scenario(&self, number: usize, cell: &Cell) -> Result<Scenario, Diagnostics> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, scenario)) = recent.iter().find(|(of, _)| *of == number) {
-            return scenario.clone();
+            return Ok(scenario.clone());
         }
-        // Every cell was spelled out when the experiment was read, and none was wrong.
-        let scenario = self.base.with_entries(&cell.values).unwrap_or_else(|_| self.base.clone());
+        let scenario = self.base.with_entries(&cell.values).map_err(Diagnostics::of)?;
         recent.push_back((number, scenario.clone()));
         if recent.len() > RECENT {
             recent.pop_front();
         }
-        scenario
+        Ok(scenario)
     }
 }
 
@@ -233,7 +265,7 @@ fn run_id(hash: &str, seed: u64) -> String {
 type Parts = (Head, Vec<Axis>, Vec<Cell>, Cell, BTreeMap<String, Json>);
 
 fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
-    let mut found = Vec::new();
+    let mut found = names::of_experiment(tree);
     let head = read::<Head>(tree, &Path::default()).map_err(|wrong| found.extend(wrong)).ok();
     let axes = Axis::read_all(tree).map_err(|wrong| found.extend(wrong)).ok();
     let arms = Cell::read_arms(tree).map_err(|wrong| found.extend(wrong)).ok();
@@ -290,4 +322,43 @@ fn spell_out(base: &Scenario, grid: &Grid) -> Result<Vec<[u8; 32]>, Vec<Diagnost
         }
     }
     if found.is_empty() { Ok(hashes) } else { Err(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+format = 1
+scenario = \"x.toml\"
+replicates = 1
+[grid.rate]
+path = \"link.pipe.rate\"
+values = [\"1 Mbps\", \"2 Mbps\"]
+";
+
+    const BASE: &str = "\
+format = 1
+duration = \"3 s\"
+[link.pipe]
+from = \"a\"
+to = \"b\"
+rate = \"1 Mbps\"
+delay = \"1 ms\"
+[flow.bulk]
+from = \"a\"
+to = \"b\"
+traffic = \"ftp\"
+";
+
+    #[test]
+    fn a_cell_that_is_no_scenario_is_an_error_and_not_the_base() {
+        let mut experiment = parse_experiment("e.toml", TEXT, &|_| Ok(BASE.to_owned())).unwrap();
+        assert_eq!((experiment.len(), experiment.scenarios().unwrap().len()), (2, 2));
+        // Nothing that a file can say leads here: cells were tried on the base that is exchanged now.
+        experiment.base = parse_scenario("y.toml", &BASE.replace("pipe", "tube")).unwrap();
+        experiment.recent = Arc::default();
+        assert!(experiment.run(0).is_err() && experiment.scenarios().is_err());
+        assert!(experiment.runs().all(|run| run.is_err()));
+    }
 }

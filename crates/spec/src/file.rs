@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::quantity::LinkRate;
+use crate::wire::{BurstLoss, Jitter};
 
 /// The version of the scenario and experiment formats that this build reads and writes.
 pub const FORMAT: u64 = 1;
@@ -115,9 +116,15 @@ pub(crate) struct Link {
     /// A slower pipe inside the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
+    /// A delay of each packet's own on top of `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
     /// Probability that a packet is lost on the wire, each on its own.
     #[serde(default)]
     pub loss: f64,
+    /// Losses in bursts, besides those of `loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
     /// The n-th packets of the link, from 1, that are lost on the wire.
     #[serde(default)]
     pub drop: Vec<u64>,
@@ -185,6 +192,10 @@ pub(crate) struct Flow {
     /// When it begins, drawn for each flow and run; at once if left out.
     #[serde(default)]
     pub start: Dist<Dur>,
+    /// When it stops, drawn for each flow and run: from then on it asks for nothing new, and a bulk transfer ends with
+    /// what has been sent. Left out, it goes on to the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Dist<Dur>>,
 }
 
 /// A capture of the packets at an end of a link, or at all interfaces of a node.

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use crate::de::read;
 use crate::diagnostic::Diagnostic;
 use crate::file::Table as AnyTable;
+use crate::names;
 use crate::path::Path;
 use crate::tree::{Entry, Node, Value};
 
@@ -227,6 +228,9 @@ fn check_labels(tree: &Node, path: &Path, points: Points) -> Result<Points, Vec<
     let wrong = |message: String, help: &str| Err(vec![Diagnostic::new(tree.key_of(path), path, message, help)]);
     if points.is_empty() {
         return wrong(format!("`{path}` has no point"), "write at least one value, or leave the axis out");
+    }
+    if let Some(found) = points.iter().find_map(|(label, _)| names::of_label(tree, path, label)) {
+        return Err(vec![found]);
     }
     let mut seen = BTreeSet::new();
     match points.iter().find(|(label, _)| !seen.insert(label)) {

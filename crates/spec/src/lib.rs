@@ -15,6 +15,7 @@ mod file;
 mod grid;
 mod layout;
 mod metric;
+mod names;
 mod path;
 mod plan;
 mod profile;
@@ -25,8 +26,10 @@ mod scenario;
 mod schema;
 mod source;
 mod spec;
+mod text;
 mod tree;
 mod volume;
+mod wire;
 
 pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
 use crate::file::{DEFAULT, Link};
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
+use crate::names;
 use crate::path::{Path, Step};
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
@@ -55,6 +56,10 @@ impl Scenario {
     fn from_tree(mut tree: Node) -> Result<Scenario, Vec<Diagnostic>> {
         spec::check_format(&tree)?;
         spec::complete(&mut tree);
+        let strange = names::of_scenario(&tree, &SECTIONS);
+        if !strange.is_empty() {
+            return Err(strange);
+        }
         let spec = Spec::read(&tree)?;
         let layout = check(&spec, &tree)?;
         Ok(Scenario(Arc::new(Inner { tree, spec, layout, hash: OnceLock::new() })))
@@ -116,8 +121,10 @@ impl Scenario {
 
     fn resolved_flow(&self, name: &str) -> Json {
         let mut flow = self.spec().flows[name].clone();
-        flow.tcp_from = Some(flow.tcp_from().to_owned());
-        flow.tcp_to = Some(flow.tcp_to().to_owned());
+        if flow.traffic.uses_tcp() {
+            flow.tcp_from = Some(flow.tcp_from().to_owned());
+            flow.tcp_to = Some(flow.tcp_to().to_owned());
+        }
         flow.tcp = None;
         flow.group.get_or_insert_with(|| name.to_owned());
         json!(flow)
@@ -165,6 +172,18 @@ impl Scenario {
             Diagnostic::new(self.0.tree.place_of(&path), &path, message, help)
         };
         Diagnostics::of(findings.iter().map(diagnostic).collect())
+    }
+
+    /// The names in the column `of` of a run's tables: "node", "link", "flow" or "group"; none of others.
+    pub fn names(&self, of: &str) -> Vec<String> {
+        let layout = self.layout();
+        match of {
+            "node" => layout.nodes.clone(),
+            "link" => layout.ways(self.spec()).into_iter().map(|way| way.name).collect(),
+            "flow" => layout.flows.iter().map(|flow| flow.name.clone()).collect(),
+            "group" => layout.groups.clone(),
+            _ => Vec::new(),
+        }
     }
 
     pub(crate) fn spec(&self) -> &Spec {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use ecnlab_base::Time;
-use ecnlab_engine::{FlowPlan, LinkPlan, Plan, Routes};
+use ecnlab_engine::{FlowPlan, LinkPlan, Paths, Plan};
 use ecnlab_traffic::Params;
 
 use crate::Scenario;
@@ -37,10 +37,10 @@ impl Scenario {
 }
 
 fn packets(plan: &Plan) -> Option<f64> {
-    let mut routes = Routes::new(plan.nodes.len());
+    let mut paths = Paths::of(plan);
     let mut path = |from: usize, to: usize| {
-        let first = routes.add(from, to, &plan.links)?;
-        Some(routes.path(first, to, &plan.links).collect::<Vec<u32>>())
+        let first = paths.first(from, to)?;
+        Some(paths.path(first, to).collect::<Vec<u32>>())
     };
     // Of a pool its first nodes stand for all.
     let way = |flow: &FlowPlan| Some([path(flow.from[0], flow.to[0])?, path(flow.to[0], flow.from[0])?]);
@@ -50,7 +50,8 @@ fn packets(plan: &Plan) -> Option<f64> {
     let shares =
         fair_shares(&ways.iter().map(|[there, _]| there).collect::<Vec<_>>(), capacity.collect(), caps.collect());
     let rows = plan.flows.iter().zip(&ways).zip(shares).map(|((flow, [there, back]), bps)| {
-        let seconds = (Time::ZERO + plan.duration).as_secs() - flow.start.as_secs();
+        let end = Time::ZERO + plan.duration;
+        let seconds = flow.stop.map_or(end, |stop| stop.min(end)).as_secs() - flow.start.as_secs();
         let sent = bps * seconds.max(0.0) / 8.0 / packet(flow) as f64;
         let sent = size(flow).map_or(sent, |bytes| sent.min(bytes.div_ceil(payload(flow)) as f64));
         let acks = if flow.traffic.uses_tcp() { back.len() } else { 0 };
@@ -68,7 +69,7 @@ fn cap(flow: &FlowPlan, ways: &[Vec<u32>; 2], links: &[LinkPlan]) -> f64 {
         Params::Cbr(p) => p.rate.bps() as f64,
         Params::OnOff(p) => p.rate.bps() as f64,
         // A transaction takes a round trip to connect and one to answer, at the least.
-        Params::Crr(p) => a_round(window).min(a_round((p.request.0 + p.response.0 + 4 * HEADERS) / 2)),
+        Params::Crr(p) => a_round(window).min(a_round((p.request.mean().0 + p.response.mean().0 + 4 * HEADERS) / 2)),
         Params::Ftp(_) => a_round(window),
         Params::Web(_) => f64::INFINITY,
     }
@@ -79,7 +80,7 @@ fn packet(flow: &FlowPlan) -> u64 {
     match &flow.traffic {
         Params::Cbr(p) => p.packet.0,
         Params::OnOff(p) => p.packet.0,
-        Params::Crr(p) => (p.response.0.max(1)).min(flow.tcp_from.mss.0) + HEADERS,
+        Params::Crr(p) => (p.response.mean().0.max(1)).min(flow.tcp_from.mss.0) + HEADERS,
         Params::Ftp(_) | Params::Web(_) => payload(flow) + HEADERS,
     }
 }

@@ -116,7 +116,7 @@ fn headers(bytes: &[u8]) {
 
 /// What must hold of anything that was read.
 fn hold(analysis: &Analysis) {
-    for end in analysis.tracker.connections().iter().flat_map(|c| &c.ends) {
+    for end in analysis.tracker.connections().flat_map(|c| c.into_owned().ends) {
         assert!(end.counts.unique_bytes <= end.counts.bytes);
         assert!(end.counts.retransmits <= end.counts.data_packets);
         assert_eq!(end.ecn.counts.codepoints.iter().sum::<u64>(), end.counts.packets);

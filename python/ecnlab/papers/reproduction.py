@@ -17,6 +17,7 @@ from ecnlab import digests, store
 from ecnlab._core import Experiment
 from ecnlab.engines import LINUX, PACKETS, answerer_of
 from ecnlab.errors import EcnlabError
+from ecnlab.fallback import said
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step, Stored
@@ -244,6 +245,7 @@ def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str
         "seed": next(iter(sweeps.values())).manifest["seed"],
         "runs": sum(s.runs["id"].n_unique() for s in sweeps.values()),
         "simulated_s": seconds,
+        "ecn_fallback": {name: text for name, s in sweeps.items() if (text := said(s.table("flows").collect()))},
         "replicates": " to ".join(map(str, dict.fromkeys((replicates[0], replicates[-1])))),
     }
 

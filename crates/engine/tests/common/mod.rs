@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail, red};
-use ecnlab_base::{Bytes, Dur, Length, Time};
+use ecnlab_base::{Bytes, Dist, Dur, Length, Time};
 use ecnlab_engine::{Column, Errors, FlowPlan, LinkPlan, Output, Plan};
 use ecnlab_traffic as traffic;
 
@@ -32,6 +32,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         delay: delay.parse().expect("a time"),
         queue: queue.clone(),
         shaper: None,
+        jitter: None,
         errors: Errors::default(),
     })
 }
@@ -55,6 +56,7 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
         tcp_from: Arc::clone(tcp),
         tcp_to: Arc::clone(tcp),
         start: Time::ZERO,
+        stop: None,
     }
 }
 
@@ -66,7 +68,7 @@ pub fn ftp() -> traffic::Params {
 /// Transactions with responses of `response` bytes.
 #[allow(dead_code, reason = "not every test file has transactions")]
 pub fn crr(response: u64) -> traffic::Params {
-    let (request, response) = (Bytes(128), Bytes(response));
+    let (request, response) = (Dist::Constant(Bytes(128)), Dist::Constant(Bytes(response)));
     traffic::Params::Crr(traffic::CrrParams { request, response, think: Dur::ZERO })
 }
 

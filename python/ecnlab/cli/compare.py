@@ -1,0 +1,52 @@
+"""``ecnlab compare``: two folders side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ecnlab import console
+from ecnlab.cli.codes import NO
+from ecnlab.cli.options import File, as_json, examples
+from ecnlab.results import compare as compare_folders
+
+
+@click.command()
+@click.argument("a", type=File)
+@click.argument("b", type=File)
+@as_json
+@examples("""
+      ecnlab compare results/monday results/tuesday
+""")
+def compare(a: Path, b: Path, as_json: bool) -> None:
+    """Say whether the results in folders A and B answer the same question, and how the answers differ.
+
+    Exit code 0 if both hold the same, 1 if they differ or cannot be compared. Wall time does not count.
+    """
+    result = compare_folders(a, b)
+    if as_json:
+        console.write_json(result.to_dict())
+    else:
+        _show_comparison(result.reasons, result.makers, result.tables, result.metrics)
+    if not result.equal:
+        raise SystemExit(NO)
+
+
+def _show_comparison(
+    reasons: list[str], makers: list[str], tables: dict[str, str], metrics: list[dict[str, Any]]
+) -> None:
+    if reasons:
+        console.say("not comparable, the questions differ:")
+        for reason in reasons:
+            console.say(f"  {reason}")
+    for maker in makers:
+        console.say(f"answered by another: {maker}")
+    for name, how in tables.items():
+        console.say(f"{name}: {how}")
+    for row in metrics:
+        key = " ".join(str(value) for name, value in row.items() if name not in ("first", "second") and value)
+        console.say(f"mean of {key}: {row['first']} against {row['second']}")
+    if not reasons and not tables:
+        console.say("the same, bit for bit")

@@ -1,0 +1,65 @@
+"""A run or a sweep at a glance."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ecnlab import console
+from ecnlab.columns import PREDICTION
+from ecnlab.console import late
+from ecnlab.engines import MODEL
+from ecnlab.fallback import said, shown
+from ecnlab.run import Run
+from ecnlab.sweep import Sweep
+
+BRIEF: Final = {
+    "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
+    "queues": ["link", "group", "arrived", "departed", "marks", "early_drops", "forced_drops", "tail_drops"],
+    "links": ["link", "utilisation", "delivered", "lost", "queue_mean_packets", "sojourn_mean_s"],
+}
+"""What to show of a run at a glance; ``show --table`` shows all."""
+
+
+def brief(result: Run) -> dict[str, list[str]]:
+    """What to show of a run at a glance: columns by table."""
+    return {"prediction": list(PREDICTION)} if result.manifest["engine"] == MODEL else BRIEF
+
+
+def show_run(result: Run, rows: int) -> None:
+    """Print who answered what, and the tables of `BRIEF`."""
+    manifest = result.manifest
+    made = manifest["ecnlab"]
+    how = manifest["engine"] + ("" if manifest["seed"] is None else f", seed {manifest['seed']}")
+    console.say(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
+    console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
+    for name, columns in brief(result).items():
+        table = shown(result.table(name)) if name == "flows" else result.table(name)
+        console.write_frame(table.select(columns), name, rows)
+    if "flows" in result.tables and (fell := said(result.table("flows"))):
+        console.say(fell)
+    if found := manifest.get("evidence"):
+        console.say("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+
+
+def fallen(result: Sweep) -> str:
+    """What `said` says of all runs of a sweep."""
+    return said(result.table("flows").collect()) if "flows" in result.tables else ""
+
+
+def show_sweep(result: Sweep, rows: int) -> None:
+    """Print how many runs there are, and the metrics."""
+    console.say(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}\n")
+    console.write_frame(result.summary(), "metrics", rows)
+    if fell := fallen(result):
+        console.say(fell)
+
+
+def sweep_summary(result: Sweep) -> dict[str, Any]:
+    """What ``--json`` says of a sweep."""
+    return {
+        "folder": str(result.folder),
+        "manifest": result.manifest,
+        "runs": result.runs.height,
+        "metrics": result.summary().to_dicts(),
+        "ecn_fallback": fallen(result),
+    }

@@ -1,0 +1,64 @@
+"""What several commands take."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ecnlab.engines import CLOCKS, ENGINES, PACKETS
+from ecnlab.quantities import BYTES
+from ecnlab.types import Engine
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def examples(text: str) -> Callable[[F], F]:
+    """Show ``text`` under the help of a command, as it stands."""
+
+    def add(function: F) -> F:
+        lines = text.strip("\n")
+        function.__doc__ = f"{function.__doc__}\n\n    \b\n    Examples:\n{lines}\n    "
+        return function
+
+    return add
+
+
+def engine_option(help_: str, default: Engine = PACKETS) -> Callable[[F], F]:
+    """The option that names an engine."""
+    return click.option("--engine", type=click.Choice(ENGINES), default=default, show_default=True, help=help_)
+
+
+clock_option = click.option(
+    "--clock",
+    type=click.Choice(CLOCKS),
+    default="virtual",
+    show_default=True,
+    help="With --engine linux: the built kernel in virtual time, or the machine's own in real time.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
+File = click.Path(path_type=Path)
+Rows = click.IntRange(1, 10**9)
+Workers = click.IntRange(1, 1024)
+Replicates = click.IntRange(1, 10**6)
+
+
+class Memory(click.ParamType[int]):
+    """Bytes with their unit, such as "4 GB"."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes; fails for what is no size."""
+        match str(value).split():
+            case [number, unit] if unit in BYTES:
+                with contextlib.suppress(ValueError, OverflowError):
+                    size = int(float(number) * BYTES[unit])
+                    if 0 < size < 2**63:
+                        return size
+        return self.fail(
+            f"{value!r} is no size: a number and its unit ({', '.join(BYTES)}), such as '4 GB'", param, ctx
+        )

@@ -1,0 +1,44 @@
+"""``ecnlab reproduce``: the experiments of a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ecnlab import console
+from ecnlab.cli.options import File, Workers, examples
+from ecnlab.cli.resume import resumable
+
+
+@click.command()
+@click.argument("paper")
+@click.option("--full", is_flag=True, help="The whole grid, not the size of a few minutes.")
+@click.option(
+    "--linux", "on_linux", is_flag=True, help="Ask the Linux kernel, too, where a paper has something for it."
+)
+@click.option("--out", type=File, help="Folder of results and report. [default: results/PAPER, for all: results]")
+@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
+@examples("""
+      ecnlab reproduce rfc2884
+      ecnlab reproduce rfc2884 --full --out results/rfc2884-full
+      ecnlab reproduce rfc2884 --linux        after `ecnlab linux build`
+      ecnlab reproduce all
+""")
+def reproduce(paper: str, full: bool, on_linux: bool, out: Path | None, workers: int | None) -> None:
+    """Do the experiments of PAPER and write a report: what was printed, what was measured, do they agree.
+
+    The PAPER all stands for every paper, each in its own folder, and an index of their reports. What is done is not
+    done again: after an interruption, the same command continues.
+    """
+    from ecnlab import papers  # the report's libraries take a second to load
+
+    if paper == "all":
+        folder = out or Path("results")
+        with resumable(folder), console.progresses() as begin:
+            page = papers.reproduce_all(folder, full=full, linux=on_linux, workers=workers, progress=begin)
+    else:
+        folder = out or Path("results") / Path(paper).resolve().name
+        with resumable(folder), console.progress(paper) as report:
+            page = papers.reproduce(paper, folder, full=full, linux=on_linux, workers=workers, progress=report)
+    console.say(f"report: {page}")

@@ -1,0 +1,19 @@
+"""Work that an interruption does not undo."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from ecnlab import console
+
+
+@contextlib.contextmanager
+def resumable(folder: Path) -> Iterator[None]:
+    """Say after an interruption that nothing finished is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        console.complain(f"finished runs are in {folder}: the same command continues")
+        raise

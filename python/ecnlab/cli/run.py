@@ -1,0 +1,75 @@
+"""``ecnlab run``: one scenario, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from ecnlab import console
+from ecnlab.cli.codes import NO_EVIDENCE
+from ecnlab.cli.glance import brief, show_run
+from ecnlab.cli.options import File, as_json, clock_option, engine_option, examples
+from ecnlab.console import late
+from ecnlab.engines import seed_for, suffix, with_clock
+from ecnlab.run import Run
+from ecnlab.run import run as run_scenario
+from ecnlab.scenario import read_scenario, with_captures
+from ecnlab.types import Engine
+
+NOT_EVIDENCE: Final = "the run is stored, but is no evidence (docs/linux.md, real time):"
+
+
+@click.command()
+@click.argument("file", type=File)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Random streams. [default: 1]")
+@click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
+@click.option("--events", is_flag=True, help="Record every packet event.")
+@click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
+@engine_option("Simulate every packet, predict by closed forms, or run on the Linux kernel.")
+@clock_option
+@as_json
+@examples("""
+      ecnlab run dumbbell.toml
+      ecnlab run dumbbell.toml --capture bottleneck
+      ecnlab run dumbbell.toml --seed 7 --events --out results/look
+      ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
+      ecnlab run dumbbell.toml --engine model
+      ecnlab run dumbbell.toml --engine linux       `ecnlab linux build` makes the kernel
+      ecnlab run dumbbell.toml --engine linux --clock wall
+""")
+def run(
+    file: Path,
+    seed: int | None,
+    out: Path | None,
+    events: bool,
+    places: tuple[str, ...],
+    engine: Engine,
+    clock: str,
+    as_json: bool,
+) -> None:
+    """Run the scenario FILE once, in the simulator or on the Linux kernel, or predict it, and store the run."""
+    engine = with_clock(engine, clock)
+    chosen = seed_for(engine, seed, events=events, captures=bool(places))
+    scenario = with_captures(read_scenario(file), places)
+    how = ("" if chosen is None else f"-seed{chosen}") + ("-events" if events else "") + suffix(engine)
+    folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}{how}"
+    result = run_scenario(scenario, chosen, events=events, engine=engine, out=folder)
+    if as_json:
+        tables = {name: result.table(name).to_dicts() for name in brief(result)}
+        console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
+    else:
+        show_run(result, rows=20)
+        console.say(f"stored in {folder}")
+        for capture in result.captures:
+            console.say(f"capture {capture}")
+    _insist_on_evidence(result)
+
+
+def _insist_on_evidence(result: Run) -> None:
+    """Exit with a word if the run is there and proves nothing."""
+    found = result.manifest.get("evidence")
+    if found and not found["ok"]:
+        console.complain(f"{NOT_EVIDENCE} {late(found)}")
+        raise SystemExit(NO_EVIDENCE)

@@ -1,0 +1,54 @@
+"""``ecnlab show``: what a folder holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import polars as pl
+
+from ecnlab import console, store
+from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
+from ecnlab.cli.options import File, Rows, as_json, examples
+from ecnlab.errors import FolderError
+from ecnlab.results import load
+from ecnlab.run import Run
+from ecnlab.sweep import Sweep
+
+
+@click.command()
+@click.argument("folder", type=File)
+@click.option("--table", "tables", multiple=True, help="Show this table. Can be repeated.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each.")
+@as_json
+@examples("""
+      ecnlab show results/dumbbell
+      ecnlab show results/dumbbell --table transactions --rows 100
+      ecnlab show results/gain --json
+""")
+def show(folder: Path, tables: tuple[str, ...], rows: int, as_json: bool) -> None:
+    """Show the run or sweep stored in FOLDER."""
+    result = load(folder)
+    if as_json:
+        wanted = {name: _frame(result, name).to_dicts() for name in tables}
+        summary = {"manifest": result.manifest} if isinstance(result, Run) else sweep_summary(result)
+        console.write_json({**summary, **wanted})
+    elif tables:
+        for name in tables:
+            console.write_frame(_frame(result, name), name, rows)
+    elif isinstance(result, Run):
+        show_run(result, rows)
+    else:
+        show_sweep(result, rows)
+
+
+def _frame(result: Run | Sweep, name: str) -> Any:
+    if isinstance(result, Run):
+        return result.table(name)
+    if name in ("runs", "metrics"):
+        return getattr(result, name)
+    try:
+        return result.table(name).collect()
+    except pl.exceptions.PolarsError as error:
+        raise FolderError(f"table {name} of {result.folder} is damaged: {store.REMEDY}") from error
