@@ -220,6 +220,7 @@ def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
     manifest = store.read_manifest(path, "sweep")
     if not manifest["complete"]:
         raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
+    store.Files(path, manifest).path(f"tables/{store.MADE}")
     return Sweep(path, manifest)
 
 
