@@ -57,6 +57,7 @@ class Parts:
         self._build = build
         self._files: dict[str, Path] = {}
         self._large: dict[tuple[str, str], Path] = {}
+        self._captures: dict[str, dict[str, str]] = {}
         self._old: _Merged | None = None
 
     def clean(self) -> None:
@@ -98,10 +99,15 @@ class Parts:
         """The digests of the captures of each run, by name."""
         found = dict(self._old.captures) if self._old else {}
         for id_, path in self._files.items():
-            lines = pl.read_parquet(path, columns=["captures"])["captures"].explode().drop_nulls()
-            if lines.len():
-                found[id_] = {name: digest for digest, _, name in (line.partition(" ") for line in lines)}
+            if path.name not in self._captures:
+                self._note_captures(path, pl.read_parquet(path, columns=["captures"]))
+            if known := self._captures[path.name]:
+                found[id_] = known
         return found
+
+    def _note_captures(self, path: Path, part: pl.DataFrame) -> None:
+        lines = (line.partition(" ") for line in part["captures"][0])
+        self._captures[path.name] = {name: digest for digest, _, name in lines}
 
     def batches(self, runs: Iterable[str]) -> Iterator[tuple[list[str], dict[str, pl.LazyFrame]]]:
         """Some of the ``runs`` at a time, in their order: each table under each other, with the run's ``id`` in front."""
@@ -128,12 +134,16 @@ class Parts:
 
     def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
         parts = {run: pl.read_parquet(self._files[run]) for run in batch if run in self._files}
+        for run, part in parts.items():
+            self._note_captures(self._files[run], part)
         others = [run for run in batch if run not in parts]
         order = pl.LazyFrame({"id": batch}, schema={"id": pl.String})
         result = {}
         for table in self.tables:
-            small = [part.select("id", table) for part in parts.values() if table in part.columns]
-            sources = [pl.concat(small).lazy().explode(table).unnest(table)] if small else []
+            small = [part for part in parts.values() if table in part.columns]
+            # Put together by hand: a query for each part would take most of the time.
+            columns = [pl.concat([part[name] for part in small]) for name in ("id", table)] if small else []
+            sources = [pl.DataFrame(columns).lazy().explode(table).unnest(table)] if small else []
             sources += [_with_id(run, path) for run in parts if (path := self._large.get((run, table)))]
             if self._old and others:
                 sources += self._old.rows(table, others)

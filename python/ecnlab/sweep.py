@@ -8,7 +8,7 @@ import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from math import inf, isfinite
 from pathlib import Path
@@ -433,7 +433,7 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
     """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
     parts.take_stock()
     values: list[pl.DataFrame] = []
-    with store.whole_folder(folder / "tables") as scratch:
+    with store.whole_folder(folder / "tables") as scratch, _only_new_garbage():
         blocks = scratch / ".blocks"
         growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
         for ids, tables in parts.batches(map(experiment.id, map(int, _distinct(experiment)))):
@@ -454,6 +454,16 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
             scratch / store.MADE, {**parts.made(), "files": store.digests_of(scratch), "captures": parts.captures()}
         )
     return {name: folder / "tables" / f"{name}.parquet" for name in made}
+
+
+@contextmanager
+def _only_new_garbage() -> Iterator[None]:
+    """What is there now is not looked through when garbage is collected: that would take longer than to merge."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class _Batch:

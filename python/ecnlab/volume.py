@@ -19,7 +19,7 @@ LIMIT: Final = "ECNLAB_MAX_TABLES"
 DEFAULT_LIMIT: Final = 20 * 10**9
 
 BYTES_A_ROW: Final = {"packets": 24, "queue_series": 24, "flow_series": 32}
-"""Of the tables on disk, as measured, rounded up; see ``docs/reliability.md``."""
+"""What a row is taken to need on disk: more than was measured of two examples, see ``docs/reliability.md``."""
 
 _KEY: Final = {"packets": "packets", "queue_series": "sample", "flow_series": "sample"}
 _REMEDY: Final = {
