@@ -80,7 +80,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
     with pytest.raises(ecnlab.SpecError, match="`--events`"):
         ecnlab.run(tmp_path / "x.toml", events=True)
     (tmp_path / "x.toml").write_text(text.replace("[link", 'sample = "0.4 us"\n[link', 1))
-    with pytest.raises(ecnlab.SpecError, match="x.toml:4:10: `sample` asks for flow_series"):
+    with pytest.raises(ecnlab.SpecError, match=r"x.toml:4:10: `sample` asks for flow_series"):
         ecnlab.check(tmp_path / "x.toml")
 
 
