@@ -261,8 +261,9 @@ def _tables(
     # Other engines give their tables as a whole.
     blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
         try:
+            # Inside, as the pool waits for its threads: a signal between the two would wait for the whole run.
+            future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
             (tables,) = as_finished([future])
         except BaseException:
             answerer.stop()
@@ -281,7 +282,9 @@ def _asked(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[s
     """The file of the scenario, and what was set beside it."""
     captures = scenario.resolved.get("capture", {})
     try:
-        own = read_scenario(scenario.path).resolved.get("capture", {})
+        # A pipe is read once.
+        file = Path(scenario.path)
+        own = read_scenario(file).resolved.get("capture", {}) if file.is_file() else captures
     except (OSError, EcnlabError, SpecError):
         own = captures
     places = [one.get("link") or one.get("node") for name, one in captures.items() if name not in own]

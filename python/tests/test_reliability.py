@@ -481,3 +481,15 @@ def test_a_sweep_of_many_runs_needs_no_more_memory_than_one_of_few(experiment, t
     sizes = (3, 15) if THOROUGH else (3, 9)
     few, many = (int(in_a_process(tmp_path, PEAK.format(out=str(n), replicates=n)).stdout) for n in sizes)
     assert many < 1.2 * few, (few, many)
+
+
+def test_a_scenario_out_of_a_pipe_is_read_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    command = [sys.executable, "-m", "ecnlab", "run", "pipe.toml", "--out", "r"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        (tmp_path / "pipe.toml").write_text(SCENARIO)
+        try:
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0 and store.verify(tmp_path / "r")[1] == []
