@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures thorough laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -43,6 +43,9 @@ test: build ## all tests, Rust and Python
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py
+
+thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
+	ECNLAB_THOROUGH=1 $(BIN)/pytest -v python/tests/test_reliability.py
 
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py

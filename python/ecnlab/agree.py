@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -79,6 +80,9 @@ def agree(
     store.write_table(folder / "agreement.parquet", rows)
     page = folder / "agreement.html"
     store.write_bytes(page, render(_page(simulator, linux, rows, margin)).encode())
+    remake = ["ecnlab", "agree", str(file), "--margin", str(margin), "--engine", engine, "--out", str(folder)]
+    remake += [] if replicates is None else ["--replicates", str(replicates)]
+    store.write_files(folder, "agreement", ["margin.json", "agreement.parquet", page.name], shlex.join(remake))
     return page
 
 

@@ -13,6 +13,7 @@ or combines two others::
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -21,22 +22,30 @@ import polars as pl
 from ecnlab._core import Experiment, Scenario
 from ecnlab.columns import TABLES, Column, Kind
 from ecnlab.errors import MetricError
+from ecnlab.store import pieces
 
 Metrics = Mapping[str, Mapping[str, Any]]
 """Name to definition, as in an experiment file."""
 
 AGGREGATES: Final[dict[str, Callable[[pl.Expr], pl.Expr]]] = {
-    "mean": pl.Expr.mean,
-    "sum": pl.Expr.sum,
     "min": pl.Expr.min,
     "max": pl.Expr.max,
     "median": pl.Expr.median,
     "p99": lambda x: x.quantile(0.99, "linear"),
     "count": pl.Expr.count,
-    # Jain, Chiu and Hawe 1984: (sum x)^2 / (n sum x^2); 1 when all are equal, 1/n when one has all.
-    "jain": lambda x: x.sum() ** 2 / (x.count() * (x**2).sum()),
 }
-"""What ``aggregate`` may say. Missing values are left out."""
+"""What ``aggregate`` may say and the order of rows does not change. Missing values are left out."""
+
+SUMS: Final[dict[str, Callable[[int, float, float], float]]] = {
+    "mean": lambda n, total, _: total / n,
+    "sum": lambda _n, total, _: total,
+    # Jain, Chiu and Hawe 1984: (sum x)^2 / (n sum x^2); 1 when all are equal, 1/n when one has all.
+    "jain": lambda n, total, squares: total**2 / (n * squares),
+}
+"""The rest of what it may say, of a run's n values, their sum and that of their squares."""
+
+ADDED: Final = 1 << 14
+"""Values of a run that are added and rounded at a time."""
 
 SEARCHED: Final = 10_000
 """Of so many names the nearest to a wrong one is looked for."""
@@ -200,6 +209,11 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
     ``table`` gives the rows of all runs of a table, with the run's ``id``; rows come in the order of ``ids`` and of the
     definitions. Not defined are a mean of no rows and a ratio to zero; a count or a sum of no rows is 0.
     """
+    return long(evaluate_wide(metrics, table, ids))
+
+
+def evaluate_wide(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterable[str]) -> pl.DataFrame:
+    """As `evaluate`, with a column for each metric."""
     check(metrics)
     runs = pl.DataFrame({"id": list(ids)}, schema={"id": pl.String})
     values: dict[str, pl.Series] = {}
@@ -210,8 +224,11 @@ def evaluate(metrics: Metrics, table: Callable[[str], pl.LazyFrame], ids: Iterab
             values[name] = _pick(name, metric, table, runs) if "table" in metric else _combine(metric, value)
         return values[name]
 
-    columns = [value(name).rename(name) for name in metrics]
-    wide = runs.with_columns(columns)
+    return runs.with_columns([value(name).cast(pl.Float64).rename(name) for name in metrics])
+
+
+def long(wide: pl.DataFrame) -> pl.DataFrame:
+    """What `evaluate_wide` gives with a row for each run and metric."""
     return wide.unpivot(index="id", variable_name="metric", value_name="value").select(
         "id", "metric", pl.col("value").cast(pl.Float64)
     )
@@ -222,14 +239,75 @@ def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFr
     for column, wanted in metric.get("where", {}).items():
         rows = rows.filter(pl.col(column).is_in(wanted) if isinstance(wanted, list) else pl.col(column) == wanted)
     aggregate = metric.get("aggregate", "mean")
-    number = AGGREGATES[aggregate](pl.col(metric["column"]).cast(pl.Float64)) if "column" in metric else pl.len()
-    of_run = rows.group_by("id").agg(number.cast(pl.Float64).alias("value"))
     try:
+        if aggregate in SUMS:
+            of_run = _summed(rows, metric["column"], SUMS[aggregate])
+        else:
+            number = (
+                AGGREGATES[aggregate](pl.col(metric["column"]).cast(pl.Float64)) if "column" in metric else pl.len()
+            )
+            of_run = rows.group_by("id").agg(number.cast(pl.Float64).alias("value"))
         found = runs.lazy().join(of_run, on="id", how="left", maintain_order="left").collect()["value"]
     except pl.exceptions.PolarsError as error:
         reason = str(error).splitlines()[0]
         raise MetricError(f"metric {name}: the values are not of the kind it needs: {reason}") from error
     return _finite(found.fill_null(0.0) if aggregate in ("count", "sum") else found)
+
+
+def _summed(rows: pl.LazyFrame, column: str, of: Callable[[int, float, float], float]) -> pl.LazyFrame:
+    """``of`` each run's values in ``column``, some rows at a time.
+
+    Groups that are summed in several threads have another last digit from one time to the next. Here a run's values are
+    added in the order of its rows, whatever stands beside it in the table.
+    """
+    sums: dict[str, _Sums] = {}
+    chosen = rows.select("id", pl.col(column).cast(pl.Float64).alias("value")).drop_nulls("value")
+    for piece in pieces(chosen):
+        for run, values in piece.group_by("id", maintain_order=True).agg("value").iter_rows():
+            sums.setdefault(run, _Sums()).add(values)
+    found = {run: _or_none(of, *one.whole()) for run, one in sums.items()}
+    return pl.LazyFrame(
+        {"id": list(found), "value": list(found.values())}, schema={"id": pl.String, "value": pl.Float64}
+    )
+
+
+def _or_none(of: Callable[[int, float, float], float], n: int, total: float, squares: float) -> float | None:
+    try:
+        return of(n, total, squares)
+    except (ZeroDivisionError, OverflowError):
+        return None
+
+
+class _Sums:
+    """The sum of values and that of their squares, rounded after every `ADDED` of them."""
+
+    def __init__(self) -> None:
+        self._n = 0
+        self._waiting: list[float] = []
+        self._sums: list[tuple[float, float]] = []
+
+    def add(self, values: list[float]) -> None:
+        self._n += len(values)
+        self._waiting += values
+        while len(self._waiting) >= ADDED:
+            self._sums.append(_rounded(self._waiting[:ADDED]))
+            del self._waiting[:ADDED]
+
+    def whole(self) -> tuple[int, float, float]:
+        sums = [*self._sums, _rounded(self._waiting)]
+        return self._n, _sum(total for total, _ in sums), _sum(squares for _, squares in sums)
+
+
+def _rounded(values: list[float]) -> tuple[float, float]:
+    return _sum(values), _sum(value * value for value in values)
+
+
+def _sum(values: Iterable[float]) -> float:
+    """Rounded once; not a number where infinite values or a sum too large leave none."""
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):
+        return math.nan
 
 
 def _combine(metric: Mapping[str, Any], value: Callable[[str], pl.Series]) -> pl.Series:

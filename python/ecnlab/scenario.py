@@ -14,6 +14,7 @@ from ecnlab import metrics
 from ecnlab._core import Experiment, Scenario, schema
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.threads import heard
+from ecnlab.volume import Expected, expected, refuse_too_large
 
 COMMON: Final = {"format", "title"}
 """Keys that any file of ours may have."""
@@ -71,15 +72,23 @@ def _no_place(place: str, known: Sequence[str]) -> SpecError:
     return error
 
 
-def check(path: str | os.PathLike[str]) -> None:
-    """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not."""
+def check(path: str | os.PathLike[str]) -> list[Expected]:
+    """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not.
+
+    Of a scenario, what to expect of its tables that grow; one whose tables would be too large cannot be run.
+    """
     text = read_text(path)
     keys = _keys(text) - COMMON
     if keys and keys.isdisjoint({"scenario", *schema("scenario")["properties"]}):
         raise _refusal(
             path, "is neither a scenario nor an experiment: it has no `link` or `flow` and names no `scenario`"
         )
-    (_experiment if is_experiment(text) else Scenario)(str(path), text)
+    if is_experiment(text):
+        _experiment(path, text)
+        return []
+    scenario = Scenario(str(path), text)
+    refuse_too_large(scenario, Path())
+    return expected(scenario)
 
 
 def is_experiment(text: str) -> bool:

@@ -26,6 +26,17 @@ def as_finished(futures: Iterable[Future[T]]) -> Iterator[T]:
             yield future.result()
 
 
+def ticks(futures: Iterable[Future[None]]) -> Iterator[None]:
+    """Now and then until all ``futures`` are done, and once more then; raises what one of them raised."""
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, LOOK_SECONDS, FIRST_COMPLETED)
+        yield
+        for future in done:
+            future.result()
+    yield
+
+
 def heard(work: Callable[[], T]) -> T:
     """What ``work`` gives, or raises; an interrupt ends the wait for it.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import polars as pl
 import pytest
 from conftest import EXPERIMENT, SCENARIO
@@ -178,3 +181,24 @@ def test_columns_are_of_the_kind_that_is_told(scenario):
             kind = "text" if dtype == pl.String else "flag" if dtype == pl.Boolean else "number"
             if name != "packets" or column != "ecn":
                 assert TABLES[name][column].kind == kind, (name, column)
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "sum", "jain"])
+def test_a_sum_is_the_same_number_whatever_stands_beside_it(aggregate):
+    """Summed in several threads it had another last digit from one time to the next."""
+    rng = random.Random(7)
+    metrics = {"x": {"table": "flows", "column": "goodput_bps", "aggregate": aggregate}}
+    runs = {name: [10 ** rng.uniform(-3, 9) for _ in range(n)] for name, n in (("a", 30), ("b", 9_999), ("c", 40_000))}
+    frames = {name: pl.DataFrame({"id": name, "goodput_bps": values}) for name, values in runs.items()}
+
+    def found(order, chunks):
+        whole = pl.concat([frames[name] for name in order], rechunk=False)
+        table = pl.concat([whole[i : i + chunks] for i in range(0, whole.height, chunks)], rechunk=False).lazy()
+        rows = evaluate(metrics, {"flows": table}.__getitem__, order)
+        return dict(zip(rows["id"], rows["value"], strict=True))
+
+    whole = found("abc", 10**6)
+    for order, chunks in (("abc", 1000), ("bca", 7777), ("c", 99), ("a", 7), ("cb", 40_000)):
+        assert found(order, chunks) == {name: whole[name] for name in order}
+    n, total, squares = 30, math.fsum(runs["a"]), math.fsum(x * x for x in runs["a"])
+    assert whole["a"] == {"mean": total / n, "sum": total, "jain": total**2 / (n * squares)}[aggregate]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import tomllib
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ecnlab import papers
+from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import measures, readme, registry, reproduction
@@ -337,6 +338,26 @@ def test_an_interrupted_reproduction_of_all_goes_on_where_it_was(small, tmp_path
     papers.reproduce_all(tmp_path / "out", progress=lambda _name: lambda done, _of: told.append(done))
     assert told[0] >= 2 and told[-1] == 4
     assert (tmp_path / "out" / "index.html").is_file()
+
+
+def test_no_flipped_bit_of_a_reproduction_goes_untold(small, tmp_path) -> None:
+    rng = random.Random(3)
+    folder = tmp_path / "out"
+    papers.reproduce("small", folder)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    assert {"report.html", "results.json", "points.parquet", "points.csv"} < {path.name for path in files}
+    for path in files:
+        kept = path.read_bytes()
+        data = bytearray(kept)
+        bit = rng.randrange(8 * len(data))
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        assert any(path.name in str(error) for error in store.verify(folder)[1]), path
+        path.write_bytes(kept)
+    assert store.verify(folder)[1] == []
+    path.write_bytes(data)
+    papers.reproduce("small", folder)
+    assert store.verify(folder)[1] == []
 
 
 # --------------------------------------------------------------- READMEs from full runs

@@ -157,7 +157,7 @@ def test_a_folder_of_another_format_names_the_version_that_reads_it(scenario, tm
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps(manifest | {"format": 99, "ecnlab": {"version": "9.9"}}))
-    with pytest.raises(ecnlab.FolderError, match=r"format 99, made by ecnlab 9\.9.*reads format 1"):
+    with pytest.raises(ecnlab.FolderError, match=r"format 99, made by ecnlab 9\.9.*reads format 2"):
         ecnlab.load(folder)
 
 

@@ -70,6 +70,15 @@ impl<T: Quantity> Dist<T> {
         }
     }
 
+    /// The mean.
+    pub fn mean(&self) -> T {
+        match *self {
+            Dist::Constant(x) | Dist::Exponential(x) => x,
+            Dist::Uniform(from, to) => T::of((from.number() + to.number()) / 2.0),
+            Dist::Pareto(tail) | Dist::Pareto2(tail) => tail.mean,
+        }
+    }
+
     /// The largest value it can have; `None` if there is none.
     pub fn max(&self) -> Option<T> {
         match *self {

@@ -20,14 +20,18 @@ use crate::paths::Paths;
 use crate::plan::{BoxPlan, FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
-use crate::transactions::Transaction;
+use crate::table::{Blocks, Labels};
+use crate::transactions::{self, Transaction};
 use crate::window::Snapshot;
 
 /// How many events pass between two looks at the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;
 
+/// So many rows of a table are handed on at a time: some megabytes.
+pub const BLOCK_ROWS: usize = 1 << 16;
+
 /// Everything that changes while a run goes on.
-pub struct Sim<P: Probe> {
+pub struct Sim<'b, P: Probe> {
     /// Simplex links, as in the plan.
     pub links: Vec<Link>,
     /// What the packets under way carry.
@@ -36,7 +40,7 @@ pub struct Sim<P: Probe> {
     pub flows: Vec<Flow>,
     /// Connections.
     pub hosts: Hosts,
-    /// Completed exchanges that had a response.
+    /// Completed exchanges that had a response, and were not handed on.
     pub transactions: Vec<Transaction>,
     /// Time series.
     pub series: Series,
@@ -44,19 +48,26 @@ pub struct Sim<P: Probe> {
     pub warm: Option<Snapshot>,
     /// Each packet's way, when asked.
     pub probe: P,
+    /// The names that tables have.
+    pub labels: Labels,
     /// Segments of ended connections that arrived late; their ports are closed.
     pub stray: u64,
     routes: Routes,
     events: EventQueue,
     end: Time,
     sample: Option<Dur>,
+    warmup: Dur,
     pub(crate) out: Out,
     demands: Vec<Demand>,
+    /// Who takes tables that grow; `None` to keep them.
+    blocks: Option<&'b mut dyn Blocks>,
+    /// Whether a block was not taken.
+    stopped: bool,
 }
 
-impl<P: Probe> Sim<P> {
-    /// The network at rest, with the first events scheduled.
-    pub fn new(plan: &Plan, seed: u64, probe: P) -> Result<Sim<P>, Error> {
+impl<'b, P: Probe> Sim<'b, P> {
+    /// The network at rest, with the first events scheduled. Tables that grow are handed to `blocks`, if there is one.
+    pub fn new(plan: &Plan, seed: u64, probe: P, blocks: Option<&'b mut dyn Blocks>) -> Result<Sim<'b, P>, Error> {
         let mut paths = Paths::of(plan);
         let mut events = EventQueue::default();
         let mut hosts = Hosts::default();
@@ -90,13 +101,17 @@ impl<P: Probe> Sim<P> {
             series: Series::default(),
             warm: None,
             probe,
+            labels: Labels::of(plan),
             stray: 0,
             routes,
             events,
             end: Time::ZERO + plan.duration,
             sample: plan.sample,
+            warmup: plan.warmup,
             out: Vec::new(),
             demands: Vec::new(),
+            blocks,
+            stopped: false,
         })
     }
 
@@ -118,7 +133,7 @@ impl<P: Probe> Sim<P> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                if cancel.load(Ordering::Relaxed) {
+                if self.stopped || cancel.load(Ordering::Relaxed) {
                     return Err(Error::Cancelled);
                 }
             }
@@ -146,7 +161,26 @@ impl<P: Probe> Sim<P> {
                 link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
             }
         }
-        if self.probe.flush(last) { Ok(()) } else { Err(Error::Cancelled) }
+        self.stopped |= !self.probe.flush(last);
+        if let (Some(blocks), false) = (&mut self.blocks, last) {
+            let block = self.probe.block(now, &self.labels);
+            self.stopped |= block.is_some_and(|block| !blocks.take(block));
+        }
+        if self.stopped { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Hands on the rows of tables that have become many.
+    #[cold]
+    fn hand_on(&mut self) {
+        let Some(blocks) = &mut self.blocks else { return };
+        let mut full = self.series.take_full(BLOCK_ROWS, &self.labels.links, &self.labels.flows);
+        if self.transactions.len() >= BLOCK_ROWS {
+            full.push(transactions::table(&self.transactions, &self.labels, Time::ZERO + self.warmup));
+            self.transactions.clear();
+        }
+        for block in full {
+            self.stopped |= self.stopped || !blocks.take(block);
+        }
     }
 
     /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
@@ -398,6 +432,9 @@ impl<P: Probe> Sim<P> {
         if !c.exchange.is_one_way() {
             let [from, to] = self.hosts.counters(connection);
             self.transactions.push(Transaction::new(&c, from, to, now));
+            if self.transactions.len() >= BLOCK_ROWS {
+                self.hand_on();
+            }
         }
         let flow = &mut self.flows[c.flow as usize];
         flow.count_exchange(c.cut, now);
@@ -506,6 +543,7 @@ impl<P: Probe> Sim<P> {
     fn on_sample(&mut self, now: Time) {
         self.observe(now);
         self.series.sample(now, &self.links, &self.flows, &self.hosts);
+        self.hand_on();
         if let Some(interval) = self.sample {
             self.events.push(now + interval, Class::Sample, 0);
         }

@@ -7,7 +7,7 @@ use crate::hosts::host_of;
 use crate::packets::Probe;
 use crate::sim::Sim;
 
-impl<P: Probe> Sim<P> {
+impl<P: Probe> Sim<'_, P> {
     /// The flow at `index` asks for nothing new. Of what it has under way, the source says if it is completed or cut.
     pub(crate) fn on_stop(&mut self, index: u32, now: Time) {
         let flow = &mut self.flows[index as usize];

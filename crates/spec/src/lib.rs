@@ -29,6 +29,7 @@ mod source;
 mod spec;
 mod text;
 mod tree;
+mod volume;
 mod wire;
 
 pub use capture::CapturePlan;

@@ -136,12 +136,28 @@ impl Scenario {
     /// SHA-256, in hexadecimal, of the resolved scenario less its title and captures: of all that
     /// results depend on but the seed.
     pub fn hash(&self) -> &str {
-        self.0.hash.get_or_init(|| {
-            let mut all = object(self.resolved());
-            all.remove("title");
-            all.remove("capture");
-            hex(&Sha256::digest(Json::Object(all).to_string()))
-        })
+        self.0.hash.get_or_init(|| hex(&self.digest()))
+    }
+
+    /// [`Scenario::hash`] as bytes.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut all = object(self.resolved());
+        all.remove("title");
+        all.remove("capture");
+        Sha256::digest(Json::Object(all).to_string()).into()
+    }
+
+    /// The name of the file it was read from.
+    pub fn path(&self) -> &str {
+        self.0.tree.place.file()
+    }
+
+    /// The scenario as a file, with all that was set since it was read: the same scenario for another process.
+    pub fn to_toml(&self) -> String {
+        let line = |(key, entry): (&String, &Entry)| {
+            format!("{} = {}\n", toml::Value::from(key.as_str()), entry.node.to_toml())
+        };
+        self.0.tree.table().into_iter().flatten().map(line).collect()
     }
 
     /// Every TCP value that is not its profile's, by key.

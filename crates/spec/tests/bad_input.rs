@@ -383,8 +383,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("\"10 s\"", "\"0 s\"", &["x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h"]),
     (
         "duration = \"10 s\"",
-        "duration = \"10 s\"\nsample = \"1 ns\"",
-        &["x.toml:3:10: `sample`, 1 ns, asks for more than 10000000 rows; write a longer interval, such as \"100 ms\""],
+        "duration = \"10 s\"\nsample = \"0 s\"",
+        &["x.toml:3:10: `sample` is 0 s; write an interval, such as \"100 ms\""],
     ),
     (
         "[flow.bulk]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\ntcp = \"mine\"\n",
@@ -614,7 +614,7 @@ fn experiment(rest: &str) -> Result<usize, String> {
     let text = format!("format = 1\nscenario = \"x.toml\"\nreplicates = 2\n{rest}");
     let read = |_: &std::path::Path| Ok(GOOD.to_owned());
     match parse_experiment("e.toml", &text, &read) {
-        Ok(experiment) => Ok(experiment.runs().len()),
+        Ok(experiment) => Ok(experiment.len()),
         Err(wrong) => {
             let lines = wrong.iter().map(|d| d.to_string().lines().next().unwrap_or_default().to_owned());
             Err(lines.collect::<Vec<_>>().join("\n"))

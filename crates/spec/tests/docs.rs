@@ -33,7 +33,7 @@ fn the_experiment_of_the_page_runs_as_often_as_it_says() {
     let dumbbell = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
     let runs = |text: &str| {
         let experiment = parse_experiment("docs/scenario.md", text, &|_: &std::path::Path| Ok(dumbbell.clone()));
-        experiment.unwrap_or_else(|e| panic!("{e}")).runs().len()
+        experiment.unwrap_or_else(|e| panic!("{e}")).len()
     };
     assert_eq!(runs(&blocks[0]), 60);
     assert_eq!(runs(&format!("format = 1\nscenario = \"x\"\nreplicates = 1\n{}", blocks[1])), 2);

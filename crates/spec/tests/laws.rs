@@ -140,7 +140,7 @@ fn laws_in_use() -> BTreeSet<(String, String)> {
         if text.contains("\nscenario = ") {
             let read = |p: &Path| fs::read_to_string(p);
             let experiment = parse_experiment(&name, &text, &read).unwrap_or_else(|e| panic!("{e}"));
-            experiment.runs().iter().for_each(|run| add(&run.scenario, &mut used));
+            experiment.scenarios().unwrap().iter().for_each(|scenario| add(scenario, &mut used));
         } else if text.contains("\n[flow.") {
             add(&parse_scenario(&name, &text).unwrap_or_else(|e| panic!("{e}")), &mut used);
         }

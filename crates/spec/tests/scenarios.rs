@@ -290,6 +290,20 @@ fn the_hash_is_of_what_results_depend_on() {
     }
 }
 
+#[test]
+fn a_scenario_written_out_is_the_same_scenario() {
+    for path in common::files("examples", &["toml"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        let Ok(scenario) = parse_scenario("x.toml", &text) else { continue };
+        let set = [("queue.red.max_p".to_owned(), toml::Value::from(0.1 + 0.2))];
+        for scenario in [Some(scenario.clone()), scenario.with(&set).ok()].into_iter().flatten() {
+            let again = parse_scenario("x.toml", &scenario.to_toml()).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(again.hash(), scenario.hash());
+            assert_eq!(format!("{:?}", again.plan(7)), format!("{:?}", scenario.plan(7)));
+        }
+    }
+}
+
 /// Three flows of each table; what is in question is written twice, for links and flows with and without neighbours.
 const STOPPING: &str = "\
 format = 1

@@ -17,7 +17,7 @@ import click
 import polars as pl
 
 from ecnlab import _core, console
-from ecnlab.cli import agree, catalogue, check, compare, linux, probe, reproduce, run, show, sweep, trace
+from ecnlab.cli import agree, catalogue, check, compare, linux, probe, reproduce, run, show, sweep, trace, verify
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
 
@@ -49,6 +49,7 @@ for _command in (
     agree.agree,
     probe.probe,
     show.show,
+    verify.verify,
     compare.compare,
     catalogue.laws,
     catalogue.profiles,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import polars as pl
 
-from ecnlab import console
+from ecnlab import console, store
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples
 from ecnlab.cli.resume import resumable
 from ecnlab.engines import LINUX
@@ -46,7 +45,7 @@ def agree(
         page = compare_engines(
             file, folder, engine=engine, margin=margin, replicates=replicates, workers=workers, progress=report
         )
-    rows = pl.read_parquet(folder / "agreement.parquet")
+    rows = store.read_table(store.read_files(folder).path("agreement.parquet"))
     if as_json:
         console.write_json({"page": str(page), "comparisons": rows.to_dicts()})
     else:

@@ -12,6 +12,7 @@ from ecnlab.cli.options import File, as_json, examples
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.scenario import check as check_file
 from ecnlab.types import Diagnostic
+from ecnlab.volume import Expected
 
 
 @click.command()
@@ -22,18 +23,20 @@ from ecnlab.types import Diagnostic
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Say whether each of FILES, scenarios or experiments, can be run.
+    """Say whether each of FILES, scenarios or experiments, can be run, and how large tables that grow become.
 
     All are checked; the exit code is that of the worst.
     """
     found: list[Diagnostic] = []
     codes = [OK]
     for file in files:
-        wrong, code, said = _check(file)
+        wrong, sizes, code, said = _check(file)
         found += wrong
         codes.append(code)
         if code == OK and not as_json:
             console.say(f"{file}: ok")
+            for size in sizes:
+                console.say(f"  {size}")
         elif code != OK and not as_json:
             console.complain(said)
     if as_json:
@@ -41,18 +44,17 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     raise SystemExit(max(codes))
 
 
-def _check(file: Path) -> tuple[list[Diagnostic], int, str]:
-    """What is wrong with ``file``, the exit code for that, and what to say of it."""
+def _check(file: Path) -> tuple[list[Diagnostic], list[Expected], int, str]:
+    """What is wrong with ``file``, what to expect of its tables, the exit code, and what to say of what is wrong."""
     try:
-        check_file(file)
+        return [], check_file(file), OK, ""
     except SpecError as error:
-        return error.diagnostics, NO, str(error)
+        return error.diagnostics, [], NO, str(error)
     except EcnlabError as error:
-        return [_unread(file, str(error))], BAD_INPUT, str(error)
+        return [_unread(file, str(error))], [], BAD_INPUT, str(error)
     except OSError as error:
         said = f"{error.filename or file}: {error.strerror or error}"
-        return [_unread(file, said)], IO_FAILED, said
-    return [], OK, ""
+        return [_unread(file, said)], [], IO_FAILED, said
 
 
 def _unread(file: Path, message: str) -> Diagnostic:

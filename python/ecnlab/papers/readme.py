@@ -89,7 +89,7 @@ def render(folder: Path, evidence: Evidence) -> str:
 
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
     """What the template's references are filled in from: ``quoted.json``."""
-    held = store.read_json(folder / QUOTED)
+    held = store.read_plain_json(folder / QUOTED)
     if held.get("format") != FORMAT:
         raise EcnlabError(f"{folder / QUOTED}: format {held.get('format')!r}; this ecnlab reads format {FORMAT}")
     tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
@@ -101,7 +101,7 @@ def stale(paper: Paper, folder: Path) -> list[str]:
 
     An experiment has changed if its files say something else, or if its first run, done again, counts other packets.
     """
-    held = store.read_json(folder / QUOTED)["run"]["experiments"]
+    held = store.read_plain_json(folder / QUOTED)["run"]["experiments"]
     today = _experiments(paper, folder)
     changed = [f"{name}: not in the full run that is quoted" for name in today if name not in held]
     changed += [f"{name}: quoted, but no experiment any more" for name in held if name not in today]
@@ -231,7 +231,7 @@ def _kept(folder: Path, missing: set[str]) -> dict[str, dict[str, Any]]:
     """Quoted rows of the tables that the new results lack, with the run they are of."""
     if not (folder / QUOTED).exists():
         return {}
-    held = store.read_json(folder / QUOTED)
+    held = store.read_plain_json(folder / QUOTED)
     run = {key: held["run"][key] for key in ("ecnlab", "linux")}
     kept = held["run"].get("kept", {})
     return {name: {"rows": rows, "of": kept.get(name, run)} for name, rows in held["tables"].items() if name in missing}

@@ -155,9 +155,11 @@ def trace(
     "rfc3168" or "rfc2481". ``memory`` is how many bytes its connections may take, by default three quarters of what the
     machine has available.
 
-    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read. One that is
-    cut off or damaged, or whose connections take more than ``memory``, is analysed up to there, and ``damage`` says where.
+    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read, FolderError if
+    it is of a stored run or sweep, and not as it was written. One that is cut off or damaged, or whose connections take more
+    than ``memory``, is analysed up to there, and ``damage`` says where.
     """
+    store.refuse_damaged_capture(Path(path))
     found = _core.trace(
         Path(path), filter=filter, standard=standard, memory=for_connections() if memory is None else memory
     )
@@ -170,4 +172,6 @@ def changes(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> pl
     One row for each connection's direction and change: codepoints ``before`` and ``after``, the ECN flags that differ, and
     how many packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
     """
+    for path in (first, second):
+        store.refuse_damaged_capture(Path(path))
     return frames({"changes": _core.trace_changes(Path(first), Path(second))["changes"]})["changes"]

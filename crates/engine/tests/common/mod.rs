@@ -91,6 +91,7 @@ pub fn path(bottleneck: &Config, rate: &str, delay: &str, flows: Vec<FlowPlan>) 
 }
 
 /// One number of a table.
+#[allow(dead_code, reason = "not every test file reads single numbers")]
 pub fn number(output: &Output, table: &str, column: &str, row: usize) -> f64 {
     let column = output.table(table).and_then(|t| t.column(column)).unwrap_or_else(|| panic!("no {table}.{column}"));
     match column {
