@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz corpus docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -83,8 +83,12 @@ bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the s
 	$(BIN)/python bench/bench.py $(ARGS)
 	$(BIN)/python bench/trace.py
 
-fuzz: ## captures and headers made wrong at random, for ten minutes (SECONDS_=60: for one)
-	ECNLAB_FUZZ_SECONDS=$(or $(SECONDS_),600) cargo test --release --quiet --package ecnlab-trace --test fuzz -- --nocapture
+# libFuzzer is C++: it asks for a C++ compiler.
+fuzz: $(VENV) ## every fuzz target with coverage, for ten minutes in all (SECONDS_=7200: for two hours; TARGETS="pcap queue")
+	nice $(BIN)/python tests/fuzz/fuzz.py run --seconds $(or $(SECONDS_),600) $(TARGETS)
+
+corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
+	nice $(BIN)/python tests/fuzz/fuzz.py minimise $(TARGETS)
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps
