@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz corpus docs lock clean help
+.PHONY: build test captures laws lint format schema reproduce crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -89,6 +89,10 @@ fuzz: $(VENV) ## every fuzz target with coverage, for ten minutes in all (SECOND
 
 corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
 	nice $(BIN)/python tests/fuzz/fuzz.py minimise $(TARGETS)
+
+# cargo-mutants: `cargo install cargo-mutants --locked --version 27.1.0`. .cargo/mutants.toml says what is changed.
+mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace (all of them take hours)
+	nice python3 tests/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps
