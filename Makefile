@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures thorough laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -96,8 +96,16 @@ bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the s
 	$(BIN)/python bench/bench.py $(ARGS)
 	$(BIN)/python bench/trace.py
 
-fuzz: ## captures and headers made wrong at random, for ten minutes (SECONDS_=60: for one)
-	ECNLAB_FUZZ_SECONDS=$(or $(SECONDS_),600) cargo test --release --quiet --package ecnlab-trace --test fuzz -- --nocapture
+# libFuzzer is C++: it asks for a C++ compiler.
+fuzz: $(VENV) ## every fuzz target with coverage, for ten minutes in all (SECONDS_=7200: for two hours; TARGETS="pcap queue")
+	nice $(BIN)/python tests/fuzz/fuzz.py run --seconds $(or $(SECONDS_),600) $(TARGETS)
+
+corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
+	nice $(BIN)/python tests/fuzz/fuzz.py minimise $(TARGETS)
+
+# cargo-mutants: `cargo install cargo-mutants --locked --version 27.1.0`. .cargo/mutants.toml says what is changed.
+mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace (all of them take hours)
+	nice python3 tests/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps

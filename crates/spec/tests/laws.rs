@@ -88,6 +88,7 @@ fn is_shared(path: &Path) -> bool {
     folder == Some("src")
         && !matches!(room, Some("trace" | "wire"))
         && !inside.ends_with("py/src/trace.rs")
+        && !inside.ends_with("fuzz/src/capture.rs")
         && !inside.ends_with("src/registry.rs")
         && !rows().into_iter().any(of_a_law)
 }
