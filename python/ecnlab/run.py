@@ -199,6 +199,7 @@ def run(
     if engine != MODEL:
         volume.refuse_too_large(question, where, events=events)
     answerer = answerer_of(engine)
+    answerer.check(question)  # before a folder is made for what is refused
     began, clock = datetime.now(UTC), time.perf_counter()
     with _capture_folder(question, engine, captures, out) as folder, ExitStack() as stack:
         scratch = _scratch(stack, out)
