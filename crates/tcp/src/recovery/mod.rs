@@ -2,9 +2,8 @@
 
 // The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
 pub mod fack;
-pub mod linux_newreno;
+pub mod linux;
 pub mod newreno;
-pub mod rack;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
@@ -139,10 +138,10 @@ pub(crate) struct Recovery {
 
 /// The scheme in use, from the rows of the registry.
 macro_rules! in_use {
-    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+    ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
         /// The scheme in use, with what it keeps for itself.
         #[derive(Clone, Debug)]
-        pub(crate) enum InUse { $($scheme($module::$scheme)),+ }
+        pub(crate) enum InUse { $($scheme($module$(::$part)?::$scheme)),+ }
 
         impl InUse {
             /// The scheme of that name, at the beginning.
@@ -162,8 +161,8 @@ macro_rules! with_scheme {
 }
 macro_rules! arms {
     ($of:ident, $value:expr, $S:ident => $what:expr;
-     $($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
-        match $value { $($of::$scheme { .. } => { type $S = $module::$scheme; $what })+ }
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+        match $value { $($of::$scheme { .. } => { type $S = $module$(::$part)?::$scheme; $what })+ }
     };
 }
 

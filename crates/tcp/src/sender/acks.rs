@@ -48,7 +48,7 @@ impl Sender {
     /// Whether an echo on the ACK of `ack` tells more than a source quench has told.
     #[inline]
     pub fn hears_echo_of(&self, ack: u64) -> bool {
-        ack > self.told_until
+        ack > self.quench_echo_until
     }
 
     /// An acceptable ACK, unless the scheme sees to it itself.

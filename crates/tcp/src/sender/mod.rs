@@ -1,31 +1,21 @@
 //! The sending half: its state, what to send next, its timer.
 
+mod ack_sample;
 mod acks;
-mod alert;
-mod board;
-mod course;
-mod prr;
+mod cwnd_validation;
 mod quench;
 mod reduction;
-mod reordering;
-mod told;
-mod undo;
-mod usage;
+mod scoreboard;
 
 use std::collections::VecDeque;
 
 use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
+pub(crate) use ack_sample::AckSample;
 pub(crate) use acks::AckSeen;
-pub(crate) use alert::Alert;
-pub(crate) use board::{Board, Outstanding};
-pub(crate) use course::{Course, Prefer, State};
-pub(crate) use prr::Prr;
-pub(crate) use reordering::Reordering;
-pub(crate) use told::Told;
-pub(crate) use undo::{Undo, is_before};
-pub(crate) use usage::{Burst, Usage};
+pub(crate) use cwnd_validation::{Burst, CwndValidation};
+pub(crate) use scoreboard::{Outstanding, Scoreboard};
 
 use crate::cc::{CongestionControl, Law};
 use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
@@ -103,8 +93,8 @@ pub(crate) struct Sender {
     echo_at_one: bool,
     /// ACKs up to here do not open the window: a source quench wants a round trip of quiet.
     quiet_until: u64,
-    /// Echoes on ACKs up to here tell what a source quench has told.
-    told_until: u64,
+    /// ECN-Echo on ACKs up to here signals the congestion that a source quench has signalled.
+    quench_echo_until: u64,
     /// Bytes outstanding after the last burst that sent anything.
     used: u64,
     /// Timeouts in a row.
@@ -141,7 +131,7 @@ impl Sender {
             hold: false,
             echo_at_one: false,
             quiet_until: 0,
-            told_until: 0,
+            quench_echo_until: 0,
             used: 0,
             timeouts: 0,
             recovery: Recovery::default(),

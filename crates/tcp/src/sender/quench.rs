@@ -22,8 +22,8 @@ impl Sender {
         let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
         if self.una <= within(self.recovery.recover) {
             // Passed over, for what the last one did answers it too. The receiver is told so.
-            if self.una <= self.told_until {
-                self.told(cx);
+            if self.una <= self.quench_echo_until {
+                self.owe_cwr(cx);
             }
             return;
         }
@@ -37,13 +37,13 @@ impl Sender {
             // "Waits a full roundtrip time after window reduction before it starts increasing the window."
             self.quiet_until = within(self.max);
         }
-        self.told(cx);
+        self.owe_cwr(cx);
     }
 
     /// What is outstanding need not be echoed; CWR on the packet behind it ends the echo at the receiver.
-    fn told(&mut self, cx: &mut Cx) {
+    fn owe_cwr(&mut self, cx: &mut Cx) {
         if cx.ecn.echo_is_backup() {
-            self.told_until = self.max;
+            self.quench_echo_until = self.max;
             cx.ecn.on_reduction();
         }
     }

@@ -1,18 +1,16 @@
 //! RACK-TLP (RFC 8985) with proportional rate reduction (RFC 6937, RFC 9937), as Linux 7 has them: a segment is lost once
 //! one sent later has arrived and a reordering window has passed; a probe follows a silence.
 //!
-//! The sender is in one of five states ([`Course`]), and each ACK passes through them in the order of the kernel's
+//! The sender is in one of five states ([`CongestionState`]), and each ACK passes through them in the order of the kernel's
 //! `tcp_ack` (net/ipv4/tcp_input.c). Windows and flights are counted in segments.
 
 use ecnlab_base::{Dur, Time};
 
-use super::{DUP_THRESH, InUse, Scheme, TakeAck};
+use super::{CaState, CongestionState, FastRetransAlert, Prefer, Reordering, is_before};
 use crate::config::{Config, Invalid};
+use crate::recovery::{DUP_THRESH, InUse, Scheme, TakeAck};
 use crate::registry::RecoveryKind;
-use crate::sender::{
-    AckSeen, Alert, Board, Burst, Chunk, Course, Cx, How, Outstanding, Prefer, Reordering, Sender, State, Told, Usage,
-    is_before,
-};
+use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, How, Outstanding, Scoreboard, Sender};
 use crate::wheel;
 
 /// What the sender's deadline is for.
@@ -48,10 +46,10 @@ const TICK: Dur = Dur::from_ms(1);
 /// The state of the law.
 #[derive(Clone, Debug, Default)]
 struct RackState {
-    board: Board,
-    course: Course,
+    scoreboard: Scoreboard,
+    congestion: CongestionState,
     detect: Detect,
-    usage: Usage,
+    validation: CwndValidation,
     timer: Timer,
     first: First,
     /// The probe under way, and whether this burst holds one of new data.
@@ -72,7 +70,7 @@ impl Scheme for Rack {
 
     /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
     fn check(config: &Config) -> Result<(), Invalid> {
-        Course::check(config)
+        CongestionState::check(config)
     }
 
     fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
@@ -85,7 +83,7 @@ impl Scheme for Rack {
     }
 
     fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
-        with(tx, |rack, _| rack.board.report(start, end, new));
+        with(tx, |rack, _| rack.scoreboard.report(start, end, new));
     }
 
     #[inline(never)]
@@ -117,14 +115,14 @@ impl Scheme for Rack {
 
     fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
         with(tx, |rack, tx| {
-            rack.course.begin(tx.flight());
-            rack.course.enter_cwr(tx, cx);
+            rack.congestion.begin(tx.flight());
+            rack.congestion.enter_cwr(tx, cx);
             rack.heed_hold(tx);
         });
     }
 
     fn in_recovery(tx: &Sender) -> bool {
-        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.course.in_recovery())
+        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.congestion.in_recovery())
     }
 }
 
@@ -154,73 +152,73 @@ impl RackState {
 
     fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
-        self.course.begin(tx.flight());
-        let mut told = Told::new(&seen, before, self.board.highest(), tx.recovery.recover);
-        let idle = self.board.is_empty();
-        let head_sent = self.take_in(tx, seen.ack, &mut told, cx);
-        self.sample_rtt(tx, &mut told, head_sent, cx);
-        self.note_reordering(tx, told.late);
+        self.congestion.begin(tx.flight());
+        let mut sample = AckSample::new(&seen, before, self.scoreboard.highest(), tx.recovery.recover);
+        let idle = self.scoreboard.is_empty();
+        let head_sent = self.take_in(tx, seen.ack, &mut sample, cx);
+        self.sample_rtt(tx, &mut sample, head_sent, cx);
+        self.note_reordering(tx, sample.late);
         if idle {
-            self.probe().on_ack(tx.una, told.is_bare());
+            self.probe().on_ack(tx.una, sample.is_bare());
             return;
         }
-        if self.probe().on_ack(tx.una, told.is_bare()) {
-            self.course.reduce_at_once(tx, &self.board, cx);
+        if self.probe().on_ack(tx.una, sample.is_bare()) {
+            self.congestion.reduce_at_once(tx, &self.scoreboard, cx);
         }
-        let alert = told.duplicate || told.sacked || told.echo || self.course.state != State::Open;
-        self.course.prefer = Prefer::New;
+        let alert = sample.duplicate || sample.sacked || sample.echo || self.congestion.ca_state != CaState::Open;
+        self.congestion.prefer = Prefer::New;
         if alert {
-            cx.counters.dupacks_received += u64::from(!told.advanced && told.sacked);
-            self.alert(tx, before, &mut told, cx);
+            cx.counters.dupacks_received += u64::from(!sample.advanced && sample.sacked);
+            self.fastretrans_alert(tx, before, &mut sample, cx);
         }
-        if told.set_timer {
+        if sample.set_timer {
             self.set_timer(tx, cx.config, cx.now);
         }
-        let moves = told.advanced || (told.sacked && self.detect.path.is_high());
-        let opens = moves && self.usage.allows_growth(tx, cx.config);
-        self.course.control_window(tx, &self.board, &told, opens);
+        let moves = sample.advanced || (sample.sacked && self.detect.path.is_high());
+        let opens = moves && self.validation.allows_growth(tx, cx.config);
+        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
     }
 
     /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
     /// was last sent.
-    fn take_in(&mut self, tx: &mut Sender, ack: u64, told: &mut Told, cx: &Cx) -> Option<Time> {
-        let (detect, board) = (&mut self.detect, &mut self.board);
-        board.take_reports(|s| {
+    fn take_in(&mut self, tx: &mut Sender, ack: u64, sample: &mut AckSample, cx: &Cx) -> Option<Time> {
+        let (detect, scoreboard) = (&mut self.detect, &mut self.scoreboard);
+        scoreboard.take_reports(|s| {
             detect.advance(s, cx.now);
-            told.report(s);
+            sample.report(s);
         });
-        let head_sent = board.head().map(|s| s.sent);
-        let echoed = told.echoed;
+        let head_sent = scoreboard.head().map(|s| s.sent);
+        let echoed = sample.echoed;
         // The ACK was sent before the segment was sent again.
         let of_first = |s: &Outstanding| {
             let again = tx.clock(cx.config, s.sent);
             s.ever_resent && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
-        board.acknowledge(ack, |s| {
-            told.acknowledge(s);
+        scoreboard.acknowledge(ack, |s| {
+            sample.acknowledge(s);
             if !s.held && !of_first(s) {
                 detect.advance(s, cx.now);
             }
         });
-        if told.advanced {
+        if sample.advanced {
             tx.acknowledge(ack);
-            told.set_timer = true;
+            sample.set_timer = true;
         }
-        if self.board.is_empty() {
+        if self.scoreboard.is_empty() {
             self.timer = Timer::Timeout;
         }
         head_sent
     }
 
     /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
-    fn sample_rtt(&mut self, tx: &mut Sender, told: &mut Told, head_sent: Option<Time>, cx: &mut Cx) {
-        let Some(rtt) = told.rtt(tx, cx) else { return };
-        self.detect.path.note_rtt(told.last_timed().map_or(rtt, |last| cx.now.since(last)));
+    fn sample_rtt(&mut self, tx: &mut Sender, sample: &mut AckSample, head_sent: Option<Time>, cx: &mut Cx) {
+        let Some(rtt) = sample.rtt(tx, cx) else { return };
+        self.detect.path.note_rtt(sample.last_timed().map_or(rtt, |last| cx.now.since(last)));
         tx.take_rtt(rtt, cx);
         tx.rto.end_backoff();
         // A later segment's report does not put off the timeout of the first one (tcp_clean_rtx_queue).
-        if let (false, Some((first, _)), Some(head)) = (told.advanced, told.reported, head_sent) {
-            told.set_timer |= first < head;
+        if let (false, Some((first, _)), Some(head)) = (sample.advanced, sample.reported, head_sent) {
+            sample.set_timer |= first < head;
         }
     }
 
@@ -228,29 +226,29 @@ impl RackState {
 
     fn next(&mut self, tx: &Sender) -> Option<Chunk> {
         match std::mem::take(&mut self.first) {
-            First::Head => return self.board.head().map(|s| s.again(tx.una, How::InOrder)),
+            First::Head => return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder)),
             First::Probe => return self.next_probe(tx),
             First::Nothing => {}
         }
-        self.course.next(&mut self.board, tx)
+        self.congestion.next(&mut self.scoreboard, tx)
     }
 
     /// A chunk has been sent. Returns whether it sets the retransmission timer.
     fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
-        let before = self.board.len();
+        let before = self.scoreboard.len();
         let probe = chunk.how == How::Rescue;
-        self.board.sent(chunk.start, chunk.len, chunk.fin, probe, now);
-        if self.course.is_reducing() && !probe {
-            self.course.prr.sent(1);
+        self.scoreboard.sent(chunk.start, chunk.len, chunk.fin, probe, now);
+        if self.congestion.is_reducing() && !probe {
+            self.congestion.prr.sent(1);
         }
-        if self.board.len() > before {
+        if self.scoreboard.len() > before {
             self.burst.sent(before);
             return false;
         }
         if probe {
             return false;
         }
-        self.course.resent(stamp);
+        self.congestion.resent(stamp);
         // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
         let sets = chunk.start <= una && self.timer != Timer::Reordering;
         if sets {
@@ -261,7 +259,7 @@ impl RackState {
 
     fn end_burst(&mut self, tx: &mut Sender, config: &Config, now: Time) {
         let burst = std::mem::take(&mut self.burst);
-        self.usage.end_burst(burst, &self.board, tx);
+        self.validation.end_burst(burst, &self.scoreboard, tx);
         if burst.new == 0 {
             return;
         }
@@ -286,7 +284,7 @@ impl RackState {
 
     /// The kernel's tcp_set_xmit_timer: a probe if one may be, or else the timeout.
     fn set_timer(&mut self, tx: &mut Sender, config: &Config, now: Time) {
-        if self.board.is_empty() || !self.schedule_probe(tx, config, now, true) {
+        if self.scoreboard.is_empty() || !self.schedule_probe(tx, config, now, true) {
             self.rearm(tx, config, now);
         }
     }
@@ -297,7 +295,7 @@ impl RackState {
         if tx.is_held() {
             return;
         }
-        let Some(head) = self.board.head() else {
+        let Some(head) = self.scoreboard.head() else {
             tx.deadline = Time::NEVER;
             return;
         };
@@ -318,10 +316,12 @@ impl RackState {
     /// §7.2, the kernel's tcp_schedule_loss_probe; whether a probe is due before the timeout. `restarted` says that the
     /// timeout counts from now.
     fn schedule_probe(&mut self, tx: &mut Sender, config: &Config, now: Time, restarted: bool) -> bool {
-        let Some(head) = self.board.head().filter(|_| matches!(self.course.state, State::Open | State::Cwr)) else {
+        let Some(head) =
+            self.scoreboard.head().filter(|_| matches!(self.congestion.ca_state, CaState::Open | CaState::Cwr))
+        else {
             return false;
         };
-        let wait = TailProbe::wait(tx.rto.smoothed(config).0, self.board.len(), config);
+        let wait = TailProbe::wait(tx.rto.smoothed(config).0, self.scoreboard.len(), config);
         let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current(config));
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
@@ -331,7 +331,7 @@ impl RackState {
 
     /// The probe under way. A reduction ends what it might tell (tcp_init_cwnd_reduction, tcp_enter_loss).
     fn probe(&mut self) -> &mut TailProbe {
-        if self.course.has_reduced() {
+        if self.congestion.has_reduced() {
             self.probe.forget();
         }
         &mut self.probe
@@ -344,7 +344,7 @@ impl RackState {
             // The timeout counts from the probe.
             self.timer = Timer::Timeout;
         }
-        self.course.prefer = Prefer::New;
+        self.congestion.prefer = Prefer::New;
         self.rearm(tx, cx.config, cx.now);
     }
 
@@ -352,7 +352,7 @@ impl RackState {
     fn next_probe(&mut self, tx: &Sender) -> Option<Chunk> {
         let new = tx.in_order();
         self.probes_new = new.is_some();
-        let chunk = new.or_else(|| self.board.tail().map(|s| s.again(tx.una, How::Rescue)))?;
+        let chunk = new.or_else(|| self.scoreboard.tail().map(|s| s.again(tx.una, How::Rescue)))?;
         self.probe().sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
         Some(chunk)
     }
@@ -360,12 +360,12 @@ impl RackState {
     // ---- what is lost (RFC 8985 §6) ----
 
     /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
-    fn find_lost(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) -> bool {
-        let news = std::mem::take(&mut self.detect.advanced) | self.course.looks_again();
+    fn find_lost(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &Cx) -> bool {
+        let news = std::mem::take(&mut self.detect.advanced) | self.congestion.looks_again();
         if !news {
             return false;
         }
-        let wait = self.detect_loss(tx, told, cx);
+        let wait = self.detect_loss(tx, sample, cx);
         let waits = !wait.is_zero();
         if waits {
             let wait = (wait + SLACK).min(tx.rto.current(cx.config));
@@ -375,12 +375,12 @@ impl RackState {
     }
 
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
-    fn detect_loss(&mut self, tx: &Sender, told: &mut Told, cx: &Cx) -> Dur {
+    fn detect_loss(&mut self, tx: &Sender, sample: &mut AckSample, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.rto.smoothed(cx.config).0;
-        let late = detect.path.window(self.course.in_recovery(), self.board.held(), srtt);
+        let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.held(), srtt);
         let mut wait = Dur::ZERO;
-        told.lost += self.board.judge(|s| {
+        sample.lost += self.scoreboard.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
                 return None;
             }
@@ -393,16 +393,16 @@ impl RackState {
 
     /// What may have been reordered has not come: it is lost.
     fn on_reordering_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        let in_flight = self.board.in_flight();
-        self.course.begin(tx.flight());
-        let mut told = Told::default();
-        self.detect_loss(tx, &mut told, cx);
-        if self.board.in_flight() != in_flight {
-            if self.course.state != State::Recovery {
-                self.course.enter_recovery(tx, &self.board, false, cx);
-                self.course.reduce(tx, &self.board, 1, false);
+        let in_flight = self.scoreboard.in_flight();
+        self.congestion.begin(tx.flight());
+        let mut sample = AckSample::default();
+        self.detect_loss(tx, &mut sample, cx);
+        if self.scoreboard.in_flight() != in_flight {
+            if self.congestion.ca_state != CaState::Recovery {
+                self.congestion.enter_recovery(tx, &self.scoreboard, false, cx);
+                self.congestion.reduce(tx, &self.scoreboard, 1, false);
             }
-            self.course.prefer = Prefer::Lost;
+            self.congestion.prefer = Prefer::Lost;
         }
         self.rearm(tx, cx.config, cx.now);
     }
@@ -410,7 +410,7 @@ impl RackState {
     /// The kernel's tcp_check_sack_reordering: `late` has arrived after what was sent behind it.
     fn note_reordering(&mut self, tx: &Sender, late: Option<u64>) {
         if let Some(late) = late {
-            self.detect.path.note_late(late, self.board.highest().max(tx.una), tx.mss);
+            self.detect.path.note_late(late, self.scoreboard.highest().max(tx.una), tx.mss);
         }
     }
 
@@ -423,37 +423,37 @@ impl RackState {
 
     /// The kernel's tcp_retransmit_timer.
     fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        let reneges = self.board.head().is_some_and(|s| s.held);
+        let reneges = self.scoreboard.head().is_some_and(|s| s.held);
         if reneges {
-            self.board.forget_held();
+            self.scoreboard.forget_held();
             tx.sacked.clear();
         }
         let detect = &self.detect;
         // What was sent within the last round trip may yet arrive.
-        self.board.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
-        if self.course.state <= State::Disorder && self.board.held() >= DUP_THRESH {
+        self.scoreboard.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
+        if self.congestion.ca_state <= CaState::Disorder && self.scoreboard.held() >= DUP_THRESH {
             self.detect.path.lower();
         }
         self.timer = Timer::Timeout;
         self.first = First::Head;
-        self.course.time_out(tx, &self.board, cx);
+        self.congestion.time_out(tx, &self.scoreboard, cx);
     }
 }
 
-impl Alert for RackState {
-    fn parts(&mut self) -> (&mut Course, &mut Board) {
-        (&mut self.course, &mut self.board)
+impl FastRetransAlert for RackState {
+    fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard) {
+        (&mut self.congestion, &mut self.scoreboard)
     }
 
-    fn identify(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) {
-        if self.board.is_empty() {
+    fn identify(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &Cx) {
+        if self.scoreboard.is_empty() {
             return;
         }
-        let resent = self.board.resent();
-        if self.find_lost(tx, told, cx) {
-            told.set_timer = false;
+        let resent = self.scoreboard.resent();
+        if self.find_lost(tx, sample, cx) {
+            sample.set_timer = false;
         }
-        told.lost_again |= self.board.resent() < resent;
+        sample.lost_again |= self.scoreboard.resent() < resent;
     }
 
     fn filled_late(&mut self, tx: &Sender, before: u64) {
@@ -657,10 +657,10 @@ mod tests {
         host.sacked(200, 2, 2);
         // The first has 25 ms more, a quarter of the RTT, and the timer 2 ms of slack.
         assert_eq!(host.timer(200), (Timer::Reordering, ms(27)));
-        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Disorder, 0));
+        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Disorder, 0));
         assert!(host.burst(200).is_empty(), "there is no new data");
         assert!(host.with(227, Rack::on_timer));
-        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
+        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(227), [1]);
     }
 
@@ -668,7 +668,7 @@ mod tests {
     fn three_segments_above_a_hole_are_enough() {
         let mut host = Host::sending(10);
         host.sacked(200, 2, 4);
-        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
+        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(200), [1]);
         // Should that be lost too, no probe follows it.
         assert_eq!(host.timer(200), (Timer::Timeout, ms(300)));
@@ -702,10 +702,10 @@ mod tests {
     fn an_arrival_too_soon_for_a_retransmission_is_of_the_first_copy() {
         let mut detect = Detect::default();
         detect.path.note_rtt(ms(100));
-        let mut board = Board::default();
-        board.sent(1, 1_000, false, false, at(0));
-        board.sent(1, 1_000, false, false, at(150));
-        let again = *board.head().unwrap();
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.sent(1, 1_000, false, false, at(0));
+        scoreboard.sent(1, 1_000, false, false, at(150));
+        let again = *scoreboard.head().unwrap();
         detect.advance(&again, at(249));
         assert!(!detect.advanced);
         detect.advance(&again, at(250));

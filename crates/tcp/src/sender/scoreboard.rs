@@ -49,7 +49,7 @@ impl Outstanding {
 
 /// What is outstanding, in the order of the stream, and the order in which it was last sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Board {
+pub(crate) struct Scoreboard {
     segments: VecDeque<Outstanding>,
     /// Times and first offsets of transmissions. Entries of segments that were sent again since, acknowledged, or
     /// taken for lost are stale; they go once they come to the front.
@@ -65,7 +65,7 @@ pub(crate) struct Board {
     waits_from: u64,
 }
 
-impl Board {
+impl Scoreboard {
     /// Segments outstanding.
     pub fn len(&self) -> u32 {
         self.segments.len() as u32
@@ -270,7 +270,7 @@ impl Board {
     }
 
     /// `acked` segments are acknowledged: one filled a hole, the others had been held (tcp_remove_reno_sacks). Returns how
-    /// many are told of for the first time, and whether more had been presumed held than can be.
+    /// many are sample of for the first time, and whether more had been presumed held than can be.
     pub fn settle_held(&mut self, acked: u32) -> (u32, bool) {
         let first = if acked > 0 { acked.saturating_sub(self.held).max(1) } else { 0 };
         self.held = self.held.saturating_sub(acked.saturating_sub(1));
@@ -325,105 +325,105 @@ mod tests {
     }
 
     /// Segments of 1000 bytes from 1 on, the n-th sent at n ms.
-    fn board(segments: u64) -> Board {
-        let mut board = Board::default();
-        (0..segments).for_each(|n| board.sent(1 + n * 1_000, 1_000, false, false, at(n)));
-        board
+    fn scoreboard(segments: u64) -> Scoreboard {
+        let mut scoreboard = Scoreboard::default();
+        (0..segments).for_each(|n| scoreboard.sent(1 + n * 1_000, 1_000, false, false, at(n)));
+        scoreboard
     }
 
     #[test]
     fn in_flight_is_what_is_neither_held_nor_lost_and_the_copies() {
-        let mut board = board(5);
-        board.hold(1_001, 2_001, 1_000, |_| {});
-        assert_eq!(board.in_flight(), 4);
+        let mut scoreboard = scoreboard(5);
+        scoreboard.hold(1_001, 2_001, 1_000, |_| {});
+        assert_eq!(scoreboard.in_flight(), 4);
         // The first is lost, the third waits, and the fourth was sent too late to be judged.
         let judge = |s: &Outstanding| match s.start {
             1 => Some(true),
             2_001 => Some(false),
             _ => None,
         };
-        assert_eq!(board.judge(judge), 1);
-        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
-        board.sent(1, 1_000, false, false, at(9));
-        assert_eq!((board.in_flight(), board.waiting()), (4, None));
+        assert_eq!(scoreboard.judge(judge), 1);
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
+        scoreboard.sent(1, 1_000, false, false, at(9));
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting()), (4, None));
         // It is the last in the order of sending now. Lost again, it waits again.
         let mut order = Vec::new();
-        board.judge(|s| {
+        scoreboard.judge(|s| {
             order.push(s.start);
             Some(s.start == 1)
         });
         assert_eq!(order, [2_001, 3_001, 4_001, 1]);
-        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
-        board.acknowledge(2_001, |_| {});
-        assert_eq!((board.len(), board.held(), board.lost(), board.in_flight()), (3, 0, 0, 3));
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
+        scoreboard.acknowledge(2_001, |_| {});
+        assert_eq!((scoreboard.len(), scoreboard.held(), scoreboard.lost(), scoreboard.in_flight()), (3, 0, 0, 3));
     }
 
     #[test]
     fn reports_are_taken_in_from_the_lowest_up() {
-        let mut board = board(5);
-        board.report(3_001, 5_001, 2_000);
-        board.report(1_001, 2_001, 1_000);
+        let mut scoreboard = scoreboard(5);
+        scoreboard.report(3_001, 5_001, 2_000);
+        scoreboard.report(1_001, 2_001, 1_000);
         let mut order = Vec::new();
-        board.take_reports(|s| order.push(s.start));
+        scoreboard.take_reports(|s| order.push(s.start));
         // The segments of a block from its end, where what is new mostly lies.
         assert_eq!((order.len(), order[0]), (3, 1_001));
-        assert_eq!((board.held(), board.highest()), (3, 5_001));
-        board.take_reports(|_| panic!("taken in"));
-        board.forget_held();
-        assert_eq!((board.held(), board.highest()), (0, 0));
+        assert_eq!((scoreboard.held(), scoreboard.highest()), (3, 5_001));
+        scoreboard.take_reports(|_| panic!("taken in"));
+        scoreboard.forget_held();
+        assert_eq!((scoreboard.held(), scoreboard.highest()), (0, 0));
     }
 
     #[test]
     fn what_duplicates_stand_for_leaves_the_flight_and_is_never_all() {
-        let mut board = board(4);
-        assert_eq!([(); 4].map(|()| board.presume_held()), [false, false, false, true]);
-        assert_eq!((board.held(), board.in_flight()), (3, 1));
+        let mut scoreboard = scoreboard(4);
+        assert_eq!([(); 4].map(|()| scoreboard.presume_held()), [false, false, false, true]);
+        assert_eq!((scoreboard.held(), scoreboard.in_flight()), (3, 1));
         // The first is lost: with three held, nothing is in flight. It is sent again.
-        assert!(board.lose_head() && !board.lose_head());
-        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (0, Some(1)));
-        board.sent(1, 1_000, false, false, at(9));
+        assert!(scoreboard.lose_head() && !scoreboard.lose_head());
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (0, Some(1)));
+        scoreboard.sent(1, 1_000, false, false, at(9));
         // Two are acknowledged: the first filled the hole, the other was one of the three.
-        board.acknowledge(2_001, |_| {});
-        assert_eq!(board.settle_held(2), (1, true), "one of the two left is missing, so that two cannot be held");
-        assert_eq!((board.held(), board.in_flight()), (1, 1));
+        scoreboard.acknowledge(2_001, |_| {});
+        assert_eq!(scoreboard.settle_held(2), (1, true), "one of the two left is missing, so that two cannot be held");
+        assert_eq!((scoreboard.held(), scoreboard.in_flight()), (1, 1));
     }
 
     #[test]
     fn an_ack_of_more_than_the_duplicates_told_of_delivers_the_rest() {
-        let mut board = board(10);
-        board.presume_held();
-        board.acknowledge(6_001, |_| {});
-        assert_eq!((board.settle_held(6), board.held()), ((5, false), 0));
-        assert_eq!((board.settle_held(0), board.held()), ((0, false), 0));
+        let mut scoreboard = scoreboard(10);
+        scoreboard.presume_held();
+        scoreboard.acknowledge(6_001, |_| {});
+        assert_eq!((scoreboard.settle_held(6), scoreboard.held()), ((5, false), 0));
+        assert_eq!((scoreboard.settle_held(0), scoreboard.held()), ((0, false), 0));
     }
 
     #[test]
     fn a_probe_is_a_copy_that_does_not_count() {
-        let mut board = board(2);
-        board.sent(1_001, 1_000, false, true, at(5));
-        assert_eq!((board.in_flight(), board.resent()), (2, 0));
-        assert!(board.tail().is_some_and(|s| s.ever_resent && s.sent == at(5)));
+        let mut scoreboard = scoreboard(2);
+        scoreboard.sent(1_001, 1_000, false, true, at(5));
+        assert_eq!((scoreboard.in_flight(), scoreboard.resent()), (2, 0));
+        assert!(scoreboard.tail().is_some_and(|s| s.ever_resent && s.sent == at(5)));
     }
 
     #[test]
     fn a_timeout_takes_the_first_and_the_old_for_lost() {
-        let mut board = board(4);
+        let mut scoreboard = scoreboard(4);
         // Those sent at 0 and 1 ms have had their time. The first is taken for lost in any case.
-        assert_eq!(board.lose_after_timeout(|s| s.sent <= at(1)), 2);
-        assert_eq!(board.in_flight(), 2);
-        let mut board = self::board(4);
-        assert_eq!(board.lose_after_timeout(|_| false), 1);
-        assert_eq!(board.waiting().map(|s| s.start), Some(1));
+        assert_eq!(scoreboard.lose_after_timeout(|s| s.sent <= at(1)), 2);
+        assert_eq!(scoreboard.in_flight(), 2);
+        let mut scoreboard = self::scoreboard(4);
+        assert_eq!(scoreboard.lose_after_timeout(|_| false), 1);
+        assert_eq!(scoreboard.waiting().map(|s| s.start), Some(1));
     }
 
     #[test]
     fn what_is_forgotten_is_in_flight_again() {
-        let mut board = board(3);
-        board.hold(1_001, 3_001, 2_000, |_| {});
-        board.lose_after_timeout(|_| true);
-        board.forget_lost();
-        assert_eq!((board.lost(), board.in_flight()), (0, 1));
-        board.forget_held();
-        assert_eq!((board.held(), board.in_flight()), (0, 3));
+        let mut scoreboard = scoreboard(3);
+        scoreboard.hold(1_001, 3_001, 2_000, |_| {});
+        scoreboard.lose_after_timeout(|_| true);
+        scoreboard.forget_lost();
+        assert_eq!((scoreboard.lost(), scoreboard.in_flight()), (0, 1));
+        scoreboard.forget_held();
+        assert_eq!((scoreboard.held(), scoreboard.in_flight()), (0, 3));
     }
 }

@@ -2,21 +2,22 @@
 //! the first segment outstanding is lost after three of them and with each partial ACK, and the window goes down in
 //! proportion (net/ipv4/tcp_input.c; tcp_newreno_mark_lost in net/ipv4/tcp_recovery.c).
 //!
-//! The sender goes through the states of [`Course`] in the order of [`Alert`]. Windows and flights are counted in segments.
+//! The sender goes through the states of [`CongestionState`] in the order of [`FastRetransAlert`]. Windows and flights are counted in segments.
 
 use ecnlab_base::{Dur, Time};
 
-use super::{InUse, Scheme, TakeAck};
+use super::{CaState, CongestionState, FastRetransAlert, Reordering};
 use crate::config::{Config, Invalid};
-use crate::sender::{AckSeen, Alert, Board, Burst, Chunk, Course, Cx, How, Reordering, Sender, State, Told, Usage};
+use crate::recovery::{InUse, Scheme, TakeAck};
+use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, How, Scoreboard, Sender};
 
 /// The state of the law.
 #[derive(Clone, Debug)]
 struct Book {
     /// What is outstanding; how many of it are held is counted from duplicate ACKs.
-    board: Board,
-    course: Course,
-    usage: Usage,
+    scoreboard: Scoreboard,
+    congestion: CongestionState,
+    validation: CwndValidation,
     /// As many duplicate ACKs as this degree mean a loss.
     path: Reordering,
     burst: Burst,
@@ -34,14 +35,14 @@ impl Scheme for LinuxNewReno {
     });
 
     fn check(config: &Config) -> Result<(), Invalid> {
-        Course::check(config)
+        CongestionState::check(config)
     }
 
     fn on_established(tx: &mut Sender, _: Option<Dur>) {
         tx.scheme = InUse::LinuxNewReno(LinuxNewReno(Some(Box::new(Book {
-            board: Board::default(),
-            course: Course::sackless(),
-            usage: Usage::default(),
+            scoreboard: Scoreboard::default(),
+            congestion: CongestionState::sackless(),
+            validation: CwndValidation::default(),
             path: Reordering::default(),
             burst: Burst::default(),
             head_due: false,
@@ -64,7 +65,7 @@ impl Scheme for LinuxNewReno {
     fn end_burst(tx: &mut Sender, _: &Config, _: Time) {
         with(tx, |book, tx| {
             let burst = std::mem::take(&mut book.burst);
-            book.usage.end_burst(burst, &book.board, tx);
+            book.validation.end_burst(burst, &book.scoreboard, tx);
         });
     }
 
@@ -74,13 +75,13 @@ impl Scheme for LinuxNewReno {
 
     fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
         with(tx, |book, tx| {
-            book.course.begin(tx.flight());
-            book.course.enter_cwr(tx, cx);
+            book.congestion.begin(tx.flight());
+            book.congestion.enter_cwr(tx, cx);
         });
     }
 
     fn in_recovery(tx: &Sender) -> bool {
-        matches!(&tx.scheme, InUse::LinuxNewReno(LinuxNewReno(Some(book))) if book.course.in_recovery())
+        matches!(&tx.scheme, InUse::LinuxNewReno(LinuxNewReno(Some(book))) if book.congestion.in_recovery())
     }
 }
 
@@ -108,40 +109,40 @@ fn on_sent(tx: &mut Sender, start: u64, (len, fin, how): (u32, bool, How), cx: &
 impl Book {
     fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
-        self.course.begin(tx.flight());
-        let mut told = Told::new(&seen, before, before, tx.recovery.recover);
-        let idle = self.board.is_empty();
-        self.take_in(tx, seen.ack, &mut told);
-        if let Some(rtt) = told.rtt(tx, cx) {
+        self.congestion.begin(tx.flight());
+        let mut sample = AckSample::new(&seen, before, before, tx.recovery.recover);
+        let idle = self.scoreboard.is_empty();
+        self.take_in(tx, seen.ack, &mut sample);
+        if let Some(rtt) = sample.rtt(tx, cx) {
             tx.take_rtt(rtt, cx);
             tx.rto.end_backoff();
         }
         if idle {
             return;
         }
-        self.course.prefer = Default::default();
-        if told.duplicate || told.echo || self.course.state != State::Open {
-            cx.counters.dupacks_received += u64::from(told.duplicate);
-            self.alert(tx, before, &mut told, cx);
+        self.congestion.prefer = Default::default();
+        if sample.duplicate || sample.echo || self.congestion.ca_state != CaState::Open {
+            cx.counters.dupacks_received += u64::from(sample.duplicate);
+            self.fastretrans_alert(tx, before, &mut sample, cx);
         }
-        if told.advanced {
+        if sample.advanced {
             tx.rearm(cx);
         }
-        let opens = told.advanced && self.usage.allows_growth(tx, cx.config);
-        self.course.control_window(tx, &self.board, &told, opens);
+        let opens = sample.advanced && self.validation.allows_growth(tx, cx.config);
+        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
     }
 
-    /// Takes in the acknowledgement number. One segment of what it covers filled a hole; the duplicates before told of
-    /// the others.
-    fn take_in(&mut self, tx: &mut Sender, ack: u64, told: &mut Told) {
-        let outstanding = self.board.len();
-        self.board.acknowledge(ack, |s| told.acknowledge(s));
-        let (delivered, excess) = self.board.settle_held(outstanding - self.board.len());
-        told.delivered = delivered;
+    /// Takes in the acknowledgement number. One segment of what it covers filled a hole; the duplicate ACKs before
+    /// counted the others.
+    fn take_in(&mut self, tx: &mut Sender, ack: u64, sample: &mut AckSample) {
+        let outstanding = self.scoreboard.len();
+        self.scoreboard.acknowledge(ack, |s| sample.acknowledge(s));
+        let (delivered, excess) = self.scoreboard.settle_held(outstanding - self.scoreboard.len());
+        sample.delivered = delivered;
         if excess {
             self.path.note_excess(outstanding);
         }
-        if told.advanced {
+        if sample.advanced {
             tx.acknowledge(ack);
         }
     }
@@ -150,50 +151,50 @@ impl Book {
 
     fn next(&mut self, tx: &Sender) -> Option<Chunk> {
         if std::mem::take(&mut self.head_due) {
-            return self.board.head().map(|s| s.again(tx.una, How::InOrder));
+            return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder));
         }
-        self.course.next(&mut self.board, tx)
+        self.congestion.next(&mut self.scoreboard, tx)
     }
 
     /// A chunk has been sent. Returns whether it sets the retransmission timer: the first segment again does
     /// (tcp_xmit_retransmit_queue).
     fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
-        let before = self.board.len();
-        self.board.sent(chunk.start, chunk.len, chunk.fin, false, now);
-        if self.course.is_reducing() {
-            self.course.prr.sent(1);
+        let before = self.scoreboard.len();
+        self.scoreboard.sent(chunk.start, chunk.len, chunk.fin, false, now);
+        if self.congestion.is_reducing() {
+            self.congestion.prr.sent(1);
         }
-        if self.board.len() > before {
+        if self.scoreboard.len() > before {
             self.burst.sent(before);
             return false;
         }
-        self.course.resent(stamp);
+        self.congestion.resent(stamp);
         chunk.start <= una
     }
 
     /// Without SACK nothing tells what has arrived: all is lost (tcp_timeout_mark_lost).
     fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        self.board.forget_held();
-        self.board.lose_after_timeout(|_| true);
+        self.scoreboard.forget_held();
+        self.scoreboard.lose_after_timeout(|_| true);
         self.head_due = true;
-        self.course.time_out(tx, &self.board, cx);
+        self.congestion.time_out(tx, &self.scoreboard, cx);
     }
 }
 
-impl Alert for Book {
-    fn parts(&mut self) -> (&mut Course, &mut Board) {
-        (&mut self.course, &mut self.board)
+impl FastRetransAlert for Book {
+    fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard) {
+        (&mut self.congestion, &mut self.scoreboard)
     }
 
     /// tcp_newreno_mark_lost.
-    fn identify(&mut self, _: &mut Sender, told: &mut Told, _: &Cx) {
-        let lost = match self.course.state {
-            State::Recovery => told.advanced,
-            State::Loss => false,
-            _ => self.board.held() >= self.path.degree(),
+    fn identify(&mut self, _: &mut Sender, sample: &mut AckSample, _: &Cx) {
+        let lost = match self.congestion.ca_state {
+            CaState::Recovery => sample.advanced,
+            CaState::Loss => false,
+            _ => self.scoreboard.held() >= self.path.degree(),
         };
-        if lost && self.board.lose_head() {
-            told.lost += 1;
+        if lost && self.scoreboard.lose_head() {
+            sample.lost += 1;
         }
     }
 
@@ -202,16 +203,16 @@ impl Alert for Book {
     }
 
     /// tcp_add_reno_sack and tcp_reset_reno_sack.
-    fn recount(&mut self, _: &Sender, told: &mut Told) {
-        if told.advanced {
-            self.board.forget_held();
+    fn recount(&mut self, _: &Sender, sample: &mut AckSample) {
+        if sample.advanced {
+            self.scoreboard.forget_held();
         }
-        if told.duplicate {
-            let held = self.board.held();
-            if self.board.presume_held() {
-                self.path.note_excess(self.board.len());
+        if sample.duplicate {
+            let held = self.scoreboard.held();
+            if self.scoreboard.presume_held() {
+                self.path.note_excess(self.scoreboard.len());
             }
-            told.delivered += u32::from(self.board.held() > held);
+            sample.delivered += u32::from(self.scoreboard.held() > held);
         }
     }
 }
@@ -282,8 +283,8 @@ mod tests {
             }
         }
 
-        fn state(&self) -> (State, u32) {
-            (self.book().course.state, self.book().board.held())
+        fn state(&self) -> (CaState, u32) {
+            (self.book().congestion.ca_state, self.book().scoreboard.held())
         }
     }
 
@@ -291,27 +292,27 @@ mod tests {
     fn an_ack_of_new_data_begins_the_count_anew_outside_recovery_only() {
         let mut host = Host::sending(10);
         assert!(host.ack(0).is_empty() && host.ack(0).is_empty());
-        assert_eq!(host.state(), (State::Disorder, 2));
+        assert_eq!(host.state(), (CaState::Disorder, 2));
         // The hole was filled late. One of the two held stays above it for all one knows, and counts no more.
         assert!(host.ack(2).is_empty());
-        assert_eq!(host.state(), (State::Open, 0));
+        assert_eq!(host.state(), (CaState::Open, 0));
         assert_eq!([host.ack(2), host.ack(2), host.ack(2)].concat(), [2_001]);
-        assert_eq!(host.state(), (State::Recovery, 3));
+        assert_eq!(host.state(), (CaState::Recovery, 3));
         // In recovery two of the three are among those acknowledged.
         assert_eq!(host.ack(5), [5_001]);
-        assert_eq!(host.state(), (State::Recovery, 1));
+        assert_eq!(host.state(), (CaState::Recovery, 1));
     }
 
     #[test]
     fn duplicates_beyond_what_can_be_held_change_what_means_a_loss() {
         let mut host = Host::sending(2);
         (0..2).for_each(|_| drop(host.ack(0)));
-        assert_eq!((host.state(), host.book().path.degree()), ((State::Disorder, 1), 2));
+        assert_eq!((host.state(), host.book().path.degree()), ((CaState::Disorder, 1), 2));
         // Four can be held of five; two more cannot be left of four once three of the five are acknowledged.
         let mut host = Host::sending(5);
         (0..4).for_each(|_| drop(host.ack(0)));
         host.ack(3);
-        assert_eq!((host.state(), host.book().path.degree()), ((State::Recovery, 1), 5));
+        assert_eq!((host.state(), host.book().path.degree()), ((CaState::Recovery, 1), 5));
     }
 
     #[test]
@@ -320,11 +321,11 @@ mod tests {
         host.with(LinuxNewReno::on_timeout);
         assert_eq!(host.burst(), [1]);
         assert!(host.ack(0).is_empty(), "of what was sent before");
-        assert_eq!(host.state(), (State::Loss, 0));
+        assert_eq!(host.state(), (CaState::Loss, 0));
         host.tx.write(5_000);
         assert_eq!(host.ack(1), [10_001, 11_001]);
         assert_eq!(host.ack(1), [1_001]);
-        assert_eq!((host.state(), host.book().board.in_flight()), ((State::Loss, 1), 2));
+        assert_eq!((host.state(), host.book().scoreboard.in_flight()), ((CaState::Loss, 1), 2));
     }
 
     #[test]
