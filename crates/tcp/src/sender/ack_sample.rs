@@ -24,7 +24,7 @@ pub(crate) struct AckSample {
     /// Something that was never sent again has arrived, from below the recovery point.
     original: bool,
     /// Of what it acknowledges, some was sent again.
-    resent: bool,
+    retransmitted: bool,
     /// First and last times of sending of what it acknowledges, then of what it reports, each sent once only.
     acked: Option<(Time, Time)>,
     pub reported: Option<(Time, Time)>,
@@ -57,7 +57,7 @@ impl AckSample {
     /// Whether it proves that something sent before the window was last reduced has arrived at once. Without SACK
     /// what was sent again may stand for it (the kernel's tcp_clean_rtx_queue).
     pub fn proves_original(&self, sackless: bool) -> bool {
-        self.original && !(sackless && self.resent)
+        self.original && !(sackless && self.retransmitted)
     }
 
     /// Whether it is a duplicate that tells of no arrival.
@@ -68,26 +68,26 @@ impl AckSample {
     /// SACK reports `segment`.
     pub fn report(&mut self, segment: &Outstanding) {
         self.deliver(segment);
-        if !segment.ever_resent {
+        if !segment.ever_retransmitted {
             widen(&mut self.reported, segment.sent);
         }
     }
 
     /// The ACK's number covers `segment`.
     pub fn acknowledge(&mut self, segment: &Outstanding) {
-        self.resent |= segment.ever_resent;
-        if segment.held {
+        self.retransmitted |= segment.ever_retransmitted;
+        if segment.sacked {
             return;
         }
         self.deliver(segment);
-        if !segment.ever_resent {
+        if !segment.ever_retransmitted {
             widen(&mut self.acked, segment.sent);
         }
     }
 
     fn deliver(&mut self, segment: &Outstanding) {
         self.delivered += 1;
-        if segment.ever_resent {
+        if segment.ever_retransmitted {
             return;
         }
         self.original |= segment.end() <= self.recover;
@@ -117,7 +117,7 @@ impl AckSample {
     }
 
     fn acked_once(&self) -> Option<(Time, Time)> {
-        self.acked.filter(|_| !self.resent)
+        self.acked.filter(|_| !self.retransmitted)
     }
 }
 
@@ -140,15 +140,24 @@ mod tests {
 
     /// The n-th segment of 1000 bytes, sent at n ms.
     fn segment(n: u64) -> Outstanding {
-        let (held, lost, resent, ever_resent) = (false, false, false, false);
-        Outstanding { start: n * 1_000, len: 1_000, fin: false, sent: at(n), held, lost, resent, ever_resent }
+        let (sacked, lost, retransmitted, ever_retransmitted) = (false, false, false, false);
+        Outstanding {
+            start: n * 1_000,
+            len: 1_000,
+            fin: false,
+            sent: at(n),
+            sacked,
+            lost,
+            retransmitted,
+            ever_retransmitted,
+        }
     }
 
     #[test]
     fn what_was_held_is_not_delivered_again() {
         let mut sample = sample(0, 0);
         sample.acknowledge(&segment(1));
-        sample.acknowledge(&Outstanding { held: true, ..segment(2) });
+        sample.acknowledge(&Outstanding { sacked: true, ..segment(2) });
         sample.acknowledge(&segment(3));
         sample.report(&segment(5));
         assert_eq!(sample.delivered, 3);
@@ -158,7 +167,7 @@ mod tests {
     #[test]
     fn what_was_sent_again_gives_no_time_and_was_not_late() {
         let mut sample = sample(9_000, 3_000);
-        sample.acknowledge(&Outstanding { ever_resent: true, ..segment(1) });
+        sample.acknowledge(&Outstanding { ever_retransmitted: true, ..segment(1) });
         assert_eq!((sample.first_timed(), sample.late, sample.original), (None, None, false));
         sample.acknowledge(&segment(2));
         assert_eq!((sample.first_timed(), sample.late, sample.original), (None, Some(2_000), true));

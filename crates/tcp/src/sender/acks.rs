@@ -123,12 +123,12 @@ impl Sender {
     /// Whether `ack` is of what was sent again, in slow start.
     fn starts_again(&self, ack: u64) -> bool {
         let window = self.law.state();
-        ack <= self.resent_below && window.cwnd < window.ssthresh
+        ack <= self.retransmitted_below && window.cwnd < window.ssthresh
     }
 
     fn sample_rtt(&mut self, seen: AckSeen, cx: &mut Cx) {
         // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
-        let sent_once = self.una >= self.resent_below;
+        let sent_once = self.una >= self.retransmitted_below;
         let rtt = match cx.config.rtt_sampling {
             RttSampling::TimedSegment => match self.timed {
                 Some((end, sent)) if seen.ack >= end => {

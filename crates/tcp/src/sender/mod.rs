@@ -105,7 +105,7 @@ pub(crate) struct Sender {
     /// The segment being timed: its end and when it was sent.
     timed: Option<(u64, Time)>,
     /// One past the highest byte ever sent twice.
-    resent_below: u64,
+    retransmitted_below: u64,
     last_sent: Time,
     /// Bytes the peer reported by SACK.
     pub sacked: Ranges,
@@ -138,7 +138,7 @@ impl Sender {
             rto: Rto::new(config, iss.0),
             iss,
             timed: None,
-            resent_below: 0,
+            retransmitted_below: 0,
             last_sent: Time::ZERO,
             sacked: Ranges::default(),
             sent_times: VecDeque::new(),
@@ -358,7 +358,7 @@ impl Sender {
             How::Rescue | How::Probe => {}
         }
         if chunk.start < self.max {
-            self.count_resent(chunk, stop, cx);
+            self.count_retransmitted(chunk, stop, cx);
         }
         if stop > self.max {
             self.max = stop;
@@ -377,10 +377,10 @@ impl Sender {
         }
     }
 
-    fn count_resent(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
+    fn count_retransmitted(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
         recovery::on_sent(self, chunk, cx);
         let counters = &mut *cx.counters;
-        self.resent_below = self.resent_below.max(stop.min(self.max));
+        self.retransmitted_below = self.retransmitted_below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
         match (chunk.how, self.recovery.stepped_back) {
             (How::FastHead, _) => counters.retransmits_fast += 1,

@@ -19,13 +19,13 @@ pub(crate) struct Outstanding {
     /// When it was last sent.
     pub sent: Time,
     /// The receiver has reported it by SACK.
-    pub held: bool,
+    pub sacked: bool,
     /// It is taken for lost.
     pub lost: bool,
     /// Sent again, and that copy is not known to have left the network.
-    pub resent: bool,
+    pub retransmitted: bool,
     /// Sent more than once.
-    pub ever_resent: bool,
+    pub ever_retransmitted: bool,
 }
 
 impl Outstanding {
@@ -43,7 +43,7 @@ impl Outstanding {
 
     /// Whether the segment waits to be sent again.
     pub fn waits(&self) -> bool {
-        self.lost && !self.resent && !self.held
+        self.lost && !self.retransmitted && !self.sacked
     }
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct Scoreboard {
     /// Times and first offsets of transmissions. Entries of segments that were sent again since, acknowledged, or
     /// taken for lost are stale; they go once they come to the front.
     order: VecDeque<(Time, u64)>,
-    held: u32,
+    sacked: u32,
     lost: u32,
-    resent: u32,
+    retransmitted: u32,
     /// What SACK has reported and is not yet taken in: first offset, end, bytes not known before.
     reports: Vec<(u64, u64, u64)>,
     /// One past the highest byte reported.
@@ -87,8 +87,8 @@ impl Scoreboard {
     }
 
     /// Segments that the receiver holds: reported by SACK, or else presumed.
-    pub fn held(&self) -> u32 {
-        self.held
+    pub fn sacked(&self) -> u32 {
+        self.sacked
     }
 
     /// One past the highest byte reported by SACK.
@@ -102,18 +102,18 @@ impl Scoreboard {
     }
 
     /// Segments of which a second copy is in flight.
-    pub fn resent(&self) -> u32 {
-        self.resent
+    pub fn retransmitted(&self) -> u32 {
+        self.retransmitted
     }
 
     /// Whether something is, or was, sent again.
-    pub fn any_resent(&self) -> bool {
-        self.resent > 0 || self.head().is_some_and(|s| s.ever_resent)
+    pub fn any_retransmitted(&self) -> bool {
+        self.retransmitted > 0 || self.head().is_some_and(|s| s.ever_retransmitted)
     }
 
-    /// Segments in flight: those outstanding less those held or lost, and copies of the lost.
+    /// Segments in flight: those outstanding less those sacked or lost, and copies of the lost.
     pub fn in_flight(&self) -> u32 {
-        (self.len() + self.resent).saturating_sub(self.held + self.lost)
+        (self.len() + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
 
     /// Books a transmission of what begins at `start`: of a segment outstanding, or of a new one behind all others. A
@@ -122,10 +122,10 @@ impl Scoreboard {
         self.order.push_back((now, start));
         if let Some(i) = self.find(start) {
             let segment = &mut self.segments[i];
-            (segment.sent, segment.ever_resent) = (now, true);
-            if !probe && !segment.resent {
-                segment.resent = true;
-                self.resent += 1;
+            (segment.sent, segment.ever_retransmitted) = (now, true);
+            if !probe && !segment.retransmitted {
+                segment.retransmitted = true;
+                self.retransmitted += 1;
             }
             return;
         }
@@ -134,10 +134,10 @@ impl Scoreboard {
             len,
             fin,
             sent: now,
-            held: false,
+            sacked: false,
             lost: false,
-            resent: false,
-            ever_resent: false,
+            retransmitted: false,
+            ever_retransmitted: false,
         });
     }
 
@@ -152,7 +152,7 @@ impl Scoreboard {
         self.reports.push((start, end, new));
     }
 
-    /// Takes in what was reported: `f` sees each segment that becomes held, as it was before, in the order of the stream.
+    /// Takes in what was reported: `f` sees each segment that becomes sacked, as it was before, in the order of the stream.
     pub fn take_reports(&mut self, mut f: impl FnMut(&Outstanding)) {
         let mut reports = std::mem::take(&mut self.reports);
         reports.sort_unstable();
@@ -171,18 +171,18 @@ impl Scoreboard {
         while from > first && left > 0 {
             from -= 1;
             let s = &self.segments[from];
-            left = if s.held { left } else { left.saturating_sub(s.end() - s.start) };
+            left = if s.sacked { left } else { left.saturating_sub(s.end() - s.start) };
         }
-        for segment in self.segments.range_mut(from..last.max(from)).filter(|s| !s.held) {
+        for segment in self.segments.range_mut(from..last.max(from)).filter(|s| !s.sacked) {
             f(segment);
-            self.held += 1;
+            self.sacked += 1;
             self.lost -= u32::from(segment.lost);
             // A copy of what is no longer taken for lost stays in flight, as in the kernel's tcp_sacktag_one.
             if segment.lost {
-                self.resent -= u32::from(segment.resent);
-                segment.resent = false;
+                self.retransmitted -= u32::from(segment.retransmitted);
+                segment.retransmitted = false;
             }
-            (segment.held, segment.lost) = (true, false);
+            (segment.sacked, segment.lost) = (true, false);
         }
     }
 
@@ -190,9 +190,9 @@ impl Scoreboard {
     pub fn acknowledge(&mut self, ack: u64, mut f: impl FnMut(&Outstanding)) {
         while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack).copied() {
             self.segments.pop_front();
-            self.held -= u32::from(segment.held);
+            self.sacked -= u32::from(segment.sacked);
             self.lost -= u32::from(segment.lost);
-            self.resent -= u32::from(segment.resent);
+            self.retransmitted -= u32::from(segment.retransmitted);
             f(&segment);
         }
         self.trim_order();
@@ -211,7 +211,7 @@ impl Scoreboard {
     fn pending(&self, sent: Time, start: u64) -> Option<usize> {
         let i = self.find(start)?;
         let s = &self.segments[i];
-        (s.sent == sent && !s.held && (!s.lost || s.resent)).then_some(i)
+        (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
 
     /// Goes through what is in flight in the order it was last sent: `judge` says whether to take it for lost, or, with
@@ -233,13 +233,13 @@ impl Scoreboard {
     /// Takes segment `i` for lost; whether that is news, of it or of its copy.
     fn lose(&mut self, i: usize) -> bool {
         let segment = &mut self.segments[i];
-        if segment.held {
+        if segment.sacked {
             return false;
         }
-        let news = !segment.lost || segment.resent;
+        let news = !segment.lost || segment.retransmitted;
         if segment.lost {
-            self.resent -= u32::from(segment.resent);
-            segment.resent = false;
+            self.retransmitted -= u32::from(segment.retransmitted);
+            segment.retransmitted = false;
         } else {
             self.lost += 1;
             segment.lost = true;
@@ -260,28 +260,28 @@ impl Scoreboard {
         found
     }
 
-    // ---- without SACK: how many are held, and not which ----
+    // ---- without SACK: how many are sacked, and not which ----
 
-    /// A duplicate ACK stands for one more segment held (the kernel's tcp_add_reno_sack). Returns whether more have come
+    /// A duplicate ACK stands for one more segment sacked (the kernel's tcp_add_reno_sack). Returns whether more have come
     /// than can be.
-    pub fn presume_held(&mut self) -> bool {
-        self.held += 1;
+    pub fn presume_sacked(&mut self) -> bool {
+        self.sacked += 1;
         self.limit_held()
     }
 
-    /// `acked` segments are acknowledged: one filled a hole, the others had been held (tcp_remove_reno_sacks). Returns how
-    /// many are sample of for the first time, and whether more had been presumed held than can be.
-    pub fn settle_held(&mut self, acked: u32) -> (u32, bool) {
-        let first = if acked > 0 { acked.saturating_sub(self.held).max(1) } else { 0 };
-        self.held = self.held.saturating_sub(acked.saturating_sub(1));
+    /// `acked` segments are acknowledged: one filled a hole, the others had been sacked (tcp_remove_reno_sacks). Returns how
+    /// many are reported for the first time, and whether more had been presumed sacked than can be.
+    pub fn settle_sacked(&mut self, acked: u32) -> (u32, bool) {
+        let first = if acked > 0 { acked.saturating_sub(self.sacked).max(1) } else { 0 };
+        self.sacked = self.sacked.saturating_sub(acked.saturating_sub(1));
         (first, self.limit_held())
     }
 
-    /// What is lost, and at least one segment, cannot be held (tcp_limit_reno_sacked).
+    /// What is lost, and at least one segment, cannot be sacked (tcp_limit_reno_sacked).
     fn limit_held(&mut self) -> bool {
         let most = self.len() - self.lost.max(1).min(self.len());
-        let beyond = self.held > most;
-        self.held = self.held.min(most);
+        let beyond = self.sacked > most;
+        self.sacked = self.sacked.min(most);
         beyond
     }
 
@@ -290,10 +290,10 @@ impl Scoreboard {
         self.head().is_some_and(|s| !s.lost) && self.lose(0)
     }
 
-    /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed held is not.
-    pub fn forget_held(&mut self) {
-        self.segments.iter_mut().for_each(|s| s.held = false);
-        self.held = 0;
+    /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed sacked is not.
+    pub fn forget_sacked(&mut self) {
+        self.segments.iter_mut().for_each(|s| s.sacked = false);
+        self.sacked = 0;
         self.highest = 0;
     }
 
@@ -305,7 +305,7 @@ impl Scoreboard {
 
     /// The first segment that waits to be sent again.
     pub fn waiting(&mut self) -> Option<Outstanding> {
-        if self.resent >= self.lost {
+        if self.retransmitted >= self.lost {
             return None;
         }
         let from = self.segments.partition_point(|s| s.start < self.waits_from);
@@ -355,7 +355,7 @@ mod tests {
         assert_eq!(order, [2_001, 3_001, 4_001, 1]);
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
         scoreboard.acknowledge(2_001, |_| {});
-        assert_eq!((scoreboard.len(), scoreboard.held(), scoreboard.lost(), scoreboard.in_flight()), (3, 0, 0, 3));
+        assert_eq!((scoreboard.len(), scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (3, 0, 0, 3));
     }
 
     #[test]
@@ -367,42 +367,46 @@ mod tests {
         scoreboard.take_reports(|s| order.push(s.start));
         // The segments of a block from its end, where what is new mostly lies.
         assert_eq!((order.len(), order[0]), (3, 1_001));
-        assert_eq!((scoreboard.held(), scoreboard.highest()), (3, 5_001));
+        assert_eq!((scoreboard.sacked(), scoreboard.highest()), (3, 5_001));
         scoreboard.take_reports(|_| panic!("taken in"));
-        scoreboard.forget_held();
-        assert_eq!((scoreboard.held(), scoreboard.highest()), (0, 0));
+        scoreboard.forget_sacked();
+        assert_eq!((scoreboard.sacked(), scoreboard.highest()), (0, 0));
     }
 
     #[test]
     fn what_duplicates_stand_for_leaves_the_flight_and_is_never_all() {
         let mut scoreboard = scoreboard(4);
-        assert_eq!([(); 4].map(|()| scoreboard.presume_held()), [false, false, false, true]);
-        assert_eq!((scoreboard.held(), scoreboard.in_flight()), (3, 1));
-        // The first is lost: with three held, nothing is in flight. It is sent again.
+        assert_eq!([(); 4].map(|()| scoreboard.presume_sacked()), [false, false, false, true]);
+        assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (3, 1));
+        // The first is lost: with three sacked, nothing is in flight. It is sent again.
         assert!(scoreboard.lose_head() && !scoreboard.lose_head());
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (0, Some(1)));
         scoreboard.sent(1, 1_000, false, false, at(9));
         // Two are acknowledged: the first filled the hole, the other was one of the three.
         scoreboard.acknowledge(2_001, |_| {});
-        assert_eq!(scoreboard.settle_held(2), (1, true), "one of the two left is missing, so that two cannot be held");
-        assert_eq!((scoreboard.held(), scoreboard.in_flight()), (1, 1));
+        assert_eq!(
+            scoreboard.settle_sacked(2),
+            (1, true),
+            "one of the two left is missing, so that two cannot be sacked"
+        );
+        assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (1, 1));
     }
 
     #[test]
     fn an_ack_of_more_than_the_duplicates_told_of_delivers_the_rest() {
         let mut scoreboard = scoreboard(10);
-        scoreboard.presume_held();
+        scoreboard.presume_sacked();
         scoreboard.acknowledge(6_001, |_| {});
-        assert_eq!((scoreboard.settle_held(6), scoreboard.held()), ((5, false), 0));
-        assert_eq!((scoreboard.settle_held(0), scoreboard.held()), ((0, false), 0));
+        assert_eq!((scoreboard.settle_sacked(6), scoreboard.sacked()), ((5, false), 0));
+        assert_eq!((scoreboard.settle_sacked(0), scoreboard.sacked()), ((0, false), 0));
     }
 
     #[test]
     fn a_probe_is_a_copy_that_does_not_count() {
         let mut scoreboard = scoreboard(2);
         scoreboard.sent(1_001, 1_000, false, true, at(5));
-        assert_eq!((scoreboard.in_flight(), scoreboard.resent()), (2, 0));
-        assert!(scoreboard.tail().is_some_and(|s| s.ever_resent && s.sent == at(5)));
+        assert_eq!((scoreboard.in_flight(), scoreboard.retransmitted()), (2, 0));
+        assert!(scoreboard.tail().is_some_and(|s| s.ever_retransmitted && s.sent == at(5)));
     }
 
     #[test]
@@ -423,7 +427,7 @@ mod tests {
         scoreboard.lose_after_timeout(|_| true);
         scoreboard.forget_lost();
         assert_eq!((scoreboard.lost(), scoreboard.in_flight()), (0, 1));
-        scoreboard.forget_held();
-        assert_eq!((scoreboard.held(), scoreboard.in_flight()), (0, 3));
+        scoreboard.forget_sacked();
+        assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (0, 3));
     }
 }

@@ -101,8 +101,8 @@ impl CongestionState {
     }
 
     /// A segment was sent again at timestamp `stamp`.
-    pub fn resent(&mut self, stamp: u32) {
-        self.undo.resent(stamp);
+    pub fn retransmitted(&mut self, stamp: u32) {
+        self.undo.retransmitted(stamp);
     }
 
     // ---- an ACK that is not all well ----
@@ -148,7 +148,7 @@ impl CongestionState {
     /// All is well again, unless what has begun still holds.
     fn open(&mut self, tx: &Sender, scoreboard: &Scoreboard) {
         if self.sackless && tx.una == tx.recovery.recover {
-            self.forget_stamp_unless_resent(scoreboard);
+            self.forget_stamp_unless_retransmitted(scoreboard);
         } else {
             self.ca_state = CaState::Open;
         }
@@ -173,7 +173,7 @@ impl CongestionState {
 
     /// Nothing was lost, and nothing is still sent again.
     pub fn end_spurious_recovery(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard) {
-        self.forget_stamp_unless_resent(scoreboard);
+        self.forget_stamp_unless_retransmitted(scoreboard);
         self.take_back(tx, scoreboard, true);
         self.keep_open(tx, scoreboard);
     }
@@ -214,7 +214,7 @@ impl CongestionState {
 
     /// Nothing is lost: hears ECN-Echo, or else all may be well again.
     pub fn try_to_open(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
-        self.forget_stamp_unless_resent(scoreboard);
+        self.forget_stamp_unless_retransmitted(scoreboard);
         if echo && self.ca_state < CaState::Cwr {
             self.enter_cwr(tx, cx);
             cx.counters.ecn_reductions += 1;
@@ -225,7 +225,7 @@ impl CongestionState {
     }
 
     fn keep_open(&mut self, tx: &mut Sender, scoreboard: &Scoreboard) {
-        let disorder = scoreboard.held() + scoreboard.lost() > 0 || scoreboard.any_resent();
+        let disorder = scoreboard.sacked() + scoreboard.lost() > 0 || scoreboard.any_retransmitted();
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.ca_state != state {
             self.ca_state = state;
@@ -233,8 +233,8 @@ impl CongestionState {
         }
     }
 
-    fn forget_stamp_unless_resent(&mut self, scoreboard: &Scoreboard) {
-        if !scoreboard.any_resent() {
+    fn forget_stamp_unless_retransmitted(&mut self, scoreboard: &Scoreboard) {
+        if !scoreboard.any_retransmitted() {
             self.undo.forget_stamp();
         }
     }
@@ -271,7 +271,7 @@ impl CongestionState {
 
     /// Something is lost.
     pub fn enter_recovery(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
-        self.forget_stamp_unless_resent(scoreboard);
+        self.forget_stamp_unless_retransmitted(scoreboard);
         self.undo.ssthresh = None;
         self.undo.arm();
         self.fresh = true;
@@ -473,13 +473,13 @@ mod tests {
 
     #[test]
     fn at_a_window_of_one_segment_ecn_holds_the_sender_but_in_linux() {
-        for (response, window, held) in
+        for (response, window, sacked) in
             [(EcnResponse::Standard, 1, true), (EcnResponse::Standard, 2, false), (EcnResponse::Linux, 1, false)]
         {
             with_ten(response, |congestion, tx, _, cx| {
                 tx.law.set_cwnd(window * 1_000);
                 congestion.enter_cwr(tx, cx);
-                assert_eq!(tx.is_held(), held);
+                assert_eq!(tx.is_held(), sacked);
             });
         }
     }
@@ -491,7 +491,7 @@ mod tests {
             congestion.time_out(tx, scoreboard, cx);
             assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Loss, 1_000, 5_000));
             scoreboard.sent(1, 1_000, false, false, cx.now);
-            congestion.resent(0);
+            congestion.retransmitted(0);
             // The retransmission's ACK; new data may show what became of the others (F-RTO).
             let sample = acknowledge(tx, scoreboard, 1);
             congestion.after_timeout(tx, scoreboard, &sample);
@@ -510,7 +510,7 @@ mod tests {
             with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
                 congestion.enter_recovery(tx, scoreboard, false, cx);
                 scoreboard.sent(1, 1_000, false, false, cx.now);
-                congestion.resent(7);
+                congestion.retransmitted(7);
                 let mut sample = acknowledge(tx, scoreboard, 10);
                 sample.echoed = echoed;
                 congestion.hear(tx, scoreboard, &sample);
@@ -525,7 +525,7 @@ mod tests {
             *congestion = CongestionState::sackless();
             congestion.enter_recovery(tx, scoreboard, false, cx);
             scoreboard.sent(1, 1_000, false, false, cx.now);
-            congestion.resent(7);
+            congestion.retransmitted(7);
             let mut sample = acknowledge(tx, scoreboard, 10);
             congestion.hear(tx, scoreboard, &sample);
             assert_eq!((congestion.ca_state, congestion.holds(tx)), (CaState::Recovery, true));
@@ -545,7 +545,7 @@ mod tests {
             scoreboard.lose_after_timeout(|_| true);
             congestion.time_out(tx, scoreboard, cx);
             scoreboard.sent(1, 1_000, false, false, cx.now);
-            congestion.resent(7);
+            congestion.retransmitted(7);
             let mut sample = acknowledge(tx, scoreboard, 2);
             sample.echoed = Some(6);
             congestion.after_timeout(tx, scoreboard, &sample);

@@ -46,7 +46,7 @@ pub(crate) trait FastRetransAlert {
             // The hole was filled by what was late, not by what was sent again.
             self.filled_late(tx, before);
             let (congestion, scoreboard) = self.parts();
-            if scoreboard.resent() > 0 {
+            if scoreboard.retransmitted() > 0 {
                 return false;
             }
             congestion.end_spurious_recovery(tx, scoreboard);

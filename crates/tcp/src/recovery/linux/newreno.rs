@@ -14,7 +14,7 @@ use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, How, S
 /// The state of the law.
 #[derive(Clone, Debug)]
 struct Book {
-    /// What is outstanding; how many of it are held is counted from duplicate ACKs.
+    /// What is outstanding; how many of it are sacked is counted from duplicate ACKs.
     scoreboard: Scoreboard,
     congestion: CongestionState,
     validation: CwndValidation,
@@ -137,7 +137,7 @@ impl Book {
     fn take_in(&mut self, tx: &mut Sender, ack: u64, sample: &mut AckSample) {
         let outstanding = self.scoreboard.len();
         self.scoreboard.acknowledge(ack, |s| sample.acknowledge(s));
-        let (delivered, excess) = self.scoreboard.settle_held(outstanding - self.scoreboard.len());
+        let (delivered, excess) = self.scoreboard.settle_sacked(outstanding - self.scoreboard.len());
         sample.delivered = delivered;
         if excess {
             self.path.note_excess(outstanding);
@@ -168,13 +168,13 @@ impl Book {
             self.burst.sent(before);
             return false;
         }
-        self.congestion.resent(stamp);
+        self.congestion.retransmitted(stamp);
         chunk.start <= una
     }
 
     /// Without SACK nothing tells what has arrived: all is lost (tcp_timeout_mark_lost).
     fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        self.scoreboard.forget_held();
+        self.scoreboard.forget_sacked();
         self.scoreboard.lose_after_timeout(|_| true);
         self.head_due = true;
         self.congestion.time_out(tx, &self.scoreboard, cx);
@@ -191,7 +191,7 @@ impl FastRetransAlert for Book {
         let lost = match self.congestion.ca_state {
             CaState::Recovery => sample.advanced,
             CaState::Loss => false,
-            _ => self.scoreboard.held() >= self.path.degree(),
+            _ => self.scoreboard.sacked() >= self.path.degree(),
         };
         if lost && self.scoreboard.lose_head() {
             sample.lost += 1;
@@ -205,14 +205,14 @@ impl FastRetransAlert for Book {
     /// tcp_add_reno_sack and tcp_reset_reno_sack.
     fn recount(&mut self, _: &Sender, sample: &mut AckSample) {
         if sample.advanced {
-            self.scoreboard.forget_held();
+            self.scoreboard.forget_sacked();
         }
         if sample.duplicate {
-            let held = self.scoreboard.held();
-            if self.scoreboard.presume_held() {
+            let sacked = self.scoreboard.sacked();
+            if self.scoreboard.presume_sacked() {
                 self.path.note_excess(self.scoreboard.len());
             }
-            sample.delivered += u32::from(self.scoreboard.held() > held);
+            sample.delivered += u32::from(self.scoreboard.sacked() > sacked);
         }
     }
 }
@@ -284,7 +284,7 @@ mod tests {
         }
 
         fn state(&self) -> (CaState, u32) {
-            (self.book().congestion.ca_state, self.book().scoreboard.held())
+            (self.book().congestion.ca_state, self.book().scoreboard.sacked())
         }
     }
 
@@ -293,7 +293,7 @@ mod tests {
         let mut host = Host::sending(10);
         assert!(host.ack(0).is_empty() && host.ack(0).is_empty());
         assert_eq!(host.state(), (CaState::Disorder, 2));
-        // The hole was filled late. One of the two held stays above it for all one knows, and counts no more.
+        // The hole was filled late. One of the two sacked stays above it for all one knows, and counts no more.
         assert!(host.ack(2).is_empty());
         assert_eq!(host.state(), (CaState::Open, 0));
         assert_eq!([host.ack(2), host.ack(2), host.ack(2)].concat(), [2_001]);
@@ -308,7 +308,7 @@ mod tests {
         let mut host = Host::sending(2);
         (0..2).for_each(|_| drop(host.ack(0)));
         assert_eq!((host.state(), host.book().path.degree()), ((CaState::Disorder, 1), 2));
-        // Four can be held of five; two more cannot be left of four once three of the five are acknowledged.
+        // Four can be sacked of five; two more cannot be left of four once three of the five are acknowledged.
         let mut host = Host::sending(5);
         (0..4).for_each(|_| drop(host.ack(0)));
         host.ack(3);

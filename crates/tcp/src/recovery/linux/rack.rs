@@ -192,11 +192,11 @@ impl RackState {
         // The ACK was sent before the segment was sent again.
         let of_first = |s: &Outstanding| {
             let again = tx.clock(cx.config, s.sent);
-            s.ever_resent && echoed.is_some_and(|echoed| is_before(echoed, again))
+            s.ever_retransmitted && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
         scoreboard.acknowledge(ack, |s| {
             sample.acknowledge(s);
-            if !s.held && !of_first(s) {
+            if !s.sacked && !of_first(s) {
                 detect.advance(s, cx.now);
             }
         });
@@ -248,7 +248,7 @@ impl RackState {
         if probe {
             return false;
         }
-        self.congestion.resent(stamp);
+        self.congestion.retransmitted(stamp);
         // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
         let sets = chunk.start <= una && self.timer != Timer::Reordering;
         if sets {
@@ -378,7 +378,7 @@ impl RackState {
     fn detect_loss(&mut self, tx: &Sender, sample: &mut AckSample, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.rto.smoothed(cx.config).0;
-        let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.held(), srtt);
+        let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.sacked(), srtt);
         let mut wait = Dur::ZERO;
         sample.lost += self.scoreboard.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
@@ -423,15 +423,15 @@ impl RackState {
 
     /// The kernel's tcp_retransmit_timer.
     fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        let reneges = self.scoreboard.head().is_some_and(|s| s.held);
+        let reneges = self.scoreboard.head().is_some_and(|s| s.sacked);
         if reneges {
-            self.scoreboard.forget_held();
+            self.scoreboard.forget_sacked();
             tx.sacked.clear();
         }
         let detect = &self.detect;
         // What was sent within the last round trip may yet arrive.
         self.scoreboard.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
-        if self.congestion.ca_state <= CaState::Disorder && self.scoreboard.held() >= DUP_THRESH {
+        if self.congestion.ca_state <= CaState::Disorder && self.scoreboard.sacked() >= DUP_THRESH {
             self.detect.path.lower();
         }
         self.timer = Timer::Timeout;
@@ -449,11 +449,11 @@ impl FastRetransAlert for RackState {
         if self.scoreboard.is_empty() {
             return;
         }
-        let resent = self.scoreboard.resent();
+        let retransmitted = self.scoreboard.retransmitted();
         if self.find_lost(tx, sample, cx) {
             sample.set_timer = false;
         }
-        sample.lost_again |= self.scoreboard.resent() < resent;
+        sample.lost_again |= self.scoreboard.retransmitted() < retransmitted;
     }
 
     fn filled_late(&mut self, tx: &Sender, before: u64) {
@@ -484,7 +484,7 @@ impl Detect {
     fn advance(&mut self, segment: &Outstanding, now: Time) {
         let rtt = now.since(segment.sent);
         // An ACK sooner than any before is of the first copy.
-        if segment.ever_resent && self.path.too_soon(rtt) {
+        if segment.ever_retransmitted && self.path.too_soon(rtt) {
             return;
         }
         self.advanced = true;
