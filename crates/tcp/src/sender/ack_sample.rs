@@ -2,7 +2,7 @@
 
 use ecnlab_base::{Dur, Time};
 
-use super::{AckSeen, Cx, Outstanding, Sender};
+use super::{AckSeen, Cx, Flight, Outstanding};
 use crate::config::RttSampling;
 
 /// What one ACK has sample, in the course of its handling.
@@ -98,7 +98,7 @@ impl AckSample {
 
     /// The RTT it tells (the kernel's tcp_ack_update_rtt): from what was sent once, else from the echoed timestamp
     /// (RFC 6298 §3).
-    pub fn rtt(&self, tx: &Sender, cx: &Cx) -> Option<Dur> {
+    pub fn rtt(&self, tx: &Flight, cx: &Cx) -> Option<Dur> {
         let own = self.first_timed().map(|first| tx.rto.measure(cx.config, first, cx.now));
         let stamped = || tx.stamp_rtt(self.echoed?, cx).filter(|_| self.advanced);
         let by_stamp = cx.config.rtt_sampling == RttSampling::Timestamps;

@@ -1,7 +1,7 @@
 //! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
-use super::{Scoreboard, Sender};
+use super::{Flight, Scoreboard};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 
@@ -41,7 +41,7 @@ impl CwndValidation {
     }
 
     /// A `burst` has ended.
-    pub fn end_burst(&mut self, burst: Burst, scoreboard: &Scoreboard, tx: &Sender) {
+    pub fn end_burst(&mut self, burst: Burst, scoreboard: &Scoreboard, tx: &Flight) {
         let full = scoreboard.in_flight() >= tx.window_in_segments();
         if burst.new > 0 || full {
             self.note(scoreboard.len(), full, tx.una, tx.max);
@@ -49,7 +49,7 @@ impl CwndValidation {
     }
 
     /// Whether the window may grow: it is what limits the sender, or need not be.
-    pub fn allows_growth(&self, tx: &Sender, config: &Config) -> bool {
+    pub fn allows_growth(&self, tx: &Flight, config: &Config) -> bool {
         let state = tx.law.state();
         !config.grow_only_when_limited || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }

@@ -6,7 +6,7 @@ use super::{Prr, Undo};
 use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
-use crate::sender::{AckSample, Chunk, Cx, How, Scoreboard, Sender};
+use crate::sender::{AckSample, Chunk, Cx, Flight, How, Scoreboard};
 
 /// The kernel's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +108,7 @@ impl CongestionState {
     // ---- an ACK that is not all well ----
 
     /// Before losses are looked for: what the ACK ends.
-    pub fn hear(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    pub fn hear(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
         if sample.echo {
             self.undo.ssthresh = None;
         }
@@ -120,7 +120,7 @@ impl CongestionState {
     }
 
     /// All that was outstanding at the reduction is acknowledged.
-    fn leave(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    fn leave(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
         match self.ca_state {
             // CWR has then not yet reached the receiver: something above must be acknowledged.
             CaState::Cwr if tx.una > tx.recovery.recover => {
@@ -138,7 +138,7 @@ impl CongestionState {
     }
 
     /// Recovery, or what follows a timeout, is over.
-    fn recovered(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    fn recovered(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
         if self.may_undo(tx, sample) {
             self.take_back(tx, scoreboard, false);
         }
@@ -146,7 +146,7 @@ impl CongestionState {
     }
 
     /// All is well again, unless what has begun still holds.
-    fn open(&mut self, tx: &Sender, scoreboard: &Scoreboard) {
+    fn open(&mut self, tx: &Flight, scoreboard: &Scoreboard) {
         if self.sackless && tx.una == tx.recovery.recover {
             self.forget_stamp_unless_retransmitted(scoreboard);
         } else {
@@ -155,31 +155,31 @@ impl CongestionState {
     }
 
     /// Whether a recovery whose data are all acknowledged still holds, and the ACK at hand has no more to say.
-    pub fn holds(&self, tx: &Sender) -> bool {
+    pub fn holds(&self, tx: &Flight) -> bool {
         self.sackless && self.ca_state == CaState::Recovery && tx.una >= tx.recovery.recover
     }
 
     /// Whether the ACK proves that what was sent again was not lost. Without SACK the stamp is forgotten while a reduction
     /// holds (the kernel's tcp_packet_delayed).
-    fn may_undo(&self, tx: &Sender, sample: &AckSample) -> bool {
+    fn may_undo(&self, tx: &Flight, sample: &AckSample) -> bool {
         let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
         self.undo.may(sample.echoed) && !forgotten
     }
 
     /// Whether the ACK was late, so that nothing was lost.
-    pub fn was_late(&self, tx: &Sender, sample: &AckSample) -> bool {
+    pub fn was_late(&self, tx: &Flight, sample: &AckSample) -> bool {
         sample.advanced && self.may_undo(tx, sample)
     }
 
     /// Nothing was lost, and nothing is still sent again.
-    pub fn end_spurious_recovery(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard) {
+    pub fn end_spurious_recovery(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard) {
         self.forget_stamp_unless_retransmitted(scoreboard);
         self.take_back(tx, scoreboard, true);
         self.keep_open(tx, scoreboard);
     }
 
     /// The kernel's tcp_process_loss: an ACK after a timeout.
-    pub fn after_timeout(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    pub fn after_timeout(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
         let recovered = tx.una >= tx.recovery.recover;
         if self.was_late(tx, sample) {
             self.take_back(tx, scoreboard, true);
@@ -213,7 +213,7 @@ impl CongestionState {
     }
 
     /// Nothing is lost: hears ECN-Echo, or else all may be well again.
-    pub fn try_to_open(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
+    pub fn try_to_open(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
         self.forget_stamp_unless_retransmitted(scoreboard);
         if echo && self.ca_state < CaState::Cwr {
             self.enter_cwr(tx, cx);
@@ -224,7 +224,7 @@ impl CongestionState {
         }
     }
 
-    fn keep_open(&mut self, tx: &mut Sender, scoreboard: &Scoreboard) {
+    fn keep_open(&mut self, tx: &mut Flight, scoreboard: &Scoreboard) {
         let disorder = scoreboard.sacked() + scoreboard.lost() > 0 || scoreboard.any_retransmitted();
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.ca_state != state {
@@ -240,7 +240,7 @@ impl CongestionState {
     }
 
     /// The kernel's tcp_undo_cwnd_reduction.
-    fn take_back(&mut self, tx: &mut Sender, scoreboard: &mut Scoreboard, none_lost: bool) {
+    fn take_back(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, none_lost: bool) {
         if none_lost {
             scoreboard.forget_lost();
         }
@@ -254,7 +254,7 @@ impl CongestionState {
 
     /// The kernel's tcp_enter_cwr: ECN has proven the congestion, so nothing is taken back. At a window of one segment the
     /// sender may then be held.
-    pub fn enter_cwr(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    pub fn enter_cwr(&mut self, tx: &mut Flight, cx: &mut Cx) {
         self.undo.ssthresh = None;
         if self.ca_state >= CaState::Cwr {
             return;
@@ -270,7 +270,7 @@ impl CongestionState {
     }
 
     /// Something is lost.
-    pub fn enter_recovery(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
+    pub fn enter_recovery(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
         self.forget_stamp_unless_retransmitted(scoreboard);
         self.undo.ssthresh = None;
         self.undo.arm();
@@ -286,7 +286,7 @@ impl CongestionState {
     }
 
     /// A probe has repaired a loss, which calls for a reduction (RFC 8985 §7.4.2).
-    pub fn reduce_at_once(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, cx: &mut Cx) {
+    pub fn reduce_at_once(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, cx: &mut Cx) {
         self.begin_reduction(tx, Congestion::Loss, cx);
         self.ca_state = CaState::Cwr;
         self.end_reduction(tx);
@@ -294,7 +294,7 @@ impl CongestionState {
     }
 
     /// The kernel's tcp_init_cwnd_reduction: where the window is to go. It stays until something is delivered.
-    fn begin_reduction(&mut self, tx: &mut Sender, why: Congestion, cx: &mut Cx) {
+    fn begin_reduction(&mut self, tx: &mut Flight, why: Congestion, cx: &mut Cx) {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
         self.reduced = true;
@@ -306,7 +306,7 @@ impl CongestionState {
     }
 
     /// What is halved. The flight is the one before the ACK that signals congestion.
-    fn reduction_base(&self, tx: &Sender, config: &Config) -> u64 {
+    fn reduction_base(&self, tx: &Flight, config: &Config) -> u64 {
         match config.reduce_from {
             ReduceFrom::Flight => self.flight,
             ReduceFrom::Window => tx.law.cwnd(),
@@ -316,7 +316,7 @@ impl CongestionState {
     // ---- what to send, and how much ----
 
     /// What to send next: what goes before what, as far as the window goes.
-    pub fn next(&mut self, scoreboard: &mut Scoreboard, tx: &Sender) -> Option<Chunk> {
+    pub fn next(&mut self, scoreboard: &mut Scoreboard, tx: &Flight) -> Option<Chunk> {
         if scoreboard.in_flight() >= tx.window_in_segments() {
             return None;
         }
@@ -330,7 +330,7 @@ impl CongestionState {
         }
     }
 
-    fn lost_segment(&mut self, scoreboard: &mut Scoreboard, tx: &Sender) -> Option<Chunk> {
+    fn lost_segment(&mut self, scoreboard: &mut Scoreboard, tx: &Flight) -> Option<Chunk> {
         let segment = scoreboard.waiting()?;
         let how = if self.ca_state == CaState::Loss {
             How::InOrder
@@ -349,7 +349,7 @@ impl CongestionState {
     }
 
     /// The kernel's tcp_cong_control: a reduction goes on, or the window `opens`.
-    pub fn control_window(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, sample: &AckSample, opens: bool) {
+    pub fn control_window(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, sample: &AckSample, opens: bool) {
         if self.is_reducing() {
             return self.reduce(tx, scoreboard, sample.delivered, sample.advanced && sample.lost == 0);
         }
@@ -359,7 +359,7 @@ impl CongestionState {
     }
 
     /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
-    pub fn reduce(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, delivered: u32, clean: bool) {
+    pub fn reduce(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, delivered: u32, clean: bool) {
         if delivered == 0 {
             return;
         }
@@ -369,27 +369,27 @@ impl CongestionState {
     }
 
     /// The window is its target, unless the reduction was taken back.
-    fn end_reduction(&mut self, tx: &mut Sender) {
+    fn end_reduction(&mut self, tx: &mut Flight) {
         if self.ca_state == CaState::Cwr || self.undo.is_armed() {
             tx.law.set_cwnd(self.prr.target);
         }
     }
 
     /// The kernel's tcp_current_ssthresh.
-    fn ssthresh(&self, tx: &Sender) -> u64 {
+    fn ssthresh(&self, tx: &Flight) -> u64 {
         let state = tx.law.state();
         if self.is_reducing() { state.ssthresh } else { state.ssthresh.max(state.cwnd / 2 + state.cwnd / 4) }
     }
 
     /// The kernel's tcp_enter_loss: the timer has fired, and `scoreboard` knows what is lost.
-    pub fn time_out(&mut self, tx: &mut Sender, scoreboard: &Scoreboard, cx: &mut Cx) {
+    pub fn time_out(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, cx: &mut Cx) {
         let first = self.ca_state < CaState::Recovery;
         let new_window = tx.recovery.recover <= tx.una;
         if self.ca_state <= CaState::Disorder || new_window || (self.ca_state == CaState::Loss && tx.timeouts == 0) {
             self.undo.ssthresh = Some(self.ssthresh(tx));
             self.undo.window = tx.law.cwnd();
             self.undo.arm();
-            self.flight = tx.flight();
+            self.flight = tx.in_flight();
             tx.law.on_congestion(Congestion::Timeout, self.reduction_base(tx, cx.config));
         } else {
             tx.law.on_further_loss();
@@ -430,12 +430,12 @@ mod tests {
     /// many more to send.
     fn with_ten(
         ecn_response: EcnResponse,
-        act: impl FnOnce(&mut CongestionState, &mut Sender, &mut Scoreboard, &mut Cx),
+        act: impl FnOnce(&mut CongestionState, &mut Flight, &mut Scoreboard, &mut Cx),
     ) {
         let mut config = profile("linux-7").unwrap().config.clone();
         config.mss = ecnlab_base::Bytes(1_000);
         config.ecn_response = ecn_response;
-        let mut tx = Sender::new(&config, Seq(0));
+        let mut tx = Flight::new(&config, Seq(0));
         (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 20_001);
         tx.set_peer_window(1 << 20, &config);
         let mut scoreboard = Scoreboard::default();
@@ -443,12 +443,12 @@ mod tests {
         let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
         let mut cx = Cx { config: &config, now: Time::ZERO, counters: &mut counters, ecn: &mut ecn };
         let mut congestion = CongestionState::default();
-        congestion.begin(tx.flight());
+        congestion.begin(tx.in_flight());
         act(&mut congestion, &mut tx, &mut scoreboard, &mut cx);
     }
 
     /// The segments up to the n-th arrive.
-    fn acknowledge(tx: &mut Sender, scoreboard: &mut Scoreboard, n: u64) -> AckSample {
+    fn acknowledge(tx: &mut Flight, scoreboard: &mut Scoreboard, n: u64) -> AckSample {
         let ack = 1 + n * 1_000;
         let seen = AckSeen { ack, echo: false, bare: false, new_sack: false, echoed: None };
         let mut sample = AckSample::new(&seen, tx.una, tx.una, tx.recovery.recover);

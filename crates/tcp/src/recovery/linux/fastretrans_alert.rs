@@ -2,24 +2,24 @@
 //! tcp_fastretrans_alert (net/ipv4/tcp_input.c).
 
 use super::{CaState, CongestionState, Prefer};
-use crate::sender::{AckSample, Cx, Scoreboard, Sender};
+use crate::sender::{AckSample, Cx, Flight, Scoreboard};
 
 /// A scheme that goes through the states of [`CongestionState`], and says for itself what is lost.
 pub(crate) trait FastRetransAlert {
     /// Where the sender is, and what is outstanding.
     fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard);
     /// Takes for lost what the ACK proves lost.
-    fn identify(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &Cx);
+    fn identify(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx);
     /// The hole that began at `before` was filled by what was late.
-    fn filled_late(&mut self, tx: &Sender, before: u64);
+    fn filled_late(&mut self, tx: &Flight, before: u64);
     /// Without SACK, counts what the receiver may hold.
-    fn recount(&mut self, _tx: &Sender, _told: &mut AckSample) {}
+    fn recount(&mut self, _tx: &Flight, _told: &mut AckSample) {}
     /// Nothing is lost: all may be well, or ECN has been heard.
-    fn after_calm(&mut self, _tx: &Sender) {}
+    fn after_calm(&mut self, _tx: &Flight) {}
 
     /// An ACK that is a duplicate, reports something by SACK or by ECN, or comes when not all is well. Before it all up to
     /// `before` was acknowledged.
-    fn fastretrans_alert(&mut self, tx: &mut Sender, before: u64, sample: &mut AckSample, cx: &mut Cx) {
+    fn fastretrans_alert(&mut self, tx: &mut Flight, before: u64, sample: &mut AckSample, cx: &mut Cx) {
         let (congestion, scoreboard) = self.parts();
         congestion.hear(tx, scoreboard, sample);
         let go_on = match congestion.ca_state {
@@ -33,7 +33,7 @@ pub(crate) trait FastRetransAlert {
     }
 
     /// A recovery goes on.
-    fn in_recovery_still(&mut self, tx: &mut Sender, before: u64, sample: &mut AckSample, cx: &mut Cx) -> bool {
+    fn in_recovery_still(&mut self, tx: &mut Flight, before: u64, sample: &mut AckSample, cx: &mut Cx) -> bool {
         if self.parts().0.holds(tx) {
             if sample.advanced {
                 self.recount(tx, sample);
@@ -63,7 +63,7 @@ pub(crate) trait FastRetransAlert {
     }
 
     /// After a timeout; whether the ACK is to be looked at as if there had been none.
-    fn in_loss(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &mut Cx) -> bool {
+    fn in_loss(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &mut Cx) -> bool {
         let (congestion, scoreboard) = self.parts();
         congestion.after_timeout(tx, scoreboard, sample);
         // A duplicate tells that new data have arrived (F-RTO), if any were sent.
@@ -75,7 +75,7 @@ pub(crate) trait FastRetransAlert {
     }
 
     /// In every other state: begins a recovery if something is lost, or else hears ECN-Echo.
-    fn look_around(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &mut Cx) -> bool {
+    fn look_around(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &mut Cx) -> bool {
         self.recount(tx, sample);
         self.identify(tx, sample, cx);
         let (congestion, scoreboard) = self.parts();

@@ -2,6 +2,8 @@
 
 mod ca_state;
 mod fastretrans_alert;
+#[cfg(test)]
+mod host;
 pub mod newreno;
 mod prr;
 pub mod rack;

@@ -8,8 +8,8 @@ use ecnlab_base::{Dur, Time};
 
 use super::{CaState, CongestionState, FastRetransAlert, Reordering};
 use crate::config::{Config, Invalid};
-use crate::recovery::{InUse, Scheme, TakeAck};
-use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, How, Scoreboard, Sender};
+use crate::recovery::Scheme;
+use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Scoreboard};
 
 /// The state of the law.
 #[derive(Clone, Debug)]
@@ -25,91 +25,77 @@ struct Book {
     head_due: bool,
 }
 
-/// The law; its state once data may flow.
+/// The law. Boxed, for it is far larger than other schemes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LinuxNewReno(Option<Box<Book>>);
+pub(crate) struct LinuxNewReno(Box<Book>);
 
-impl Scheme for LinuxNewReno {
-    const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
-        with(tx, |book, tx| book.on_ack(tx, seen, cx));
-    });
-
-    fn check(config: &Config) -> Result<(), Invalid> {
-        CongestionState::check(config)
-    }
-
-    fn on_established(tx: &mut Sender, _: Option<Dur>) {
-        tx.scheme = InUse::LinuxNewReno(LinuxNewReno(Some(Box::new(Book {
+impl Default for Book {
+    fn default() -> Book {
+        Book {
             scoreboard: Scoreboard::default(),
             congestion: CongestionState::sackless(),
             validation: CwndValidation::default(),
             path: Reordering::default(),
             burst: Burst::default(),
             head_due: false,
-        }))));
+        }
+    }
+}
+
+impl Scheme for LinuxNewReno {
+    const TAKES_ACKS: bool = true;
+
+    fn check(config: &Config) -> Result<(), Invalid> {
+        CongestionState::check(config)
+    }
+
+    fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
+        self.0.on_ack(tx, seen, cx);
+    }
+
+    fn on_established(&mut self, tx: &mut Flight, _: Option<Dur>) {
         tx.recovery.active = true;
     }
 
     #[inline(never)]
-    fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
-        with(tx, |book, tx| book.next(tx)).flatten()
+    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
+        self.0.next(tx)
     }
 
-    fn on_sent(tx: &mut Sender, chunk: Chunk, cx: &Cx) -> bool {
-        // In parts, so that other senders may keep them in registers.
-        on_sent(tx, chunk.start, (chunk.len, chunk.fin, chunk.how), cx);
+    #[cold]
+    #[inline(never)]
+    fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        let stamp = tx.clock(cx.config, cx.now);
+        if chunk.how != How::Probe && self.0.sent(chunk, tx.una, cx.now, stamp) {
+            tx.arm(cx.config, cx.now);
+        }
         true
     }
 
     #[inline(never)]
-    fn end_burst(tx: &mut Sender, _: &Config, _: Time) {
-        with(tx, |book, tx| {
-            let burst = std::mem::take(&mut book.burst);
-            book.validation.end_burst(burst, &book.scoreboard, tx);
-        });
+    fn end_burst(&mut self, tx: &mut Flight, _: &Config, _: Time) {
+        let burst = std::mem::take(&mut self.0.burst);
+        self.0.validation.end_burst(burst, &self.0.scoreboard, tx);
     }
 
-    fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
-        with(tx, |book, tx| book.on_timeout(tx, cx));
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        self.0.on_timeout(tx, cx);
     }
 
-    fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
-        with(tx, |book, tx| {
-            book.congestion.begin(tx.flight());
-            book.congestion.enter_cwr(tx, cx);
-        });
+    fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
+        self.0.congestion.begin(tx.in_flight());
+        self.0.congestion.enter_cwr(tx, cx);
     }
 
-    fn in_recovery(tx: &Sender) -> bool {
-        matches!(&tx.scheme, InUse::LinuxNewReno(LinuxNewReno(Some(book))) if book.congestion.in_recovery())
+    fn in_recovery(&self, _: &Flight) -> bool {
+        self.0.congestion.in_recovery()
     }
-}
-
-/// Calls `f` with the law's state apart from the sender's.
-fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut Book, &mut Sender) -> T) -> Option<T> {
-    let InUse::LinuxNewReno(LinuxNewReno(slot)) = &mut tx.scheme else { return None };
-    let mut book = slot.take()?;
-    let result = f(&mut book, tx);
-    tx.scheme = InUse::LinuxNewReno(LinuxNewReno(Some(book)));
-    Some(result)
-}
-
-#[cold]
-#[inline(never)]
-fn on_sent(tx: &mut Sender, start: u64, (len, fin, how): (u32, bool, How), cx: &Cx) {
-    let chunk = Chunk { start, len, fin, how };
-    with(tx, |book, tx| {
-        let stamp = tx.clock(cx.config, cx.now);
-        if how != How::Probe && book.sent(chunk, tx.una, cx.now, stamp) {
-            tx.arm(cx.config, cx.now);
-        }
-    });
 }
 
 impl Book {
-    fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
+    fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
-        self.congestion.begin(tx.flight());
+        self.congestion.begin(tx.in_flight());
         let mut sample = AckSample::new(&seen, before, before, tx.recovery.recover);
         let idle = self.scoreboard.is_empty();
         self.take_in(tx, seen.ack, &mut sample);
@@ -134,7 +120,7 @@ impl Book {
 
     /// Takes in the acknowledgement number. One segment of what it covers filled a hole; the duplicate ACKs before
     /// counted the others.
-    fn take_in(&mut self, tx: &mut Sender, ack: u64, sample: &mut AckSample) {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample) {
         let outstanding = self.scoreboard.len();
         self.scoreboard.acknowledge(ack, |s| sample.acknowledge(s));
         let (delivered, excess) = self.scoreboard.settle_sacked(outstanding - self.scoreboard.len());
@@ -149,7 +135,7 @@ impl Book {
 
     // ---- what to send ----
 
-    fn next(&mut self, tx: &Sender) -> Option<Chunk> {
+    fn next(&mut self, tx: &Flight) -> Option<Chunk> {
         if std::mem::take(&mut self.head_due) {
             return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder));
         }
@@ -173,7 +159,7 @@ impl Book {
     }
 
     /// Without SACK nothing tells what has arrived: all is lost (tcp_timeout_mark_lost).
-    fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
         self.scoreboard.forget_sacked();
         self.scoreboard.lose_after_timeout(|_| true);
         self.head_due = true;
@@ -187,7 +173,7 @@ impl FastRetransAlert for Book {
     }
 
     /// tcp_newreno_mark_lost.
-    fn identify(&mut self, _: &mut Sender, sample: &mut AckSample, _: &Cx) {
+    fn identify(&mut self, _: &mut Flight, sample: &mut AckSample, _: &Cx) {
         let lost = match self.congestion.ca_state {
             CaState::Recovery => sample.advanced,
             CaState::Loss => false,
@@ -198,12 +184,12 @@ impl FastRetransAlert for Book {
         }
     }
 
-    fn filled_late(&mut self, tx: &Sender, before: u64) {
+    fn filled_late(&mut self, tx: &Flight, before: u64) {
         self.path.note_late(before, tx.una, tx.mss);
     }
 
     /// tcp_add_reno_sack and tcp_reset_reno_sack.
-    fn recount(&mut self, _: &Sender, sample: &mut AckSample) {
+    fn recount(&mut self, _: &Flight, sample: &mut AckSample) {
         if sample.advanced {
             self.scoreboard.forget_sacked();
         }
@@ -220,65 +206,29 @@ impl FastRetransAlert for Book {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::Counters;
-    use crate::ecn;
     use crate::profile;
-    use crate::registry::{EcnKind, RecoveryKind};
-    use ecnlab_wire::Seq;
+    use crate::recovery::InUse;
+    use crate::recovery::linux::host::Host;
+    use crate::registry::RecoveryKind;
+    use crate::sender::Sender;
 
-    /// A sender of segments of 1000 bytes without timestamps, with a window of ten.
-    struct Host {
-        tx: Sender,
-        config: Config,
-        counters: Counters,
-        ecn: ecn::Scheme,
+    /// A host without timestamps and SACK that sends so many segments at once. Its window is ten.
+    fn sending(segments: u64) -> Host {
+        let mut config = profile("linux-7").unwrap().config.clone();
+        (config.sack, config.recovery) = (false, RecoveryKind::LinuxNewReno);
+        Host::sending(segments, config)
     }
 
     impl Host {
-        /// Which sends `segments` at once.
-        fn sending(segments: u64) -> Host {
-            let mut config = profile("linux-7").unwrap().config.clone();
-            (config.sack, config.recovery) = (false, RecoveryKind::LinuxNewReno);
-            let mut tx = Sender::new(&config, Seq(0));
-            tx.set_peer_window(1 << 20, &config);
-            tx.syn_sent(&config, Time::ZERO);
-            let ecn = ecn::Scheme::new(EcnKind::Off);
-            let mut host = Host { tx, config, counters: Counters::default(), ecn };
-            host.with(|tx, cx| tx.establish(1_000, None, cx));
-            host.tx.write(segments * 1_000);
-            host.burst();
-            host
-        }
-
-        fn with<T>(&mut self, f: impl FnOnce(&mut Sender, &mut Cx) -> T) -> T {
-            let Host { tx, config, counters, ecn } = self;
-            f(tx, &mut Cx { config, now: Time::ZERO + Dur::from_ms(100), counters, ecn })
-        }
-
-        /// Sends what may be sent. Returns the first offsets.
-        fn burst(&mut self) -> Vec<u64> {
-            self.with(|tx, cx| {
-                tx.begin_burst(cx.config, cx.now);
-                let mut sent = Vec::new();
-                while let Some(chunk) = tx.next(cx.config) {
-                    tx.sent(chunk, cx);
-                    sent.push(chunk.start);
-                }
-                tx.end_burst(cx.config, cx.now);
-                sent
-            })
-        }
-
         /// An ACK of all up to the n-th segment. Returns what is sent then.
-        fn ack(&mut self, n: u64) -> Vec<u64> {
-            let seen = AckSeen { ack: 1 + n * 1_000, echo: false, bare: true, new_sack: false, echoed: None };
-            self.with(|tx, cx| with(tx, |book, tx| book.on_ack(tx, seen, cx)));
-            self.burst()
+        fn acknowledge(&mut self, n: u64) -> Vec<u64> {
+            self.ack(100, 1 + n * 1_000, false);
+            self.burst(100)
         }
 
         fn book(&self) -> &Book {
             match &self.tx.scheme {
-                InUse::LinuxNewReno(LinuxNewReno(Some(book))) => book,
+                InUse::LinuxNewReno(newreno) => &newreno.0,
                 _ => panic!("another scheme"),
             }
         }
@@ -290,41 +240,41 @@ mod tests {
 
     #[test]
     fn an_ack_of_new_data_begins_the_count_anew_outside_recovery_only() {
-        let mut host = Host::sending(10);
-        assert!(host.ack(0).is_empty() && host.ack(0).is_empty());
+        let mut host = sending(10);
+        assert!(host.acknowledge(0).is_empty() && host.acknowledge(0).is_empty());
         assert_eq!(host.state(), (CaState::Disorder, 2));
         // The hole was filled late. One of the two sacked stays above it for all one knows, and counts no more.
-        assert!(host.ack(2).is_empty());
+        assert!(host.acknowledge(2).is_empty());
         assert_eq!(host.state(), (CaState::Open, 0));
-        assert_eq!([host.ack(2), host.ack(2), host.ack(2)].concat(), [2_001]);
+        assert_eq!([host.acknowledge(2), host.acknowledge(2), host.acknowledge(2)].concat(), [2_001]);
         assert_eq!(host.state(), (CaState::Recovery, 3));
         // In recovery two of the three are among those acknowledged.
-        assert_eq!(host.ack(5), [5_001]);
+        assert_eq!(host.acknowledge(5), [5_001]);
         assert_eq!(host.state(), (CaState::Recovery, 1));
     }
 
     #[test]
     fn duplicates_beyond_what_can_be_held_change_what_means_a_loss() {
-        let mut host = Host::sending(2);
-        (0..2).for_each(|_| drop(host.ack(0)));
+        let mut host = sending(2);
+        (0..2).for_each(|_| drop(host.acknowledge(0)));
         assert_eq!((host.state(), host.book().path.degree()), ((CaState::Disorder, 1), 2));
         // Four can be sacked of five; two more cannot be left of four once three of the five are acknowledged.
-        let mut host = Host::sending(5);
-        (0..4).for_each(|_| drop(host.ack(0)));
-        host.ack(3);
+        let mut host = sending(5);
+        (0..4).for_each(|_| drop(host.acknowledge(0)));
+        host.acknowledge(3);
         assert_eq!((host.state(), host.book().path.degree()), ((CaState::Recovery, 1), 5));
     }
 
     #[test]
     fn after_a_timeout_only_duplicates_of_new_data_leave_the_flight() {
-        let mut host = Host::sending(10);
-        host.with(LinuxNewReno::on_timeout);
-        assert_eq!(host.burst(), [1]);
-        assert!(host.ack(0).is_empty(), "of what was sent before");
+        let mut host = sending(10);
+        host.with(100, Sender::on_timeout);
+        assert_eq!(host.burst(100), [1]);
+        assert!(host.acknowledge(0).is_empty(), "of what was sent before");
         assert_eq!(host.state(), (CaState::Loss, 0));
-        host.tx.write(5_000);
-        assert_eq!(host.ack(1), [10_001, 11_001]);
-        assert_eq!(host.ack(1), [1_001]);
+        host.tx.flight.write(5_000);
+        assert_eq!(host.acknowledge(1), [10_001, 11_001]);
+        assert_eq!(host.acknowledge(1), [1_001]);
         assert_eq!((host.state(), host.book().scoreboard.in_flight()), ((CaState::Loss, 1), 2));
     }
 

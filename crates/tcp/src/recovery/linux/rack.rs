@@ -8,9 +8,9 @@ use ecnlab_base::{Dur, Time};
 
 use super::{CaState, CongestionState, FastRetransAlert, Prefer, Reordering, is_before};
 use crate::config::{Config, Invalid};
-use crate::recovery::{DUP_THRESH, InUse, Scheme, TakeAck};
+use crate::recovery::{DUP_THRESH, Scheme};
 use crate::registry::RecoveryKind;
-use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, How, Outstanding, Scoreboard, Sender};
+use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Outstanding, Scoreboard};
 use crate::wheel;
 
 /// What the sender's deadline is for.
@@ -58,101 +58,82 @@ struct RackState {
     burst: Burst,
 }
 
-/// The law; its state once data may flow.
+/// The law. Boxed, for it is far larger than other schemes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rack(Option<Box<RackState>>);
+pub(crate) struct Rack(Box<RackState>);
 
 impl Scheme for Rack {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::LinuxNewReno);
-    const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
-        with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
-    });
+    const TAKES_ACKS: bool = true;
 
     /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
     fn check(config: &Config) -> Result<(), Invalid> {
         CongestionState::check(config)
     }
 
-    fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
-        let mut state = Box::<RackState>::default();
+    fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
+        self.0.on_ack(tx, seen, cx);
+    }
+
+    fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
         if let Some(rtt) = rtt {
-            state.detect.path.note_rtt(rtt);
+            self.0.detect.path.note_rtt(rtt);
         }
-        tx.scheme = InUse::Rack(Rack(Some(state)));
         tx.recovery.active = true;
     }
 
-    fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
-        with(tx, |rack, _| rack.scoreboard.report(start, end, new));
+    fn on_sacked(&mut self, _: &mut Flight, start: u64, end: u64, new: u64) {
+        self.0.scoreboard.report(start, end, new);
     }
 
     #[inline(never)]
-    fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
-        with(tx, |rack, tx| rack.next(tx)).flatten()
+    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
+        self.0.next(tx)
     }
 
-    fn on_sent(tx: &mut Sender, chunk: Chunk, cx: &Cx) -> bool {
-        // In parts, so that other senders may keep them in registers.
-        on_sent(tx, chunk.start, (chunk.len, chunk.fin, chunk.how), cx);
+    #[cold]
+    #[inline(never)]
+    fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        let stamp = tx.clock(cx.config, cx.now);
+        if chunk.how != How::Probe && self.0.sent(chunk, tx.una, cx.now, stamp) {
+            tx.arm(cx.config, cx.now);
+        }
         true
     }
 
     /// The timer is set for a burst at once.
-    fn arm(_: &mut Sender, _: &Cx) {}
+    fn arm(&mut self, _: &mut Flight, _: &Cx) {}
 
     #[inline(never)]
-    fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
-        with(tx, |rack, tx| rack.end_burst(tx, config, now));
+    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
+        self.0.end_burst(tx, config, now);
     }
 
-    fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
-        with(tx, |rack, tx| rack.on_timer(tx, cx)).unwrap_or(false)
+    fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
+        self.0.on_timer(tx, cx)
     }
 
-    fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
-        with(tx, |rack, tx| rack.on_timeout(tx, cx));
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        self.0.on_timeout(tx, cx);
     }
 
-    fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
-        with(tx, |rack, tx| {
-            rack.congestion.begin(tx.flight());
-            rack.congestion.enter_cwr(tx, cx);
-            rack.heed_hold(tx);
-        });
+    fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
+        self.0.congestion.begin(tx.in_flight());
+        self.0.congestion.enter_cwr(tx, cx);
+        self.0.heed_hold(tx);
     }
 
-    fn in_recovery(tx: &Sender) -> bool {
-        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.congestion.in_recovery())
+    fn in_recovery(&self, _: &Flight) -> bool {
+        self.0.congestion.in_recovery()
     }
-}
-
-/// Calls `f` with the law's state apart from the sender's.
-fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut RackState, &mut Sender) -> T) -> Option<T> {
-    let InUse::Rack(Rack(slot)) = &mut tx.scheme else { return None };
-    let mut rack = slot.take()?;
-    let result = f(&mut rack, tx);
-    tx.scheme = InUse::Rack(Rack(Some(rack)));
-    Some(result)
-}
-
-#[cold]
-#[inline(never)]
-fn on_sent(tx: &mut Sender, start: u64, (len, fin, how): (u32, bool, How), cx: &Cx) {
-    let chunk = Chunk { start, len, fin, how };
-    with(tx, |rack, tx| {
-        let stamp = tx.clock(cx.config, cx.now);
-        if how != How::Probe && rack.sent(chunk, tx.una, cx.now, stamp) {
-            tx.arm(cx.config, cx.now);
-        }
-    });
 }
 
 impl RackState {
     // ---- an ACK ----
 
-    fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
+    fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
-        self.congestion.begin(tx.flight());
+        self.congestion.begin(tx.in_flight());
         let mut sample = AckSample::new(&seen, before, self.scoreboard.highest(), tx.recovery.recover);
         let idle = self.scoreboard.is_empty();
         let head_sent = self.take_in(tx, seen.ack, &mut sample, cx);
@@ -181,7 +162,7 @@ impl RackState {
 
     /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
     /// was last sent.
-    fn take_in(&mut self, tx: &mut Sender, ack: u64, sample: &mut AckSample, cx: &Cx) -> Option<Time> {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample, cx: &Cx) -> Option<Time> {
         let (detect, scoreboard) = (&mut self.detect, &mut self.scoreboard);
         scoreboard.take_reports(|s| {
             detect.advance(s, cx.now);
@@ -211,7 +192,7 @@ impl RackState {
     }
 
     /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
-    fn sample_rtt(&mut self, tx: &mut Sender, sample: &mut AckSample, head_sent: Option<Time>, cx: &mut Cx) {
+    fn sample_rtt(&mut self, tx: &mut Flight, sample: &mut AckSample, head_sent: Option<Time>, cx: &mut Cx) {
         let Some(rtt) = sample.rtt(tx, cx) else { return };
         self.detect.path.note_rtt(sample.last_timed().map_or(rtt, |last| cx.now.since(last)));
         tx.take_rtt(rtt, cx);
@@ -224,7 +205,7 @@ impl RackState {
 
     // ---- what to send ----
 
-    fn next(&mut self, tx: &Sender) -> Option<Chunk> {
+    fn next(&mut self, tx: &Flight) -> Option<Chunk> {
         match std::mem::take(&mut self.first) {
             First::Head => return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder)),
             First::Probe => return self.next_probe(tx),
@@ -257,7 +238,7 @@ impl RackState {
         sets
     }
 
-    fn end_burst(&mut self, tx: &mut Sender, config: &Config, now: Time) {
+    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         let burst = std::mem::take(&mut self.burst);
         self.validation.end_burst(burst, &self.scoreboard, tx);
         if burst.new == 0 {
@@ -273,7 +254,7 @@ impl RackState {
 
     // ---- the timer ----
 
-    fn on_timer(&mut self, tx: &mut Sender, cx: &mut Cx) -> bool {
+    fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
         match self.timer {
             Timer::Timeout => return false,
             Timer::Reordering => self.on_reordering_timer(tx, cx),
@@ -283,14 +264,14 @@ impl RackState {
     }
 
     /// The kernel's tcp_set_xmit_timer: a probe if one may be, or else the timeout.
-    fn set_timer(&mut self, tx: &mut Sender, config: &Config, now: Time) {
+    fn set_timer(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         if self.scoreboard.is_empty() || !self.schedule_probe(tx, config, now, true) {
             self.rearm(tx, config, now);
         }
     }
 
     /// The kernel's tcp_rearm_rto: a whole timeout from now; in place of another timer, what was left of the timeout.
-    fn rearm(&mut self, tx: &mut Sender, config: &Config, now: Time) {
+    fn rearm(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         let timer = std::mem::take(&mut self.timer);
         if tx.is_held() {
             return;
@@ -304,7 +285,7 @@ impl RackState {
         tx.deadline = wheel::due(config.timer_wheel, now, timeout.since(now).max(TICK));
     }
 
-    fn set(&mut self, tx: &mut Sender, timer: Timer, at: Time) {
+    fn set(&mut self, tx: &mut Flight, timer: Timer, at: Time) {
         if !tx.is_held() {
             self.timer = timer;
             tx.deadline = at;
@@ -315,7 +296,7 @@ impl RackState {
 
     /// §7.2, the kernel's tcp_schedule_loss_probe; whether a probe is due before the timeout. `restarted` says that the
     /// timeout counts from now.
-    fn schedule_probe(&mut self, tx: &mut Sender, config: &Config, now: Time, restarted: bool) -> bool {
+    fn schedule_probe(&mut self, tx: &mut Flight, config: &Config, now: Time, restarted: bool) -> bool {
         let Some(head) =
             self.scoreboard.head().filter(|_| matches!(self.congestion.ca_state, CaState::Open | CaState::Cwr))
         else {
@@ -338,7 +319,7 @@ impl RackState {
     }
 
     /// §7.3: one probe, unless one is under way.
-    fn on_probe_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    fn on_probe_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if !self.probe().is_out() {
             self.first = First::Probe;
             // The timeout counts from the probe.
@@ -349,7 +330,7 @@ impl RackState {
     }
 
     /// The probe: a new segment, or the last one again.
-    fn next_probe(&mut self, tx: &Sender) -> Option<Chunk> {
+    fn next_probe(&mut self, tx: &Flight) -> Option<Chunk> {
         let new = tx.in_order();
         self.probes_new = new.is_some();
         let chunk = new.or_else(|| self.scoreboard.tail().map(|s| s.again(tx.una, How::Rescue)))?;
@@ -360,7 +341,7 @@ impl RackState {
     // ---- what is lost (RFC 8985 §6) ----
 
     /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
-    fn find_lost(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &Cx) -> bool {
+    fn find_lost(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) -> bool {
         let news = std::mem::take(&mut self.detect.advanced) | self.congestion.looks_again();
         if !news {
             return false;
@@ -375,7 +356,7 @@ impl RackState {
     }
 
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
-    fn detect_loss(&mut self, tx: &Sender, sample: &mut AckSample, cx: &Cx) -> Dur {
+    fn detect_loss(&mut self, tx: &Flight, sample: &mut AckSample, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.rto.smoothed(cx.config).0;
         let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.sacked(), srtt);
@@ -392,9 +373,9 @@ impl RackState {
     }
 
     /// What may have been reordered has not come: it is lost.
-    fn on_reordering_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    fn on_reordering_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let in_flight = self.scoreboard.in_flight();
-        self.congestion.begin(tx.flight());
+        self.congestion.begin(tx.in_flight());
         let mut sample = AckSample::default();
         self.detect_loss(tx, &mut sample, cx);
         if self.scoreboard.in_flight() != in_flight {
@@ -408,21 +389,21 @@ impl RackState {
     }
 
     /// The kernel's tcp_check_sack_reordering: `late` has arrived after what was sent behind it.
-    fn note_reordering(&mut self, tx: &Sender, late: Option<u64>) {
+    fn note_reordering(&mut self, tx: &Flight, late: Option<u64>) {
         if let Some(late) = late {
             self.detect.path.note_late(late, self.scoreboard.highest().max(tx.una), tx.mss);
         }
     }
 
     /// ECN at a window of one segment leaves nothing but the timeout to wait for.
-    fn heed_hold(&mut self, tx: &Sender) {
+    fn heed_hold(&mut self, tx: &Flight) {
         if tx.is_held() {
             self.timer = Timer::Timeout;
         }
     }
 
     /// The kernel's tcp_retransmit_timer.
-    fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let reneges = self.scoreboard.head().is_some_and(|s| s.sacked);
         if reneges {
             self.scoreboard.forget_sacked();
@@ -445,7 +426,7 @@ impl FastRetransAlert for RackState {
         (&mut self.congestion, &mut self.scoreboard)
     }
 
-    fn identify(&mut self, tx: &mut Sender, sample: &mut AckSample, cx: &Cx) {
+    fn identify(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) {
         if self.scoreboard.is_empty() {
             return;
         }
@@ -456,11 +437,11 @@ impl FastRetransAlert for RackState {
         sample.lost_again |= self.scoreboard.retransmitted() < retransmitted;
     }
 
-    fn filled_late(&mut self, tx: &Sender, before: u64) {
+    fn filled_late(&mut self, tx: &Flight, before: u64) {
         self.note_reordering(tx, Some(before));
     }
 
-    fn after_calm(&mut self, tx: &Sender) {
+    fn after_calm(&mut self, tx: &Flight) {
         self.heed_hold(tx);
     }
 }
@@ -561,112 +542,68 @@ impl TailProbe {
 mod tests {
     use super::*;
     use crate::config::{EcnResponse, RttSampling};
-    use crate::counters::Counters;
-    use crate::ecn;
     use crate::profile;
-    use crate::registry::EcnKind;
-    use ecnlab_wire::Seq;
+    use crate::recovery::InUse;
+    use crate::recovery::linux::host::{Host, at};
+    use crate::sender::Sender;
 
     fn ms(ms: u64) -> Dur {
         Dur::from_ms(ms)
     }
 
-    fn at(time: u64) -> Time {
-        Time::ZERO + ms(time)
+    /// A host that sends so many segments at 100 ms, and has timers that fire on time.
+    fn sending(segments: u64) -> Host {
+        with_wheel(segments, Dur::ZERO)
     }
 
-    /// A sender of segments of 1000 bytes. Its handshake took from 0 to 100 ms.
-    struct Host {
-        tx: Sender,
-        config: Config,
-        counters: Counters,
-        ecn: ecn::Scheme,
+    fn with_wheel(segments: u64, timer_wheel: Dur) -> Host {
+        Host::sending(segments, Config { timer_wheel, ..profile("linux-7").unwrap().config.clone() })
     }
 
     impl Host {
-        /// Which sends `segments` at 100 ms, and has timers that fire on time.
-        fn sending(segments: u64) -> Host {
-            Host::with_wheel(segments, Dur::ZERO)
-        }
-
-        fn with_wheel(segments: u64, timer_wheel: Dur) -> Host {
-            let config = Config { timer_wheel, ..profile("linux-7").unwrap().config.clone() };
-            let mut tx = Sender::new(&config, Seq(0));
-            tx.set_peer_window(1 << 20, &config);
-            tx.syn_sent(&config, at(0));
-            let ecn = ecn::Scheme::new(EcnKind::Off);
-            let mut host = Host { tx, config, counters: Counters::default(), ecn };
-            host.with(100, |tx, cx| tx.establish(1_000, None, cx));
-            host.tx.write(segments * 1_000);
-            host.burst(100);
-            host
-        }
-
-        fn with<T>(&mut self, time: u64, f: impl FnOnce(&mut Sender, &mut Cx) -> T) -> T {
-            let Host { tx, config, counters, ecn } = self;
-            f(tx, &mut Cx { config, now: at(time), counters, ecn })
-        }
-
-        /// Sends what may be sent. Returns the first offsets.
-        fn burst(&mut self, time: u64) -> Vec<u64> {
-            self.with(time, |tx, cx| {
-                tx.begin_burst(cx.config, cx.now);
-                let mut sent = Vec::new();
-                while let Some(chunk) = tx.next(cx.config) {
-                    tx.sent(chunk, cx);
-                    sent.push(chunk.start);
-                }
-                tx.end_burst(cx.config, cx.now);
-                sent
-            })
-        }
-
         /// A duplicate ACK with SACK of the segments from `first` to `last`, counted from 1.
         fn sacked(&mut self, time: u64, first: u64, last: u64) {
-            let ack = self.tx.una;
-            self.with(time, |tx, cx| {
-                Rack::on_sacked(tx, 1 + (first - 1) * 1_000, 1 + last * 1_000, (last + 1 - first) * 1_000);
-                let seen = AckSeen { ack, echo: false, bare: true, new_sack: true, echoed: None };
-                with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
-            });
+            let (start, end) = (1 + (first - 1) * 1_000, 1 + last * 1_000);
+            self.tx.scheme.on_sacked(&mut self.tx.flight, start, end, end - start);
+            self.ack(time, self.tx.flight.una, true);
         }
 
         fn rack(&self) -> &RackState {
             match &self.tx.scheme {
-                InUse::Rack(Rack(Some(rack))) => rack,
+                InUse::Rack(rack) => &rack.0,
                 _ => panic!("another scheme"),
             }
         }
 
         /// What the timer is for, and how long it has from `time`.
         fn timer(&self, time: u64) -> (Timer, Dur) {
-            (self.rack().timer, self.tx.deadline.since(at(time)))
+            (self.rack().timer, self.tx.flight.deadline.since(at(time)))
         }
     }
 
     #[test]
     fn a_probe_is_due_after_two_round_trips_or_with_the_timeout() {
-        assert_eq!(Host::sending(10).timer(100), (Timer::Probe, ms(202)));
+        assert_eq!(sending(10).timer(100), (Timer::Probe, ms(202)));
         // A single segment's would be due after 200 ms and `min_rto`, another 200. The timeout is SRTT + 200 ms.
-        assert_eq!(Host::sending(1).timer(100), (Timer::Probe, ms(300)));
+        assert_eq!(sending(1).timer(100), (Timer::Probe, ms(300)));
     }
 
     #[test]
     fn a_hole_is_lost_a_reordering_window_after_what_was_sent_later_has_come() {
-        let mut host = Host::sending(10);
+        let mut host = sending(10);
         host.sacked(200, 2, 2);
         // The first has 25 ms more, a quarter of the RTT, and the timer 2 ms of slack.
         assert_eq!(host.timer(200), (Timer::Reordering, ms(27)));
         assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Disorder, 0));
         assert!(host.burst(200).is_empty(), "there is no new data");
-        assert!(host.with(227, Rack::on_timer));
+        assert!(host.with(227, Sender::on_timer));
         assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(227), [1]);
     }
 
     #[test]
     fn three_segments_above_a_hole_are_enough() {
-        let mut host = Host::sending(10);
+        let mut host = sending(10);
         host.sacked(200, 2, 4);
         assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(200), [1]);
@@ -676,24 +613,24 @@ mod tests {
 
     #[test]
     fn a_probe_sends_the_last_segment_again_and_then_the_timeout_runs() {
-        let mut host = Host::sending(10);
-        assert!(host.with(302, Rack::on_timer));
+        let mut host = sending(10);
+        assert!(host.with(302, Sender::on_timer));
         assert_eq!(host.burst(302), [9_001]);
         // RFC 8985 §7.3 step 3: from the probe a whole timeout.
         assert_eq!(host.timer(302), (Timer::Timeout, ms(300)));
-        assert!(!host.with(602, Rack::on_timer), "the timeout is everybody's");
+        assert!(!host.with(602, Sender::on_timer), "the timeout is everybody's");
     }
 
     #[test]
     fn every_timer_is_on_the_wheel() {
-        let mut host = Host::with_wheel(10, ms(1));
+        let mut host = with_wheel(10, ms(1));
         // From 100 ms on: the probe's 202 ms end at 302, after which 304 is the first multiple of 8.
         assert_eq!(host.timer(100), (Timer::Probe, ms(204)));
         // The reordering timer's 27 ms end at 227.
         host.sacked(200, 2, 2);
         assert_eq!(host.timer(200), (Timer::Reordering, ms(28)));
         // The timeout's 300 ms end at 528, a multiple of 8, which may be early.
-        assert!(host.with(228, Rack::on_timer));
+        assert!(host.with(228, Sender::on_timer));
         assert_eq!(host.burst(228), [1]);
         assert_eq!(host.timer(228), (Timer::Timeout, ms(308)));
     }
