@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures laws unchanged lint format schema reproduce crosscheck linux live bench fuzz docs lock clean help
+.PHONY: build test captures thorough laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ test: build ## all tests, Rust and Python
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py
 
+thorough: build ## crashes at every rename, every kind of death, more flipped bits: what `make test` samples
+	ECNLAB_THOROUGH=1 $(BIN)/pytest -v python/tests/test_reliability.py
+
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py
 
@@ -71,6 +74,12 @@ PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
 	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
 
+recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
+	$(BIN)/python tests/recompute/recompute.py $(ARGS)
+
+readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
+	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
+
 crosscheck: build ## the same dumbbells in ns-2, side by side
 	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)
 
@@ -87,8 +96,16 @@ bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the s
 	$(BIN)/python bench/bench.py $(ARGS)
 	$(BIN)/python bench/trace.py
 
-fuzz: ## captures and headers made wrong at random, for ten minutes (SECONDS_=60: for one)
-	ECNLAB_FUZZ_SECONDS=$(or $(SECONDS_),600) cargo test --release --quiet --package ecnlab-trace --test fuzz -- --nocapture
+# libFuzzer is C++: it asks for a C++ compiler.
+fuzz: $(VENV) ## every fuzz target with coverage, for ten minutes in all (SECONDS_=7200: for two hours; TARGETS="pcap queue")
+	nice $(BIN)/python tests/fuzz/fuzz.py run --seconds $(or $(SECONDS_),600) $(TARGETS)
+
+corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
+	nice $(BIN)/python tests/fuzz/fuzz.py minimise $(TARGETS)
+
+# cargo-mutants: `cargo install cargo-mutants --locked --version 27.1.0`. .cargo/mutants.toml says what is changed.
+mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace (all of them take hours)
+	nice python3 tests/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps

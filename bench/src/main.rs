@@ -61,12 +61,12 @@ fn time(path: &str, seed: u64) -> Result<serde_json::Value, Box<dyn Error>> {
 fn trace(path: &str) -> Result<serde_json::Value, Box<dyn Error>> {
     let begun = std::time::Instant::now();
     let input = ecnlab_trace::Input::open(path.as_ref())?;
-    let analysis = ecnlab_trace::analyse(input, ecnlab_trace::Standard::Rfc3168, |_| true)?;
+    let analysis = ecnlab_trace::analyse(input, ecnlab_trace::Tracker::new(ecnlab_trace::Standard::Rfc3168), |_| true)?;
     let wall = begun.elapsed().as_secs_f64();
     Ok(serde_json::json!({
         "wall_s": wall,
         "packets": analysis.totals.packets,
-        "connections": analysis.tracker.connections().len(),
+        "connections": analysis.tracker.len(),
     }))
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +22,7 @@ from ecnlab import store
 from ecnlab._core import Experiment
 from ecnlab.engines import LINUX, PACKETS, refuse_unless_random
 from ecnlab.errors import EcnlabError, FolderError
-from ecnlab.report import Chart, Finding, Line, Page, Section, Table, render
+from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell, Tone
 from ecnlab.scenario import is_experiment, read_experiment, read_scenario, read_text
 from ecnlab.stats import Interval, paired_difference, ratio_of_means
@@ -79,6 +80,9 @@ def agree(
     store.write_table(folder / "agreement.parquet", rows)
     page = folder / "agreement.html"
     store.write_bytes(page, render(_page(simulator, linux, rows, margin)).encode())
+    remake = ["ecnlab", "agree", str(file), "--margin", str(margin), "--engine", engine, "--out", str(folder)]
+    remake += [] if replicates is None else ["--replicates", str(replicates)]
+    store.write_files(folder, "agreement", ["margin.json", "agreement.parquet", page.name], shlex.join(remake))
     return page
 
 
@@ -182,8 +186,7 @@ def _page(simulator: Sweep, linux: Sweep, rows: pl.DataFrame, margin: float) -> 
         kicker="Agreement",
         lede=f"The same scenarios in the simulator and on Linux {_kernels(linux)}, under the same seeds. The margin, "
         f"{margin:.0%} of the kernel's value, was stated before the first run.",
-        tally=tally,
-        tally_caption=f"{rows.height} comparisons in {len(cells)} cells",
+        tallies=[Tally(f"{rows.height} comparisons in {len(cells)} cells", tally)],
         findings=[_finding(metric, rows) for metric in rows["metric"].unique(maintain_order=True)],
         sections=[
             Section(

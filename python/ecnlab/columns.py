@@ -6,7 +6,10 @@ One registry for the manifest (units), the metrics (which names exist), the docu
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Kind: TypeAlias = Literal["number", "text", "flag"]
+"""What a column holds: numbers, names, or yes and no."""
 
 
 class Column(NamedTuple):
@@ -14,17 +17,21 @@ class Column(NamedTuple):
 
     unit: str
     meaning: str
+    kind: Kind = "number"
 
 
 FLOWS: Final = {
     "flow": Column("", "number of the flow instance, from 0; the key of the other tables"),
-    "name": Column("", "name of the flow instance"),
-    "group": Column("", "group the flow is counted in"),
-    "from": Column("", "node the main data leave; of a pool, the first and last"),
-    "to": Column("", "node the main data reach; of a pool, the first and last"),
+    "name": Column("", "name of the flow instance", "text"),
+    "group": Column("", "group the flow is counted in", "text"),
+    "from": Column("", "node the main data leave; of a pool, the first and last", "text"),
+    "to": Column("", "node the main data reach; of a pool, the first and last", "text"),
     "start_s": Column("s", "when the flow started"),
     "finish_s": Column("s", "when the flow had delivered all it had to; missing if it did not"),
-    "ecn": Column("", "whether `from` sent its data as ECN-capable"),
+    "ecn": Column("", "whether `from` sent data as ECN-capable, on any of its connections", "flag"),
+    "connections": Column("count", "TCP connections opened since the start of the run"),
+    "ecn_connections": Column("count", "of these, on which `from` sent its data as ECN-capable"),
+    "ecn_fallbacks": Column("count", "of connections, that gave ECN up: a SYN that asked for it had no answer in time"),
     "bytes_delivered": Column("bytes", "payload delivered to the application, over TCP in order"),
     "goodput_bps": Column("bit/s", "bytes_delivered over the window"),
     "segments_sent": Column("count", "segments or datagrams sent by the sending end, of any kind"),
@@ -37,7 +44,9 @@ FLOWS: Final = {
     "timeouts": Column("count", "expiries of the retransmission timer"),
     "fast_recoveries": Column("count", "entries into fast recovery"),
     "ecn_reductions": Column("count", "window reductions on ECN-Echo"),
-    "quench_reductions": Column("count", "window reductions on ICMP source quench"),
+    "quench_reductions": Column(
+        "count", "window reductions on ICMP source quench; of datagrams, source quenches that made their pauses longer"
+    ),
     "quenches_received": Column("count", "source quenches received, unheard ones included"),
     "ce_received": Column("count", "packets that arrived with CE"),
     "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
@@ -46,13 +55,15 @@ FLOWS: Final = {
     "rtt_mean_s": Column("s", "mean of the sender's round-trip samples"),
     "rtt_min_s": Column("s", "smallest round-trip sample"),
     "rtt_max_s": Column("s", "largest round-trip sample"),
-    "exchanges": Column("count", "files, or requests with their responses, completed"),
+    "exchanges": Column(
+        "count", "files, or requests with their responses, completed; a transfer that `stop` cut is none"
+    ),
 }
 
 TRANSACTIONS: Final = {
     "flow": Column("", "number of the flow instance"),
-    "name": Column("", "name of the flow instance"),
-    "group": Column("", "group of the flow"),
+    "name": Column("", "name of the flow instance", "text"),
+    "group": Column("", "group of the flow", "text"),
     "index": Column("", "number of the transaction in its flow, from 0"),
     "start_s": Column("s", "when the client sent its SYN"),
     "established_s": Column("s", "when the client's connection was established"),
@@ -62,30 +73,30 @@ TRANSACTIONS: Final = {
     "response_bytes": Column("bytes", "size of the response"),
     "retransmits": Column("count", "segments sent again by either side"),
     "timeouts": Column("count", "expiries of either side's retransmission timer"),
-    "measured": Column("", "whether it ended inside the measurement window"),
+    "measured": Column("", "whether it ended inside the measurement window", "flag"),
 }
 
 OBJECTS: Final = {
     "flow": Column("", "number of the flow instance"),
-    "name": Column("", "name of the flow instance"),
-    "group": Column("", "group of the flow"),
+    "name": Column("", "name of the flow instance", "text"),
+    "group": Column("", "group of the flow", "text"),
     "session": Column("", "number of the session in its flow, from 0"),
     "page": Column("", "number of the page in its session, from 0"),
     "index": Column("", "number of the object in its page, from 0"),
-    "from": Column("", "node that sent it, the server"),
-    "to": Column("", "node that asked for it, the client"),
+    "from": Column("", "node that sent it, the server", "text"),
+    "to": Column("", "node that asked for it, the client", "text"),
     "bytes": Column("bytes", "its size"),
     "asked_s": Column("s", "when the client sent the SYN of its request"),
     "answered_s": Column("s", "when the server sent the SYN of its answer; missing if it did not"),
     "transferred_s": Column("s", "when the server had the ACK of the last byte; missing if it did not"),
     "delay_s": Column("s", "transferred_s minus asked_s"),
-    "complete": Column("", "whether it has been transferred"),
-    "measured": Column("", "whether it was transferred inside the measurement window"),
+    "complete": Column("", "whether it has been transferred", "flag"),
+    "measured": Column("", "whether it was transferred inside the measurement window", "flag"),
 }
 
 QUEUES: Final = {
-    "link": Column("", "link whose queue it is"),
-    "group": Column("", 'flow group, or "all"'),
+    "link": Column("", "link whose queue it is", "text"),
+    "group": Column("", 'flow group, or "all"', "text"),
     "arrived": Column("count", "packets that came to the queue"),
     "arrived_ect": Column("count", "of these, ECN-capable (ECT or CE)"),
     "arrived_bytes": Column("bytes", "their sizes on the wire"),
@@ -103,9 +114,9 @@ QUEUES: Final = {
 }
 
 LINKS: Final = {
-    "link": Column("", "link (one direction)"),
-    "from": Column("", "node it leaves"),
-    "to": Column("", "node it reaches"),
+    "link": Column("", "link (one direction)", "text"),
+    "from": Column("", "node it leaves", "text"),
+    "to": Column("", "node it reaches", "text"),
     "rate_bps": Column("bit/s", "rate, after any shaper"),
     "delay_s": Column("s", "propagation delay"),
     "entered": Column("count", "packets handed to the link"),
@@ -126,9 +137,26 @@ LINKS: Final = {
     "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
 }
 
+BOXES: Final = {
+    "link": Column("", "link (one direction) at whose far end it stands"),
+    "box": Column("", "its name"),
+    "packets": Column("count", "packets that came to it"),
+    "concerned": Column("count", "of these, packets of connections that it is concerned with"),
+    "connections": Column("count", "connections whose first packet came to it, datagrams of a flow counted as one"),
+    "connections_concerned": Column("count", "of these, connections that it is concerned with"),
+    "rewritten": Column("count", "packets whose codepoint it changed"),
+    "ce_erased": Column("count", "of these, packets that came with CE"),
+    "ce_set": Column("count", "of rewritten, packets that left with CE"),
+    "stripped": Column("count", "SYNs and SYN-ACKs from which it took ECE and CWR"),
+    "ece_cleared": Column("count", "other segments from which it took ECE"),
+    "cwr_cleared": Column("count", "other segments from which it took CWR"),
+    "dropped": Column("count", "SYNs and SYN-ACKs that it dropped"),
+    "resets": Column("count", "of these, those that it answered with an RST"),
+}
+
 QUEUE_SERIES: Final = {
     "time_s": Column("s", "time of the sample"),
-    "link": Column("", "link whose queue it is"),
+    "link": Column("", "link whose queue it is", "text"),
     "packets": Column("packets", "queue"),
     "bytes": Column("bytes", "queue"),
     "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none"),
@@ -138,7 +166,7 @@ QUEUE_SERIES: Final = {
 
 FLOW_SERIES: Final = {
     "time_s": Column("s", "time of the sample"),
-    "flow": Column("", "name of the flow instance"),
+    "flow": Column("", "name of the flow instance", "text"),
     "cwnd_bytes": Column("bytes", "congestion window"),
     "ssthresh_bytes": Column("bytes", "slow-start threshold; missing while unset"),
     "flight_bytes": Column("bytes", "sent and not yet acknowledged"),
@@ -150,12 +178,14 @@ FLOW_SERIES: Final = {
 PACKETS: Final = {
     "time_s": Column("s", "time of the event, rounded"),
     "time_ps": Column("ps", "time of the event, exact"),
-    "link": Column("", "link where it happened"),
-    "event": Column("", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss or deliver"),
-    "flow": Column("", "name of the flow instance"),
+    "link": Column("", "link where it happened", "text"),
+    "event": Column(
+        "", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss, deliver or drop_box", "text"
+    ),
+    "flow": Column("", "name of the flow instance", "text"),
     "connection": Column("", "serial number of the connection in the run"),
-    "from_sender": Column("", "whether the flow's sending end (its `from`) sent it"),
-    "protocol": Column("", "tcp, udp or icmp (source quench)"),
+    "from_sender": Column("", "whether the flow's sending end (its `from`) sent it", "flag"),
+    "protocol": Column("", "tcp, udp or icmp (source quench)", "text"),
     "seq": Column("", "sequence number; of UDP the number of the datagram in its flow"),
     "ack": Column("", "acknowledgement number; of UDP 0"),
     "len": Column("bytes", "payload"),
@@ -165,10 +195,10 @@ PACKETS: Final = {
 }
 
 PREDICTION: Final = {
-    "flow": Column("", "flow table of the scenario"),
-    "group": Column("", "group of its flows"),
+    "flow": Column("", "flow table of the scenario", "text"),
+    "group": Column("", "group of its flows", "text"),
     "flows": Column("count", "how many flows it stands for; the numbers are those of one"),
-    "ecn": Column("", "whether both ends have ECN"),
+    "ecn": Column("", "whether both ends have ECN", "flag"),
     "goodput_bps": Column("bit/s", "payload that passes the queue"),
     "sent_pps": Column("packets/s", "full segments sent, retransmissions included"),
     "window_segments": Column("segments", "mean window: what is sent in a round trip"),
@@ -176,7 +206,7 @@ PREDICTION: Final = {
     "timeout_s": Column("s", "first timeout of a series, as assumed"),
     "marked": Column("ratio", "part of its packets that are marked"),
     "dropped": Column("ratio", "part of its packets that are dropped"),
-    "link": Column("", "the slow link that all flows share"),
+    "link": Column("", "the slow link that all flows share", "text"),
     "queue_packets": Column("packets", "its average queue, in full segments"),
     "queue_bytes": Column("bytes", "the same"),
     "utilisation": Column("ratio", "what the flows carry over what the link can"),
@@ -185,7 +215,7 @@ PREDICTION: Final = {
 
 TIMING: Final = {
     "what": Column(
-        "", "delivery: a packet written to its host's device; reading: a host's packet taken from its device"
+        "", "delivery: a packet written to its host's device; reading: a host's packet taken from its device", "text"
     ),
     "count": Column("count", "deliveries; of readings those that were tried, 500 a second"),
     "p50_s": Column("s", "median of how late it was"),
@@ -203,6 +233,8 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "queues_run": QUEUES,
     "links": LINKS,
     "links_run": LINKS,
+    "boxes": BOXES,
+    "boxes_run": BOXES,
     "queue_series": QUEUE_SERIES,
     "flow_series": FLOW_SERIES,
     "packets": PACKETS,

@@ -11,16 +11,19 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import polars as pl
+from rich import markup
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from ecnlab.sweep import Progress as Report
+from ecnlab.text import json_safe, one_line, visible
 
 WIDE: Final = 400
 """Columns of an output that is not a terminal: nothing is cut short there."""
 
-out: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
+out: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout and sys.stdout.isatty() else WIDE)
 err: Final = Console(stderr=True, highlight=False, soft_wrap=True)
 
 QUIET_SECONDS: Final = 15.0
@@ -29,45 +32,57 @@ QUIET_SECONDS: Final = 15.0
 
 def say(text: str) -> None:
     """Write a line of the result."""
-    out.print(text, markup=False)
+    out.print(visible(text), markup=False)
 
 
 def complain(text: str) -> None:
     """Write a line about the work: a warning, an error, a hint."""
-    err.print(text, markup=False)
+    err.print(visible(text), markup=False)
 
 
 def write_json(value: object) -> None:
     """Write ``value`` for a program to read."""
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+    document = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=str)
+    sys.stdout.write(json_safe(document) + "\n")
 
 
-def write_frame(frame: pl.DataFrame, title: str, limit: int) -> None:
-    """Write the first ``limit`` rows of ``frame`` as a table; its columns become rows when there are few rows."""
-    upright = frame.height <= 4 and frame.width > 8
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim")
+def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None = None) -> None:
+    """Write the first ``limit`` rows of ``frame`` as a table; its columns become rows when there are few rows.
+
+    ``height`` is how many rows there are, where ``frame`` has only the first of them.
+    """
+    height = frame.height if height is None else height
+    upright = height <= 4 and frame.width > 8
+    table = Table(
+        title=Text(one_line(title), style="bold"),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        header_style="dim",
+    )
     shown = frame.head(limit)
     if upright:
         table.add_column("column")
         for row in range(shown.height):
             table.add_column(str(row), justify="right")
         for name in shown.columns:
-            table.add_row(name, *(_cell(value) for value in shown[name]))
+            table.add_row(Text(one_line(name)), *(Text(_cell(value)) for value in shown[name]))
     else:
         for name, dtype in shown.schema.items():
-            table.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
+            table.add_column(Text(one_line(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold")
         for values in shown.iter_rows():
-            table.add_row(*map(_cell, values))
+            table.add_row(*(Text(_cell(value)) for value in values))
     out.print(table)
-    if frame.height > limit:
-        say(f"... {frame.height - limit} more rows (--rows {frame.height} shows all)")
+    if height > limit:
+        say(f"... {height - limit} more rows (--rows {height} shows all)")
     say("")
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else one_line(str(value))
 
 
 @contextmanager
@@ -89,7 +104,7 @@ def progresses() -> Iterator[Callable[[str], Report]]:
 
 
 def _bar(bars: Progress, what: str) -> Report:
-    task = bars.add_task(what, total=None)
+    task = bars.add_task(markup.escape(one_line(what)), total=None)
     return lambda done, total: bars.update(task, completed=done, total=total)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol, get_args, runtime_checkable
 
@@ -32,6 +32,10 @@ CLOCKS: Final = ("virtual", "wall")
 """What time the Linux engine may keep."""
 
 DEFAULT_SEED: Final = 1
+
+
+Blocks = Callable[[str, dict[str, Column]], None]
+"""Takes the next rows of a table, by its name and columns."""
 
 
 class Answerer(Protocol):
@@ -151,10 +155,17 @@ class Packets:
         """Nothing to do: a scenario is what the simulator can do."""
 
     def tables(
-        self, scenario: Scenario, seed: int, /, *, events: bool, captures: Path | None = None
+        self,
+        scenario: Scenario,
+        seed: int,
+        /,
+        *,
+        events: bool,
+        captures: Path | None = None,
+        blocks: Blocks | None = None,
     ) -> dict[str, pl.DataFrame]:
-        """The tables of a run."""
-        return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures))
+        """The tables of a run; those that grow are handed to ``blocks``, if given, but for their last rows."""
+        return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks))
 
     def instead(self, _scenario: Scenario, /) -> list[Instead]:
         """Nowhere."""
@@ -167,10 +178,12 @@ class Packets:
 
 def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
     """The simulator's tables as Polars frames: NaN becomes missing, coded text becomes strings."""
-    return {
-        name: pl.DataFrame([_series(column, values) for column, values in columns.items()])
-        for name, columns in tables.items()
-    }
+    return {name: frame(columns) for name, columns in tables.items()}
+
+
+def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
+    """One of the simulator's tables as a Polars frame."""
+    return pl.DataFrame([_series(column, values) for column, values in columns.items()])
 
 
 def _series(name: str, values: Column) -> pl.Series:

@@ -1,71 +1,128 @@
 """The finished runs of a sweep, while it grows.
 
-Each finished run is one file, ``parts/<id>.parquet``: a single row with the run's id and a column for each table, which
-holds that table's rows. When all runs are there they are merged into one file a table. So a sweep of thousands of runs
-ends with a dozen files, and an interrupted one has lost nothing that was finished.
+Each finished run is one file, ``parts/<id>.<digest>.parquet``: a single row with the run's id, the digests of its captures
+and a column for each table, which holds that table's rows. A table too large for that is a file beside it,
+``parts/<id>.<table>.<digest>.rows``. When all runs are there they are merged into one file a table, some runs at a time.
+So a sweep of thousands of runs ends with a dozen files, and an interrupted one has lost nothing that was finished.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from ecnlab import store
+from ecnlab import digests, store
+from ecnlab.errors import FolderError
+from ecnlab.growing import Growing
+from ecnlab.store import MADE
 
-MADE: Final = "made.json"
-"""Beside the merged tables: by which build, and which tables were asked for."""
+ALWAYS: Final = "links"
+"""A table that every run has, and rows in it: its ids are those of the runs that were merged."""
+
+BATCH: Final = 60
+"""Runs that are merged at a time."""
+
+
+def write_part(
+    folder: Path, run: str, part: Mapping[str, pl.DataFrame], captures: Mapping[str, str], large: Growing
+) -> None:
+    """Store the finished ``run`` in ``folder``: tables as frames, and those in ``large``. Raises OSError.
+
+    Not synced: what a loss of power takes has another digest than its name says, and is done again.
+    """
+    apart = large.tables
+    for table in apart:
+        scratch = folder / f".{run}.{table}.partial"
+        large.finish(table, scratch)
+        store.rename(scratch, folder / f"{run}.{table}.{digests.of_file(scratch)}.rows", durable=False)
+    names = pl.Series("captures", [[f"{digest} {name}" for name, digest in captures.items()]], dtype=pl.List(pl.String))
+    rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
+    data = store.table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
+    store.write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
 
 
 class Parts:
-    """The runs stored in a sweep's folder, merged or not. Several threads may ``add``."""
+    """The runs stored in a sweep's folder, merged or not."""
 
     def __init__(self, folder: Path, tables: Sequence[str], build: str) -> None:
         self.tables = tuple(tables)
         """The tables asked for. A run has those of them that its scenario records."""
+        self.folder = folder / "parts"
         self._merged = folder / "tables"
-        self._parts = folder / "parts"
         self._build = build
+        self._files: dict[str, Path] = {}
+        self._large: dict[tuple[str, str], Path] = {}
+        self._captures: dict[str, dict[str, str]] = {}
+        self._old: _Merged | None = None
 
     def clean(self) -> None:
         """Put right what a process that was killed left half done. For the only writer."""
         store.restore_folder(self._merged)
-        for scratch in [*self._merged.parent.glob(".*.partial"), *self._parts.glob(".*.partial")]:
+        for scratch in [*self._merged.parent.glob(".*.partial"), *self.folder.glob(".*.partial")]:
             shutil.rmtree(scratch) if scratch.is_dir() else scratch.unlink()
-
-    def add(self, run: str, tables: Mapping[str, pl.DataFrame]) -> None:
-        """Store the finished ``run``. Raises OSError."""
-        self._parts.mkdir(exist_ok=True)
-        made = [pl.Series("build", [self._build]), pl.Series("asked", [list(self.tables)])]
-        rows = [pl.Series(name, [frame.to_struct()]) for name, frame in tables.items()]
-        store.write_table(self._path(run), pl.DataFrame([pl.Series("id", [run]), *made, *rows]))
 
     def held(self) -> set[str]:
         """Ids of all runs there are, usable or not."""
-        return {*self._merged_runs(), *(path.stem for path in self._part_files())}
+        return {*_merged_ids(self._merged), *(_id(path) for path in self.folder.glob("[!.]*.parquet"))}
 
     def usable(self) -> set[str]:
-        """Ids of the runs that this build made and that were asked for all tables wanted now."""
-        return {*self._merged_usable(), *(path.stem for path in self._part_files() if self._part_usable(path))}
+        """Ids of the runs that this build made, with all tables wanted now, and that are not damaged.
 
-    def merged(self, runs: Sequence[str]) -> dict[str, pl.DataFrame]:
-        """Each table of all ``runs`` under each other, in their order, with the run's ``id`` in front."""
-        files = {path: set(pl.read_parquet_schema(path)) for run in runs if (path := self._path(run)).exists()}
-        in_parts = [path.stem for path in files]
-        order = pl.LazyFrame({"id": runs}, schema={"id": pl.String})
-        result = {}
-        for table in self.tables:
-            having = [path for path, columns in files.items() if table in columns]
-            sources = [pl.scan_parquet(having).select("id", table).explode(table).unnest(table)] if having else []
-            if self._merged_usable() and (stored := self._merged / f"{table}.parquet").exists():
-                sources.append(pl.scan_parquet(stored).filter(~pl.col("id").is_in(in_parts)))
-            if sources:
-                rows = pl.concat(sources)
-                result[table] = order.join(rows, on="id", how="inner", maintain_order="left_right").collect()
-        return result
+        Those of ``parts`` that are not are removed.
+        """
+        self._old = _Merged.read(self._merged, self._build, self.tables)
+        if not self._serves(self.folder / MADE):
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(exist_ok=True)
+        store.write_json(self.folder / MADE, self.made())
+        self.take_stock()
+        for path in [*self._files.values(), *self._large.values()]:
+            if digests.of_file(path) != path.name.split(".")[-2]:
+                self._files.pop(_id(path), None)
+        intact = self._files
+        for path in [*self.folder.glob("[!.]*.parquet"), *self._large.values()]:
+            if _id(path) not in intact:
+                path.unlink()
+        return {*self._files, *(self._old.ids if self._old else ())}
+
+    def take_stock(self) -> None:
+        """Find the parts there are."""
+        self._files = {_id(path): path for path in self.folder.glob("[!.]*.parquet")}
+        self._large = {(_id(path), path.name.split(".")[1]): path for path in self.folder.glob("[!.]*.rows")}
+
+    def captures(self) -> dict[str, dict[str, str]]:
+        """The digests of the captures of each run, by name."""
+        found = dict(self._old.captures) if self._old else {}
+        for id_, path in self._files.items():
+            if path.name not in self._captures:
+                self._note_captures(path, pl.read_parquet(path, columns=["captures"]))
+            if known := self._captures[path.name]:
+                found[id_] = known
+        return found
+
+    def _note_captures(self, path: Path, part: pl.DataFrame) -> None:
+        lines = (line.partition(" ") for line in part["captures"][0])
+        self._captures[path.name] = {name: digest for digest, _, name in lines}
+
+    def batches(self, runs: Iterable[str]) -> Iterator[tuple[list[str], dict[str, pl.LazyFrame]]]:
+        """Some of the ``runs`` at a time, in their order: each table under each other, with the run's ``id`` in front."""
+        batch: list[str] = []
+        for run in runs:
+            batch.append(run)
+            if len(batch) == BATCH:
+                yield batch, self._tables(batch)
+                batch = []
+        if batch:
+            yield batch, self._tables(batch)
+
+    def is_large(self, table: str) -> bool:
+        """Whether a run has so many rows of ``table`` that it is not to be held."""
+        return any(name == table for _, name in self._large)
 
     def made(self) -> dict[str, Any]:
         """What to store beside the merged tables."""
@@ -73,27 +130,99 @@ class Parts:
 
     def forget(self) -> None:
         """Remove the files of single runs, which have been merged."""
-        shutil.rmtree(self._parts, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _merged_runs(self) -> list[str]:
-        runs = self._merged / "runs.parquet"
-        return store.read_table(runs)["id"].to_list() if runs.exists() else []
+    def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
+        parts = {run: pl.read_parquet(self._files[run]) for run in batch if run in self._files}
+        for run, part in parts.items():
+            self._note_captures(self._files[run], part)
+        others = [run for run in batch if run not in parts]
+        order = pl.LazyFrame({"id": batch}, schema={"id": pl.String})
+        result = {}
+        for table in self.tables:
+            small = [part for part in parts.values() if table in part.columns]
+            # Put together by hand: a query for each part would take most of the time.
+            columns = [pl.concat([part[name] for part in small]) for name in ("id", table)] if small else []
+            sources = [pl.DataFrame(columns).lazy().explode(table).unnest(table)] if small else []
+            sources += [_with_id(run, path) for run in parts if (path := self._large.get((run, table)))]
+            if self._old and others:
+                sources += self._old.rows(table, others)
+            if sources:
+                rows = pl.concat(sources)
+                result[table] = order.join(rows, on="id", how="inner", maintain_order="left_right")
+        return result
 
-    def _merged_usable(self) -> list[str]:
-        path = self._merged / MADE
-        return self._merged_runs() if path.exists() and self._serves(store.read_json(path)) else []
-
-    def _part_usable(self, path: Path) -> bool:
+    def _serves(self, path: Path) -> bool:
         try:
-            return self._serves(pl.read_parquet(path, columns=["build", "asked"]).row(0, named=True))
-        except (OSError, pl.exceptions.PolarsError):
+            return _serves(store.read_json(path), self._build, self.tables)
+        except (OSError, FolderError):
             return False
 
-    def _serves(self, made: Mapping[str, Any]) -> bool:
-        return made["build"] == self._build and set(self.tables) <= set(made["asked"])
 
-    def _part_files(self) -> list[Path]:
-        return sorted(self._parts.glob("[!.]*.parquet"))
+def _id(part: Path) -> str:
+    """The id of the run in ``part``."""
+    return part.name.partition(".")[0]
 
-    def _path(self, run: str) -> Path:
-        return self._parts / f"{run}.parquet"
+
+def _with_id(run: str, path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path).select(pl.lit(run).alias("id"), pl.all())
+
+
+class _Merged:
+    """The merged tables, as they were before this sweep."""
+
+    def __init__(self, folder: Path, made: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self.captures: dict[str, dict[str, str]] = made.get("captures", {})
+        self.ids = _merged_ids(folder)
+        self._places: dict[str, dict[str, tuple[int, int]]] = {}
+
+    @classmethod
+    def read(cls, folder: Path, build: str, tables: Sequence[str]) -> _Merged | None:
+        """The tables in ``folder``, if ``build`` made them, they are those asked for, and none is damaged."""
+        try:
+            made = store.read_json(folder / MADE)
+            files = store.Files(folder, made)
+            if not _serves(made, build, tables) or any(files.damaged()):
+                return None
+        except (OSError, FolderError):
+            return None
+        return cls(folder, made)
+
+    def rows(self, table: str, runs: Sequence[str]) -> list[pl.LazyFrame]:
+        """The rows of ``runs``, a piece for each range of them that stands together."""
+        path = self._folder / f"{table}.parquet"
+        if not path.exists():
+            return []
+        if table not in self._places:
+            self._places[table] = _places(path)
+        places = self._places[table]
+        ranges: list[list[int]] = []
+        for start, length in sorted(places[run] for run in runs if run in places):
+            if ranges and sum(ranges[-1]) == start:
+                ranges[-1][1] += length
+            else:
+                ranges.append([start, length])
+        return [pl.scan_parquet(path).slice(start, length) for start, length in ranges]
+
+
+def _places(path: Path) -> dict[str, tuple[int, int]]:
+    """First row and number of rows of each run; the rows of a run stand together."""
+    runs = pl.scan_parquet(path).select(pl.col("id").rle()).collect().unnest("id")
+    lengths = runs["len"].to_list()
+    starts = accumulate(lengths, initial=0)
+    return dict(zip(runs["value"], zip(starts, lengths, strict=False), strict=True))
+
+
+def _merged_ids(folder: Path) -> list[str]:
+    path = folder / f"{ALWAYS}.parquet"
+    if not path.exists():
+        return []
+    try:
+        return pl.scan_parquet(path).select(pl.col("id").rle().struct.field("value")).collect().to_series().to_list()
+    except pl.exceptions.PolarsError:
+        return []
+
+
+def _serves(made: Mapping[str, Any], build: str, tables: Sequence[str]) -> bool:
+    return made.get("build") == build and set(tables) <= set(made.get("asked", []))

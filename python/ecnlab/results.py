@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from ecnlab import store
+from ecnlab.differences import differences
 from ecnlab.run import Run, load_run
 from ecnlab.sweep import Sweep, load_sweep
 
@@ -55,7 +56,7 @@ class Comparison:
 def compare(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Comparison:
     """Compare the results in two folders; wall time, dates and file names do not count. Raises as ``load`` does."""
     first, second = load(a), load(b)
-    makers = list(_differences(_maker(first), _maker(second)))
+    makers = list(differences(_maker(first), _maker(second)))
     if isinstance(first, Run) and isinstance(second, Run):
         reasons = _run_reasons(first, second)
         return Comparison(reasons, makers, {} if reasons else _different(_frames(first), _frames(second)))
@@ -72,7 +73,7 @@ def _maker(result: Run | Sweep) -> dict[str, Any]:
 
 
 def _run_reasons(a: Run, b: Run) -> list[str]:
-    reasons = list(_differences(a.manifest["spec"], b.manifest["spec"]))
+    reasons = list(differences(a.manifest["spec"], b.manifest["spec"]))
     if a.manifest["seed"] != b.manifest["seed"]:
         reasons.append(f"seed: {a.manifest['seed']} against {b.manifest['seed']}")
     return reasons
@@ -80,7 +81,7 @@ def _run_reasons(a: Run, b: Run) -> list[str]:
 
 def _sweep_reasons(a: Sweep, b: Sweep) -> list[str]:
     asked = ("seed", "replicates", "axes", "metrics")
-    reasons = list(_differences({k: a.manifest[k] for k in asked}, {k: b.manifest[k] for k in asked}))
+    reasons = list(differences({k: a.manifest[k] for k in asked}, {k: b.manifest[k] for k in asked}))
     only_a, only_b = set(a.runs["id"]) - set(b.runs["id"]), set(b.runs["id"]) - set(a.runs["id"])
     if only_a or only_b:
         reasons.append(f"runs: {len(only_a)} only in the first, {len(only_b)} only in the second")
@@ -126,20 +127,3 @@ def _metrics(a: Sweep, b: Sweep) -> list[dict[str, Any]]:
 
     both = means(a, "first").join(means(b, "second"), on=keys, how="inner", nulls_equal=True, maintain_order="left")
     return both.filter(pl.col("first").ne_missing(pl.col("second"))).to_dicts()
-
-
-def _differences(a: object, b: object, at: str = "") -> Iterator[str]:
-    """Each place where two structures differ, as ``key: value against value``."""
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        for key in [*a, *(key for key in b if key not in a)]:
-            yield from _differences(a.get(key), b.get(key), f"{at}.{key}" if at else str(key))
-    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
-        for index, (x, y) in enumerate(zip(a, b, strict=True)):
-            yield from _differences(x, y, f"{at}[{index}]")
-    elif a != b:
-        yield f"{at}: {_short(a)} against {_short(b)}"
-
-
-def _short(value: object) -> str:
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

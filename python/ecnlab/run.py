@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import shlex
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from ecnlab import store
+from ecnlab import store, volume
 from ecnlab._core import Scenario
-from ecnlab.engines import MODEL, PACKETS, Answerer, Judge, answerer_of, seed_for, signature
+from ecnlab.engines import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, Packets, answerer_of, seed_for, signature
+from ecnlab.errors import EcnlabError, SpecError
+from ecnlab.growing import Growing
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
 from ecnlab.types import Engine
@@ -38,9 +42,18 @@ class Run:
     ) -> None:
         self.manifest = manifest
         """What was asked and who answered: spec, hash, seed, version, units, wall time."""
-        self.captures = captures
-        """Its capture files, where they were written; see ``docs/captures.md``."""
+        self._captures = captures
         self._tables = tables
+        self._files: store.Files | None = None
+        self._scratch: object = None
+
+    @property
+    def captures(self) -> tuple[Path, ...]:
+        """Its capture files, where they were written; see ``docs/captures.md``. Raises FolderError for a damaged one."""
+        if self._files is None:
+            return self._captures
+        names = (name for name in self._files.digests if name.startswith(f"{CAPTURES}/"))
+        return tuple(self._files.path(name) for name in names)
 
     def __repr__(self) -> str:
         return f"Run({self.manifest['title']!r}, seed={self.manifest['seed']}, tables={', '.join(self._tables)})"
@@ -103,16 +116,51 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY})
+        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
         with store.whole_folder(target) as scratch:
             for name in self._tables:
-                store.write_table(scratch / f"{name}.parquet", self._tables[name])
-            store.write_json(scratch / store.MANIFEST, self.manifest)
-            if self.captures:
-                (scratch / CAPTURES).mkdir()
-            for capture in self.captures:
-                store.link_or_copy(capture, scratch / CAPTURES / capture.name)
+                if isinstance(self._tables, _Parted) and name in self._tables.stored:
+                    store.link_or_copy(self._tables.stored[name], scratch / f"{name}.parquet")
+                else:
+                    store.write_table(scratch / f"{name}.parquet", self._tables[name], durable=False)
+            self._complete(scratch, target, self.captures)
+        self._settle(target)
         return target
+
+    def _complete(self, scratch: Path, target: Path, captures: tuple[Path, ...]) -> None:
+        """Put captures and manifest beside the tables in ``scratch``, which will be ``target``."""
+        if captures:
+            (scratch / CAPTURES).mkdir(exist_ok=True)
+        for capture in captures:
+            if capture.parent != scratch / CAPTURES:
+                store.link_or_copy(capture, scratch / CAPTURES / capture.name)
+        wall = {**self.manifest["wall"], "remake": _remake(self.manifest, target)}
+        self.manifest = {**self.manifest, "files": store.digests_of(scratch)}
+        self.manifest["wall"] = self.manifest.pop("wall") | wall
+        store.write_json(scratch / store.MANIFEST, self.manifest)
+
+    def _settle(self, folder: Path) -> None:
+        """From now on the run is what ``folder`` holds."""
+        self._files = store.Files(folder, self.manifest)
+        if isinstance(self._tables, _Parted):
+            self._tables = store.StoredTables(self._files, list(self._tables))
+            self._scratch = None
+
+
+class _Parted(Mapping[str, pl.DataFrame]):
+    """Tables of which some are in files, as they were too large to be held."""
+
+    def __init__(self, held: Mapping[str, pl.DataFrame], stored: Mapping[str, Path], order: list[str]) -> None:
+        self.held, self.stored, self._order = held, stored, order
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self.held[name] if name in self.held else store.read_table(self.stored[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
 
 
 def run(
@@ -146,18 +194,31 @@ def run(
         question = question.with_overrides(dict(overrides))
     asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
     if out is not None:
-        store.refuse_other(Path(out), asked)
+        store.refuse_other(Path(out), asked, question.resolved)
+    where = Path(tempfile.gettempdir() if out is None else out)
+    if engine != MODEL:
+        volume.refuse_too_large(question, where, events=events)
     answerer = answerer_of(engine)
     began, clock = datetime.now(UTC), time.perf_counter()
-    with _capture_folder(question, engine, captures, out) as folder:
-        tables = _tables(answerer, question, seed or 0, events, folder)
+    with _capture_folder(question, engine, captures, out) as folder, ExitStack() as stack:
+        scratch = _scratch(stack, out)
+        tables = _tables(answerer, question, seed or 0, events, folder, scratch)
         seconds = time.perf_counter() - clock
         files = tuple(folder / name for name in question.captures) if folder else ()
         result = Run(_manifest(question, answerer, seed, events, tables, began, seconds), tables, files)
+        result.manifest["wall"] |= _asked(question, overrides)
         if out is not None:
             result.save(out)
-            result.captures = tuple(Path(out) / CAPTURES / file.name for file in files)
+        elif isinstance(tables, _Parted):
+            result._scratch = stack.pop_all()  # the folder vanishes with the run
     return result
+
+
+def _scratch(stack: ExitStack, out: str | os.PathLike[str] | None) -> Path:
+    """A folder for tables that become large: beside ``out``, or where temporary files are."""
+    if out is not None:
+        return stack.enter_context(store.scratch_folder(Path(out), "growing"))
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ecnlab-")))
 
 
 @contextmanager
@@ -179,25 +240,72 @@ def _capture_folder(
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
-    """The run stored in ``folder``; a table is read when first asked for. Raises FolderError, OSError."""
+    """The run stored in ``folder``; a table is read, and verified, when first asked for. Raises FolderError, OSError."""
     path = Path(folder)
+    store.restore_folder(path)
     manifest = store.read_manifest(path, "run")
-    captures = tuple(sorted((path / CAPTURES).iterdir())) if (path / CAPTURES).is_dir() else ()
-    return Run(manifest, store.StoredTables(path, list(manifest["tables"])), captures)
+    files = store.Files(path, manifest)
+    found = Run(manifest, store.StoredTables(files, manifest["tables"]))
+    found._settle(path)
+    return found
 
 
 def _tables(
-    answerer: Answerer, scenario: Scenario, seed: int, events: bool, captures: Path | None
-) -> dict[str, pl.DataFrame]:
-    """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run."""
+    answerer: Answerer, scenario: Scenario, seed: int, events: bool, captures: Path | None, scratch: Path
+) -> Mapping[str, pl.DataFrame]:
+    """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run.
+
+    Tables that become large are in ``scratch``.
+    """
+    growing = Growing(scratch)
+    # Other engines give their tables as a whole.
+    blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures)
         try:
+            # Inside, as the pool waits for its threads: a signal between the two would wait for the whole run.
+            future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
             (tables,) = as_finished([future])
         except BaseException:
             answerer.stop()
             raise
-    return tables
+    if not growing.tables:
+        return tables
+    stored = {name: scratch / f"{name}.parquet" for name in growing.tables}
+    for name, path in stored.items():
+        growing.add(name, tables[name])
+        growing.finish(name, path)
+    held = {name: rows for name, rows in tables.items() if name not in stored}
+    return _Parted(held, stored, list(tables))
+
+
+def _asked(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[str, Any]:
+    """The file of the scenario, and what was set beside it."""
+    captures = scenario.resolved.get("capture", {})
+    try:
+        # A pipe is read once.
+        file = Path(scenario.path)
+        own = read_scenario(file).resolved.get("capture", {}) if file.is_file() else captures
+    except (OSError, EcnlabError, SpecError):
+        own = captures
+    places = [one.get("link") or one.get("node") for name, one in captures.items() if name not in own]
+    beside = {"overrides": dict(overrides or {}), "capture": places}
+    return {"file": scenario.path, **{key: value for key, value in beside.items() if value}}
+
+
+def _remake(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The command that makes the run in ``folder`` again; a call in Python, if none does."""
+    made = manifest["wall"]
+    if "overrides" in made:
+        seed, events, engine = manifest["seed"], manifest["events"], manifest["engine"]
+        options = f"seed={seed}, events={events}, engine={engine!r}, overrides={made['overrides']!r}"
+        return f"ecnlab.run({made['file']!r}, {options}, out={str(folder)!r})"
+    words = ["ecnlab", "run", made["file"]]
+    words += [] if manifest["seed"] is None else ["--seed", str(manifest["seed"])]
+    words += ["--events"] if manifest["events"] else []
+    words += [word for place in made.get("capture", []) for word in ("--capture", place)]
+    engine = {PACKETS: [], LINUX_WALL: ["--engine", "linux", "--clock", "wall"]}
+    words += engine.get(manifest["engine"], ["--engine", manifest["engine"]])
+    return shlex.join([*words, "--out", str(folder)])
 
 
 def _manifest(
@@ -219,7 +327,18 @@ def _manifest(
         "spec": scenario.resolved,
         "departures": scenario.departures,
         "instead": answerer.instead(scenario),
-        "tables": store.describe(tables),
+        "tables": _describe(tables),
         **({"evidence": answerer.evidence(scenario, dict(tables))} if isinstance(answerer, Judge) else {}),
-        "wall": {"began": began.isoformat(timespec="seconds"), "seconds": round(seconds, 3)},
+        "wall": {
+            "began": began.isoformat(timespec="seconds"),
+            "seconds": round(seconds, 3),
+        },
     }
+
+
+def _describe(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    if not isinstance(tables, _Parted):
+        return store.describe(tables)
+    stored = store.describe_stored(tables.stored)
+    held = store.describe(tables.held)
+    return {name: {**held, **stored}[name] for name in tables}

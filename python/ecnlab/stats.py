@@ -21,7 +21,11 @@ from scipy import stats as scipy_stats
 LEVEL = 0.95
 """Confidence of every interval unless asked otherwise."""
 
+ROUNDING = 1e-12
+"""Part of itself by which a value may be off that was summed and divided: values that differ by less are the same."""
+
 Direction = Literal["increasing", "decreasing", "undecided"]
+Answer = Literal["yes", "partly", "no", "undecided"]
 Verdict = Literal["agrees", "same direction", "differs"]
 
 
@@ -48,15 +52,68 @@ class Interval:
         return Interval(self.mean + offset, self.low + offset, self.high + offset, self.n, self.level)
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the largest value that a quantity can have; either may be infinite."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high:
+            raise ValueError(f"bounds {self.low} to {self.high} leave no room")
+
+    @property
+    def bind(self) -> bool:
+        """Whether there is a bound at all."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
+
+    def interval(self, estimate: Interval) -> Interval:
+        """The interval of the same mean and standard error that stays within the bounds.
+
+        The standard error is carried over to a scale without bounds, the interval is taken there and brought back: the
+        logit between two bounds, the logarithm of the distance from one. The mean stays where it is. One replicate
+        excludes nothing but what the bounds exclude. Where nothing varied nothing is known of the spread, and the
+        interval is the mean, as it is without bounds.
+        Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of positive counts
+        estimated from survey data", Survey Methodology 24 (1998), logit intervals; the delta method.
+        """
+        if not self.bind or estimate.low == estimate.high:
+            return estimate
+        half = (estimate.high - estimate.low) / 2
+        if not math.isfinite(half):
+            return Interval(estimate.mean, self.low, self.high, estimate.n, estimate.level)
+        low, high = self._bring_back(estimate.mean, half)
+        return Interval(estimate.mean, low, high, estimate.n, estimate.level)
+
+    def _bring_back(self, mean: float, half: float) -> tuple[float, float]:
+        above, below = mean - self.low, self.high - mean
+        if above <= 0.0 or below <= 0.0:  # values that differ have a mean inside, but for its last digit
+            return mean, mean
+        if math.isinf(below):
+            return self.low + above * math.exp(-half / above), self.low + above * _exp(half / above)
+        if math.isinf(above):
+            return self.high - below * _exp(half / below), self.high - below * math.exp(-half / below)
+        width = self.high - self.low
+        shift = half * width / (above * below)
+        odds = above / below
+        down, up = odds * math.exp(-shift), odds * _exp(shift)
+        return self.low + width * down / (1.0 + down), self.high - width / (1.0 + up)
+
+
+UNBOUNDED = Bounds()
+
+
 def mean_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
-    """Mean with Student's t interval.
+    """Mean with Student's t interval; of values that are all the same, that value alone.
 
     Source: Student (1908); Jain, "The Art of Computer Systems Performance
     Analysis" (1991), section 13.2.
     """
     x = _finite(values)
     mean = float(x.mean())
-    half = _t(x.size, level) * _standard_error(x)
+    varied = x.size == 1 or np.ptp(x) > ROUNDING * np.abs(x).max()
+    half = _t(x.size, level) * _standard_error(x) if varied else 0.0
     return Interval(mean, mean - half, mean + half, int(x.size), level)
 
 
@@ -164,24 +221,24 @@ class Trend:
 
     slope: Interval
     """Least-squares slope against the axis scores, per replicate, then averaged."""
-    steps: tuple[Interval, ...]
-    """Paired difference of each point to the point before it."""
+    rises: tuple[tuple[Interval, ...], ...]
+    """``rises[j - 1][i]``: paired difference of point ``j`` to the earlier point ``i``."""
+
+    @property
+    def steps(self) -> tuple[Interval, ...]:
+        """Paired difference of each point to the point before it."""
+        return tuple(earlier[-1] for earlier in self.rises)
 
     @property
     def direction(self) -> Direction:
         """The sign of the slope where its interval decides it."""
-        if self.slope.low > 0.0:
-            return "increasing"
-        if self.slope.high < 0.0:
-            return "decreasing"
-        return "undecided"
+        return _direction(self.slope)
 
     @property
     def monotone(self) -> bool:
-        """Whether no step goes against the slope beyond its own interval."""
-        sign = math.copysign(1.0, self.slope.mean)
-        against = [-s.high if sign > 0 else s.low for s in self.steps]
-        return all(bound <= 0.0 for bound in against)
+        """Whether no point goes against the slope, from any point before it, beyond the interval of their difference."""
+        against = "decreasing" if self.slope.mean > 0 else "increasing"
+        return all(_direction(rise) != against for earlier in self.rises for rise in earlier)
 
 
 def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> Trend:
@@ -202,8 +259,75 @@ def trend(scores: Sequence[float], values: ArrayLike, level: float = LEVEL) -> T
     _finite(y.ravel())
     centred = x - x.mean()
     slopes = y @ centred / float(centred @ centred)
-    steps = tuple(paired_difference(y[:, i + 1], y[:, i], level) for i in range(x.size - 1))
-    return Trend(mean_interval(slopes, level), steps)
+    rises = tuple(tuple(paired_difference(y[:, j], y[:, i], level) for i in range(j)) for j in range(1, x.size))
+    return Trend(mean_interval(slopes, level), rises)
+
+
+@dataclass(frozen=True, slots=True)
+class TrendAnswer:
+    """Whether a quantity moves as it was said to."""
+
+    answer: Answer
+    trend: Trend
+    reach: int
+    """How many points, from the first on, the statement holds for; 0 for none."""
+
+
+def follows(scores: Sequence[float], values: ArrayLike, expected: Direction, level: float = LEVEL) -> TrendAnswer:
+    """Whether ``values[replicate, point]`` is ``expected`` ("increasing" or "decreasing") along ``scores``.
+
+    *yes* needs three things: a slope whose interval has the expected sign; means that are monotone within their
+    intervals (`Trend.monotone`); and a last step that is decided in that direction, so that a curve which has levelled
+    off does not count. The ``reach`` is the longest beginning of the axis that has all three. With the slope
+    alone the answer is *partly*, as it is where the statement holds up to a point and is reversed behind it while the
+    slope is undecided. *no* is a slope of the other sign.
+    """
+    x, y = list(scores), np.asarray(values, dtype=float)
+    whole = trend(x, y, level)
+    reach = next((k for k in range(len(x), 1, -1) if _holds(trend(x[:k], y[:, :k], level), expected)), 0)
+    if whole.direction == expected:
+        answer: Answer = "yes" if reach == len(x) else "partly"
+    elif whole.direction != "undecided":
+        answer, reach = "no", 0
+    else:
+        turned = any(_direction(rise) not in (expected, "undecided") for earlier in whole.rises for rise in earlier)
+        answer = "partly" if reach and turned else "undecided"
+    return TrendAnswer(answer, whole, reach)
+
+
+def excludes(
+    scores: Sequence[float], values: ArrayLike, excluded: Direction, tolerance: float, level: float = LEVEL
+) -> TrendAnswer:
+    """Whether ``values[replicate, point]`` is not ``excluded`` ("increasing" or "decreasing") along ``scores``.
+
+    That nothing moves cannot be shown, only that it moves by less than ``tolerance`` per unit of the scores. *yes*: the
+    whole interval of the slope is at most that, and no point is decided to be farther than that from any before
+    it. *partly*: the slope is, a point is not. *no*: the whole interval of the slope is above it. A quantity that moves
+    the other way is not excluded.
+    """
+    x, y = list(scores), np.asarray(values, dtype=float)
+    sign = 1.0 if excluded == "increasing" else -1.0
+    found, turned = trend(x, y, level), trend(x, sign * y, level)
+    if turned.slope.low > tolerance:
+        answer: Answer = "no"
+    elif turned.slope.high > tolerance:
+        answer = "undecided"
+    else:
+        rises = [
+            rise.low > tolerance * (x[j] - x[i])
+            for j, earlier in enumerate(turned.rises, 1)
+            for i, rise in enumerate(earlier)
+        ]
+        answer = "partly" if any(rises) else "yes"
+    return TrendAnswer(answer, found, len(x) if answer == "yes" else 0)
+
+
+def _holds(found: Trend, expected: Direction) -> bool:
+    return found.direction == expected and found.monotone and _direction(found.steps[-1]) == expected
+
+
+def _direction(change: Interval) -> Direction:
+    return "increasing" if change.low > 0.0 else "decreasing" if change.high < 0.0 else "undecided"
 
 
 def equivalent(measured: Interval, target: float, margin: float) -> bool:
@@ -223,9 +347,9 @@ def verdict(measured: Interval, printed: float, margin: float, neutral: float | 
     within ``margin`` of it. ``same direction``: it does not, but the whole
     interval lies on the printed value's side of ``neutral`` (0 for a gain);
     ``None`` says that the quantity has no direction. ``differs``: neither.
-    An unbounded interval agrees with nothing.
+    One replicate, or an unbounded interval, agrees with nothing.
     """
-    bounded = math.isfinite(measured.low) and math.isfinite(measured.high)
+    bounded = measured.n > 1 and math.isfinite(measured.low) and math.isfinite(measured.high)
     if bounded and (measured.contains(printed) or abs(measured.mean - printed) <= margin):
         return "agrees"
     if neutral is None or not bounded or printed == neutral:
@@ -268,6 +392,11 @@ def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np
 
 def _standard_error(x: NDArray[np.float64]) -> float:
     return float(x.std(ddof=1) / math.sqrt(x.size)) if x.size > 1 else 1.0
+
+
+def _exp(x: float) -> float:
+    """The exponential; infinite where that is too large to write."""
+    return math.exp(x) if x < 700.0 else math.inf
 
 
 def _t(n: int, level: float) -> float:

@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shlex
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
 from time import perf_counter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from ecnlab import metrics, store, taps
+from ecnlab import digests, metrics, store, taps, volume
 from ecnlab._core import Experiment, ExperimentRun, Scenario
 from ecnlab.columns import SUMMARY, TABLES
+from ecnlab.differences import differences
 from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
-from ecnlab.parts import MADE, Parts
+from ecnlab.growing import Growing
+from ecnlab.parts import Parts
+from ecnlab.run import CAPTURES
 from ecnlab.scenario import read_experiment
 from ecnlab.taps import Taps
-from ecnlab.threads import as_finished
+from ecnlab.threads import ticks
 from ecnlab.types import Engine
+from ecnlab.workers import Worker, do, worker
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
 
 SPECS: Final = "specs.json"
+
+MOST_TOLD: Final = 10
+"""Runs without a result that are named; of more, the number is told."""
+
+MERGED_ROWS: Final = 1 << 11
+"""Rows of a merged table that are written at a time: a sweep of many runs needs no more memory than one of few."""
+
+ROWS_AT_A_TIME: Final = 4096
+"""Runs whose names are put beside their metrics at a time."""
 
 
 class Sweep:
@@ -38,7 +59,8 @@ class Sweep:
         """Where it is stored."""
         self.manifest = manifest
         """What was asked and who answered; see ``docs/run-folder.md``."""
-        self._tables = store.StoredTables(folder / "tables", ["runs", "metrics", *manifest["tables"]])
+        self._files = store.Files(folder, manifest)
+        self._tables = store.StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
 
     def __repr__(self) -> str:
         return f"Sweep({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
@@ -79,13 +101,12 @@ class Sweep:
     @property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
-        specs: dict[str, Any] = store.read_json(self.folder / SPECS)
-        return specs
+        return store.read_json(self._files.path(SPECS))
 
     @property
     def captures(self) -> dict[str, tuple[Path, ...]]:
         """The capture files of each run that has any, by its ``id``; see ``docs/captures.md``."""
-        return taps.found(self.folder)
+        return taps.found(self._files)
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -100,7 +121,7 @@ class Sweep:
         """
         if name not in self.tables:
             raise store.missing_table(name, dict.fromkeys(self.tables))
-        rows = pl.scan_parquet(self.folder / "tables" / f"{name}.parquet")
+        rows = pl.scan_parquet(self._tables.path(name))
         return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
 
 
@@ -118,44 +139,78 @@ def sweep(
     """Do all runs of ``experiment`` (a file, or one already read), store them in the folder ``out``, return them.
 
     Runs that ``out`` already has, of the same specification, seed and build of ecnlab, are not done again: an
-    interrupted sweep continues, and one with more ``replicates`` adds only those. ``workers`` threads work at a time
-    (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
+    interrupted sweep continues, and one with more ``replicates`` adds only those; what is damaged is done again.
+    ``workers`` processes work at a time (default: one a core); their number does not change a byte of the tables. ``keep`` names tables to store besides
     the flows, queues and links and those that metrics read; ``capture`` names links and nodes where the packets of every
     run are captured, besides those that the scenario says; ``progress`` is told of each finished run. With
     ``engine="linux"`` the Linux kernel does the runs, one kernel for each of the workers; a model does none.
 
     Raises SpecError and MetricError for an experiment that is not possible, EcnlabError if the engine cannot do it or no
-    Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written, RunError
-    if the simulator finds its own books not balanced or a kernel fails.
+    Linux kernel has been built, FolderError if ``out`` holds something else, OSError if it cannot be written. RunError
+    if a run gave no result: the simulator found its own books not balanced, its process died, or a kernel failed. The
+    others are done and stored all the same.
     """
     refuse_unless_random(engine, "a sweep")
     question = experiment if isinstance(experiment, Experiment) else read_experiment(experiment)
     if replicates is not None:
         question = question.with_replicates(replicates)
     wanted = _tables_to_keep(question, keep)
-    keys = run_keys(question)
     folder = Path(out)
     store.refuse_other(folder, {"kind": "sweep", "engine": engine})
     answerer = answerer_of(engine)
+    if engine == PACKETS:
+        _refuse_too_large(question, wanted, folder)
     folder.mkdir(parents=True, exist_ok=True)
     with store.only_writer(folder):
         clock, began = perf_counter(), datetime.now(UTC)
         parts, tapping = Parts(folder, wanted, answerer.build), Taps(folder, capture)
         parts.clean()
         tapping.clean()
-        _refuse_other(folder, parts, question, keys)
+        _refuse_other(folder, parts, question)
         _write_question(folder, question, wanted, answerer)
-        todo = _todo(question.runs, parts, tapping)
+        todo = _Todo(question, parts, tapping)
         _do(todo, parts, tapping, answerer, workers or _cores(), progress or (lambda _done, _all: None))
-        tables = _merge(folder, question, parts, keys)
+        tables = _merge(folder, question, parts)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
-            "tables": store.describe(tables),
-            "wall": {"began": began.isoformat(timespec="seconds"), "seconds": round(perf_counter() - clock, 3)},
+            "tables": store.describe_stored(tables),
+            "files": _files(folder, parts),
+            "wall": {
+                "began": began.isoformat(timespec="seconds"),
+                "seconds": round(perf_counter() - clock, 3),
+                "remake": _remake(question, engine, wanted, capture, replicates, folder),
+            },
         }
         store.write_json(folder / store.MANIFEST, manifest)
         parts.forget()
     return Sweep(folder, manifest)
+
+
+def _files(folder: Path, parts: Parts) -> dict[str, str]:
+    """The digest of each file of the sweep."""
+    captures = {
+        f"{CAPTURES}/{run}/{name}": digest
+        for run, files in sorted(parts.captures().items())
+        for name, digest in files.items()
+    }
+    return {SPECS: digests.of_file(folder / SPECS), **store.digests_of(folder / "tables", "tables/"), **captures}
+
+
+def _remake(
+    question: Experiment,
+    engine: Engine,
+    keep: Iterable[str],
+    capture: Iterable[str],
+    replicates: int | None,
+    folder: Path,
+) -> str:
+    """The command that makes what is damaged again."""
+    words = ["ecnlab", "sweep", question.path]
+    words += [] if replicates is None else ["--replicates", str(replicates)]
+    words += [word for table in keep if table not in SUMMARY for word in ("--keep", table)]
+    words += [word for place in capture for word in ("--capture", place)]
+    words += [] if engine == PACKETS else ["--engine", engine]
+    return shlex.join([*words, "--out", str(folder)])
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
@@ -165,15 +220,19 @@ def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
     manifest = store.read_manifest(path, "sweep")
     if not manifest["complete"]:
         raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
+    store.Files(path, manifest).path(f"tables/{store.MADE}")
     return Sweep(path, manifest)
 
 
-def run_keys(experiment: Experiment) -> pl.DataFrame:
-    """One row a run of ``experiment``, in its order: arm, axes, replicate, seed, id, spec_hash."""
+def run_keys(experiment: Experiment, first: int = 0, last: int | None = None) -> pl.DataFrame:
+    """One row a run of ``experiment``, in its order: arm, axes, replicate, seed, id, spec_hash.
+
+    Of those from ``first`` to before ``last``, if given.
+    """
     axes = experiment.axes
     rows = [
         {"arm": run.arm, **run.point, "replicate": run.replicate, "seed": run.seed, "id": run.id, "spec_hash": run.hash}
-        for run in experiment.runs
+        for run in map(experiment.run, range(first, len(experiment) if last is None else last))
     ]
     types = {
         "arm": pl.String,
@@ -187,27 +246,55 @@ def run_keys(experiment: Experiment) -> pl.DataFrame:
 
 
 def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
-    metrics.check(experiment.metrics)
+    metrics.refuse(experiment)
     asked = set(keep)
     if unknown := asked - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
     return [name for name in TABLES if name in {*SUMMARY, *asked, *metrics.tables(experiment.metrics)}]
 
 
-def _refuse_other(folder: Path, parts: Parts, experiment: Experiment, keys: pl.DataFrame) -> None:
+def _refuse_too_large(experiment: Experiment, wanted: list[str], folder: Path) -> None:
+    """Raise SpecError for a run whose tables that are kept fit neither the limit nor the disk."""
+    for run in _one_of_each(experiment):
+        volume.refuse_too_large(run.scenario, folder, events="packets" in wanted, tables=wanted)
+
+
+def _one_of_each(experiment: Experiment) -> Iterator[ExperimentRun]:
+    """A run of every point and arm."""
+    return map(experiment.run, range(0, len(experiment), experiment.replicates))
+
+
+def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     """Raise FolderError if the sweep in ``folder`` is not a beginning of the one asked for."""
-    held = parts.held()
-    strange = held - set(keys["id"])
+    held = np.array([int(run, 16) for run in parts.held()], dtype=np.uint64)
+    strange = np.setdiff1d(held, _ids(experiment)).size
     if not strange:
         return
     there = store.read_manifest(folder, "sweep")
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
         remedy = f"ask for its {there['replicates']} replicates, or choose another folder"
+    asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
+    changed = "; ".join(differences({key: there[key] for key in asked}, asked))
+    if not changed:
+        specs, asked_for = store.read_json(folder / SPECS), {run.hash for run in _one_of_each(experiment)}
+        lost = next((specs[x]["spec"] for x in specs if x not in asked_for), None)
+        first = differences(lost, experiment.run(0).scenario.resolved) if lost else iter(())
+        changed = ", ".join(list(first)[: store.MOST_TOLD]) or "fewer points or replicates"
     raise FolderError(
-        f"{folder} holds another sweep ({there['title']!r}): {len(strange)} of its {len(held)} runs are not in this "
-        f"experiment; {remedy}"
+        f"{folder} holds another sweep ({there['title']!r}): {strange} of its {len(held)} runs are not in this "
+        f"experiment (there against asked for: {changed}); {remedy}"
     )
+
+
+def _ids(experiment: Experiment) -> NDArray[np.uint64]:
+    """The ids of all runs, in their order, as numbers: a sweep may have very many."""
+    return np.fromiter((int(experiment.id(i), 16) for i in range(len(experiment))), np.uint64, len(experiment))
+
+
+def _distinct(experiment: Experiment) -> NDArray[np.intp]:
+    """The index of the first run of each id, in the order of the experiment."""
+    return np.sort(np.unique(_ids(experiment), return_index=True)[1])
 
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
@@ -215,9 +302,15 @@ def _write_question(folder: Path, experiment: Experiment, wanted: list[str], ans
     store.write_json(
         folder / store.MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}}
     )
-    one_of_each = {run.hash: run.scenario for run in experiment.runs}
-    specs = {hash_: {"spec": x.resolved, "departures": x.departures} for hash_, x in one_of_each.items()}
-    store.write_json(folder / SPECS, specs)
+    seen: set[str] = set()
+
+    def specs() -> Iterator[tuple[str, Any]]:
+        for run in _one_of_each(experiment):
+            if run.hash not in seen:
+                seen.add(run.hash)
+                yield run.hash, {"spec": run.scenario.resolved, "departures": run.scenario.departures}
+
+    store.write_entries(folder / SPECS, specs())
 
 
 def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> dict[str, Any]:
@@ -232,78 +325,180 @@ def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> 
     }
 
 
-class _Asked(NamedTuple):
-    """A run, its scenario with all captures, and whether the folder has its tables and captures."""
+class _Todo:
+    """The runs of an experiment that are not there yet, each once by its id, although it may be asked for twice."""
 
-    run: ExperimentRun
-    scenario: Scenario
-    there: bool
+    def __init__(self, experiment: Experiment, parts: Parts, tapping: Taps) -> None:
+        """Raises SpecError for a place to capture at that there is none of."""
+        self._experiment = experiment
+        self.file = experiment.path
+        """The experiment's."""
+        distinct = _distinct(experiment)
+        self.all = len(distinct)
+        """How many runs there are."""
+        captures = [bool(tapping.tapped(run).captures) for run in _one_of_each(experiment)]
+        self._captured = any(captures)
+        usable, known = parts.usable(), parts.captures()
+        there = (self._there(int(index), usable, known, tapping) for index in distinct)
+        self.indices = distinct[~np.fromiter(there, np.bool_, self.all)]
+        """Of the runs to do."""
+
+    def _there(self, index: int, usable: set[str], known: Mapping[str, Mapping[str, str]], tapping: Taps) -> bool:
+        id_ = self._experiment.id(index)
+        if id_ not in usable:
+            return False
+        if not self._captured:
+            return True
+        run = self._experiment.run(index)
+        return not tapping.lack(id_, tapping.tapped(run), known.get(id_, {}))
+
+    def runs(self) -> Iterator[ExperimentRun]:
+        """Those to do."""
+        return (self._experiment.run(int(index)) for index in self.indices)
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Those of the runs to do, each once."""
+        cells = dict.fromkeys(int(index) // self._experiment.replicates for index in self.indices)
+        return (self._experiment.run(cell * self._experiment.replicates).scenario for cell in cells)
 
 
-def _todo(runs: Sequence[ExperimentRun], parts: Parts, tapping: Taps) -> dict[str, _Asked]:
-    """Each run once, by its id, although it may be asked for twice. Raises SpecError for a place there is none of."""
-    have = parts.usable()
-    distinct = {run.id: run for run in runs}
-    tapped = {id_: tapping.tapped(run) for id_, run in distinct.items()}
-    return {
-        id_: _Asked(run, tapped[id_], id_ in have and not tapping.lack(id_, tapped[id_]))
-        for id_, run in distinct.items()
-    }
-
-
-def _do(
-    runs: Mapping[str, _Asked], parts: Parts, tapping: Taps, answerer: Answerer, workers: int, progress: Progress
-) -> None:
-    """Do those of ``runs`` that are not there yet, ``workers`` at a time."""
-    todo = [asked for asked in runs.values() if not asked.there]
-    done, total = len(runs) - len(todo), len(runs)
-    for asked in {asked.run.hash: asked for asked in todo}.values():
-        answerer.check(asked.run.scenario)
+def _do(todo: _Todo, parts: Parts, tapping: Taps, answerer: Answerer, workers: int, progress: Progress) -> None:
+    """Do the runs of ``todo``, ``workers`` at a time. Raises RunError at the end if any gave no result."""
+    done, total = todo.all - len(todo.indices), todo.all
+    if answerer.engine != PACKETS:
+        for scenario in todo.scenarios():
+            answerer.check(scenario)
     progress(done, total)
+    runs, taken, results = todo.runs(), Lock(), SimpleQueue[RunError | None]()
+    busy: list[Worker] = []
+
+    def next_run() -> ExperimentRun | None:
+        with taken:
+            return next(runs, None)
+
+    def work() -> None:
+        with ExitStack() as stack:
+            one = stack.enter_context(worker()) if answerer.engine == PACKETS else None
+            if one:
+                busy.append(one)
+            while run := next_run():
+                error = _do_one(run, parts, tapping, answerer, one)
+                results.put(RunError(f"{error}{_alone(todo.file, run.id)}") if error else None)
+
+    failed: list[RunError] = []
     with ThreadPoolExecutor(workers) as pool:
         try:
-            futures = [pool.submit(_do_one, asked, parts, tapping, answerer) for asked in todo]
-            for _ in as_finished(futures):
-                done += 1
-                progress(done, total)
+            futures = [pool.submit(work) for _ in range(min(workers, len(todo.indices)))]
+            for _ in ticks(futures):
+                while not results.empty():
+                    error = results.get()
+                    failed += [error] if error else []
+                    done += 1
+                    progress(done, total)
         except BaseException:
+            with taken:
+                runs = iter(())
             answerer.stop()
+            for one in busy:
+                one.stop()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    if failed:
+        more = f"\nand {len(failed) - MOST_TOLD} more" if len(failed) > MOST_TOLD else ""
+        raise RunError("\n".join(map(str, failed[:MOST_TOLD])) + more)
 
 
-def _do_one(asked: _Asked, parts: Parts, tapping: Taps, answerer: Answerer) -> None:
-    run = asked.run
+def _do_one(run: ExperimentRun, parts: Parts, tapping: Taps, answerer: Answerer, one: Worker | None) -> RunError | None:
+    """Do ``run``, by the worker ``one`` if there is one. The error that it ended with, if that is its own."""
+    scenario = tapping.tapped(run)
+    task = {"id": run.id, "seed": run.seed, "tables": parts.tables, "folder": str(parts.folder), "most": volume.limit()}
     try:
-        with tapping.written(run.id, asked.scenario) as captures:
-            tables = answerer.tables(asked.scenario, run.seed, events="packets" in parts.tables, captures=captures)
+        with tapping.written(run.id, scenario) as captures:
+            task["captures"] = None if captures is None else str(captures)
+            if one:
+                one.do(scenario, task)
+            else:
+                do(answerer, scenario, task)
     except RunError as error:
         point = ", ".join(f"{axis} = {label}" for axis, label in run.point.items())
-        raise RunError(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}") from error
-    parts.add(run.id, {name: tables[name] for name in parts.tables if name in tables})
+        return RunError(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}")
+    return None
 
 
-def _merge(folder: Path, experiment: Experiment, parts: Parts, keys: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Write the tables of the whole sweep, and return those of its runs."""
-    ids = keys["id"].unique(maintain_order=True).to_list()
-    tables = parts.merged(ids)
-
-    def table(name: str) -> pl.LazyFrame:
-        if name not in tables:
-            raise store.missing_table(name, tables)
-        return tables[name].lazy()
-
-    values = metrics.evaluate(experiment.metrics, table, ids)
-    with store.whole_folder(folder / "tables") as scratch:
-        store.write_json(scratch / MADE, parts.made())
-        for name, frame in {"runs": keys, "metrics": _keyed(keys, values), **tables}.items():
-            store.write_table(scratch / f"{name}.parquet", frame)
-    return tables
+def _alone(file: str, run: str) -> str:
+    return f"; `{shlex.join(['ecnlab', 'sweep', file, '--only', run])}` does it alone"
 
 
-def _keyed(keys: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """``values`` of runs under the names of the experiment, in its order."""
-    return keys.drop("seed", "spec_hash").join(values, on="id", maintain_order="left_right").drop("id")
+def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]:
+    """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
+    parts.take_stock()
+    values: list[pl.DataFrame] = []
+    with store.whole_folder(folder / "tables") as scratch, _only_new_garbage():
+        blocks = scratch / ".blocks"
+        growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
+        for ids, tables in parts.batches(map(experiment.id, map(int, _distinct(experiment)))):
+            frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
+            values.append(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
+            for name, rows in tables.items():
+                for piece in [frames[name]] if name in frames else store.pieces(rows):
+                    growing.add(name, piece)
+            # What Polars has read is held in circles, which Python breaks too late for a sweep of many runs.
+            gc.collect()
+        made = [name for name in parts.tables if name in growing.tables]
+        _refuse_missing(experiment, made)
+        _add_keyed(experiment, pl.concat(values), growing)
+        for name in ("runs", "metrics", *made):
+            growing.finish(name, scratch / f"{name}.parquet")
+        shutil.rmtree(blocks, ignore_errors=True)
+        store.write_json(
+            scratch / store.MADE, {**parts.made(), "files": store.digests_of(scratch), "captures": parts.captures()}
+        )
+    return {name: folder / "tables" / f"{name}.parquet" for name in made}
+
+
+@contextmanager
+def _only_new_garbage() -> Iterator[None]:
+    """What is there now is not looked through when garbage is collected: that would take longer than to merge."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+class _Batch:
+    """Gives metrics the tables of some runs; one that none of them has is empty."""
+
+    def __init__(self, frames: Mapping[str, pl.DataFrame], tables: Mapping[str, pl.LazyFrame]) -> None:
+        self._frames, self._tables = frames, tables
+
+    def __call__(self, name: str) -> pl.LazyFrame:
+        if name in self._frames:
+            return self._frames[name].lazy()
+        if name in self._tables:
+            return self._tables[name]
+        return pl.LazyFrame(schema={"id": pl.String, **dict.fromkeys(TABLES[name], pl.Null)})
+
+
+def _refuse_missing(experiment: Experiment, made: Sequence[str]) -> None:
+    """Raise FolderError if a metric reads a table that no run has."""
+    for name in sorted(metrics.tables(experiment.metrics)):
+        if name not in made:
+            raise store.missing_table(name, dict.fromkeys(made))
+
+
+def _add_keyed(experiment: Experiment, values: pl.DataFrame, growing: Growing) -> None:
+    """The tables ``runs`` and ``metrics``: ids and ``values`` of runs under the names of the experiment, in its order."""
+    for first in range(0, len(experiment), ROWS_AT_A_TIME):
+        keys = run_keys(experiment, first, min(first + ROWS_AT_A_TIME, len(experiment)))
+        growing.add("runs", keys)
+        own = keys.select(pl.col("id").unique(maintain_order=True)).join(
+            values, on="id", how="left", maintain_order="left"
+        )
+        rows = metrics.long(own)
+        growing.add(
+            "metrics", keys.drop("seed", "spec_hash").join(rows, on="id", maintain_order="left_right").drop("id")
+        )
 
 
 def _cores() -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from ecnlab import store
+from ecnlab import digests, store
 from ecnlab._core import ExperimentRun, Scenario
 from ecnlab.run import CAPTURES
 from ecnlab.scenario import with_captures
@@ -29,9 +29,15 @@ class Taps:
         """The scenario of ``run`` with all its captures. Raises SpecError if there is no such place."""
         return with_captures(run.scenario, self._places)
 
-    def lack(self, run: str, scenario: Scenario) -> bool:
-        """Whether a capture of ``run`` is missing."""
-        return any(not (self._folder / run / name).exists() for name in scenario.captures)
+    def lack(self, run: str, scenario: Scenario, known: Mapping[str, str]) -> bool:
+        """Whether a capture of ``run`` is missing, or not what its digest in ``known`` says."""
+        return any(not self._intact(self._folder / run / name, known.get(name)) for name in scenario.captures)
+
+    def _intact(self, path: Path, digest: str | None) -> bool:
+        try:
+            return digests.of_file(path) == digest
+        except OSError:
+            return False
 
     @contextmanager
     def written(self, run: str, scenario: Scenario) -> Iterator[Path | None]:
@@ -43,7 +49,10 @@ class Taps:
             yield None
 
 
-def found(folder: Path) -> dict[str, tuple[Path, ...]]:
-    """The capture files of the sweep in ``folder``, by the id of the run."""
-    runs = sorted(path for path in (folder / CAPTURES).glob("[!.]*") if path.is_dir())
-    return {run.name: tuple(sorted(run.iterdir())) for run in runs}
+def found(files: store.Files) -> dict[str, tuple[Path, ...]]:
+    """The capture files among those of a sweep, by the id of the run. Raises FolderError for a damaged one."""
+    runs: dict[str, tuple[Path, ...]] = {}
+    for name in sorted(name for name in files.digests if name.startswith(f"{CAPTURES}/")):
+        run = name.split("/")[1]
+        runs[run] = (*runs.get(run, ()), files.path(name))
+    return runs

@@ -78,36 +78,29 @@ class MadeUp:
 
     def _links(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         # The region is reached from 15 kB on.
+        # Above max_th it is for longer with more flows.
+        flows = float(key["setting"].split()[0]) if self.name == "degenerate" else 2.0
         share = 0.95 if float(key.get("min_th", "20 kB").split()[0]) >= 15 else 0.5
         return [
             {
                 "link": "pipe",
                 "share_in_region": share + rng.normal(0, 0.002),
+                "share_above": 0.05 * math.log2(flows) + rng.normal(0, 0.002),
                 "utilisation": 0.99,
                 "queue_mean_packets": 20.0,
             }
         ]
 
-    def _queues(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _queues(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        # Bursts lose six times as much as a smooth flow at a tail-drop queue, as much at RED; small packets like large ones.
+        bursts = 0.3 if key.get("variant") == "tail" else 0.05
         return [
-            {
-                "link": "pipe",
-                "group": "ecn",
-                "arrived": 12_000,
-                "marks": int(600 + rng.integers(-6, 6)),
-                "early_drops": 0,
-                "forced_drops": 0,
-                "tail_drops": 0,
-            },
-            {
-                "link": "pipe",
-                "group": "plain",
-                "arrived": 10_000,
-                "marks": 0,
-                "early_drops": int(500 + rng.integers(-5, 5)),
-                "forced_drops": 0,
-                "tail_drops": 0,
-            },
+            _queue("ecn", 12_000, marks=int(600 + rng.integers(-6, 6))),
+            _queue("plain", 10_000, early_drops=int(500 + rng.integers(-5, 5))),
+            _queue("all", 40_000, early_drops=2000),
+            _queue("bursts", 2000, early_drops=int(2000 * bursts + rng.integers(-3, 3))),
+            *(_queue(group, 2000, early_drops=int(100 + rng.integers(-3, 3))) for group in ("far", "fast", "smooth")),
+            _queue("small", 6000, early_drops=int(300 + rng.integers(-3, 3)), size=500),
         ]
 
     def _flow_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
@@ -122,11 +115,35 @@ class MadeUp:
             for t in range(40)
         ]
 
-    def _queue_series(self, _key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+    def _queue_series(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
+        # A tail-drop queue is full three quarters of the time.
+        high = [57_000.0, 58_000.0, 59_000.0, 20_000.0]
+        tail = key.get("variant") == "tail"
         return [
-            {"link": "pipe", "time_s": t / 10, "bytes": float(rng.integers(0, 60_000)), "average_bytes": 30_000.0}
+            {
+                "link": "pipe",
+                "time_s": t / 5,
+                "bytes": high[t % 4] if tail else float(rng.integers(0, 12_000)),
+                "average_bytes": 30_000.0,
+            }
             for t in range(200)
         ]
+
+
+def _queue(group: str, arrived: int, marks: int = 0, early_drops: int = 0, size: int = 1500) -> dict[str, Any]:
+    departed = arrived - early_drops
+    return {
+        "link": "pipe",
+        "group": group,
+        "arrived": arrived,
+        "departed": departed,
+        "departed_bytes": departed * size,
+        "marks": marks,
+        "dropped": early_drops,
+        "early_drops": early_drops,
+        "forced_drops": 0,
+        "tail_drops": 0,
+    }
 
 
 def gain(key: dict[str, Any]) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from ecnlab.papers.akujobi import measure
+from ecnlab.papers.akujobi import measure, sections, settings
 from ecnlab.papers.akujobi.choice import GAIN, KEYS, LOSS, STATED, choose
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
@@ -77,6 +78,51 @@ def test_loss_is_in_percent_of_what_came() -> None:
     assert at(found, "homogeneous_loss", {"scheme": "ecn"})["value"][0] == pytest.approx(100 * 400 / 100_400)
 
 
+def used(**shares: float) -> Sweep:
+    """Flows of one kind whose schemes use ``shares`` of the pipe."""
+    tables = [one_kind(scheme, 0) for scheme in shares]
+    links = [
+        links.with_columns(utilisation=pl.lit(share))
+        for (_, links, _), share in zip(tables, shares.values(), strict=True)
+    ]
+    queues, flows = [queues for queues, _, _ in tables], [flows for _, _, flows in tables]
+    return Sweep(queues=pl.concat(queues), links=pl.concat(links), flows=pl.concat(flows))
+
+
+def test_utilisation_is_placed_between_ecn_and_becn() -> None:
+    # 92 is 2 of the 8 points from 90 to 98, 97 is 7 of them; 97 less 92 are 5.
+    found = measure.homogeneous(used(ecn=0.90, eb40=0.92, eb20=0.97, becn=0.98))
+    way = {row["scheme"]: row["value"] / row["other"] for row in at(found, "utilisation_way", {}).iter_rows(named=True)}
+    assert way == pytest.approx({"eb40": 0.25, "eb20": 0.875})
+    (less,) = at(found, "utilisation_less_eb20", {"scheme": "eb40"}).iter_rows(named=True)
+    assert less["value"] - less["other"] == pytest.approx(-5.0)
+    assert at(found, "loss_less_becn", {"scheme": "eb40"}).select("value", "other").row(0) == pytest.approx(
+        (100 * 400 / 100_400,) * 2
+    )
+
+
+def lossy_runs(window: int, average: tuple[int, int], goodput_bps: float, loss: str) -> dict[str, pl.DataFrame]:
+    key = {"scheme": "eb6", "loss": loss, "replicate": 0}
+    times = (19.0, 20.0, 21.0)  # what is before 20 s does not count
+    windows = [{**key, "time_s": t, "cwnd_bytes": 9e9 if t < 20 else window * 1000} for t in times]
+    queue = [
+        {**key, "time_s": t, "link": "pipe", "average_bytes": b} for t, b in zip(times, (9e9, *average), strict=True)
+    ]
+    return {
+        "flow_series": pl.DataFrame(windows),
+        "queue_series": pl.DataFrame(queue),
+        "flows": pl.DataFrame([{**key, "goodput_bps": goodput_bps}]),
+    }
+
+
+def test_what_a_lossy_way_back_does_is_of_window_queue_and_goodput() -> None:
+    without, with_loss = lossy_runs(8, (1000, 3000), 4e5, "0%"), lossy_runs(10, (1000, 7000), 3e5, "10%")
+    found = measure.unharmed(Sweep(**{name: pl.concat([without[name], with_loss[name]]) for name in without}))
+    ratios = {row["metric"]: row["value"] / row["other"] for row in found.iter_rows(named=True)}
+    # The spread of two values is as wide as they are apart.
+    assert ratios == pytest.approx({"unharmed": 10 / 8, "unharmed_queue": 3.0, "unharmed_goodput": 0.75})
+
+
 def mixed_flows(able: list[float], plain: list[float], scheme: str) -> pl.DataFrame:
     rates = [("able", rate) for rate in able] + [("plain", rate) for rate in plain]
     return pl.DataFrame(
@@ -101,6 +147,23 @@ def test_a_gain_is_of_averages_and_schemes_are_compared_by_seed() -> None:
     less = at(found, "loss_to_ecn", {"scheme": "becn"})
     assert (less["value"][0], less["other"][0]) == pytest.approx((0.5, 1.0))
     assert at(found, "heavy_plain_loss", {"scheme": "ecn"}).select("value", "other").row(0) == (7000.0, 1000.0)
+
+
+def test_the_ends_of_the_threshold_are_beside_what_they_are_to_be() -> None:
+    gains = {"ecn": 150.0, "eb45": 160.0, "eb15": 190.0, "becn": 200.0}
+    flows = pl.concat([mixed_flows([rate], [100.0], scheme) for scheme, rate in gains.items()])
+    queues = pl.DataFrame(
+        [
+            {"scheme": s, "replicate": 0, "link": "pipe", "group": g, "arrived": 1000, "dropped": 10}
+            for s in gains
+            for g in ("able", "plain")
+        ]
+    )
+    found = measure.ends(Sweep(flows=flows, queues=queues))
+    over = {row["metric"]: (row["scheme"], row["value"] - row["other"]) for row in found.iter_rows(named=True)}
+    assert over["ends_gain_over_ecn"] == ("eb45", pytest.approx(0.1))
+    assert over["ends_gain_over_becn"] == ("eb15", pytest.approx(-0.1))
+    assert set(over) == {f"ends_{m}_{s}" for m in ("gain_over", "loss_to") for s in ("ecn", "becn")}
 
 
 def objects(scheme: str, delays: list[float]) -> pl.DataFrame:
@@ -166,3 +229,55 @@ def test_the_nearest_settings_are_the_same_in_all_experiments(name: str) -> None
     for flow in resolved["flow"].values():
         tcp = resolved["tcp"][flow["tcp_from"]]
         assert (tcp["rtt_tick"], tcp["min_rto"]) == ("10 ms", "200 ms")
+
+
+# --------------------------------------------------------------- what texts say
+
+
+def test_gains_lie_above_the_printed_ones_by_two_amounts() -> None:
+    # reasons.toml and README.md: the gap is wider for BECN and ECN+BECN (20 KB) than for the other two.
+    rows = {row["id"]: row for row in json.loads((PAPER / "quoted.json").read_text())["tables"]["numbers"]}
+    ecn, eb40, eb20, becn = ({end: rows[f"A13.{i}"][end] - rows[f"A13.{i}"]["printed"] for end in ENDS} for i in "1234")
+    assert min(gap["low"] for gap in (ecn, eb40, eb20, becn)) > 0
+    assert max(gap["high"] for gap in (ecn, eb40)) < min(gap["low"] for gap in (eb20, becn))
+
+
+ENDS = ("low", "high")
+
+
+def test_a_claim_is_compared_with_other_settings_only_where_these_have_all_its_places() -> None:
+    claim = next(claim for claim in read_published(PAPER).claims if claim.id == "A17.loads")
+    flows = claim.where["flows"]
+    here = pl.DataFrame({"metric": claim.metric, "scheme": "eb20", "flows": flows, "settings": ""})
+    there = here.with_columns(settings=pl.lit("nearest"))
+    assert settings._is_there(claim, pl.concat([here, there]))
+    assert not settings._is_there(claim, pl.concat([here, there.head(1)]))
+    assert not settings._is_there(claim, here)
+
+
+# --------------------------------------------------------------- figures
+
+
+def test_a_printed_change_is_drawn_from_what_its_base_has_here() -> None:
+    points = pl.DataFrame({"metric": ["web_loss"], "scheme": ["eb20"], "flows": ["15"], "mean": [2.0]})
+    numbers = pl.DataFrame({"id": ["A21.3"], "printed": [0.5]})
+    drawn = sections._scaled(points, numbers, "web_loss", "A21.3", "eb20", "15", sections.FTP, 0)
+    assert [(point.x, point.mean) for point in drawn.points] == [(15.0, 3.0)]
+    assert "ECN+BECN (20 kB)" in drawn.name
+
+
+def test_each_figure_of_a_single_run_stands_under_its_number() -> None:
+    columns = [f"{what}_{scheme}" for what in ("queue", "average") for scheme in ("ecn", "eb20", "eb6", "becn")]
+    series = pl.DataFrame({name: [1.0, 2.0] for name in ["time_s", "eb6", "becn", *columns]})
+    shown = {chart.caption.split(".")[0]: chart for chart in sections.evolution(series, series, series).blocks}
+    assert set(shown) == {f"As figure {n}" for n in range(7, 13)}
+    schemes = {
+        "7": "ECN flows",
+        "8": "ECN+BECN (20 kB)",
+        "9": "BECN:",
+        "10": "BECN:",
+        "11": "ECN+BECN (6",
+        "12": "ECN+BECN (6",
+    }
+    for figure, name in schemes.items():
+        assert name in shown[f"As figure {figure}"].title

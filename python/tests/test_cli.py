@@ -77,12 +77,14 @@ def test_compare(cli, scenario, tmp_path):
 
 
 def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
-    from ecnlab.store import read_table, write_table
+    from ecnlab.store import digests_of, read_json, read_table, write_json, write_table
 
     for folder in ("a", "b"):
         cli("run", scenario, "--out", folder)
     links = read_table(tmp_path / "b" / "links.parquet")
     write_table(tmp_path / "b" / "links.parquet", links.with_columns(lost=links["lost"] + 1))
+    manifest = read_json(tmp_path / "b" / "manifest.json")
+    write_json(tmp_path / "b" / "manifest.json", manifest | {"files": digests_of(tmp_path / "b")})
     done = cli("compare", "a", "b")
     assert done.returncode == NO
     assert done.stdout == f"links: lost in {links.height} of {links.height} rows\n"
@@ -149,7 +151,7 @@ def test_files_that_are_no_text(cli, scenario, tmp_path):
 
 def test_bad_metrics_are_found_before_the_first_run(cli, experiment, tmp_path):
     experiment.write_text(EXPERIMENT.replace('"goodput_bps"', '"goodput"', 1))
-    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean 'goodput_bps'")
+    assert_fails(cli("sweep", experiment, "--out", "out"), BAD_INPUT, "did you mean `goodput_bps`?")
     assert not (tmp_path / "out").exists()
 
 

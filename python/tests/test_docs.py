@@ -40,6 +40,52 @@ def test_every_command_and_option_is_documented(name):
     assert set(re.findall(r"`(--[a-z]+)", section[1])) == options
 
 
+PAGES = [
+    DOCS.parent / "README.md",
+    DOCS.parent / "CHANGELOG.md",
+    *DOCS.rglob("*.md"),
+    *DOCS.parent.glob("papers/**/*.md"),
+]
+
+
+def prose(page: Path) -> str:
+    """The text of ``page`` without what is code."""
+    blocks = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`\n]*`", "code", blocks)
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link to ``page`` may have behind ``#``: its headings, as GitHub writes them, and named places."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    found: dict[str, int] = {}
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+        if found[anchor]:
+            found[f"{anchor}-{found[anchor]}"] = 0
+    return {*found, *re.findall(r'<a (?:id|name)="([^"]+)"', text)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+def test_every_link_and_anchor_leads_somewhere(page):
+    dead = []
+    for link in re.findall(r"\]\(<?([^)\s>]+)", prose(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = page.parent / path if path else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            dead.append(link)
+    assert dead == []
+
+
+def test_an_anchor_that_is_not_there_is_seen(tmp_path):
+    page = tmp_path / "x.md"
+    page.write_text("# Two `words`\n## A\n## A\n```\n# no heading\n```\n")
+    assert anchors(page) == {"two-words", "a", "a-1"}
+
+
 def test_the_scenario_of_the_readme_runs_and_its_mistake_is_told_as_printed():
     readme = (DOCS.parent / "README.md").read_text()
     scenario = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)

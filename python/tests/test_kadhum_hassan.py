@@ -105,8 +105,46 @@ def test_queues_are_compared_under_the_same_seed_only() -> None:
     values = pl.LazyFrame(
         {"queue": ["ecn", "red", "red"], "users": ["10"] * 3, "replicate": [0, 0, 1], "value": [3.0, 1.0, 9.0]}
     )
-    (found,) = measure._differences("goodput_difference", values)
+    (found,) = measure._compared("goodput_difference", values)
     assert found.select("queue", "against", "value", "other").rows() == [("ecn", "red", 3.0, 1.0)]
+
+
+def test_a_share_that_is_lost_is_set_beside_another_queues_and_reductions_are_per_flow_and_second() -> None:
+    key = {"users": "10", "replicate": 0}
+    rows = [{**key, "queue": q, "link": "bottleneck", "group": "all", "arrived": 1000, "dropped": d} for q, d in LOST]
+    counts = {"fast_recoveries": 30, "timeouts": 9, "ecn_reductions": 1}
+    flows = [{**key, "queue": "red", **counts}, {**key, "queue": "red", **dict.fromkeys(counts, 0)}]
+    tables = {"queues": pl.LazyFrame(rows), "flows": pl.LazyFrame(flows)}
+
+    class Sweep:
+        def table(self, name: str) -> pl.LazyFrame:
+            return tables[name]
+
+    found = {row["against"]: row for f in measure._compared("loss_to", measure._loss(Sweep())) for row in f.to_dicts()}
+    assert (found["droptail"]["queue"], found["droptail"]["value"], found["droptail"]["other"]) == ("ecn", 0.1, 0.02)
+    # 40 and 0 reductions in 40 s
+    assert measure._reductions(Sweep()).collect()["value"].to_list() == [0.5]
+
+
+LOST = (("droptail", 20), ("ecn", 100))
+
+
+# --------------------------------------------------------------- the claims
+
+
+def test_synchronisation_is_judged_by_windows_as_the_paper_speaks_of_them(published) -> None:
+    judged = {claim.id: claim for claim in published.claims if "synchronis" in claim.statement}
+    assert len(judged) == 9
+    assert {claim.metric for claim in judged.values()} == {"window_correlation", "window_correlation_difference"}
+    assert not any("bin" in claim.where for claim in judged.values())
+
+
+def test_less_loss_and_less_delay_are_asked_of_both_queues_in_both_scenarios(published) -> None:
+    for what, metric in (("loss", "loss_to"), ("delay", "queue_delay_difference")):
+        asked = [claim for claim in published.claims if claim.id.startswith(f"K13.{what}.")]
+        places = {(claim.where["users"], claim.where["queue"], claim.where["against"]) for claim in asked}
+        assert places == {(users, "ecn", against) for users in USERS for against in ("red", "droptail")}
+        assert {claim.metric for claim in asked} == {metric}
 
 
 # --------------------------------------------------------------- the paper on two seeds
@@ -167,3 +205,10 @@ def test_the_page_has_a_line_for_every_row_and_a_chart_for_every_figure(tmp_path
     said = " ".join(chart.caption for chart in charts)
     shown = {int(n) for text in re.findall(r"[Aa]s figures? ([\d, and]+)", said) for n in re.findall(r"\d+", text)}
     assert shown == set(range(4, 30)), "figures 4 to 29 are the paper's results"
+    printed = {number.figure: f"printed: {number.value:g}" for number in published.numbers if number.unit == "packets"}
+    for figure, text in printed.items():
+        drawn = [chart for chart in charts if f"figure {figure}," in chart.caption]
+        assert drawn and all(text in " ".join(name for _, name in chart.levels) for chart in drawn), figure
+    assert [finding.statement for finding in report.findings[:2]] == [
+        f"{users} users: ECN-RED loses fewer packets than drop-tail." for users in USERS
+    ]

@@ -14,13 +14,14 @@ from pages import assert_whole, stored
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.kwon_fahmy import measure
+from ecnlab.papers.kwon_fahmy import choice, measure
 from ecnlab.papers.kwon_fahmy.grid import AS_IS, GRID, MORE_UDP
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
+from ecnlab.quantities import quantity
 from ecnlab.report import render
-from ecnlab.scenario import read_experiment
-from ecnlab.sweep import sweep
+from ecnlab.scenario import read_experiment, read_scenario
+from ecnlab.sweep import Sweep, sweep
 
 PAPER = Path(__file__).parents[2] / "papers" / "kwon-fahmy"
 
@@ -47,17 +48,67 @@ def published():
 # --------------------------------------------------------------- what was printed
 
 
-def test_every_number_is_the_ratio_of_two_printed_ones(published) -> None:
+def test_every_number_is_a_printed_one_or_the_ratio_of_two(published) -> None:
+    seen = set()
     for number in published.numbers:
-        column, kind = number.metric.split("_")
+        column, _, kind = number.metric.partition("_")
         k, arm = measure.COLUMNS.index(column), number.where["arm"]
         if kind == "gain":
             ratio = SLIDES[number.slide][arm][k] / SLIDES[number.slide][number.where["against"]][k]
+            assert number.value == pytest.approx(ratio - 1, abs=5e-5), number.id
         else:
-            ratio = SLIDES[21][arm][k] / SLIDES[20][arm][k]
-        assert number.value == pytest.approx(ratio - 1, abs=5e-5), number.id
-    # Five columns and three pairs on each slide; UDP and FTP of three responses from one slide to the other.
-    assert len(published.numbers) == 2 * 5 * 3 + 2 * 3
+            scale = 0.01 if column == "drops" else 1.0
+            assert number.value == pytest.approx(SLIDES[number.slide][arm][k] * scale, rel=1e-9), number.id
+            assert number.margin == pytest.approx(number.value / 10, rel=1e-4)
+            seen.add((number.slide, arm, column))
+    # Five columns and three pairs on each slide; and all values but those of the fitted row.
+    assert len(published.numbers) == 2 * 5 * 3 + 25
+    assert len(seen) == 25 and not any(slide == 20 and arm == "reno" for slide, arm, _ in seen)
+
+
+# --------------------------------------------------------------- what was fitted
+
+
+def test_the_fitted_row_is_renos_of_slide_20() -> None:
+    printed = SLIDES[20]["reno"]
+    assert tuple(choice.FITTED) == measure.COLUMNS
+    assert [choice.FITTED[name] for name in measure.COLUMNS[:-1]] == list(printed[:-1])
+    assert choice.FITTED["drops"] == pytest.approx(printed[-1] / 100)
+
+
+def test_the_nearest_is_so_by_the_root_mean_square_of_logarithms() -> None:
+    place = {"object_size": "64 kB", "inter_session": "2 s", "min_th": "5", "maxp": "0.02", "udp_rate": "580 kbps"}
+    # One twice as much in every column, one exact but for a response e times as long: sqrt(1/5).
+    factors = {"3": dict.fromkeys(choice.FITTED, 2.0), "5": dict.fromkeys(choice.FITTED, 1.0) | {"delay": math.e}}
+    frame = pl.DataFrame(
+        [
+            {**place, "min_th": min_th, "metric": metric, "mean": choice.FITTED[metric] * factor}
+            for min_th, columns in factors.items()
+            for metric, factor in columns.items()
+        ]
+    )
+    found = choice.ranked(frame)
+    assert found["min_th"].to_list() == ["5", "3"]
+    assert found["distance"].to_list() == pytest.approx([math.sqrt(0.2), math.log(2.0)])
+
+
+def test_the_network_is_the_chosen_combination() -> None:
+    spec = read_scenario(PAPER / "gfc2.toml").resolved
+    web, queue = spec["flow"]["web"]["traffic"], spec["queue"]["red"]
+    assert quantity(web["object_size"]) == quantity(choice.CHOSEN["object_size"])
+    assert quantity(web["inter_session"]["exponential"]) == quantity(choice.CHOSEN["inter_session"])
+    assert quantity(queue["min_th"]) == float(choice.CHOSEN["min_th"]) == quantity(queue["max_th"]) / 3
+    assert queue["max_p"] == float(choice.CHOSEN["maxp"])
+    assert quantity(spec["flow"]["udp"]["traffic"]["rate"]) == quantity(choice.CHOSEN["udp_rate"])
+    first = read_experiment(PAPER / "calibration.toml")
+    assert set(first.axes) == set(choice.KEYS)
+
+
+def test_the_control_curves_cross_at_the_equilibrium() -> None:
+    for arm in ("reno", "ecn-ab"):
+        queue, p = measure._equilibrium({"arm": arm})
+        assert measure.filling_p(arm, queue, 20.0) == pytest.approx(p, rel=1e-6)
+        assert float(measure.control_law(arm).probability(queue)) == pytest.approx(p, rel=1e-6)
 
 
 # --------------------------------------------------------------- measures by hand
@@ -144,7 +195,7 @@ def test_losses_on_the_way_back_are_not_those_of_the_table() -> None:
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory) -> pl.DataFrame:
+def sweeps(tmp_path_factory) -> dict[str, Sweep]:
     folder = tmp_path_factory.mktemp("kwon-fahmy")
     shutil.copytree(PAPER, folder / "paper")
     for name, long, short in (
@@ -152,12 +203,15 @@ def measured(tmp_path_factory) -> pl.DataFrame:
         ("gfc2.toml", '"10 s"\nprofile', '"4 s"\nprofile'),
         ("gfc2.toml", '"35 s", "35.5 s"', '"12 s", "12.5 s"'),
         ("validation.toml", '"100 s"', '"40 s"'),
+        ("calibration.toml", '["32 kB", "64 kB", "128 kB"]', '["128 kB"]'),
+        ("calibration.toml", "values = [0.01, 0.02, 0.05]", "values = [0.02]"),
+        ("calibration.toml", '["580 kbps", "600 kbps"]', '["580 kbps"]'),
     ):
         file = folder / "paper" / name
         text = file.read_text()
         assert long in text
         file.write_text(text.replace(long, short))
-    sweeps = {
+    return {
         step.name: sweep(
             read_experiment(folder / "paper" / f"{step.name}.toml").with_replicates(2),
             folder / step.name,
@@ -165,6 +219,10 @@ def measured(tmp_path_factory) -> pl.DataFrame:
         )
         for step in kwon_fahmy.STEPS
     }
+
+
+@pytest.fixture(scope="module")
+def measured(sweeps) -> pl.DataFrame:
     return kwon_fahmy.analyse(sweeps)
 
 
@@ -193,7 +251,8 @@ def test_effects_too_large_for_chance_are_there(published, measured) -> None:
     assert mean("mark_share", arm="ecn-ab-real", flows="", loss="0") == 1.0
 
 
-def test_the_page_has_a_line_for_every_row(tmp_path, published, measured) -> None:
-    html = render(kwon_fahmy.page(PAPER, stored(tmp_path, published, measured, GRID)))
+def test_the_page_has_a_line_for_every_row(tmp_path, published, sweeps, measured) -> None:
+    drawn = kwon_fahmy.draw(sweeps)
+    html = render(kwon_fahmy.page(PAPER, stored(tmp_path, published, measured, GRID, drawn)))
     assert_whole(html, published)
     assert "slide\u00a020" in html

@@ -21,6 +21,7 @@ from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.machine import Cores, boot
 from ecnlab.linux.plan import plan
 from ecnlab.linux.quantity import number, split
+from ecnlab.linux.wall.network import RouterLinks
 from ecnlab.stats import ratio_of_means
 
 TESTBED = Path(__file__).parents[2] / "papers/rfc2884/testbed.toml"
@@ -147,6 +148,14 @@ def test_without_sack_the_kernel_has_its_own_newreno(recovery):
         ('limit = "60 packets"', 'limit = "60 packets"\nfull = "random"', "cannot drop at the random"),
         ('max_th = "15 packets"', 'max_th = "15 packets"\nmark_at = "front"', "the kernel knows only `tail`"),
         ('queue = "red"', 'queue = "red"\ndrop = [7]', "`loss` is there on Linux"),
+        ('queue = "red"', 'queue = "red"\njitter = { delay = "1 ms", reorder = true }', "wires have no such thing"),
+        ('queue = "red"', 'queue = "red"\nburst_loss = { p = 0.1, r = 0.5 }', "or with `--clock wall`"),
+        ('traffic = "ftp"', 'traffic = "ftp"\nstop = "2 s"', "cannot stop a flow"),
+        (
+            'traffic = "ftp"',
+            'traffic = { kind = "crr", request = "1 kB", response = { exponential = "5 kB" } }',
+            "no random sizes of transactions",
+        ),
         ('queue = "red"', 'queue = "red"\nshaper = { rate = "1 Mbps", burst = "500 B" }', 'at least "1500 B"'),
     ],
 )
@@ -156,6 +165,31 @@ def test_what_the_kernel_cannot_do_is_refused_with_its_line(old, new, said):
     message = refused(text)
     assert message.startswith(f"pipe.toml:{line}:")
     assert said in message
+
+
+def test_datagrams_are_refused_beside_all_else():
+    text = LINUX.replace(
+        'traffic = "ftp"\ntcp = "ecn"',
+        'stop = "2 s"\ntraffic = { kind = "cbr", rate = "1 Mbps", packet = "1 kB", ecn = "ect0", quench = {} }',
+        1,
+    )
+    message = refused(text)
+    assert "does not send `cbr`" in message
+    assert "cannot stop a flow" in message
+
+
+def test_our_own_wires_have_jitter_and_burst_loss():
+    text = LINUX.replace(
+        'queue = "red"',
+        'queue = "red"\njitter = { delay = "1 ms", reorder = true }\nburst_loss = { p = 0.1, r = 0.5 }',
+        1,
+    )
+    assert plan(Scenario("pipe.toml", text), 1, RouterLinks()).files
+
+
+def test_boxes_are_for_the_router_in_user_space():
+    text = LINUX.replace('queue = "red"', 'queue = "red"\nboxes = ["wall"]', 1) + '\n[box.wall]\nsyn = "drop"\n'
+    assert "or with `--clock wall`" in refused(text)
 
 
 def test_every_refusal_is_told_at_once():

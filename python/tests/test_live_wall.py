@@ -108,12 +108,27 @@ def test_marks_are_seen_as_ce_by_the_client_and_as_echoes_at_the_server(result):
     assert received["unique_bytes"] == marked["bytes_delivered"]
 
 
-def test_packets_are_conserved(result):
-    dropped = result.table("queues_run").filter(pl.col("group") == "all").select("link", "dropped")
-    links = result.table("links_run").join(dropped, on="link").to_dicts()
+def balanced(run: ecnlab.Run) -> dict[str, dict[str, int]]:
+    """The links by name, after a look at whether every packet is accounted for."""
+    dropped = run.table("queues_run").filter(pl.col("group") == "all").select("link", "dropped")
+    links = run.table("links_run").join(dropped, on="link").to_dicts()
     assert len(links) == 6
     for link in links:
         assert link["entered"] == link["dropped"] + link["delivered"] + link["lost"] + link["held"], link["link"]
+    return {link["link"]: link for link in links}
+
+
+def test_packets_are_conserved(result):
+    assert balanced(result)["pipe"]["lost"] == 0
+
+
+def test_wires_jitter_and_lose_in_bursts_as_the_simulators_do(pipe):
+    jitter = {"delay": {"uniform": ["0 s", "10 ms"]}, "reorder": True}
+    # A fifth is lost: whatever is sent first, and be it a SYN again and again, there is a loss.
+    run = on_wall(pipe, **{"link.pipe.jitter": jitter, "link.pipe.burst_loss": {"p": 0.2, "r": 0.8}, "duration": "2 s"})
+    links = balanced(run)
+    assert links["pipe"]["lost"] > 0 and links["pipe"]["delivered"] > 0
+    assert links["pipe~reverse"]["lost"] == 0
 
 
 def test_no_round_trip_is_shorter_than_the_path(result):

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import polars as pl
 import pytest
+from conftest import EXPERIMENT, SCENARIO
 
-from ecnlab.errors import MetricError
+from ecnlab import run
+from ecnlab.columns import TABLES
+from ecnlab.errors import MetricError, SpecError
 from ecnlab.metrics import check, evaluate
+from ecnlab.scenario import read_experiment
 
 FLOWS = pl.LazyFrame(
     {
@@ -88,9 +95,9 @@ def test_order_is_that_of_runs_and_definitions():
 @pytest.mark.parametrize(
     ("metric", "said"),
     [
-        ({"table": "flow", "column": "ecn"}, "no table is called 'flow': did you mean 'flows'"),
-        ({"table": "flows", "column": "goodput"}, "did you mean 'goodput_bps'"),
-        ({"table": "flows", "column": "ecn", "where": {"grp": 1}}, "did you mean 'group'"),
+        ({"table": "flow", "column": "ecn"}, "no table is called 'flow': did you mean `flows`"),
+        ({"table": "flows", "column": "goodput"}, "did you mean `goodput_bps`"),
+        ({"table": "flows", "column": "ecn", "where": {"grp": 1}}, "did you mean `group`"),
         ({"table": "flows", "column": "zzz"}, "there are flow, name, group"),
     ],
 )
@@ -99,7 +106,99 @@ def test_names_that_do_not_exist(metric, said):
         check({"m": metric})
 
 
-@pytest.mark.parametrize("metric", [{"column": "group"}, {"column": "goodput_bps", "where": {"group": 1}}])
-def test_values_of_the_wrong_kind(metric):
-    with pytest.raises(MetricError, match="metric m: the values are not of the kind"):
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ({"column": "group"}, "metric m: 'group' of flows holds names"),
+        ({"column": "goodput_bps", "where": {"group": 1}}, "metric m: the values are not of the kind"),
+    ],
+)
+def test_values_of_the_wrong_kind(metric, said):
+    with pytest.raises(MetricError, match=said):
         value({"m": {"table": "flows", **metric}})
+
+
+@pytest.mark.parametrize(
+    ("definition", "said"),
+    [
+        ('table = "links", column = "utilisation", where = { link = "pip" }', "did you mean `pipe`?"),
+        ('table = "queues", column = "marks", where = { link = "pipe", group = "markd" }', "did you mean `marked`?"),
+        ('table = "flows", column = "goodput_bps", where = { group = ["marked", "drop"] }', "marked"),
+        ('table = "flow", column = "goodput_bps"', "did you mean `flows`?"),
+        ('table = "flows", column = "goodput"', "did you mean `goodput_bps`?"),
+        ('table = "flows", column = "goodput_bps", where = { grp = "marked" }', "did you mean `group`?"),
+        ('table = "flows", column = "group"', "holds names, not numbers"),
+        ('table = "flows", column = "group", aggregate = "count"', "leave it out"),
+        ('table = "flows", column = "goodput_bps", where = { group = 1 }', "the column holds names, not 1"),
+        ('table = "flows", column = "goodput_bps", where = { ecn = 1 }', "the column holds true or false"),
+        ('table = "flows", column = "goodput_bps", where = { retransmits = "0" }', "the column holds numbers"),
+        ('table = "packets", aggregate = "count", where = { event = "drop_tial" }', "did you mean `drop_tail`?"),
+        ('table = "objects", column = "delay_s"', "which are of web traffic"),
+        ('table = "links", column = "lost", where = { from = "servr" }', "did you mean `server`?"),
+    ],
+)
+def test_a_metric_that_asks_for_what_no_run_has_is_refused_with_its_line(cli, experiment, definition, said):
+    if "aggregate" not in definition:
+        definition += ', aggregate = "sum"'
+    text = EXPERIMENT + f"wrong = {{ {definition} }}\n"
+    experiment.write_text(text)
+    line = len(text.splitlines())
+    for verb, code in (("check", 1), ("sweep", 2)):
+        done = cli(verb, experiment)
+        assert (done.returncode, done.stdout) == (code, ""), done.stderr
+        assert done.stderr.startswith(f"{experiment}:{line}:")
+        assert said in done.stderr
+    assert sorted(path.name for path in experiment.parent.iterdir()) == ["gain.toml", "pipe.toml"]
+
+
+def test_a_series_that_no_run_records_is_refused(experiment):
+    scenario = experiment.with_name("pipe.toml")
+    experiment.write_text(EXPERIMENT + 'queue = { table = "queue_series", column = "packets" }\n')
+    read_experiment(experiment)
+    scenario.write_text(SCENARIO.replace('sample = "100 ms"\n', ""))
+    with pytest.raises(SpecError, match="no run records queue_series; set sample"):
+        read_experiment(experiment)
+
+
+def test_what_only_some_arms_have_is_in_order(experiment):
+    """A group that one arm gives another name, and a member of an array that is long at one point only."""
+    arms = EXPERIMENT.replace("[arm.blind]\nset = {", '[arm.blind]\nset = { "flow.marked.group" = "other",')
+    more = '[grid.load]\npath = "flow.marked.count"\nvalues = [1, 4]\n\n[metrics]\n'
+    experiment.write_text(
+        arms.replace("[metrics]\n", more)
+        + 'other = { table = "flows", column = "goodput_bps", where = { group = "other" } }\n'
+        + 'fourth = { table = "flows", column = "goodput_bps", where = { name = "marked[3]" } }\n'
+        + 'everyone = { table = "queues", column = "marks", where = { group = "all", link = "pipe~reverse" } }\n'
+    )
+    read_experiment(experiment)
+
+
+def test_columns_are_of_the_kind_that_is_told(scenario):
+    """What a metric may do with a column follows from what runs store."""
+    found = run(scenario, events=True)
+    for name in found.tables:
+        for column, dtype in found.table(name).schema.items():
+            kind = "text" if dtype == pl.String else "flag" if dtype == pl.Boolean else "number"
+            if name != "packets" or column != "ecn":
+                assert TABLES[name][column].kind == kind, (name, column)
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "sum", "jain"])
+def test_a_sum_is_the_same_number_whatever_stands_beside_it(aggregate):
+    """Summed in several threads it had another last digit from one time to the next."""
+    rng = random.Random(7)
+    metrics = {"x": {"table": "flows", "column": "goodput_bps", "aggregate": aggregate}}
+    runs = {name: [10 ** rng.uniform(-3, 9) for _ in range(n)] for name, n in (("a", 30), ("b", 9_999), ("c", 40_000))}
+    frames = {name: pl.DataFrame({"id": name, "goodput_bps": values}) for name, values in runs.items()}
+
+    def found(order, chunks):
+        whole = pl.concat([frames[name] for name in order], rechunk=False)
+        table = pl.concat([whole[i : i + chunks] for i in range(0, whole.height, chunks)], rechunk=False).lazy()
+        rows = evaluate(metrics, {"flows": table}.__getitem__, order)
+        return dict(zip(rows["id"], rows["value"], strict=True))
+
+    whole = found("abc", 10**6)
+    for order, chunks in (("abc", 1000), ("bca", 7777), ("c", 99), ("a", 7), ("cb", 40_000)):
+        assert found(order, chunks) == {name: whole[name] for name in order}
+    n, total, squares = 30, math.fsum(runs["a"]), math.fsum(x * x for x in runs["a"])
+    assert whole["a"] == {"mean": total / n, "sum": total, "jain": total**2 / (n * squares)}[aggregate]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import re
 import tomllib
 from dataclasses import replace
@@ -11,15 +13,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ecnlab import papers
+from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import measures, registry, reproduction
+from ecnlab.papers import measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.layout import paper_page, read_material
 from ecnlab.papers.paper import Drawn, Paper, Step, Stored, Tables, measured
-from ecnlab.papers.published import read_published
+from ecnlab.papers.published import Claim, Metric, read_published
 from ecnlab.papers.registry import PAPERS, find
+from ecnlab.papers.samples import estimate
+from ecnlab.papers.written import quantity
 from ecnlab.report import Page
 
 CHECKOUT = Path(__file__).parents[2]
@@ -61,7 +65,56 @@ def test_printed_entries_are_of_rows_of_the_checklist_and_say_where_they_stand(n
         assert entry.source
 
 
-SEEDS_OF_ITS_OWN = {"transactions-size", "transactions-longer", "lossy-unharmed"}
+def stands(name: str, text: str) -> re.Match[str] | None:
+    """Where a scheme's name stands in a text: not as a part of another's, as ECN in ECN+BECN or in Reno-ECN."""
+    return re.search(rf"(?<![\w+-]){re.escape(name)}(?![\w+-])", text, re.IGNORECASE)
+
+
+def unasked(claim: Claim, metric: Metric, grid: Grid) -> set[str]:
+    """What a statement names and its test does not ask of, neither by the place nor by what the metric compares with.
+
+    A scheme with a setting in brackets may be named without it.
+    """
+    names = set(grid.names.values()) | {name.partition(" (")[0] for name in grid.names.values()}
+    labels = [label for at in claim.where.values() for label in (at if isinstance(at, list) else [at])]
+    asked = " ; ".join([*(grid.named(label) for label in labels), metric.name, metric.definition])
+    statement = claim.statement.replace("alpha", "α").replace("beta", "β")
+    missing = set()
+    for name in sorted(names, key=len, reverse=True):
+        if found := stands(name, statement):
+            statement = statement[: found.start()] + " " * len(found[0]) + statement[found.end() :]
+            missing |= set() if stands(name, asked) else {name}
+    return missing
+
+
+@every_paper
+def test_every_scheme_that_a_statement_names_is_asked(name) -> None:
+    published = read_published(CHECKOUT / "papers" / name)
+    missing = {c.id: unasked(c, published.metrics[c.metric], PAPERS[name].grid) for c in published.claims}
+    assert not {claim: names for claim, names in missing.items() if names}
+
+
+def test_a_scheme_that_is_named_and_not_asked_is_found() -> None:
+    # As A16.goodput of Akujobi et al. once was: three schemes in the statement, two in the test.
+    grid = PAPERS["akujobi"].grid
+    metric = Metric("average goodput over BECN's", "Average goodput over that of BECN, minus one.", "gain")
+    about = {"id": "A16", "row": "A16", "metric": "goodput_over_becn", "test": "below"}
+    claim = Claim(**about, statement="ECN+BECN (40 KB) has the goodput of ECN and BECN.", where={"scheme": "eb40"})
+    assert unasked(claim, metric, grid) == {"ECN"}
+    assert unasked(replace(claim, statement="ECN+BECN has the goodput of BECN."), metric, grid) == set()
+    assert unasked(replace(claim, where={"scheme": ["eb40", "ecn"]}), metric, grid) == set()
+    assert unasked(replace(claim, where={"scheme": "eb20"}), metric, grid) == {"ECN", "ECN+BECN (40 kB)"}
+
+
+SEEDS_OF_ITS_OWN = {
+    "transactions-size",
+    "transactions-longer",
+    "transactions-like-reno",
+    "synchrony",
+    "lossy-unharmed",
+    "ends",
+    "calibration",
+}
 """Experiments whose results are set beside no other's; why the seeds are others is in the file."""
 
 
@@ -90,6 +143,51 @@ def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
     rows = pl.LazyFrame({"maxp": ["0.1"] * 4, "replicate": [0] * 4, "x": [1e16, 1.0, -1e16, None]})
     (row,) = measures.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
     assert row == {"maxp": "0.1", "replicate": 0, "value": 1 / 3}
+
+
+# --------------------------------------------------------------- bounded metrics
+
+
+def one_place(value: list[float], other: list[float] | None = None) -> pl.DataFrame:
+    n = len(value)
+    return pl.DataFrame({"replicate": range(n), "value": value, "other": other or [None] * n}, strict=False)
+
+
+def bounded(kind: str, low: float, high: float) -> Metric:
+    return Metric("m", "", kind, bounds=(low, high))
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "value", "other"),
+    [
+        ("mean", (0.0, 1.0), [0.9991, 0.9999, 1.0, 1.0], None),
+        ("difference", (-1.0, 1.0), [1.0, 0.999, 1.0], [0.0, 0.0, 0.2]),
+        ("ratio", (0.0, 1.0), [0.0, 0.0, 3.0], [100.0, 110.0, 90.0]),
+        ("ratio", (0.0, 1.0), [9.0, 11.0, 9.0], [9.0, 11.0, 10.0]),
+        ("gain", (-1.0, math.inf), [0.01, 0.0, 0.0], [0.5, 0.4, 0.5]),
+    ],
+)
+def test_intervals_of_bounded_metrics_stay_within_their_bounds(kind, bounds, value, other) -> None:
+    group = one_place(value, other)
+    free, kept = (estimate(group, m) for m in (Metric("m", "", kind), bounded(kind, *bounds)))
+    assert free and kept and kept.mean == pytest.approx(free.mean, abs=1e-15)
+    assert free.low < bounds[0] or free.high > bounds[1]
+    assert bounds[0] <= kept.low < kept.mean < kept.high <= bounds[1]
+
+
+def test_a_share_counted_in_whole_packets_may_be_a_hair_above_all() -> None:
+    kept = estimate(one_place([1.00015, 1.0, 0.9999]), bounded("mean", 0.0, 1.0))
+    assert kept and kept.high < 1.0
+    with pytest.raises(EcnlabError, match=r"1\.2 is outside its bounds 0 to 1"):
+        estimate(one_place([1.2, 1.0, 1.0]), bounded("mean", 0.0, 1.0))
+
+
+@every_paper
+def test_shares_and_fairness_have_bounds(name) -> None:
+    """What a definition calls a share, a utilisation or Jain's index cannot be left without them."""
+    for key, metric in read_published(CHECKOUT / "papers" / name).metrics.items():
+        if metric.kind == "mean" and re.search(r"\b[Ss]hare of|Jain|share of time|correlation", metric.definition):
+            assert metric.limits.bind, key
 
 
 # --------------------------------------------------------------- from files to an index
@@ -182,7 +280,11 @@ def test_all_papers_are_run_and_linked_from_an_index(small, tmp_path) -> None:
     assert results["drawn"] == "nothing"
     verdicts, answers = [n["verdict"] for n in results["numbers"]], {c["answer"] for c in results["claims"]}
     assert verdicts == ["agrees"] and answers == {"yes"}
-    assert "1 agree" in html and "1 yes" in html
+    report = (index.parent / "small" / "report.html").read_text()
+    for page in (html, report):  # numbers and claims, both on the first screen
+        assert page.index("1 printed numbers:") < page.index("1 claims, do they hold:") < page.index('class="findings"')
+        assert "1 agree" in page and "1 yes" in page
+    assert "1 rows cover Small 1." in report
     assert len(html) < 100_000 and "Plotly.newPlot" in html  # the page's script is there, the library is not
     assert told[0] == ("small", 0, 4) and told[-1] == ("small", 4, 4)
 
@@ -236,3 +338,114 @@ def test_an_interrupted_reproduction_of_all_goes_on_where_it_was(small, tmp_path
     papers.reproduce_all(tmp_path / "out", progress=lambda _name: lambda done, _of: told.append(done))
     assert told[0] >= 2 and told[-1] == 4
     assert (tmp_path / "out" / "index.html").is_file()
+
+
+def test_no_flipped_bit_of_a_reproduction_goes_untold(small, tmp_path) -> None:
+    rng = random.Random(3)
+    folder = tmp_path / "out"
+    papers.reproduce("small", folder)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    assert {"report.html", "results.json", "points.parquet", "points.csv"} < {path.name for path in files}
+    for path in files:
+        kept = path.read_bytes()
+        data = bytearray(kept)
+        bit = rng.randrange(8 * len(data))
+        data[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(data)
+        assert any(path.name in str(error) for error in store.verify(folder)[1]), path
+        path.write_bytes(kept)
+    assert store.verify(folder)[1] == []
+    path.write_bytes(data)
+    papers.reproduce("small", folder)
+    assert store.verify(folder)[1] == []
+
+
+# --------------------------------------------------------------- READMEs from full runs
+
+
+@every_paper
+def test_a_readme_quotes_a_full_run_of_todays_experiments(name) -> None:
+    folder = CHECKOUT / "papers" / name
+    evidence = readme.quoted_evidence(PAPERS[name], folder, read_published(folder))
+    text = readme.render(folder, evidence)
+    assert text == (folder / readme.README).read_text(), f"`make readme PAPER={name}` makes it"
+    assert readme.typed((folder / readme.TEMPLATE).read_text()) == []
+    reasons = tomllib.loads((folder / "reasons.toml").read_text()).get("reason", [])
+    assert readme.typed("\n\n".join(reason["text"] for reason in reasons)) == []
+    assert readme.stale(PAPERS[name], folder) == []
+
+
+README = """\
+# Small
+
+## What holds
+
+{goodput maxp=0.1 : mean} of a pipe, {"more" more=1e6 goodput} than half of it (printed {number S01.1 : printed}): {claim S01.much : answer}.
+"""
+
+
+@pytest.fixture
+def quoting(small, tmp_path) -> Path:
+    """The folder of the small paper with its README made from a full run in ``out``."""
+    (small / "README.in.md").write_text(README)
+    papers.reproduce("small", tmp_path / "out", full=True)
+    readme.make("small", tmp_path / "out")
+    return small
+
+
+def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path) -> None:
+    made = (quoting / "README.md").read_text()
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    mean = quantity(results["numbers"][0]["mean"], read_published(quoting).metrics["goodput"])
+    assert (
+        made
+        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes.\n"
+    )
+    (quoting / "README.md").unlink()
+    assert readme.main(["small"]) == 0
+    assert (quoting / "README.md").read_text() == made
+    assert readme.stale(SMALL, quoting) == []
+
+
+def test_quoted_rows_of_the_kernel_stay_where_it_was_not_asked_again(quoting, tmp_path) -> None:
+    (quoting / "README.in.md").write_text("{linux/goodput variant=kernel maxp=0.1 : n} and {goodput maxp=0.1 : n}\n")
+    analysis = tmp_path / "out" / "analysis"
+    kernel = pl.read_parquet(analysis / "points.parquet").with_columns(variant=pl.lit("kernel"), n=pl.lit(9, pl.UInt32))
+    kernel.write_parquet(analysis / "linux.parquet")
+    made = readme.make("small", tmp_path / "out").read_text()
+    assert made.endswith("9 and 3\n")
+    (analysis / "linux.parquet").unlink()
+    for _ in range(2):
+        assert readme.make("small", tmp_path / "out").read_text() == made
+        assert set(json.loads((quoting / "quoted.json").read_text())["run"]["kept"]) == {"linux"}
+
+
+def test_the_quick_size_is_not_quoted(quoting, tmp_path, capsys) -> None:
+    papers.reproduce("small", tmp_path / "quick")
+    assert readme.main(["small", str(tmp_path / "quick")]) == 1
+    assert "--full" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("pipe.toml", 'rate = "2 Mbps"', 'rate = "3 Mbps"', "pipes: files"),
+        ("pipes.toml", "[0.02, 0.1]", "[0.02, 0.2]", "pipes: files"),
+        ("quoted.json", '"arrived": ', '"arrived": 9', "pipes: first"),
+        ("quoted.json", '"pipes": ', '"pumps": ', "pumps: quoted, but no experiment any more"),
+    ],
+)
+def test_a_number_of_another_experiment_or_simulator_is_stale(quoting, tmp_path, file, old, new, told) -> None:
+    text = (quoting / file).read_text()
+    assert old in text
+    (quoting / file).write_text(text.replace(old, new))
+    assert told in "\n".join(readme.stale(SMALL, quoting))
+    if file != "quoted.json":
+        assert readme.main(["small", str(tmp_path / "out")]) == 1
+
+
+def test_comments_and_titles_do_not_make_a_number_stale(quoting) -> None:
+    for file in ("pipe.toml", "pipes.toml"):
+        text = (quoting / file).read_text()
+        (quoting / file).write_text(text.replace('title = "', 'title = "another ') + "# a comment\n")
+    assert readme.stale(SMALL, quoting) == []

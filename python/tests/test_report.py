@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from plotly.offline import get_plotlyjs
 
-from ecnlab.report import Axis, Chart, Figure, Finding, Group, Line, Page, Point, Section, Series, Table, render
+from ecnlab.report import Axis, Chart, Figure, Finding, Group, Line, Page, Point, Section, Series, Table, Tally, render
 from ecnlab.report.page import Cell
 from ecnlab.report.plot import document
 
@@ -53,8 +53,10 @@ def a_page() -> Page:
         title="RFC 2884, run again",
         kicker="ecnlab 0.1.0",
         lede="A paper's numbers, measured anew.",
-        tally=[("agree", "yes", 9), ("same direction", "partly", 12), ("differ", "no", 5)],
-        tally_caption="26 printed numbers:",
+        tallies=[
+            Tally("26 printed numbers:", [("agree", "yes", 9), ("same direction", "partly", 12), ("differ", "no", 5)]),
+            Tally("4 claims, do they hold:", [("yes", "yes", 1), ("partly", "partly", 0), ("undecided", "open", 3)]),
+        ],
         findings=[
             Finding("Yes", "yes", "ECN flows are faster.", "In 17 of 18 settings."),
             Finding("Undecided", "open", "The gain grows with load.", "Slope 0.01 (−0.02 to 0.04)."),
@@ -265,9 +267,29 @@ def test_a_figure_table_has_the_numbers_of_the_picture() -> None:
     assert rows[-1] == ["printed, Reno", "0.5", "60%", "–", "–"]
 
 
+def test_the_first_screen_counts_each_kind_in_its_own_bar(html, reader) -> None:
+    bars = [attrs["aria-label"] for _, attrs in reader.tags if attrs.get("class") == "tally-bar"]
+    assert bars == [
+        "26 printed numbers: 9 of 26: agree. 12 of 26: same direction. 5 of 26: differ. ",
+        "4 claims, do they hold: 1 of 4: yes. 0 of 4: partly. 3 of 4: undecided. ",
+    ]
+    assert html.index("3 undecided") < html.index('class="findings"')
+
+
+def test_a_printed_level_is_a_line_with_its_name_within_the_axis_and_in_the_numbers() -> None:
+    figure = a_figure(levels=[(2.5, "printed: 2.5")], source="Figure 16")
+    drawn = figure.plot().to_plotly_json()["layout"]
+    (line,), (note,) = drawn["shapes"], drawn["annotations"]
+    assert line["y0"] == line["y1"] == 2.5 < drawn["yaxis"]["range"][1]
+    assert note["text"] == "printed: 2.5"
+    assert figure.table()[1][-1] == ["printed: 2.5", "all", "250%", "–", "–"]
+    page = Page("t", "k", "l", [], [], [Section("s", "S", "", [Group([figure])])], "f")
+    assert "<figcaption><b>Figure 16.</b> High congestion" in render(page)
+
+
 def test_a_note_stands_under_its_row_over_the_whole_width() -> None:
     table = Table("t", ["row", "value", "why"], [["a", "1", "because"], ["b", "2", ""]], notes=True)
-    page = Page("t", "k", "l", [], "", [], [Section("s", "S", "", [table])], "f")
+    page = Page("t", "k", "l", [], [], [Section("s", "S", "", [table])], "f")
     html = render(page)
     assert html.count('<th scope="col">') == 2
     assert html.count('<td colspan="2"><b>Why</b> because</td>') == 1

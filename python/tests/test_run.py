@@ -27,7 +27,8 @@ WEB = {
 
 def test_tables_are_what_the_registry_says(scenario):
     flow = {"from": "server", "to": "client", "traffic": WEB}
-    run = ecnlab.run(scenario, seed=1, events=True, overrides={"flow.web": flow})
+    box = {"box.wall": {"syn": "strip"}, "link.left.boxes": ["wall"]}
+    run = ecnlab.run(scenario, seed=1, events=True, overrides={"flow.web": flow, **box})
     assert {name: list(run.table(name).columns) for name in run.tables} == {
         name: list(columns) for name, columns in TABLES.items()
     }
@@ -137,8 +138,8 @@ def test_a_folder_is_never_another_runs(scenario, tmp_path):
         (lambda folder: (folder / "manifest.json").unlink(), "holds no result"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "damaged"),
         (lambda folder: (folder / "manifest.json").write_text("[1]"), "something else's"),
-        (lambda folder: (folder / "flows.parquet").write_bytes(b"PAR1"), "flows.parquet is missing or damaged"),
-        (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet is missing or damaged"),
+        (lambda folder: (folder / "flows.parquet").write_bytes(b"PAR1"), "flows.parquet is damaged"),
+        (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet is missing"),
         (shutil.rmtree, "does not exist"),
     ],
 )
@@ -156,7 +157,7 @@ def test_a_folder_of_another_format_names_the_version_that_reads_it(scenario, tm
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps(manifest | {"format": 99, "ecnlab": {"version": "9.9"}}))
-    with pytest.raises(ecnlab.FolderError, match=r"format 99, made by ecnlab 9\.9.*reads format 1"):
+    with pytest.raises(ecnlab.FolderError, match=r"format 99, made by ecnlab 9\.9.*reads format 2"):
         ecnlab.load(folder)
 
 

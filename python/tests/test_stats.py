@@ -43,6 +43,71 @@ def test_missing_values_are_refused(function, values) -> None:
         function(values)
 
 
+SHARE = stats.Bounds(0.0, 1.0)
+
+
+def test_a_bounded_interval_is_that_of_the_logit() -> None:
+    # mean 0.9, standard error 0.05, t(0.975, 1) = 12.706: the logit log 9 moves by 12.706 * 0.05 / (0.9 * 0.1)
+    found = SHARE.interval(stats.mean_interval([0.85, 0.95]))
+    shift = math.tan(0.475 * math.pi) * 0.05 / 0.09
+    assert (found.mean, found.n) == (pytest.approx(0.9), 2)
+    for end, sign in ((found.low, -1), (found.high, 1)):
+        assert math.log(end / (1 - end)) == pytest.approx(math.log(9) + sign * shift)
+
+
+def test_a_quantity_with_one_bound_has_the_interval_of_the_logarithm() -> None:
+    plain = stats.mean_interval([1.0, 2.0, 3.0])
+    factor = math.exp((plain.high - 2.0) / 2.0)
+    above = stats.Bounds(low=0.0).interval(plain)
+    assert (above.low, above.high) == pytest.approx((2.0 / factor, 2.0 * factor))
+    below = stats.Bounds(high=0.0).interval(stats.mean_interval([-1.0, -2.0, -3.0]))
+    assert (below.low, below.high) == pytest.approx((-above.high, -above.low))
+
+
+@pytest.mark.parametrize(
+    "values", [[0.2, 1.0], [1.0] * 19 + [0.99], [0.0] * 5 + [1.0], [1e-9, 0.0, 0.0], [0.5, 1.0, 0.0]]
+)
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (0.0, math.inf), (-math.inf, 1.0)])
+def test_a_bounded_interval_holds_its_mean_and_stays_within_the_bounds(values, low, high) -> None:
+    found = stats.Bounds(low, high).interval(stats.mean_interval(values))
+    assert found.mean == pytest.approx(float(np.mean(values)))
+    assert low <= found.low < found.mean < found.high <= high
+
+
+def test_far_from_its_bounds_an_interval_is_students() -> None:
+    values = 0.5 + 1e-4 * np.array(FIRST)
+    plain, bounded = stats.mean_interval(values), SHARE.interval(stats.mean_interval(values))
+    assert (bounded.low, bounded.high) == pytest.approx((plain.low, plain.high), rel=1e-6)
+
+
+def test_where_nothing_varied_the_interval_is_the_value() -> None:
+    for values in ([1.0] * 20, [0.1] * 3, [0.3, 0.1 + 0.2]):
+        found = SHARE.interval(stats.mean_interval(values))
+        assert found.low == found.high == found.mean
+
+
+def test_one_replicate_excludes_only_what_the_bounds_exclude() -> None:
+    found = SHARE.interval(stats.mean_interval([0.7]))
+    assert (found.low, found.high) == (0.0, 1.0)
+    assert stats.verdict(found, 0.7, 0.1) == "differs"  # and agrees with nothing
+
+
+def test_bounds_without_room_are_refused() -> None:
+    with pytest.raises(ValueError, match="no room"):
+        stats.Bounds(1.0, 0.0)
+
+
+def test_coverage_near_a_bound_is_no_worse_than_students_and_never_leaves() -> None:
+    def draw(rng):
+        return (rng.beta(12.0, 0.6, 20),)  # mean 0.952, skewed, often 1
+
+    def bounded(values):
+        return SHARE.interval(stats.mean_interval(values))
+
+    plain, kept = (_coverage(draw, method, 12.0 / 12.6) for method in (stats.mean_interval, bounded))
+    assert kept > 0.92 and kept >= plain - 0.01
+
+
 def test_pairs_of_unequal_length_are_refused() -> None:
     with pytest.raises(ValueError, match="3 and 2"):
         stats.paired_difference([1, 2, 3], [1, 2])
@@ -118,6 +183,64 @@ def test_trend_with_a_decided_step_backwards_is_not_monotone() -> None:
     found = stats.trend([0, 1, 2, 3], shape + rng.normal(0.0, 0.1, (8, 4)))
     assert found.direction == "increasing"
     assert not found.monotone
+
+
+def noisy(shape, noise: float = 0.02, seeds: int = 20) -> np.ndarray:
+    """``shape`` in each of ``seeds`` replicates that have a level of their own, with noise."""
+    rng = np.random.default_rng(5)
+    level = rng.normal(0.0, 1.0, (seeds, 1))
+    return level + np.asarray(shape) + rng.normal(0.0, noise, (seeds, len(shape)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "noise", "answer", "reach"),
+    [
+        ([0.0, 1.0, 2.0, 3.0], 0.02, "yes", 4),
+        # Rises and levels off: the slope alone said yes.
+        ([0.86, 1.38, 1.56, 1.53, 1.56, 1.52], 0.02, "partly", 3),
+        ([0.86, 1.38, 1.56, 1.53, 1.56, 1.52], 0.2, "partly", 3),
+        # Each step within its interval, the fall over several of them not.
+        ([0.0, 1.0, 2.0, 1.99, 1.98, 1.97], 0.02, "partly", 3),
+        # The slope is decided, no step is.
+        ([0.0, 0.04, 0.08, 0.12], 0.15, "partly", 0),
+        # Decided at the end, but not monotone on the way: it holds up to the point before the fall.
+        ([0.0, 2.0, 1.0, 4.0], 0.02, "partly", 2),
+        # Up and down again.
+        ([0.0, 1.0, 2.0, 1.0, 0.0], 0.02, "partly", 3),
+        ([0.0, 0.0, 0.0, 0.0], 0.02, "undecided", 0),
+        ([3.0, 2.0, 1.0, 0.0], 0.02, "no", 0),
+        # Rises at first, falls on the whole.
+        ([0.0, 1.0, -1.0, -3.0], 0.02, "no", 0),
+    ],
+)
+def test_a_trend_needs_slope_monotone_means_and_a_decided_last_step(shape, noise, answer, reach) -> None:
+    scores = [float(i) for i in range(len(shape))]
+    found = stats.follows(scores, noisy(shape, noise), "increasing")
+    assert (found.answer, found.reach) == (answer, reach)
+    mirrored = stats.follows(scores, -noisy(shape, noise), "decreasing")
+    assert (mirrored.answer, mirrored.reach) == (answer, reach)
+
+
+def test_one_replicate_decides_no_trend() -> None:
+    assert stats.follows([0, 1, 2], [[0.0, 1.0, 2.0]], "increasing").answer == "undecided"
+    assert stats.excludes([0, 1, 2], [[0.0, -1.0, -2.0]], "increasing", 0.1).answer == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("shape", "noise", "answer"),
+    [
+        ([1.0, 1.0, 1.0, 1.0], 0.02, "yes"),  # "decreasing" would be undecided
+        ([4.0, 3.0, 2.0, 1.0], 0.02, "yes"),
+        ([1.0, 1.05, 1.1, 1.15], 0.02, "yes"),  # within the tolerance of 0.1
+        ([1.0, 1.2, 1.4, 1.6], 0.02, "no"),
+        ([1.0, 1.1, 1.2, 1.3], 0.5, "undecided"),
+        ([1.0, 2.0, 1.0, 0.0], 0.02, "partly"),  # on the whole it falls, at first it grows
+    ],
+)
+def test_no_growth_is_growth_excluded(shape, noise, answer) -> None:
+    scores = [float(i) for i in range(len(shape))]
+    assert stats.excludes(scores, noisy(shape, noise), "increasing", 0.1).answer == answer
+    assert stats.excludes(scores, -noisy(shape, noise), "decreasing", 0.1).answer == answer
 
 
 def test_trend_refuses_a_shape_that_does_not_fit() -> None:

@@ -6,18 +6,20 @@ import importlib.util
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from plotly.offline import get_plotlyjs
 
 import ecnlab
 from ecnlab.scenario import read_scenario
-from ecnlab.trace import changes
+from ecnlab.trace import changes, memory
 from ecnlab.trace.page import SIGNS, render
 
 ROOT = Path(__file__).parents[2]
@@ -271,3 +273,82 @@ def test_marks_set_between_two_places_are_found(scenario, tmp_path, cli):
     assert marked == run.table("flows_run")["ce_received"].sum() > 0
     assert found.filter(after="Not-ECT").filter(pl.col("before") != "Not-ECT").height == 0
     assert "changes on the way" in cli("trace", "a.pcapng", "--against", "b.pcapng").stdout
+
+
+def a_flood(path, count):
+    """A pcap of so many SYNs, each of another connection, with the options that Linux sends."""
+    options = bytes([2, 4, 5, 180, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7])
+    ip = struct.pack(">BBHHHBBH8x", 0x45, 0, 60, 0, 0x4000, 64, 6, 0)
+    tcp = struct.pack(">HHIIBBHHH", 0, 80, 0, 0, 0xA0, 0xC2, 0xFFFF, 0, 0)
+    n = np.arange(count, dtype=np.uint32)
+    records = np.zeros((count, 76), np.uint8)
+    records[:, 0:4] = (n // 1_000_000).astype("<u4").view(np.uint8).reshape(count, 4)
+    records[:, 4:8] = (n % 1_000_000).astype("<u4").view(np.uint8).reshape(count, 4)
+    records[:, 8:] = np.frombuffer(struct.pack("<II", 60, 60) + ip + tcp + options, np.uint8)
+    records[:, 28:32] = (n // 60_000 + 0x0A000001).astype(">u4").view(np.uint8).reshape(count, 4)
+    records[:, 32:36] = [192, 0, 2, 1]
+    records[:, 36:38] = (n % 60_000 + 1024).astype(">u2").view(np.uint8).reshape(count, 2)
+    path.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101) + records.tobytes())
+    return path
+
+
+def test_a_connection_without_data_takes_at_most_600_bytes(tmp_path):
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the most memory that a process has had is in /proc/self/status")
+    program = (
+        "import sys\nfrom ecnlab.cli import cli\ncli(['trace', sys.argv[1]], standalone_mode=False)\n"
+        "print('peak', open('/proc/self/status').read().split('VmHWM:')[1].split()[0])"
+    )
+
+    def peak(count):
+        path = a_flood(tmp_path / f"{count}.pcap", count)
+        told = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True).stdout
+        assert f"... {count - 20} more rows" in told
+        return int(told.split("peak")[1]) * 1024
+
+    few, many = 20_000, 220_000
+    slope = (peak(many) - peak(few)) / (many - few)
+    assert 20 < slope <= 600, f"{slope:.0f} bytes a connection"
+
+
+def test_connections_take_no_more_than_they_may(cli, tmp_path):
+    flood = a_flood(tmp_path / "flood.pcap", 10_000)
+    shown = cli("trace", flood, "--memory", "1 MB")
+    assert shown.returncode == 2 and "Traceback" not in shown.stderr
+    told = re.search(r"the (\d+) connections of the first \1 packets take more than the 1 MB", shown.stderr)
+    assert told and 1_600 < int(told[1]) < 10_000
+    assert "--memory" in shown.stderr and "--filter" in shown.stderr
+    found = ecnlab.trace(flood, memory=1_000_000)
+    assert found.damage and found.connections.height == int(told[1])
+    assert cli("trace", flood, "--memory", "10 MB").returncode == 0
+    for wrong in ("10", "10 cows", "-1 MB", "nan MB", "1e999 GB"):
+        refused = cli("trace", flood, "--memory", wrong)
+        assert refused.returncode == 2 and "is no size" in refused.stderr, wrong
+
+
+def test_tables_made_in_parts_are_those_of_the_whole(tmp_path):
+    found = ecnlab.trace(a_flood(tmp_path / "flood.pcap", 10_000))
+    assert found.connections["connection"].to_list() == list(range(10_000))
+    assert found.directions.height == 20_000 and found.violations.height == 0
+    again = ecnlab.trace(tmp_path / "flood.pcap")
+    glimpse = again.glimpse(5)
+    assert glimpse["connections"][1] == 10_000 and glimpse["directions"][1] == 0 and glimpse["violations"][1] == 0
+    assert glimpse["connections"][0].equals(found.connections.head(5))
+    assert again.only(9_999).connections.equals(found.connections.tail(1)) and again.largest() == 0
+    with pytest.raises(ecnlab.EcnlabError, match="there is no connection 10000: the capture has 10000"):
+        again.only(10_000)
+
+
+def test_memory_is_three_quarters_of_what_is_available(tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text("MemTotal: 4000 kB\nMemAvailable: 2000 kB\n")
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert memory.for_connections() == 1_536_000
+    (tmp_path / "memory.current").write_text("1000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.for_connections() == 1_536_000
+    (tmp_path / "memory.max").write_text("5000\n")
+    assert memory.for_connections() == 3000
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "nowhere")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path / "nowhere")
+    assert memory.for_connections() is None

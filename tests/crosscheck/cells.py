@@ -25,7 +25,7 @@ class Cell:
     """Options of dumbbell.tcl."""
 
 
-RECOVERIES = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1"}
+RECOVERIES = {"reno": "Reno", "newreno": "Newreno", "sack": "Sack1", "tahoe": "Tahoe"}
 """Loss recovery: ecnlab's name and ns-2's agent."""
 
 TEN_FLOWS = {"access_spread": 0.008, "spread": 1, "start": 0, "end": 100, "warmup": 20, "window": 64, "segment": 1000}

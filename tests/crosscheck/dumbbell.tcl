@@ -89,8 +89,8 @@ proc add_flow {group ecn at} {
   set id [llength $flows]
   set host [expr {$P(hosts) > 0 ? $id % $P(hosts) : $id}]
   host_pair $host
-  set tcp($id) [new Agent/TCP/$P(tcp)]
-  set sink [new Agent/TCPSink[expr {$P(tcp) eq "Sack1" ? "/Sack1" : ""}]]
+  set tcp($id) [new Agent/TCP[expr {$P(tcp) eq "Tahoe" ? "" : "/$P(tcp)"}]]
+  set sink [new Agent/TCPSink[expr {$P(tcp) in {Sack1 Fack} ? "/Sack1" : ""}]]
   $tcp($id) set fid_ $id
   $tcp($id) set ecn_ $ecn
   $ns attach-agent $source($host) $tcp($id)

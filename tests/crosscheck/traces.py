@@ -44,7 +44,10 @@ class Difference:
 
 
 def patterns(count: int) -> list[Pattern]:
-    """Make `count` patterns per recovery and kind: clusters of losses, or of marks, early and late in a flow."""
+    """Make `count` patterns per recovery and kind: clusters of losses, or of marks, early and late in a flow.
+
+    For Tahoe also `count` with losses and marks all through a flow: it falls again where ECN has just reduced.
+    """
     draws = random.Random(2884)
     made: dict[Pattern, None] = {}
     for recovery in RECOVERIES:
@@ -55,7 +58,21 @@ def patterns(count: int) -> list[Pattern]:
             chosen = tuple(sorted({*cluster, *later}))
             both = Pattern(recovery, lost=tuple(cluster), marked=tuple(n for n in later if n not in cluster))
             made |= dict.fromkeys((Pattern(recovery, lost=chosen), Pattern(recovery, marked=chosen), both))
-    return list(made)
+    return list(made | dict.fromkeys(_mingled("tahoe", count)))
+
+
+def _mingled(recovery: str, count: int) -> list[Pattern]:
+    """Losses and marks at random, 400 packets long."""
+    draws = random.Random(7)
+    shares = ((0.02, 0.05), (0.05, 0.02), (0.02, 0.1), (0.05, 0.1), (0.01, 0.3))
+
+    def chosen(share: float) -> tuple[int, ...]:
+        return tuple(n for n in range(1, 400) if draws.random() < share)
+
+    return [
+        Pattern(recovery, lost=chosen(lost), marked=chosen(marked))
+        for lost, marked in (shares[i % 5] for i in range(count))
+    ]
 
 
 def difference(pattern: Pattern) -> Difference | None:
@@ -104,7 +121,7 @@ def _ns2(pattern: Pattern) -> list[Sent]:
 def _ecnlab(pattern: Pattern) -> list[Sent]:
     overrides: dict[str, object] = {
         "tcp.sender.recovery": pattern.recovery,
-        "tcp.sender.sack": pattern.recovery == "sack",
+        "tcp.sender.sack": pattern.recovery in ("sack", "fack"),
         "tcp.sender.ecn": "rfc2481" if pattern.marked else "off",
         "flow.bulk.count": 1,
         "flow.bulk.start": "0 s",

@@ -114,7 +114,7 @@ def copy(law: Law) -> None:
     """Makes the sources without the law."""
     sources = PLACE / "sources"
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--", "crates", "bench", "Cargo.toml", "Cargo.lock", "schema", "python/ecnlab"],
+        ["git", "ls-files", "-z", "--", "crates", "bench", "examples", "Cargo.toml", "Cargo.lock", "schema", "python/ecnlab"],
         cwd=ROOT, check=True, capture_output=True, text=True,
     )  # fmt: skip
     shutil.rmtree(sources, ignore_errors=True)

@@ -70,12 +70,31 @@ impl<T: Quantity> Dist<T> {
         }
     }
 
+    /// The mean.
+    pub fn mean(&self) -> T {
+        match *self {
+            Dist::Constant(x) | Dist::Exponential(x) => x,
+            Dist::Uniform(from, to) => T::of((from.number() + to.number()) / 2.0),
+            Dist::Pareto(tail) | Dist::Pareto2(tail) => tail.mean,
+        }
+    }
+
     /// The largest value it can have; `None` if there is none.
     pub fn max(&self) -> Option<T> {
         match *self {
             Dist::Constant(x) => Some(x),
             Dist::Uniform(from, to) => Some(if from < to { to } else { from }),
             Dist::Exponential(_) | Dist::Pareto(_) | Dist::Pareto2(_) => None,
+        }
+    }
+
+    /// The smallest value it can have.
+    pub fn min(&self) -> T {
+        match *self {
+            Dist::Constant(x) => x,
+            Dist::Uniform(from, _) => from,
+            Dist::Exponential(_) | Dist::Pareto2(_) => T::of(0.0),
+            Dist::Pareto(Tail { mean, shape }) => T::of(mean.number() * (shape - 1.0) / shape),
         }
     }
 
@@ -306,6 +325,17 @@ mod tests {
         let sizes: Vec<u64> = (0..999).map(|_| Dist::Exponential(Bytes(8000)).draw(&mut rng).0).collect();
         let mean = sizes.iter().sum::<u64>() as f64 / 999.0;
         assert!((mean - 8000.0).abs() < 5.0 * 8000.0 / libm::sqrt(999.0), "{mean}");
+    }
+
+    #[test]
+    fn nothing_is_drawn_below_the_smallest_value() {
+        let tail = Tail { mean: 3.0, shape: 1.5 };
+        let cases = [(Dist::Constant(3.0), 3.0), (Dist::Uniform(1.0, 5.0), 1.0), (Dist::Exponential(3.0), 0.0)];
+        for (dist, least) in cases.into_iter().chain([(Dist::Pareto(tail), 1.0), (Dist::Pareto2(tail), 0.0)]) {
+            assert_eq!(dist.min(), least);
+            let lowest = draws(dist).into_iter().fold(f64::MAX, f64::min);
+            assert!((least..least + 0.01).contains(&lowest), "{dist:?}: {lowest}");
+        }
     }
 
     #[test]

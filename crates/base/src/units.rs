@@ -50,14 +50,17 @@ impl Rate {
     }
 }
 
-/// Why a quantity could not be read.
+/// Why a quantity could not be read, and what to write.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{text}` is not {what}; write a number and a unit, such as {example}")]
+#[error("`{text}` {problem}; {remedy}")]
 pub struct ParseUnitError {
     text: String,
-    what: &'static str,
-    example: &'static str,
+    problem: String,
+    remedy: String,
 }
+
+/// The highest rate: at it a bit lasts a tenth of a picosecond, in which time is counted, and an ACK 32.
+const FASTEST_BPS: f64 = 1e13;
 
 type Table = &'static [(&'static str, f64)];
 
@@ -88,19 +91,89 @@ const BYTES: Table = &[
 ];
 const PACKETS: Table = &[("packets", 1.0), ("packet", 1.0), ("pkts", 1.0)];
 
-/// The number and its unit's factor, or `None` where either is not there.
-fn scan(text: &str, table: Table) -> Option<f64> {
+/// What people write for a unit that is not in the tables, and the unit they mean.
+const MEANT: &[(&str, &str)] = &[
+    ("bit", "bps"),
+    ("bits/s", "bps"),
+    ("kbit", "kbps"),
+    ("kb/s", "kbps"),
+    ("mbit", "Mbps"),
+    ("mb", "Mbps"),
+    ("gbit", "Gbps"),
+    ("gb", "Gbps"),
+    ("sec", "s"),
+    ("second", "s"),
+    ("msec", "ms"),
+    ("millisecond", "ms"),
+    ("usec", "us"),
+    ("microsecond", "us"),
+    ("nsec", "ns"),
+    ("minute", "min"),
+    ("hour", "h"),
+    ("hr", "h"),
+    ("pkt", "packets"),
+    ("p", "packets"),
+    ("octet", "bytes"),
+];
+
+/// A text that may be a quantity: its number, and what stands behind it.
+fn split(text: &str) -> Option<(f64, &str, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || ".+-_".contains(c))).unwrap_or(text.len());
-    let number: f64 = text[..end].replace('_', "").parse().ok()?;
-    let unit = text[end..].trim();
+    let number = text[..end].replace('_', "").parse().ok()?;
+    Some((number, &text[..end], text[end..].trim()))
+}
+
+/// The number and its unit's factor, or `None` where either is not there.
+fn scan(text: &str, table: Table) -> Option<f64> {
+    let (number, _, unit) = split(text)?;
     let (_, factor) = table.iter().find(|(name, _)| *name == unit)?;
     let value = number * factor;
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
-fn parse(text: &str, table: Table, what: &'static str, example: &'static str) -> Result<f64, ParseUnitError> {
-    scan(text, table).ok_or_else(|| ParseUnitError { text: text.to_owned(), what, example })
+fn parse(text: &str, table: Table, what: &str, example: &str) -> Result<f64, ParseUnitError> {
+    scan(text, table).ok_or_else(|| wrong(text, table, what, example))
+}
+
+/// Why `text` is not `what`, in a unit of `table`.
+fn wrong(text: &str, table: Table, what: &str, example: &str) -> ParseUnitError {
+    let error = |problem: String, remedy: String| ParseUnitError { text: text.to_owned(), problem, remedy };
+    let plain = || error(format!("is not {what}"), format!("write a number and a unit, such as {example}"));
+    let Some((number, digits, unit)) = split(text) else { return plain() };
+    if number < 0.0 && table.iter().any(|(name, _)| *name == unit) {
+        return error("is negative".into(), format!("write {what} that is not, such as {example}"));
+    }
+    if number < 0.0 {
+        return plain();
+    }
+    if let Some(bits) = bytes_per_second(unit).filter(|bits| table.iter().any(|(name, _)| name == bits)) {
+        return error(
+            format!("is not {what}: rates are in bits per second"),
+            format!("did you mean `{digits} {bits}`, or `{} {bits}`?", number * 8.0),
+        );
+    }
+    match meant(unit, table) {
+        Some(meant) => error(format!("is not {what}"), format!("did you mean `{digits} {meant}`?")),
+        None => plain(),
+    }
+}
+
+/// The unit in bits per second with the prefix of `unit`, if that is one in bytes per second.
+fn bytes_per_second(unit: &str) -> Option<String> {
+    let prefix =
+        unit.strip_suffix("Bps").or_else(|| unit.strip_suffix("B/s")).or_else(|| unit.strip_suffix("bytes/s"))?;
+    Some(format!("{}bps", if prefix == "K" { "k" } else { prefix }))
+}
+
+/// The unit of `table` that is probably meant by `unit`.
+fn meant(unit: &str, table: Table) -> Option<&'static str> {
+    let known = |name: &str| table.iter().map(|(known, _)| *known).find(|known| *known == name);
+    let lower = unit.to_lowercase();
+    let same_letters = table.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower);
+    let singular = lower.strip_suffix('s').unwrap_or(&lower);
+    let word = || MEANT.iter().find(|(written, _)| *written == lower || *written == singular);
+    same_letters.or_else(|| word().and_then(|(_, meant)| known(meant)))
 }
 
 impl FromStr for Dur {
@@ -112,12 +185,19 @@ impl FromStr for Dur {
 impl FromStr for Rate {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Rate, ParseUnitError> {
-        const WHAT: (&str, &str) = ("a rate", "\"1.5 Mbps\"");
-        let bps = libm::round(parse(text, RATE, WHAT.0, WHAT.1)?) as u64;
-        if bps == 0 {
-            return Err(ParseUnitError { text: text.to_owned(), what: "a rate above zero", example: WHAT.1 });
+        let bps = libm::round(parse(text, RATE, "a rate", "\"1.5 Mbps\"")?);
+        let error = |problem: &str, remedy: &str| ParseUnitError {
+            text: text.to_owned(),
+            problem: problem.to_owned(),
+            remedy: remedy.to_owned(),
+        };
+        if bps < 1.0 {
+            return Err(error("is not a rate above zero", "write a number and a unit, such as \"1.5 Mbps\""));
         }
-        Ok(Rate(bps))
+        if bps > FASTEST_BPS {
+            return Err(error("is above 10 Tbit/s", "write at most \"10000 Gbps\""));
+        }
+        Ok(Rate(bps as u64))
     }
 }
 impl FromStr for Bytes {
@@ -227,6 +307,22 @@ mod tests {
         let e = "20".parse::<Dur>().unwrap_err().to_string();
         assert_eq!(e, "`20` is not a time; write a number and a unit, such as \"20 ms\" or \"1.5 s\"");
         assert!("-3 ms".parse::<Dur>().is_err());
+        let said = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
+        assert_eq!(said("10 Mbit"), "`10 Mbit` is not a rate; did you mean `10 Mbps`?");
+        assert_eq!(said("10 mbps"), "`10 mbps` is not a rate; did you mean `10 Mbps`?");
+        assert_eq!(
+            said("10 MBps"),
+            "`10 MBps` is not a rate: rates are in bits per second; did you mean `10 Mbps`, or `80 Mbps`?"
+        );
+        assert_eq!(
+            said("1.5 kB/s"),
+            "`1.5 kB/s` is not a rate: rates are in bits per second; did you mean `1.5 kbps`, or `12 kbps`?"
+        );
+        assert_eq!(said("10001 Gbps"), "`10001 Gbps` is above 10 Tbit/s; write at most \"10000 Gbps\"");
+        assert!("10000 Gbps".parse::<Rate>().is_ok());
+        let e = "-20 ms".parse::<Dur>().unwrap_err().to_string();
+        assert_eq!(e, "`-20 ms` is negative; write a time that is not, such as \"20 ms\" or \"1.5 s\"");
+        assert_eq!("20 msec".parse::<Dur>().unwrap_err().to_string(), "`20 msec` is not a time; did you mean `20 ms`?");
         assert!("0 Mbps".parse::<Rate>().is_err());
         assert!("5 furlongs".parse::<Length>().is_err());
         assert!("".parse::<Rate>().is_err());

@@ -12,7 +12,7 @@ use crate::{Error, link};
 /// For every link, entered = left + dropped + held; for every connection, what one application has
 /// is what the other wrote, up to what is under way; for datagrams,
 /// no more arrive than were sent.
-pub fn check<P: Probe>(plan: &Plan, sim: &Sim<P>) -> Result<(), Error> {
+pub fn check<P: Probe>(plan: &Plan, sim: &Sim<'_, P>) -> Result<(), Error> {
     let held: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
     if held != sim.hold.len() as u64 {
         let loaded = sim.hold.len();
@@ -53,6 +53,9 @@ fn link_balances(link: &link::Link) -> Result<(), String> {
     if departed != accounted {
         return Err(format!("{departed} packets left the queue, {accounted} were delivered, lost or are on the wire"));
     }
+    if !link.boxes_are_balanced() {
+        return Err("packets that came to its boxes are not those that it delivered".to_owned());
+    }
     Ok(())
 }
 
@@ -63,7 +66,7 @@ fn datagrams_balance(totals: &Totals) -> Result<(), String> {
 }
 
 /// acked <= received <= written, in the direction of `sender`; and all three equal once it is done.
-fn stream_balances<P: Probe>(sim: &Sim<P>, connection: u32, c: &Connection, sender: Side) -> Result<(), String> {
+fn stream_balances<P: Probe>(sim: &Sim<'_, P>, connection: u32, c: &Connection, sender: Side) -> Result<(), String> {
     let endpoint = |side| &sim.hosts.host(host_of(connection, side)).endpoint;
     let written = if sender == c.exchange.opener { c.exchange.request } else { c.exchange.response };
     let (acked, received) = (endpoint(sender).acked(), endpoint(sender.other()).received());

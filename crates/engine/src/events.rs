@@ -1,7 +1,8 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
 //! Events of the near future stand in a [wheel](wheel), the others in a heap; the earlier of the two
-//! firsts is due. An event stays where it was put, so each is handled twice and no more.
+//! firsts is due. An event stays where it was put, so each is handled twice and no more; only from where very many are due
+//! at a time, as flows that begin together, they go on into the heap.
 
 mod wheel;
 
@@ -20,6 +21,8 @@ pub enum Class {
     Link,
     /// An endpoint's deadline.
     Timer,
+    /// A flow stops.
+    Stop,
     /// A source wants to be asked.
     Wake,
     /// The warm-up ends.
@@ -52,8 +55,9 @@ impl Event {
         match self.order >> CLASS_SHIFT {
             0 => Class::Link,
             1 => Class::Timer,
-            2 => Class::Wake,
-            3 => Class::Warmup,
+            2 => Class::Stop,
+            3 => Class::Wake,
+            4 => Class::Warmup,
             _ => Class::Sample,
         }
     }
@@ -112,6 +116,7 @@ impl EventQueue {
 
     #[cold]
     fn take_far(&mut self) -> Option<Entry> {
+        self.near.empty_crowded(|entry| self.far.push(Reverse(entry)));
         let Reverse(entry) = self.far.pop()?;
         self.first_far = self.far.peek().map_or(Entry::LAST, |&Reverse(entry)| entry);
         Some(entry)
@@ -142,13 +147,35 @@ mod tests {
         assert_eq!(order, [4, 2, 3, 1, 0]);
     }
 
+    #[test]
+    fn a_crowd_leaves_in_order_and_is_not_walked_for_each() {
+        let mut q = EventQueue::default();
+        let mut left: Vec<u64> = (0..3_000).map(|i| i * 7_919 % 3).collect();
+        left.iter().enumerate().for_each(|(i, &ps)| q.push(Time::from_ps(ps), Class::Wake, i as u32));
+        left.sort_unstable();
+        for (i, &ps) in left.iter().enumerate() {
+            let event = q.pop().unwrap();
+            assert_eq!(event.time.ps(), ps);
+            if i == 0 {
+                assert_eq!(q.far.len(), 2_999);
+                q.push(Time::from_ps(2), Class::Link, 9_999);
+            }
+            if i == 1_999 {
+                let early = q.pop().unwrap();
+                assert_eq!((early.time.ps(), early.target()), (2, 9_999));
+            }
+        }
+        assert_eq!(q.pop(), None);
+    }
+
     proptest! {
         /// Against a sorted list; steps from nothing to beyond the wheel's reach, pushes between pops.
         #[test]
         fn events_leave_in_order(
-            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..5, 0_u8..3), 1..400),
+            ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..6, 0_u8..3), 1..400),
         ) {
-            const CLASSES: [Class; 5] = [Class::Link, Class::Timer, Class::Wake, Class::Warmup, Class::Sample];
+            const CLASSES: [Class; 6] =
+                [Class::Link, Class::Timer, Class::Stop, Class::Wake, Class::Warmup, Class::Sample];
             let mut q = EventQueue::default();
             let mut model: Vec<(u64, usize, u32)> = Vec::new();
             let mut now = 0;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use ecnlab_aqm::Item;
 use ecnlab_base::Rng;
 
+use crate::bursts::Chain;
 use crate::packet::Packet;
 use crate::plan::Errors;
 
@@ -13,19 +14,21 @@ use crate::plan::Errors;
 pub struct Faults {
     plan: Errors,
     rng: Rng,
+    bursts: Option<Chain>,
     packets: u64,
     /// Data segments and datagrams seen, for the flows that the plan names.
     segments: HashMap<usize, u64>,
 }
 
 impl Faults {
-    /// The faults that `plan` describes, or `None` if there are none.
-    pub fn new(plan: &Errors, rng: Rng) -> Option<Faults> {
+    /// The faults that `plan` describes, or `None` if there are none. `stream` gives random streams by name.
+    pub fn new(plan: &Errors, stream: impl Fn(&str) -> Rng) -> Option<Faults> {
         if *plan == Errors::default() {
             return None;
         }
         let named = plan.drop_segments.iter().chain(&plan.mark_segments).map(|&(flow, _)| (flow, 0)).collect();
-        Some(Faults { plan: plan.clone(), rng, packets: 0, segments: named })
+        let bursts = plan.bursts.map(|bursts| Chain::new(bursts, stream("bursts")));
+        Some(Faults { plan: plan.clone(), rng: stream("faults"), bursts, packets: 0, segments: named })
     }
 
     /// Whether `packet` gets through; gives it CE where the plan says so.
@@ -42,7 +45,8 @@ impl Faults {
         let dropped = listed(&self.plan.drop_packets, &self.plan.drop_segments);
         // The draw is made for every packet, so that a list never shifts the stream.
         let lost = self.plan.loss > 0.0 && self.rng.unit() < self.plan.loss;
-        !(dropped || lost)
+        let in_burst = self.bursts.as_mut().is_some_and(Chain::loses);
+        !(dropped || lost || in_burst)
     }
 
     /// (flow, n) if this is the n-th data segment or datagram of a flow that the plan names.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecnlab_base::{Rng, Time};
 use ecnlab_tcp::{Config, Counters};
-use ecnlab_traffic::{Side, Traffic};
+use ecnlab_traffic::{Side, Source, Traffic};
 use ecnlab_wire::{Datagram, Ecn, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
@@ -26,10 +26,14 @@ pub struct Flow {
     /// When the last exchange was completed.
     pub finished: Option<Time>,
     iss: Rng,
+    /// Connections opened.
+    opened: u32,
     group: u32,
     tcp: [Arc<Config>; 2],
     /// The serial number that stands for the datagrams' pair of ports.
     serial: u32,
+    /// The codepoint of its datagrams.
+    ecn: Ecn,
     ways: Ways,
 }
 
@@ -59,20 +63,29 @@ pub struct Totals {
     pub exchanges: u64,
     /// Whether `from` sent any connection's data as ECN-capable.
     pub ecn: bool,
+    /// TCP connections opened.
+    pub connections: u64,
+    /// Of these, on which `from` sent its data as ECN-capable.
+    pub ecn_connections: u64,
+    /// Of these, that gave ECN up with a SYN sent again.
+    pub ecn_fallbacks: u64,
 }
 
 impl Flow {
     /// A flow at rest, its source to be asked at the start. `serial` stands for its pair of UDP ports, if it has one.
     pub fn new(plan: &FlowPlan, ways: Ways, serial: u32, seed: u64) -> Flow {
         let ends = [plan.from.len() as u32, plan.to.len() as u32];
+        let source = Traffic::new(&plan.traffic, ends);
         Flow {
-            source: Traffic::new(&plan.traffic, ends),
+            ecn: source.codepoint(),
+            source,
             rng: source_stream(&plan.name, seed),
             live: Vec::new(),
             armed: plan.start,
             ended: Totals::default(),
             finished: None,
             iss: Rng::named(seed, &format!("iss.{}", plan.name)),
+            opened: 0,
             group: plan.group as u32,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
             serial,
@@ -84,9 +97,11 @@ impl Flow {
     /// `ends` of the flow.
     pub fn opening(&mut self, index: u32, ends: [u32; 2]) -> Opening<'_> {
         let iss = [0, 1].map(|_| Seq(self.iss.u64() as u32));
+        let number = self.opened;
+        self.opened += 1;
         let [from, to] = &self.tcp;
         let (nodes, first_links) = self.ways.between(ends);
-        Opening { flow: index, group: self.group, tcp: [from, to], nodes, first_links, iss }
+        Opening { flow: index, number, group: self.group, tcp: [from, to], nodes, first_links, iss }
     }
 
     /// Every way that its packets may take: the first link, and the nodes of sender and receiver.
@@ -96,27 +111,46 @@ impl Flow {
         pairs.zip(first_links).flat_map(|([a, b], &[there, back])| [(there, [a, b]), (back, [b, a])])
     }
 
-    /// An exchange was completed.
-    pub fn count_exchange(&mut self, now: Time) {
-        self.ended.exchanges += 1;
+    /// An exchange was completed; one that was cut counts for none.
+    pub fn count_exchange(&mut self, cut: bool, now: Time) {
+        self.ended.exchanges += u64::from(!cut);
         self.finished = Some(now);
     }
 
     /// The next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, and its way.
     pub fn datagram(&mut self, index: u32, wire_len: u32) -> (Datagram, Way) {
         let sent = &mut self.ended.tcp[Side::From.index()];
-        let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, Ecn::NotEct);
+        let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, self.ecn);
         sent.segments_sent += 1;
         sent.data_segments_sent += 1;
         sent.bytes_sent += u64::from(datagram.len);
+        self.ended.ecn |= self.ecn.is_capable();
         let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
         let label = Label { to, flow: index, group: self.group, ..Label::default() };
         (datagram, Way::new(first_link, from, self.serial, label))
     }
 
-    /// A datagram reached the far end.
-    pub fn receive(&mut self, datagram: &Datagram) {
+    /// A datagram reached the far end with the codepoint `ecn`.
+    pub fn receive(&mut self, datagram: &Datagram, ecn: Ecn) {
         self.ended.delivered += u64::from(datagram.len);
+        let received = &mut self.ended.tcp[Side::To.index()];
+        received.segments_received += 1;
+        received.ce_received += u64::from(ecn == Ecn::Ce);
+    }
+
+    /// The way of a source quench about a datagram of this flow, the run's `index`-th, from the node `router`.
+    pub fn way_back(&self, index: u32, router: u32) -> Way {
+        let ([sender, _], [_, first_link]) = self.ways.between([0, 0]);
+        let label = Label { to: sender, flow: index, group: self.group, ..Label::default() };
+        Way::new(first_link, router, self.serial, label)
+    }
+
+    /// A source quench about one of its datagrams reached the sender.
+    pub fn receive_quench(&mut self, now: Time) {
+        let heeded = self.source.on_quench(now);
+        let sender = &mut self.ended.tcp[Side::From.index()];
+        sender.quenches_received += 1;
+        sender.quench_reductions += u64::from(heeded);
     }
 
     /// Adds an ended connection's counters to the flow's.
@@ -151,7 +185,11 @@ impl Totals {
             tcp: [0, 1].map(|side| self.tcp[side].since(&earlier.tcp[side])),
             delivered: self.delivered - earlier.delivered,
             exchanges: self.exchanges - earlier.exchanges,
+            // What a connection is, it is to its end: these do not begin anew with the window.
             ecn: self.ecn,
+            connections: self.connections,
+            ecn_connections: self.ecn_connections,
+            ecn_fallbacks: self.ecn_fallbacks,
         }
     }
 
@@ -162,5 +200,8 @@ impl Totals {
         let [from, to] = [Side::From, Side::To].map(|side| &hosts.host(host_of(connection, side)).endpoint);
         self.delivered += to.received();
         self.ecn |= from.ecn_negotiated();
+        self.connections += 1;
+        self.ecn_connections += u64::from(from.ecn_negotiated());
+        self.ecn_fallbacks += [from, to].iter().map(|end| end.counters().ecn_fallbacks).sum::<u64>();
     }
 }

@@ -34,6 +34,8 @@ pub struct Connection {
     pub established: Time,
     /// Whether the exchange has been completed.
     pub done: bool,
+    /// Whether its opener was stopped before it had sent all.
+    pub cut: bool,
     /// Whether the connection is in use.
     pub live: bool,
 }
@@ -42,6 +44,8 @@ pub struct Connection {
 pub struct Opening<'a> {
     /// Index of the flow.
     pub flow: u32,
+    /// The number of the connection in its flow, from 0.
+    pub number: u32,
     /// Index of the flow's group.
     pub group: u32,
     /// Endpoint settings at `from` and at `to`.
@@ -60,29 +64,36 @@ pub struct Hosts {
     hosts: Vec<Host>,
     connections: Vec<Connection>,
     free: Vec<u32>,
-    opened: u32,
+    /// By serial number: the number of the connection in its flow.
+    numbers: Vec<u32>,
 }
 
 impl Hosts {
     /// Opens a connection; its SYN is left in `out`. Returns its index.
     pub fn open(&mut self, opening: &Opening, exchange: Exchange, now: Time, out: &mut Out) -> u32 {
-        let serial = self.take_serial();
+        let serial = self.take_serial(opening.number);
         let connection = Connection {
             exchange,
             flow: opening.flow,
             started: now,
             established: Time::NEVER,
             done: false,
+            cut: false,
             live: true,
         };
         let pair = [Side::From, Side::To].map(|side| opening.host(side, &exchange, serial, now, out));
         self.place(connection, pair)
     }
 
-    /// A serial number of its own, for a pair of ports.
-    pub fn take_serial(&mut self) -> u32 {
-        self.opened += 1;
-        self.opened - 1
+    /// A serial number of its own, for a pair of ports, for the connection `number` of its flow.
+    pub fn take_serial(&mut self, number: u32) -> u32 {
+        self.numbers.push(number);
+        self.numbers.len() as u32 - 1
+    }
+
+    /// The number in its flow of the connection with this `serial` number.
+    pub fn number(&self, serial: u32) -> u32 {
+        self.numbers[serial as usize]
     }
 
     fn place(&mut self, connection: Connection, pair: [Host; 2]) -> u32 {

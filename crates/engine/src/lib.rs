@@ -4,20 +4,25 @@
 //! the same plan and seed give the same bytes anywhere.
 
 mod balance;
+mod boxes;
+mod bursts;
 pub mod capture;
 mod events;
 mod faults;
 mod flow;
 mod hosts;
+mod jitter;
 mod ledger;
 mod link;
 mod objects;
 mod packet;
 mod packets;
+mod paths;
 mod plan;
 mod routes;
 mod series;
 mod sim;
+mod stop;
 mod table;
 mod transactions;
 mod window;
@@ -27,18 +32,21 @@ use std::sync::atomic::AtomicBool;
 
 use ecnlab_base::Time;
 
+pub use boxes::{BoxCounters, Inside, Inspect, Passage, reset_of};
 pub use events::{Class, Event, EventQueue};
 pub use flow::source_stream;
 pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
-pub use plan::{Errors, FlowPlan, LinkPlan, Plan, Shaper};
+pub use paths::Paths;
+pub use plan::{BoxPlan, Bursts, Errors, FlowPlan, Jitter, LinkPlan, Plan, Setup, Shaper};
 pub use routes::{ARRIVED, Routes};
-pub use table::{Column, Table};
+pub use table::{Blocks, Column, Table};
 
 use capture::{Capture, Sink, Taps};
 use packets::{PacketLog, Probe, Recorder};
-use sim::Sim;
+use sim::{BLOCK_ROWS, Sim};
+use table::Labels;
 use window::{Snapshot, Window};
 
 /// Why a run gave no result.
@@ -65,8 +73,18 @@ pub enum Error {
 /// What a run gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Every table of the run.
+    /// Every table of the run; of those that were handed on in blocks, the last rows.
     pub tables: Vec<Table>,
+}
+
+/// Where a run hands on what it need not keep.
+#[derive(Default)]
+pub struct Outlets<'s> {
+    /// What is captured, and who takes it.
+    pub captures: Option<(&'s [Capture], &'s mut dyn Sink)>,
+    /// Who takes the tables that grow while the run goes on: `packets`, `queue_series`, `flow_series` and
+    /// `transactions`. Without one they are kept.
+    pub blocks: Option<&'s mut dyn Blocks>,
 }
 
 impl Output {
@@ -83,11 +101,7 @@ pub fn run(plan: &Plan, seed: u64) -> Result<Output, Error> {
 
 /// Runs `plan` under `seed`, unless `cancel` becomes true, which is seen within some milliseconds.
 pub fn run_until(plan: &Plan, seed: u64, cancel: &AtomicBool) -> Result<Output, Error> {
-    if plan.packet_events {
-        run_with(plan, seed, cancel, PacketLog::default())
-    } else {
-        run_with(plan, seed, cancel, ())
-    }
+    run_into(plan, seed, cancel, Outlets::default())
 }
 
 /// [`run_until`], with what `captures` see handed to `sink`.
@@ -101,15 +115,35 @@ pub fn run_captured(
     captures: &[Capture],
     sink: &mut dyn Sink,
 ) -> Result<Output, Error> {
-    if captures.is_empty() {
-        return run_until(plan, seed, cancel);
-    }
-    let log = plan.packet_events.then(PacketLog::default);
-    run_with(plan, seed, cancel, Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) })
+    run_into(plan, seed, cancel, Outlets { captures: Some((captures, sink)), blocks: None })
 }
 
-fn run_with<P: Probe>(plan: &Plan, seed: u64, cancel: &AtomicBool, probe: P) -> Result<Output, Error> {
-    let mut sim = Sim::new(plan, seed, probe)?;
+/// [`run_until`], with what need not be kept handed to `outlets` while the run goes on. The rows of the blocks of a table,
+/// with those in the output behind them, are the rows of the table that [`run_until`] gives.
+///
+/// # Errors
+/// As [`run_until`]; [`Error::Cancelled`] also if an outlet wants no more.
+pub fn run_into(plan: &Plan, seed: u64, cancel: &AtomicBool, outlets: Outlets<'_>) -> Result<Output, Error> {
+    let Outlets { captures, blocks } = outlets;
+    let block = if blocks.is_some() { BLOCK_ROWS } else { usize::MAX };
+    let log = plan.packet_events.then(|| PacketLog::new(block));
+    match (captures.filter(|(captures, _)| !captures.is_empty()), log) {
+        (Some((captures, sink)), log) => {
+            run_with(plan, seed, cancel, Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) }, blocks)
+        }
+        (None, Some(log)) => run_with(plan, seed, cancel, log, blocks),
+        (None, None) => run_with(plan, seed, cancel, (), blocks),
+    }
+}
+
+fn run_with<P: Probe>(
+    plan: &Plan,
+    seed: u64,
+    cancel: &AtomicBool,
+    probe: P,
+    blocks: Option<&mut dyn Blocks>,
+) -> Result<Output, Error> {
+    let mut sim = Sim::new(plan, seed, probe, blocks)?;
     let start = sim.snapshot(Time::ZERO);
     sim.run(cancel)?;
     let end = sim.snapshot(Time::ZERO + plan.duration);
@@ -118,22 +152,19 @@ fn run_with<P: Probe>(plan: &Plan, seed: u64, cancel: &AtomicBool, probe: P) -> 
     Ok(Output { tables: tables(plan, sim, &start, &end) })
 }
 
-fn tables<P: Probe>(plan: &Plan, sim: Sim<P>, start: &Snapshot, end: &Snapshot) -> Vec<Table> {
-    let links: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
-    let flows: Vec<String> = plan.flows.iter().map(|f| f.name.clone()).collect();
-    let group_of: Vec<u32> = plan.flows.iter().map(|f| f.group as u32).collect();
-
+fn tables<P: Probe>(plan: &Plan, sim: Sim<'_, P>, start: &Snapshot, end: &Snapshot) -> Vec<Table> {
+    let labels: &Labels = &sim.labels;
     let mut tables = Vec::new();
     // A warm-up as long as the run leaves nothing to measure; the spec refuses it.
     let warm = sim.warm.as_ref().unwrap_or(end);
     tables.extend(Window::measured(warm, end).tables(plan, &sim.flows, ""));
     tables.extend(Window::whole(start, warm, end).tables(plan, &sim.flows, "_run"));
     let warm_at = Time::ZERO + plan.warmup;
-    tables.push(transactions::table(&sim.transactions, &flows, &plan.groups, &group_of, warm_at));
+    tables.push(transactions::table(&sim.transactions, labels, warm_at));
     tables.extend(objects::table(plan, &sim.flows));
     if plan.sample.is_some() {
-        tables.extend(sim.series.tables(&links, &flows));
+        tables.extend(sim.series.tables(&labels.links, &labels.flows));
     }
-    tables.extend(sim.probe.table(&links, &flows));
+    tables.extend(sim.probe.table(labels));
     tables
 }

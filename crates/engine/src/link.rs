@@ -5,12 +5,16 @@
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
 //! the first packet on the wire at the far end, whatever its queue discipline.
 
+use std::sync::Arc;
+
 use ecnlab_aqm::{Item, LinkContext, Owed, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
+use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
 use crate::faults::Faults;
+use crate::jitter::Jolts;
 use crate::packet::Packet;
-use crate::plan::{LinkPlan, Shaper};
+use crate::plan::{LinkPlan, Plan, Shaper};
 use crate::wire::Wire;
 
 /// What became of the packets behind the queue.
@@ -73,9 +77,13 @@ pub struct Link {
     slow: Box<Slow>,
     /// Whether a packet that meets neither another nor a busy transmitter goes straight through.
     open: bool,
+    /// Whether a packet still in the queue may arrive before the first on the wire, so that each departure is waited for.
+    overtakes: bool,
+    /// Whether boxes stand at the far end.
+    pub boxed: bool,
 }
 
-/// What only packets touch that wait, and links with a shaper or faults.
+/// What only packets touch that wait, and links with a shaper, jitter or faults.
 struct Slow {
     /// The row of the node that the link leaves.
     row_behind: u32,
@@ -88,11 +96,25 @@ struct Slow {
     earlier: Transmitter,
     shaper: Option<Bucket>,
     faults: Option<Faults>,
+    jitter: Option<Jolts>,
     lost: Tally,
+    boxes: Boxes,
 }
 
 impl Link {
-    /// An idle link.
+    /// The links of `plan`, idle. All their chance comes from `seed`.
+    pub fn all(plan: &Plan, seed: u64) -> Vec<Link> {
+        let flows: Arc<[String]> = plan.flows.iter().map(|flow| flow.name.clone()).collect();
+        let link = |l: &LinkPlan| {
+            let mut link = Link::new(l, plan.groups.len(), seed);
+            link.boxed = !l.boxes.is_empty();
+            link.slow.boxes = Boxes::new(&l.boxes, &flows, seed);
+            link
+        };
+        plan.links.iter().map(link).collect()
+    }
+
+    /// An idle link without its boxes.
     pub fn new(plan: &LinkPlan, groups: usize, seed: u64) -> Link {
         let rate = plan.drain_rate().unwrap_or(Rate::from_bps(u64::MAX));
         let context = LinkContext { rate, delay: plan.delay };
@@ -105,8 +127,10 @@ impl Link {
             rate: plan.rate,
             earlier: Transmitter::default(),
             shaper: plan.shaper.map(Bucket::new),
-            faults: Faults::new(&plan.errors, stream("faults")),
+            faults: Faults::new(&plan.errors, stream),
+            jitter: plan.jitter.map(|jitter| Jolts::new(jitter, stream("jitter"))),
             lost: Tally::default(),
+            boxes: Boxes::default(),
         };
         Link {
             armed: Time::NEVER,
@@ -119,7 +143,9 @@ impl Link {
             delivered: 0,
             waiting: 0,
             row: 0,
-            open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none(),
+            open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none() && slow.jitter.is_none(),
+            overtakes: plan.jitter.is_some_and(|jitter| jitter.reorder),
+            boxed: false,
             slow: Box::new(slow),
         }
     }
@@ -187,6 +213,21 @@ impl Link {
         self.wire.pop()
     }
 
+    /// What the boxes make of `packet`, which the link has [delivered](Link::deliver).
+    pub fn inspect(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
+        self.slow.boxes.pass(packet, contents)
+    }
+
+    /// What each box has done.
+    pub fn box_counters(&self) -> Vec<BoxCounters> {
+        self.slow.boxes.counters()
+    }
+
+    /// Whether what came to the boxes is what the link delivered, less what those before dropped.
+    pub fn boxes_are_balanced(&self) -> bool {
+        self.slow.boxes.are_balanced(self.delivered)
+    }
+
     /// Whether departures up to and including `now` are to be [replayed](Link::replay).
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
@@ -211,12 +252,13 @@ impl Link {
         self.slow.clock = now;
     }
 
-    /// A packet leaves the queue for the wire, by way of the shaper and the faults.
+    /// A packet leaves the queue for the wire, by way of the shaper, the faults and the jitter.
     #[inline]
     fn send(&mut self, mut packet: Packet, start: Time, watch: &mut impl WatchWire) {
         if let Some(bucket) = &mut self.slow.shaper {
             bucket.spend(start, packet.wire_len());
         }
+        let jolt = self.slow.jitter.as_mut().map(Jolts::draw);
         if let Some(faults) = &mut self.slow.faults
             && !faults.lets_through(&mut packet)
         {
@@ -224,7 +266,19 @@ impl Link {
             self.slow.lost += Tally { packets: 1, bytes: packet.wire_len().into() };
             return watch.lost(&packet);
         }
-        self.transmit(packet, start);
+        match jolt {
+            Some(jolt) => self.transmit_jolted(packet, start, jolt),
+            None => self.transmit(packet, start),
+        }
+    }
+
+    /// [`Link::transmit`] of a packet that takes `jolt` longer.
+    #[cold]
+    fn transmit_jolted(&mut self, packet: Packet, start: Time, jolt: Dur) {
+        self.occupy(packet.wire_len(), start);
+        let alone = self.free_at + self.delay + jolt;
+        let at = self.slow.jitter.as_mut().map_or(alone, |jitter| jitter.arrival(alone));
+        self.wire.insert(at, packet);
     }
 
     #[inline(always)]
@@ -268,12 +322,12 @@ impl Link {
         self.slow.queue.count_passed(group as usize, capable, std::mem::take(&mut self.passed));
     }
 
-    /// When the link next needs the engine: at the first delivery, or, with the wire empty, when the
-    /// shaper lets the next packet go.
+    /// When the link next needs the engine: at the first delivery, or, with the wire empty or where packets overtake,
+    /// when the next packet goes.
     #[inline(always)]
     pub fn next_event(&self) -> Time {
         let first = self.wire.first();
-        if first < Time::NEVER || self.waiting == 0 { first } else { self.next_start() }
+        if self.waiting == 0 || (first < Time::NEVER && !self.overtakes) { first } else { first.min(self.next_start()) }
     }
 
     /// When the packet at the head of the queue goes, of which there must be one.

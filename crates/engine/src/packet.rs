@@ -68,6 +68,11 @@ impl Packet {
     pub fn has_data(&self) -> bool {
         self.kind >> (32 + HAS_DATA) & 1 == 1
     }
+    /// Sets the codepoint.
+    pub fn set_ecn(&mut self, ecn: Ecn) {
+        let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | 1);
+        self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(ecn.is_capable());
+    }
     /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
     #[inline]
     pub fn class(&self) -> u32 {
@@ -114,7 +119,7 @@ pub enum Body {
     Tcp(Segment),
     /// UDP.
     Datagram(Datagram),
-    /// ICMP source quench about a TCP segment; its connection is the segment's.
+    /// ICMP source quench about a TCP segment or a datagram; its connection is theirs.
     Quench(Quench, Returned),
 }
 
@@ -127,6 +132,8 @@ pub struct Returned {
     pub len: u32,
     /// The codepoint it came with.
     pub ecn: Ecn,
+    /// Whether it was a UDP datagram.
+    pub udp: bool,
 }
 
 impl Body {
@@ -240,6 +247,14 @@ impl Hold {
         &mut self.places[place as usize]
     }
 
+    /// The TCP segment at `place`, to be written into.
+    pub fn segment_mut(&mut self, place: u32) -> Option<&mut Segment> {
+        match &mut self.places[place as usize].body {
+            Body::Tcp(segment) => Some(segment),
+            Body::Datagram(_) | Body::Quench(..) => None,
+        }
+    }
+
     /// What is at `place`.
     #[inline]
     pub fn cargo(&self, place: u32) -> &Cargo {
@@ -274,6 +289,9 @@ mod tests {
                 assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
+                packet.set_ecn(ecn);
+                assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
+                assert_eq!((packet.class(), packet.flow()), (5 << 1 | u32::from(ecn.is_capable()), 4));
             }
         }
     }
@@ -289,7 +307,7 @@ mod tests {
             (Body::Tcp(segment), 1500, Ecn::Ect0, true),
             (Body::Tcp(ack), 40, Ecn::NotEct, false),
             (Body::Datagram(datagram), 1000, Ecn::Ect0, true),
-            (Body::Quench(quench, Returned { to: 2, len: 1500, ecn: Ecn::Ect0 }), 40, Ecn::NotEct, false),
+            (Body::Quench(quench, Returned { to: 2, len: 1500, ecn: Ecn::Ect0, udp: false }), 40, Ecn::NotEct, false),
         ];
         let mut hold = Hold::default();
         for (body, wire_len, ecn, has_data) in bodies {

@@ -7,7 +7,7 @@ use ecnlab_wire::{Flags, Seq};
 use crate::capture::Taps;
 use crate::link::WatchWire;
 use crate::packet::{Body, Cargo, Hold, Packet};
-use crate::table::Table;
+use crate::table::{Labels, Table};
 
 /// Sees what happens to packets. Chosen when a run is built: not watching costs nothing.
 pub trait Probe {
@@ -22,14 +22,19 @@ pub trait Probe {
     fn flush(&mut self, _last: bool) -> bool {
         true
     }
-    /// The table of packets, if one was kept.
-    fn table(self, links: &[String], flows: &[String]) -> Option<Table>;
+    /// The next rows of the table of packets, if there are enough of them: those before `now`, up to which all links
+    /// have been brought.
+    fn block(&mut self, _now: Time, _labels: &Labels) -> Option<Table> {
+        None
+    }
+    /// The rows of the table of packets that were not handed on, if one is kept.
+    fn table(self, labels: &Labels) -> Option<Table>;
 }
 
 /// Watches nothing.
 impl Probe for () {
     fn note(&mut self, _at: Time, _link: u32, _event: Event, _packet: &Packet, _hold: &Hold) {}
-    fn table(self, _links: &[String], _flows: &[String]) -> Option<Table> {
+    fn table(self, _labels: &Labels) -> Option<Table> {
         None
     }
 }
@@ -53,6 +58,8 @@ pub enum Event {
     Loss,
     /// It reached the far end.
     Deliver,
+    /// A box dropped it.
+    BoxDrop,
     /// It came to the queue, which has not yet decided about it. The log leaves this out.
     Arrive,
 }
@@ -112,13 +119,31 @@ impl<P: Probe> WatchWire for LinkWatch<'_, P> {
     }
 }
 
-const EVENT_NAMES: [&str; 8] =
-    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver"];
+const EVENT_NAMES: [&str; 9] =
+    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver", "drop_box"];
 
-/// Keeps every event of every packet on every link.
-#[derive(Default)]
+/// Keeps every event of every packet on every link, until it is handed on.
 pub struct PacketLog {
-    rows: Vec<(Time, u32, Event, Packet, Cargo)>,
+    rows: Vec<Row>,
+    /// So many rows are a block.
+    block: usize,
+    /// From how many rows on the next block is taken: later than at `block` while many events are of one instant.
+    room: usize,
+}
+
+type Row = (Time, u32, Event, Packet, Cargo);
+
+impl PacketLog {
+    /// An empty log that hands on its rows when it has `block` of them; never, if `block` is [`usize::MAX`].
+    pub fn new(block: usize) -> PacketLog {
+        PacketLog { rows: Vec::new(), block, room: block }
+    }
+
+    /// Departures are replayed when a link is next looked at, so links interleave out of order; within a link the log
+    /// is in order, and a stable sort keeps it so.
+    fn sort(&mut self) {
+        self.rows.sort_by_key(|&(time, link, ..)| (time, link));
+    }
 }
 
 impl Probe for PacketLog {
@@ -128,29 +153,47 @@ impl Probe for PacketLog {
         }
     }
 
-    fn table(mut self, links: &[String], flows: &[String]) -> Option<Table> {
-        // Departures are replayed when a link is next looked at, so links interleave out of order;
-        // within a link the log is in order, and a stable sort keeps it so.
-        self.rows.sort_by_key(|&(time, link, ..)| (time, link));
-        let rows = &self.rows;
-        let mut t = Table::new("packets");
-        t.f64("time_s", rows.iter().map(|r| r.0.as_secs()));
-        t.u64("time_ps", rows.iter().map(|r| r.0.ps()));
-        t.text("link", rows.iter().map(|r| r.1), links);
-        t.text("event", rows.iter().map(|r| r.2 as u32), &EVENT_NAMES.map(str::to_owned));
-        t.text("flow", rows.iter().map(|r| r.3.flow()), flows);
-        t.u32("connection", rows.iter().map(|r| r.4.connection));
-        // Packets for the `to` end were sent by the `from` end.
-        t.bool("from_sender", rows.iter().map(|r| !r.4.endpoint.is_multiple_of(2)));
-        t.text("protocol", rows.iter().map(|r| protocol(&r.4.body)), &PROTOCOLS.map(str::to_owned));
-        t.u32("seq", rows.iter().map(|r| numbers(&r.4.body).0.0));
-        t.u32("ack", rows.iter().map(|r| numbers(&r.4.body).1.0));
-        t.u32("len", rows.iter().map(|r| r.4.body.payload()));
-        t.u32("wire_len", rows.iter().map(|r| r.3.wire_len()));
-        t.u32("ecn", rows.iter().map(|r| u32::from(r.3.ecn().bits())));
-        t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.4.body).2.bits())));
-        Some(t)
+    fn is_full(&self) -> bool {
+        self.rows.len() >= self.room
     }
+
+    fn block(&mut self, now: Time, labels: &Labels) -> Option<Table> {
+        if !self.is_full() {
+            return None;
+        }
+        self.sort();
+        // At `now` itself more may happen, on links that come before these.
+        let ready = self.rows.partition_point(|row| row.0 < now);
+        let block = table(&self.rows[..ready], labels);
+        self.rows.drain(..ready);
+        self.room = self.block.saturating_add(2 * self.rows.len());
+        Some(block)
+    }
+
+    fn table(mut self, labels: &Labels) -> Option<Table> {
+        self.sort();
+        Some(table(&self.rows, labels))
+    }
+}
+
+fn table(rows: &[Row], labels: &Labels) -> Table {
+    let mut t = Table::new("packets");
+    t.f64("time_s", rows.iter().map(|r| r.0.as_secs()));
+    t.u64("time_ps", rows.iter().map(|r| r.0.ps()));
+    t.text("link", rows.iter().map(|r| r.1), &labels.links);
+    t.text("event", rows.iter().map(|r| r.2 as u32), &EVENT_NAMES.map(str::to_owned));
+    t.text("flow", rows.iter().map(|r| r.3.flow()), &labels.flows);
+    t.u32("connection", rows.iter().map(|r| r.4.connection));
+    // Packets for the `to` end were sent by the `from` end.
+    t.bool("from_sender", rows.iter().map(|r| !r.4.endpoint.is_multiple_of(2)));
+    t.text("protocol", rows.iter().map(|r| protocol(&r.4.body)), &PROTOCOLS.map(str::to_owned));
+    t.u32("seq", rows.iter().map(|r| numbers(&r.4.body).0.0));
+    t.u32("ack", rows.iter().map(|r| numbers(&r.4.body).1.0));
+    t.u32("len", rows.iter().map(|r| r.4.body.payload()));
+    t.u32("wire_len", rows.iter().map(|r| r.3.wire_len()));
+    t.u32("ecn", rows.iter().map(|r| u32::from(r.3.ecn().bits())));
+    t.u32("flags", rows.iter().map(|r| u32::from(numbers(&r.4.body).2.bits())));
+    t
 }
 
 /// Keeps the packets' way, hands packets on to captures, or both.
@@ -169,13 +212,16 @@ impl Probe for Recorder<'_> {
         self.taps.note(at, link, event, packet, hold);
     }
     fn is_full(&self) -> bool {
-        self.taps.is_full()
+        self.taps.is_full() || self.log.as_ref().is_some_and(PacketLog::is_full)
     }
     fn flush(&mut self, last: bool) -> bool {
         self.taps.flush(last)
     }
-    fn table(self, links: &[String], flows: &[String]) -> Option<Table> {
-        self.log?.table(links, flows)
+    fn block(&mut self, now: Time, labels: &Labels) -> Option<Table> {
+        self.log.as_mut()?.block(now, labels)
+    }
+    fn table(self, labels: &Labels) -> Option<Table> {
+        self.log?.table(labels)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ecnlab_base::{Bytes, Dur, Rate, Time};
+use ecnlab_base::{Bytes, Dist, Dur, Rate, Time};
+use ecnlab_wire::{Ecn, Flags};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A run, ready to go. Nodes, groups and flows are named by their index in these lists.
@@ -43,8 +44,12 @@ pub struct LinkPlan {
     pub queue: aqm::Config,
     /// A slower pipe inside the link.
     pub shaper: Option<Shaper>,
+    /// What is added to the propagation delay of each packet.
+    pub jitter: Option<Jitter>,
     /// Faults of the wire.
     pub errors: Errors,
+    /// Boxes at the far end, in the order in which packets pass them.
+    pub boxes: Vec<BoxPlan>,
 }
 
 impl LinkPlan {
@@ -63,11 +68,35 @@ pub struct Shaper {
     pub burst: Bytes,
 }
 
+/// A delay of each packet's own, behind the transmitter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jitter {
+    /// From which each packet's is drawn.
+    pub delay: Dist<Dur>,
+    /// Whether a packet may overtake another; if not, it arrives with the one before it at the earliest.
+    pub reorder: bool,
+}
+
+/// Loss in bursts (Gilbert 1960, Elliott 1963): a chain of two states, which takes a step with each packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bursts {
+    /// Probability of a step from the good state to the bad one.
+    pub p: f64,
+    /// Probability of a step from the bad state to the good one.
+    pub r: f64,
+    /// Probability that a packet is lost in the good state.
+    pub good: f64,
+    /// Probability that a packet is lost in the bad state.
+    pub bad: f64,
+}
+
 /// Packets lost or marked on the wire, behind the queue. Ordinals count from 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Errors {
     /// Probability that a packet is lost, each on its own.
     pub loss: f64,
+    /// Losses in bursts besides.
+    pub bursts: Option<Bursts>,
     /// The n-th packets of the link that are lost.
     pub drop_packets: Vec<u64>,
     /// The n-th packets of the link that get CE, where they are ECN-capable.
@@ -76,6 +105,60 @@ pub struct Errors {
     pub drop_segments: Vec<(usize, u64)>,
     /// (flow, n): the n-th data segment of the flow gets CE, where it is ECN-capable.
     pub mark_segments: Vec<(usize, u64)>,
+}
+
+/// A box that is hostile to ECN, at the far end of one direction of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoxPlan {
+    /// Its name.
+    pub name: String,
+    /// The name of its stream of chance: both directions of a link share it, so that a box in both is concerned with
+    /// the same connections.
+    pub stream: String,
+    /// Probability that it is concerned with a connection. All others pass unchanged.
+    pub share: f64,
+    /// What each codepoint becomes, by its bits.
+    pub codepoints: [Ecn; 4],
+    /// What it takes from segments other than SYNs: ECE, CWR.
+    pub clear: Flags,
+    /// What it does to SYNs with ECE or CWR.
+    pub syn: Setup,
+    /// What it does to SYN-ACKs with ECE or CWR.
+    pub syn_ack: Setup,
+}
+
+impl BoxPlan {
+    /// A box that changes nothing.
+    pub fn idle(name: &str, stream: &str) -> BoxPlan {
+        BoxPlan {
+            name: name.to_owned(),
+            stream: stream.to_owned(),
+            share: 1.0,
+            codepoints: [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce],
+            clear: Flags::empty(),
+            syn: Setup::Pass,
+            syn_ack: Setup::Pass,
+        }
+    }
+
+    /// Whether it ever answers in the name of a host.
+    pub fn resets(&self) -> bool {
+        [self.syn, self.syn_ack].contains(&Setup::Reset)
+    }
+}
+
+/// What a box does to a SYN that negotiates ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Setup {
+    /// Lets it pass.
+    #[default]
+    Pass,
+    /// Takes ECE and CWR from it.
+    Strip,
+    /// Drops it.
+    Drop,
+    /// Drops it, and answers it with an RST in the name of whom it is for.
+    Reset,
 }
 
 /// A source of demand between two nodes; `from` sends the main data.
@@ -97,4 +180,6 @@ pub struct FlowPlan {
     pub tcp_to: Arc<tcp::Config>,
     /// When the source is first asked.
     pub start: Time,
+    /// When it stops, if it does.
+    pub stop: Option<Time>,
 }

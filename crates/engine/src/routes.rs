@@ -1,120 +1,128 @@
-//! Static shortest-path routes.
-
-use std::collections::{HashMap, VecDeque};
-
-use crate::plan::LinkPlan;
+//! Static shortest-path routes, as packets ask for them.
 
 /// The hop behind a path's last link: the packet has arrived.
 pub const ARRIVED: u32 = u32::MAX;
 
+/// The bit of a row's name that says that it is a list.
+const LISTED: u32 = 1 << 31;
+
 /// Where a packet goes next, by the node it has reached and the node it is for: one load.
 ///
 /// A node that paths cross has a row, with a place for each destination. All others, where paths only
-/// end, share the first row.
+/// end, share the first row. In a large network a node that few paths cross has a list of their
+/// destinations instead, so that what is stored grows with the paths and not with the square of the nodes.
 #[derive(Debug)]
 pub struct Routes {
     next: Vec<u32>,
-    /// Where the row of each node begins.
+    /// (destination, link) of the lists, one list after the other, each in the order of destinations.
+    lists: Vec<(u32, u32)>,
+    /// Where each list begins, and where the last ends.
+    begins: Vec<usize>,
+    /// The row of each node: where it begins, or [`LISTED`] and the number of its list.
     rows: Vec<u32>,
-    /// The first link of each path added.
-    first: HashMap<(usize, usize), u32>,
+}
+
+/// What a node that paths cross knows of the way to destinations.
+#[derive(Clone, Debug)]
+pub(crate) enum Known {
+    /// (destination, link), in the order of destinations.
+    List(Vec<(u32, u32)>),
+    /// A link, or [`ARRIVED`], for each destination.
+    Row(Vec<u32>),
+}
+
+/// Up to so many nodes every row is a whole one: 16 kB at most.
+const FEW_NODES: usize = 4096;
+
+/// A list with a place for more than one destination in so many becomes a row.
+const SPARSE: usize = 16;
+
+impl Known {
+    /// Nothing yet.
+    pub fn nothing(nodes: usize) -> Known {
+        if nodes <= FEW_NODES { Known::Row(vec![ARRIVED; nodes]) } else { Known::List(Vec::new()) }
+    }
+
+    /// The link towards `to`, or [`ARRIVED`].
+    pub fn next(&self, to: u32) -> u32 {
+        match self {
+            Known::List(list) => listed(list, to),
+            Known::Row(row) => row[to as usize],
+        }
+    }
+
+    /// Learns the link towards `to` in a network of `nodes`.
+    pub fn learn(&mut self, to: u32, link: u32, nodes: usize) {
+        match self {
+            Known::Row(row) => row[to as usize] = link,
+            Known::List(list) => {
+                // Arrays are added by index, so that the place is nearly always the last.
+                match list.binary_search_by_key(&to, |entry| entry.0) {
+                    Ok(place) => list[place].1 = link,
+                    Err(place) => list.insert(place, (to, link)),
+                }
+                if list.len() * SPARSE > nodes {
+                    let mut row = vec![ARRIVED; nodes];
+                    list.iter().for_each(|&(to, link)| row[to as usize] = link);
+                    *self = Known::Row(row);
+                }
+            }
+        }
+    }
+}
+
+fn listed(list: &[(u32, u32)], to: u32) -> u32 {
+    list.binary_search_by_key(&to, |entry| entry.0).map_or(ARRIVED, |place| list[place].1)
 }
 
 impl Routes {
-    /// No paths yet between `nodes` nodes.
-    pub fn new(nodes: usize) -> Routes {
-        Routes { next: vec![ARRIVED; nodes], rows: vec![0; nodes], first: HashMap::new() }
+    /// The routes of a network in which each node knows `known`; `None` where no path crosses it.
+    pub(crate) fn new(known: Vec<Option<Known>>) -> Routes {
+        let nodes = known.len();
+        let mut routes =
+            Routes { next: vec![ARRIVED; nodes], lists: Vec::new(), begins: vec![0], rows: Vec::with_capacity(nodes) };
+        for known in known {
+            let row = match known {
+                None => 0,
+                Some(Known::Row(row)) if routes.next.len() + nodes < LISTED as usize => routes.add_row(&row),
+                Some(Known::Row(row)) => routes.add_list((0..).zip(row).filter(|&(_, link)| link != ARRIVED)),
+                Some(Known::List(list)) => routes.add_list(list.into_iter()),
+            };
+            routes.rows.push(row);
+        }
+        routes
+    }
+
+    fn add_row(&mut self, row: &[u32]) -> u32 {
+        self.next.extend_from_slice(row);
+        (self.next.len() - row.len()) as u32
+    }
+
+    fn add_list(&mut self, list: impl Iterator<Item = (u32, u32)>) -> u32 {
+        self.lists.extend(list);
+        self.begins.push(self.lists.len());
+        LISTED | (self.begins.len() - 2) as u32
     }
 
     /// The link that a packet for node `to` takes at the node with this row, or [`ARRIVED`].
     #[inline]
     pub fn next(&self, row: u32, to: u32) -> u32 {
-        self.next[(row + to) as usize]
+        if row & LISTED == 0 { self.next[(row + to) as usize] } else { self.next_of_list(row & !LISTED, to) }
     }
 
-    /// Where the row of `node` begins; valid once all paths have been added.
+    #[inline(never)]
+    fn next_of_list(&self, list: u32, to: u32) -> u32 {
+        listed(&self.lists[self.begins[list as usize]..self.begins[list as usize + 1]], to)
+    }
+
+    /// Places in rows and lists.
+    #[cfg(test)]
+    pub fn places(&self) -> usize {
+        self.next.len() + self.lists.len()
+    }
+
+    /// The row of `node`.
     pub fn row(&self, node: usize) -> u32 {
         self.rows[node]
     }
-
-    /// Adds the path from `from` to `to` and returns its first link: the fewest links, and of equally
-    /// short paths the one whose links were named first. `None` where there is no way.
-    ///
-    /// What is left of such a path at any node is such a path itself, so paths never disagree.
-    pub fn add(&mut self, from: usize, to: usize, links: &[LinkPlan]) -> Option<u32> {
-        if let Some(&first) = self.first.get(&(from, to)) {
-            return Some(first);
-        }
-        let path = shortest(from, to, links)?;
-        let (&first, onward) = path.split_first()?;
-        for &link in onward {
-            let row = self.own_row(links[link as usize].from);
-            self.next[row as usize + to] = link;
-        }
-        self.first.insert((from, to), first);
-        Some(first)
-    }
-
-    /// Sees to it that [`Routes::next`] knows the way from `node`, to which no path may lead so far, to `to`. Whether
-    /// there is one.
-    pub fn know(&mut self, node: usize, to: usize, links: &[LinkPlan]) -> bool {
-        if node == to || self.next(self.rows[node], to as u32) != ARRIVED {
-            return true;
-        }
-        let Some(first) = self.add(node, to, links) else { return false };
-        let row = self.own_row(node);
-        self.next[row as usize + to] = first;
-        true
-    }
-
-    /// The links of the path from its `first` to `to`, which has been added.
-    pub fn path(&self, first: u32, to: usize, links: &[LinkPlan]) -> impl Iterator<Item = u32> {
-        std::iter::successors(Some(first), move |&link| {
-            Some(self.next(self.rows[links[link as usize].to], to as u32)).filter(|&next| next != ARRIVED)
-        })
-    }
-
-    fn own_row(&mut self, node: usize) -> u32 {
-        if self.rows[node] == 0 {
-            self.rows[node] = self.next.len() as u32;
-            self.next.resize(self.next.len() + self.rows.len(), ARRIVED);
-        }
-        self.rows[node]
-    }
-}
-
-/// Breadth-first search over links in the order of the plan.
-fn shortest(from: usize, to: usize, links: &[LinkPlan]) -> Option<Vec<u32>> {
-    let nodes = links.iter().map(|l| l.from.max(l.to) + 1).max().unwrap_or(0).max(from + 1).max(to + 1);
-    let mut out_of: Vec<Vec<u32>> = vec![Vec::new(); nodes];
-    for (i, link) in links.iter().enumerate() {
-        out_of[link.from].push(i as u32);
-    }
-    let mut reached_by: Vec<Option<u32>> = vec![None; nodes];
-    let mut frontier = VecDeque::from([from]);
-    while let Some(node) = frontier.pop_front() {
-        if node == to {
-            return Some(walk_back(from, to, links, &reached_by));
-        }
-        for &link in &out_of[node] {
-            let next = links[link as usize].to;
-            if next != from && reached_by[next].is_none() {
-                reached_by[next] = Some(link);
-                frontier.push_back(next);
-            }
-        }
-    }
-    None
-}
-
-fn walk_back(from: usize, to: usize, links: &[LinkPlan], reached_by: &[Option<u32>]) -> Vec<u32> {
-    let mut path = Vec::new();
-    let mut node = to;
-    while node != from {
-        let Some(link) = reached_by[node] else { break };
-        path.push(link);
-        node = links[link as usize].from;
-    }
-    path.reverse();
-    path
 }

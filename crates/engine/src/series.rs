@@ -24,7 +24,7 @@ struct FlowRow {
     delivered: u64,
 }
 
-/// Samples taken so far.
+/// Samples taken and not yet handed on.
 #[derive(Default)]
 pub struct Series {
     queues: Vec<QueueRow>,
@@ -47,6 +47,20 @@ impl Series {
             let delivered = flow.totals(hosts).delivered;
             self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered });
         }
+    }
+
+    /// The tables that have reached `most` rows, which are no longer kept here.
+    pub fn take_full(&mut self, most: usize, links: &[String], flows: &[String]) -> Vec<Table> {
+        let mut full = Vec::new();
+        if self.queues.len() >= most {
+            full.push(self.queue_table(links));
+            self.queues.clear();
+        }
+        if self.flows.len() >= most {
+            full.push(self.flow_table(flows));
+            self.flows.clear();
+        }
+        full
     }
 
     /// The tables `queue_series` and `flow_series`.

@@ -6,26 +6,32 @@ use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
-use ecnlab_wire::{Flags, Quench};
+use ecnlab_wire::{Flags, Quench, Seq};
 
 use crate::Error;
+use crate::boxes::{self, Inside, Inspect, Passage};
 use crate::events::{Class, Event, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Cargo, Hold, Packet, Returned};
+use crate::packet::{Body, Cargo, Hold, Label, Packet, Returned, Way};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
-use crate::plan::{FlowPlan, Plan};
+use crate::paths::Paths;
+use crate::plan::{BoxPlan, FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};
 use crate::series::Series;
-use crate::transactions::Transaction;
+use crate::table::{Blocks, Labels};
+use crate::transactions::{self, Transaction};
 use crate::window::Snapshot;
 
 /// How many events pass between two looks at the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;
 
+/// So many rows of a table are handed on at a time: some megabytes.
+pub const BLOCK_ROWS: usize = 1 << 16;
+
 /// Everything that changes while a run goes on.
-pub struct Sim<P: Probe> {
+pub struct Sim<'b, P: Probe> {
     /// Simplex links, as in the plan.
     pub links: Vec<Link>,
     /// What the packets under way carry.
@@ -34,7 +40,7 @@ pub struct Sim<P: Probe> {
     pub flows: Vec<Flow>,
     /// Connections.
     pub hosts: Hosts,
-    /// Completed exchanges that had a response.
+    /// Completed exchanges that had a response, and were not handed on.
     pub transactions: Vec<Transaction>,
     /// Time series.
     pub series: Series,
@@ -42,35 +48,47 @@ pub struct Sim<P: Probe> {
     pub warm: Option<Snapshot>,
     /// Each packet's way, when asked.
     pub probe: P,
+    /// The names that tables have.
+    pub labels: Labels,
     /// Segments of ended connections that arrived late; their ports are closed.
     pub stray: u64,
     routes: Routes,
     events: EventQueue,
     end: Time,
     sample: Option<Dur>,
-    out: Out,
+    warmup: Dur,
+    pub(crate) out: Out,
     demands: Vec<Demand>,
+    /// Who takes tables that grow; `None` to keep them.
+    blocks: Option<&'b mut dyn Blocks>,
+    /// Whether a block was not taken.
+    stopped: bool,
 }
 
-impl<P: Probe> Sim<P> {
-    /// The network at rest, with the first events scheduled.
-    pub fn new(plan: &Plan, seed: u64, probe: P) -> Result<Sim<P>, Error> {
-        let mut routes = Routes::new(plan.nodes.len());
+impl<'b, P: Probe> Sim<'b, P> {
+    /// The network at rest, with the first events scheduled. Tables that grow are handed to `blocks`, if there is one.
+    pub fn new(plan: &Plan, seed: u64, probe: P, blocks: Option<&'b mut dyn Blocks>) -> Result<Sim<'b, P>, Error> {
+        let mut paths = Paths::of(plan);
         let mut events = EventQueue::default();
         let mut hosts = Hosts::default();
         let mut flows = Vec::with_capacity(plan.flows.len());
         for (i, flow) in plan.flows.iter().enumerate() {
-            let ways = ways(plan, flow, &mut routes)?;
-            let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial() };
+            let ways = ways(plan, flow, &mut paths)?;
+            let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial(0) };
             flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
+            // A clock has no room for all that a tail may draw.
+            if let Some(stop) = flow.stop.filter(|&stop| stop < Time::ZERO + plan.duration) {
+                events.push(stop, Class::Stop, i as u32);
+            }
         }
         events.push(Time::ZERO + plan.warmup, Class::Warmup, 0);
         if plan.sample.is_some() {
             events.push(Time::ZERO, Class::Sample, 0);
         }
-        let mut links: Vec<Link> = plan.links.iter().map(|l| Link::new(l, plan.groups.len(), seed)).collect();
-        learn_ways_back(plan, &links, &flows, &mut routes)?;
+        let mut links = Link::all(plan, seed);
+        learn_ways_back(plan, &links, &flows, &mut paths)?;
+        let routes = paths.routes();
         for (link, l) in links.iter_mut().zip(&plan.links) {
             link.set_rows(routes.row(l.to), routes.row(l.from));
         }
@@ -83,13 +101,17 @@ impl<P: Probe> Sim<P> {
             series: Series::default(),
             warm: None,
             probe,
+            labels: Labels::of(plan),
             stray: 0,
             routes,
             events,
             end: Time::ZERO + plan.duration,
             sample: plan.sample,
+            warmup: plan.warmup,
             out: Vec::new(),
             demands: Vec::new(),
+            blocks,
+            stopped: false,
         })
     }
 
@@ -111,7 +133,7 @@ impl<P: Probe> Sim<P> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                if cancel.load(Ordering::Relaxed) {
+                if self.stopped || cancel.load(Ordering::Relaxed) {
                     return Err(Error::Cancelled);
                 }
             }
@@ -125,6 +147,7 @@ impl<P: Probe> Sim<P> {
         match event.class() {
             Class::Link => {}
             Class::Timer => self.on_timer(event.target(), event.time),
+            Class::Stop => self.on_stop(event.target(), event.time),
             Class::Wake => self.on_wake(event.target(), event.time),
             Class::Warmup => self.on_warmup(event.time),
             Class::Sample => self.on_sample(event.time),
@@ -138,7 +161,26 @@ impl<P: Probe> Sim<P> {
                 link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
             }
         }
-        if self.probe.flush(last) { Ok(()) } else { Err(Error::Cancelled) }
+        self.stopped |= !self.probe.flush(last);
+        if let (Some(blocks), false) = (&mut self.blocks, last) {
+            let block = self.probe.block(now, &self.labels);
+            self.stopped |= block.is_some_and(|block| !blocks.take(block));
+        }
+        if self.stopped { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Hands on the rows of tables that have become many.
+    #[cold]
+    fn hand_on(&mut self) {
+        let Some(blocks) = &mut self.blocks else { return };
+        let mut full = self.series.take_full(BLOCK_ROWS, &self.labels.links, &self.labels.flows);
+        if self.transactions.len() >= BLOCK_ROWS {
+            full.push(transactions::table(&self.transactions, &self.labels, Time::ZERO + self.warmup));
+            self.transactions.clear();
+        }
+        for block in full {
+            self.stopped |= self.stopped || !blocks.take(block);
+        }
     }
 
     /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
@@ -154,15 +196,45 @@ impl<P: Probe> Sim<P> {
         if link.first_arrival() > now {
             return self.arm_link(index);
         }
-        let (packet, row) = (link.deliver(), link.row);
+        let (packet, row, boxed) = (link.deliver(), link.row, link.boxed);
         link.armed = link.next_event();
         if link.armed < Time::NEVER {
             self.events.push(link.armed, Class::Link, index);
         }
+        if boxed {
+            return self.pass_boxes(index, row, packet, now);
+        }
         self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+        self.forward(row, packet, now);
+    }
+
+    /// `packet` is at the node with this `row`: onto its next link, or to its host.
+    #[inline(always)]
+    fn forward(&mut self, row: u32, packet: Packet, now: Time) {
         match self.routes.next(row, packet.to()) {
             ARRIVED => self.receive(packet, now),
             link => self.offer(link, packet, now),
+        }
+    }
+
+    /// `packet` has come to the boxes at the far end of link `index`, behind which is the node with this `row`.
+    #[cold]
+    fn pass_boxes(&mut self, index: u32, row: u32, mut packet: Packet, now: Time) {
+        let mut contents = Contents { hold: &mut self.hold, hosts: &self.hosts };
+        let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
+        if passage == Passage::Through {
+            self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+            return self.forward(row, packet, now);
+        }
+        self.probe.note(now, index, Happening::BoxDrop, &packet, &self.hold);
+        let dropped = *self.hold.unload(packet.cargo());
+        let Cargo { body: Body::Tcp(segment), endpoint, connection, from } = dropped else { return };
+        if passage == Passage::Reset {
+            // In the name of whom the packet was for: its way is not the one from here, but only the node here looks.
+            let label = Label { to: from, flow: packet.flow(), group: packet.group() as u32, ..Label::default() };
+            let way = Way::new(0, packet.to(), connection, label);
+            let reset = self.hold.load_segment(&boxes::reset_of(&segment), endpoint ^ 1, &way);
+            self.forward(row, reset, now);
         }
     }
 
@@ -198,16 +270,24 @@ impl<P: Probe> Sim<P> {
         let owed: Vec<(Owed<Packet>, Cargo)> =
             link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
         for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
-            let Body::Tcp(segment) = body else { continue };
-            let receiver = self.hosts.host(endpoint).way;
-            if receiver.connection != connection {
+            let (seq, len, udp, way) = match body {
+                Body::Tcp(segment) => {
+                    (segment.seq, segment.ipv4_len(), false, self.hosts.host(endpoint).way.from(router))
+                }
+                Body::Datagram(datagram) => {
+                    let way = self.flows[packet.flow() as usize].way_back(packet.flow(), router);
+                    (Seq(datagram.seq), datagram.wire_len, true, way)
+                }
+                Body::Quench(..) => continue,
+            };
+            if way.connection != connection {
                 self.stray += 1;
                 continue;
             }
-            let returned = Returned { to: packet.to(), len: segment.ipv4_len(), ecn: packet.ecn() };
-            let body = Body::Quench(Quench::new(cause, segment.seq, wire_len), returned);
-            let quench = self.hold.load(body, endpoint ^ 1, &receiver.from(router));
-            match self.routes.next(row, receiver.to()) {
+            let returned = Returned { to: packet.to(), len, ecn: packet.ecn(), udp };
+            let body = Body::Quench(Quench::new(cause, seq, wire_len), returned);
+            let quench = self.hold.load(body, endpoint ^ 1, &way);
+            match self.routes.next(row, way.to()) {
                 ARRIVED => self.receive(quench, now),
                 link => self.offer(link, quench, now),
             }
@@ -227,7 +307,7 @@ impl<P: Probe> Sim<P> {
         let cargo = self.hold.unload(packet.cargo());
         let segment = match &mut cargo.body {
             Body::Tcp(segment) => segment,
-            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram),
+            Body::Datagram(datagram) => return self.flows[packet.flow() as usize].receive(datagram, packet.ecn()),
             Body::Quench(..) => return self.receive_quench(packet, now),
         };
         let (endpoint, flags) = (cargo.endpoint, segment.flags);
@@ -245,7 +325,10 @@ impl<P: Probe> Sim<P> {
     #[cold]
     fn receive_quench(&mut self, packet: Packet, now: Time) {
         let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
-        let Body::Quench(quench, _) = body else { return };
+        let Body::Quench(quench, returned) = body else { return };
+        if returned.udp {
+            return self.flows[packet.flow() as usize].receive_quench(now);
+        }
         let host = self.hosts.host_mut(endpoint);
         if host.way.connection != connection {
             self.stray += 1;
@@ -288,7 +371,7 @@ impl<P: Probe> Sim<P> {
 
     /// The application may go on, or the connection has changed.
     #[cold]
-    fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
+    pub(crate) fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
         if arrived {
             self.on_arrived(index, now);
         }
@@ -301,7 +384,7 @@ impl<P: Probe> Sim<P> {
 
     /// Sends what the endpoint at `index` has left to send.
     #[inline(always)]
-    fn send(&mut self, index: u32, now: Time) {
+    pub(crate) fn send(&mut self, index: u32, now: Time) {
         for i in 0..self.out.len() {
             self.send_segment(i, index, now);
         }
@@ -315,7 +398,7 @@ impl<P: Probe> Sim<P> {
         self.offer(way.first_link, packet, now);
     }
 
-    fn arm_timer(&mut self, index: u32) {
+    pub(crate) fn arm_timer(&mut self, index: u32) {
         let host = self.hosts.host_mut(index);
         let deadline = host.endpoint.deadline();
         if deadline < host.armed {
@@ -349,9 +432,12 @@ impl<P: Probe> Sim<P> {
         if !c.exchange.is_one_way() {
             let [from, to] = self.hosts.counters(connection);
             self.transactions.push(Transaction::new(&c, from, to, now));
+            if self.transactions.len() >= BLOCK_ROWS {
+                self.hand_on();
+            }
         }
         let flow = &mut self.flows[c.flow as usize];
-        flow.count_exchange(now);
+        flow.count_exchange(c.cut, now);
         let next = flow.source.on_done(c.exchange.key, now);
         self.arm_wake(c.flow, next);
     }
@@ -368,7 +454,7 @@ impl<P: Probe> Sim<P> {
     /// The endpoint at `index` may have been established, closed by its peer, or ended.
     fn on_change(&mut self, index: u32, now: Time) {
         let connection = index / 2;
-        let c = self.hosts.connection(connection);
+        let c = *self.hosts.connection(connection);
         if !c.live {
             return;
         }
@@ -382,9 +468,12 @@ impl<P: Probe> Sim<P> {
             self.send(index, now);
         }
         self.see_acknowledged(index, now);
-        let both_closed =
-            [Side::From, Side::To].iter().all(|&side| self.hosts.host(host_of(connection, side)).endpoint.is_closed());
-        if both_closed {
+        let end = |side| &self.hosts.host(host_of(connection, side)).endpoint;
+        let both_closed = [Side::From, Side::To].iter().all(|&side| end(side).is_closed());
+        // An opener that was refused, or gave up, leaves a listener that nobody has called.
+        let opener = c.exchange.opener;
+        let refused = end(opener).state() == State::Closed && end(opener.other()).state() == State::Listen;
+        if both_closed || refused {
             self.retire(connection, now);
         }
     }
@@ -454,6 +543,7 @@ impl<P: Probe> Sim<P> {
     fn on_sample(&mut self, now: Time) {
         self.observe(now);
         self.series.sample(now, &self.links, &self.flows, &self.hosts);
+        self.hand_on();
         if let Some(interval) = self.sample {
             self.events.push(now + interval, Class::Sample, 0);
         }
@@ -467,9 +557,33 @@ impl<P: Probe> Sim<P> {
     }
 }
 
-/// The ways between the ends of a flow, which `routes` then knows.
-fn ways(plan: &Plan, flow: &FlowPlan, routes: &mut Routes) -> Result<Ways, Error> {
-    let mut path = |from, to| routes.add(from, to, &plan.links).ok_or_else(|| no_route(plan, flow, from, to));
+/// What boxes read and write of the packets under way.
+struct Contents<'a> {
+    hold: &'a mut Hold,
+    hosts: &'a Hosts,
+}
+
+impl Inspect for Contents<'_> {
+    fn inside(&self, packet: &Packet) -> Inside {
+        match &self.hold.cargo(packet.cargo()).body {
+            Body::Tcp(segment) => Inside::Tcp(segment.flags),
+            Body::Datagram(_) => Inside::Udp,
+            Body::Quench(..) => Inside::Icmp,
+        }
+    }
+    fn set_flags(&mut self, packet: &Packet, flags: Flags) {
+        if let Some(segment) = self.hold.segment_mut(packet.cargo()) {
+            segment.flags = flags;
+        }
+    }
+    fn connection(&self, packet: &Packet) -> u32 {
+        self.hosts.number(self.hold.cargo(packet.cargo()).connection)
+    }
+}
+
+/// The ways between the ends of a flow, which `paths` then knows.
+fn ways(plan: &Plan, flow: &FlowPlan, paths: &mut Paths) -> Result<Ways, Error> {
+    let mut path = |from, to| paths.first(from, to).ok_or_else(|| no_route(plan, flow, from, to));
     let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
     let first_links = pairs.map(|(from, to)| Ok([path(from, to)?, path(to, from)?])).collect::<Result<_, Error>>()?;
     let nodes = [&flow.from, &flow.to].map(|nodes| nodes.iter().map(|&node| node as u32).collect());
@@ -480,17 +594,21 @@ fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
     Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
 }
 
-/// A router that speaks back knows the way to each sender whose data cross it.
-fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], routes: &mut Routes) -> Result<(), Error> {
-    if !links.iter().any(|link| link.queue().speaks_back()) {
+/// A router that speaks back, and a box that resets, knows the way to each sender whose packets cross it.
+fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], paths: &mut Paths) -> Result<(), Error> {
+    let speakers = |link: u32| {
+        let (link, plan) = (&links[link as usize], &plan.links[link as usize]);
+        let resets = plan.boxes.iter().any(BoxPlan::resets);
+        [link.queue().speaks_back().then_some(plan.from), resets.then_some(plan.to)].into_iter().flatten()
+    };
+    if (0..links.len() as u32).all(|link| speakers(link).next().is_none()) {
         return Ok(());
     }
     for (flow, planned) in flows.iter().zip(&plan.flows) {
         for (first_link, [sender, receiver]) in flow.paths() {
-            let path: Vec<u32> = routes.path(first_link, receiver as usize, &plan.links).collect();
-            for link in path.into_iter().filter(|&link| links[link as usize].queue().speaks_back()) {
-                let router = plan.links[link as usize].from;
-                if !routes.know(router, sender as usize, &plan.links) {
+            let path: Vec<u32> = paths.path(first_link, receiver as usize).collect();
+            for router in path.into_iter().flat_map(speakers) {
+                if !paths.know(router, sender as usize) {
                     return Err(no_route(plan, planned, router, sender as usize));
                 }
             }

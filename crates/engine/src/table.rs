@@ -1,5 +1,38 @@
 //! Tables as columns, ready to be handed over without copying.
 
+use crate::plan::Plan;
+
+/// Names that tables have for what a run knows by number.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    /// Links.
+    pub links: Vec<String>,
+    /// Flows.
+    pub flows: Vec<String>,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// The group of each flow.
+    pub group_of: Vec<u32>,
+}
+
+impl Labels {
+    /// The names in `plan`.
+    pub fn of(plan: &Plan) -> Labels {
+        Labels {
+            links: plan.links.iter().map(|l| l.name.clone()).collect(),
+            flows: plan.flows.iter().map(|f| f.name.clone()).collect(),
+            groups: plan.groups.clone(),
+            group_of: plan.flows.iter().map(|f| f.group as u32).collect(),
+        }
+    }
+}
+
+/// Takes the tables that grow with a run, in blocks, so that the run need not keep them.
+pub trait Blocks {
+    /// Takes the next rows of a table. If the answer is no, the run stops.
+    fn take(&mut self, block: Table) -> bool;
+}
+
 /// One column. A missing number is NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {

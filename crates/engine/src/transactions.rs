@@ -4,7 +4,7 @@ use ecnlab_base::Time;
 use ecnlab_tcp::Counters;
 
 use crate::hosts::Connection;
-use crate::table::Table;
+use crate::table::{Labels, Table};
 
 /// One completed transaction.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +38,12 @@ impl Transaction {
     }
 }
 
-/// The table of transactions; `group_of` gives each flow's group.
-pub fn table(rows: &[Transaction], flows: &[String], groups: &[String], group_of: &[u32], warm: Time) -> Table {
+/// The table of transactions; the measurement window begins at `warm`.
+pub fn table(rows: &[Transaction], labels: &Labels, warm: Time) -> Table {
     let mut t = Table::new("transactions");
     t.u32("flow", rows.iter().map(|r| r.flow));
-    t.text("name", rows.iter().map(|r| r.flow), flows);
-    t.text("group", rows.iter().map(|r| group_of[r.flow as usize]), groups);
+    t.text("name", rows.iter().map(|r| r.flow), &labels.flows);
+    t.text("group", rows.iter().map(|r| labels.group_of[r.flow as usize]), &labels.groups);
     t.u32("index", rows.iter().map(|r| r.index));
     t.f64("start_s", rows.iter().map(|r| r.started.as_secs()));
     t.f64("established_s", rows.iter().map(|r| r.established.as_secs()));

@@ -5,6 +5,7 @@ use ecnlab_aqm::{Kind, Region, Stats};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::Counters as TcpCounters;
 
+use crate::boxes::BoxCounters;
 use crate::flow::{Flow, Totals};
 use crate::hosts::Hosts;
 use crate::link::{self, Link};
@@ -26,6 +27,7 @@ struct LinkReading {
     stats: Stats,
     /// Packets in the queue and on the wire.
     held: u64,
+    boxes: Vec<BoxCounters>,
 }
 
 impl Snapshot {
@@ -36,6 +38,7 @@ impl Snapshot {
             stats: link.cut_stats(now),
             queue: link.queue().counters().clone(),
             held: link.queue().packets() as u64 + link.on_wire(),
+            boxes: link.box_counters(),
         };
         Snapshot {
             at: now,
@@ -70,6 +73,7 @@ impl Window {
             queue: late.queue.since(&early.queue),
             stats: stats(i, late),
             held: late.held,
+            boxes: early.boxes.iter().zip(&late.boxes).map(|(early, late)| late.since(early)).collect(),
         });
         Window {
             span: b.at.since(a.at),
@@ -78,15 +82,18 @@ impl Window {
         }
     }
 
-    /// The tables `flows`, `queues` and `links`, their names followed by `suffix`.
-    pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> [Table; 3] {
-        let [queues, links] = self.link_tables(plan, suffix);
-        [self.flows(plan, flows, suffix), queues, links]
+    /// The tables `flows`, `queues` and `links`, and `boxes` if there are any, their names followed by `suffix`.
+    pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Vec<Table> {
+        let mut tables = vec![self.flows(plan, flows, suffix)];
+        tables.extend(self.link_tables(plan, suffix));
+        tables
     }
 
-    /// Of these, `queues` and `links`.
-    pub fn link_tables(&self, plan: &Plan, suffix: &str) -> [Table; 2] {
-        [self.queues(plan, suffix), self.links(plan, suffix)]
+    /// Of these, `queues`, `links` and `boxes`.
+    pub fn link_tables(&self, plan: &Plan, suffix: &str) -> Vec<Table> {
+        let mut tables = vec![self.queues(plan, suffix), self.links(plan, suffix)];
+        tables.extend(self.boxes(plan, suffix));
+        tables
     }
 
     fn flows(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Table {
@@ -99,6 +106,9 @@ impl Window {
         t.f64("start_s", plan.flows.iter().map(|f| f.start.as_secs()));
         t.f64("finish_s", flows.iter().map(|f| f.finished.map_or(f64::NAN, Time::as_secs)));
         t.bool("ecn", self.flows.iter().map(|f| f.ecn));
+        t.u64("connections", self.flows.iter().map(|f| f.connections));
+        t.u64("ecn_connections", self.flows.iter().map(|f| f.ecn_connections));
+        t.u64("ecn_fallbacks", self.flows.iter().map(|f| f.ecn_fallbacks));
         t.u64("bytes_delivered", self.flows.iter().map(|f| f.delivered));
         t.f64("goodput_bps", self.flows.iter().map(|f| f.delivered as f64 * 8.0 / self.span.as_secs()));
         self.tcp_columns(&mut t);
@@ -191,6 +201,35 @@ impl Window {
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
         t
+    }
+
+    /// A row for each box, link by link; `None` where there is no box.
+    fn boxes(&self, plan: &Plan, suffix: &str) -> Option<Table> {
+        let links = self.links.iter().enumerate();
+        let rows: Vec<(u32, &BoxCounters)> =
+            links.flat_map(|(i, link)| link.boxes.iter().map(move |counters| (i as u32, counters))).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let links: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
+        let names: Vec<String> = plan.links.iter().flat_map(|l| l.boxes.iter().map(|b| b.name.clone())).collect();
+        let mut t = Table::new(format!("boxes{suffix}"));
+        t.text("link", rows.iter().map(|r| r.0), &links);
+        t.text("box", 0..rows.len() as u32, &names);
+        let count = |f: fn(&BoxCounters) -> u64| rows.iter().map(move |r| f(r.1));
+        t.u64("packets", count(|b| b.packets));
+        t.u64("concerned", count(|b| b.concerned));
+        t.u64("connections", count(|b| b.connections));
+        t.u64("connections_concerned", count(|b| b.connections_concerned));
+        t.u64("rewritten", count(|b| b.rewritten));
+        t.u64("ce_erased", count(|b| b.ce_erased));
+        t.u64("ce_set", count(|b| b.ce_set));
+        t.u64("stripped", count(|b| b.stripped));
+        t.u64("ece_cleared", count(|b| b.ece_cleared));
+        t.u64("cwr_cleared", count(|b| b.cwr_cleared));
+        t.u64("dropped", count(|b| b.dropped));
+        t.u64("resets", count(|b| b.resets));
+        Some(t)
     }
 }
 

@@ -53,6 +53,22 @@ impl Wire {
         self.len += 1;
     }
 
+    /// Adds a packet that arrives at `at`, behind those that arrive no later.
+    #[cold]
+    pub fn insert(&mut self, at: Time, packet: Packet) {
+        self.push(at, packet);
+        let mut place = self.len - 1;
+        while place > 0 {
+            let (here, before) = (self.wrap(self.head + place), self.wrap(self.head + place - 1));
+            if self.slots[before].0 <= at {
+                break;
+            }
+            self.slots.swap(here, before);
+            place -= 1;
+        }
+        self.first = self.slots[self.head as usize].0;
+    }
+
     /// Takes the first packet, of which there must be one.
     #[inline(always)]
     pub fn pop(&mut self) -> Packet {
@@ -97,6 +113,30 @@ mod tests {
     }
 
     proptest! {
+        /// Against a stable sort by time of arrival.
+        #[test]
+        fn packets_that_overtake_leave_by_their_time(bursts in prop::collection::vec((0_u32..9, 0_u64..12), 1..40)) {
+            let mut wire = Wire::new();
+            let mut model: Vec<(Time, u32)> = Vec::new();
+            let (mut sent, mut now) = (0_u32, 0);
+            for (packets, wait) in bursts {
+                for _ in 0..packets {
+                    // Scattered over 16 instants, so that some are the same.
+                    let at = Time::from_ps(now + u64::from(sent.wrapping_mul(2_654_435_761) >> 28));
+                    wire.insert(at, packet(sent));
+                    model.push((at, sent));
+                    model.sort_by_key(|&(at, _)| at);
+                    sent += 1;
+                }
+                now += wait;
+                while wire.first() <= Time::from_ps(now) {
+                    prop_assert_eq!(wire.pop().cargo(), model.remove(0).1);
+                }
+                prop_assert_eq!(wire.first(), model.first().map_or(Time::NEVER, |&(at, _)| at));
+                prop_assert_eq!(wire.len(), model.len());
+            }
+        }
+
         /// Against a plain queue: bursts in and bursts out, so that the ring wraps, grows and runs empty.
         #[test]
         fn packets_leave_in_order_once_they_have_arrived(bursts in prop::collection::vec((0_u32..9, 0_u64..12), 1..40)) {

@@ -17,7 +17,9 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         delay: delay.parse().expect("a time"),
         queue: Config { params: Params::DropTail(droptail::Params {}), common },
         shaper: None,
+        jitter: None,
         errors: Errors::default(),
+        boxes: Vec::new(),
     }
 }
 

@@ -7,10 +7,16 @@ use std::collections::BTreeSet;
 use common::{droptail, duplex, flow, ftp, number, path, tcp};
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Tail};
 use ecnlab_engine::{Column, Errors, FlowPlan, Output, Plan, run};
-use ecnlab_traffic::{CbrParams, PageSpacing, Params, WebParams};
+use ecnlab_traffic::{CbrParams, Codepoint, PageSpacing, Params, WebParams};
 
 fn cbr(rate: u64, jitter: f64) -> Params {
-    Params::Cbr(CbrParams { rate: Rate::from_bps(rate), packet: Bytes(1000), jitter })
+    Params::Cbr(CbrParams {
+        rate: Rate::from_bps(rate),
+        packet: Bytes(1000),
+        jitter,
+        ecn: Codepoint::NotEct,
+        quench: None,
+    })
 }
 
 /// One session of one page of one object of 8 packets.

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, SocketAddrV4};
 
 use ecnlab_wire::{
-    Checksum, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader, TcpOptions,
-    TcpStart, WireError, packets, protocol,
+    Checksum, Ecn, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader,
+    TcpOptions, TcpStart, WireError, packets, protocol,
 };
 
 /// What was sent, and where.
@@ -111,18 +111,42 @@ pub fn mark(packet: &mut [u8]) -> bool {
     if first >> 4 != 4 || tos & 3 == 0 || packet.len() < IPV4_HEADER as usize {
         return false;
     }
-    packet[1] = tos | 3;
+    set_ecn(packet, Ecn::Ce);
+    true
+}
+
+/// Writes the codepoint of an IPv4 packet; its checksum follows.
+pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
+    let [first, tos, ..] = *packet else { return };
+    if first >> 4 != 4 || packet.len() < IPV4_HEADER as usize {
+        return;
+    }
+    packet[1] = tos & !3 | ecn.bits();
     let len = packet.len().min(usize::from(first & 0xf) * 4);
     packet[10..12].fill(0);
     let sum = Checksum::new().bytes(&packet[..len]).value();
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
-    true
+}
+
+/// Writes the flags of a whole IPv4 packet of TCP; its checksum follows.
+pub fn set_flags(packet: &mut [u8], flags: Flags) {
+    let Ok((ip, tcp)) = Ipv4Header::parse(packet) else { return };
+    let (from, to, start) = (ip.source, ip.destination, ip.len());
+    if ip.protocol != protocol::TCP || TcpHeader::parse(tcp).is_err() {
+        return;
+    }
+    let segment = &mut packet[start..];
+    let word = u16::from_be_bytes([segment[12], segment[13]]) & !Flags::all().bits() | flags.bits();
+    segment[12..14].copy_from_slice(&word.to_be_bytes());
+    segment[16..18].fill(0);
+    let sum = Checksum::pseudo_ipv4(from, to, protocol::TCP, segment.len() as u32).bytes(segment).value();
+    segment[16..18].copy_from_slice(&sum.to_be_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ecnlab_wire::{Ecn, QuenchCause, SackBlock, Seq, Timestamps};
+    use ecnlab_wire::{QuenchCause, SackBlock, Seq, Timestamps};
 
     const A: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 5001);
     const B: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 2), 40_000);
@@ -162,6 +186,18 @@ mod tests {
         let plain = Segment { ecn: Ecn::NotEct, ..data_segment() };
         emit(A, B, &plain, b"bytes", &mut bytes);
         assert!(!mark(&mut bytes) && parse(&bytes).is_ok_and(|p| p.segment.ecn == Ecn::NotEct));
+    }
+
+    #[test]
+    fn what_a_box_writes_breaks_no_checksum() {
+        let mut bytes = Vec::new();
+        for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
+            emit(A, B, &data_segment(), b"bytes", &mut bytes);
+            set_ecn(&mut bytes, ecn);
+            set_flags(&mut bytes, Flags::ACK | Flags::ECE);
+            let got = parse(&bytes).expect("a packet as it was sent").segment;
+            assert_eq!((got.ecn, got.flags, got.len), (ecn, Flags::ACK | Flags::ECE, 5));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -15,8 +15,11 @@ use std::time::Duration;
 use ecnlab_aqm::{DropReason, Item, Owed, Watch};
 use ecnlab_base::{Dur, Time};
 use ecnlab_engine::capture::{Capture, Settings};
-use ecnlab_engine::{ARRIVED, Label, Ledger, Link, Packet, Plan, Routes, Table, WatchWire};
-use ecnlab_wire::{Ecn, Ipv4Header, TcpHeader, packets, protocol};
+use ecnlab_engine::{
+    ARRIVED, BoxPlan, Inside, Inspect, Label, Ledger, Link, Packet, Passage, Paths, Plan, Routes, Table, WatchWire,
+    reset_of,
+};
+use ecnlab_wire::{Ecn, Flags, Ipv4Header, Seq, TcpHeader, packets, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::capture::Taps;
@@ -58,6 +61,8 @@ pub struct Router {
     /// A flow's listener has the port that is so much more than the flow's index.
     first_port: u16,
     cargo: Hold,
+    /// Kept only for boxes.
+    connections: Option<Connections>,
     events: BinaryHeap<Reverse<(Time, Class, u32)>>,
     delivery: Errors,
     reading: Errors,
@@ -91,16 +96,24 @@ impl Router {
     /// # Errors
     /// If two ends of a flow are not connected.
     pub fn new(plan: Plan, seed: u64, first_port: u16) -> Result<Router, Failure> {
-        let mut routes = Routes::new(plan.nodes.len());
+        let mut paths = Paths::of(&plan);
         for flow in &plan.flows {
             for (&from, &to) in flow.from.iter().zip(&flow.to).flat_map(|(from, to)| [(from, to), (to, from)]) {
-                if !routes.know(from, to, &plan.links) {
+                if !paths.know(from, to) {
                     let [from, to] = [from, to].map(|node| plan.nodes[node].clone());
                     return Err(ecnlab_engine::Error::NoRoute { flow: flow.name.clone(), from, to }.into());
                 }
             }
         }
-        let mut links: Vec<Link> = plan.links.iter().map(|link| Link::new(link, plan.groups.len(), seed)).collect();
+        // A box that answers in the name of a host knows the way to every other whose packets can come to it.
+        for link in plan.links.iter().filter(|link| link.boxes.iter().any(BoxPlan::resets)) {
+            for &end in plan.flows.iter().flat_map(|flow| flow.from.iter().chain(&flow.to)) {
+                let _no_packet_comes_from_there = !paths.know(link.to, end);
+            }
+        }
+        let has_boxes = plan.links.iter().any(|link| !link.boxes.is_empty());
+        let mut links = Link::all(&plan, seed);
+        let routes = paths.routes();
         for (link, l) in links.iter_mut().zip(&plan.links) {
             link.set_rows(routes.row(l.to), routes.row(l.from));
         }
@@ -114,6 +127,7 @@ impl Router {
             by_address: HashMap::new(),
             first_port,
             cargo: Hold::default(),
+            connections: has_boxes.then(Connections::default),
             events,
             delivery: Errors::default(),
             reading: Errors::default(),
@@ -225,6 +239,9 @@ impl Router {
             let now = clock.now();
             let Some(label) = self.label(bytes) else { continue };
             let cargo = self.cargo.load(bytes);
+            if let Some(connections) = &mut self.connections {
+                connections.see(label.flow, bytes);
+            }
             self.advance(now, clock, ledger)?;
             self.forward(self.routes.row(node), Packet::from(Label { cargo, ..label }), now, clock)?;
         }
@@ -292,19 +309,49 @@ impl Router {
         }
         link.replay(at, &mut Watcher::new(&mut self.cargo, self.taps.as_mut(), index));
         let arrived = (link.first_arrival() <= at).then(|| (link.deliver(), link.row));
+        let boxed = link.boxed;
         link.armed = link.next_event();
         if link.armed < Time::NEVER {
             self.events.push(Reverse((link.armed, Class::Link, index)));
         }
-        let Some((packet, row)) = arrived else { return Ok(()) };
-        let bytes = self.cargo.bytes_mut(packet.cargo());
+        let Some((mut packet, row)) = arrived else { return Ok(()) };
         if packet.ecn() == Ecn::Ce {
-            packet::mark(bytes);
+            packet::mark(self.cargo.bytes_mut(packet.cargo()));
+        }
+        if boxed {
+            let mut contents = Contents { hold: &mut self.cargo, connections: self.connections.as_ref() };
+            let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
+            packet::set_ecn(self.cargo.bytes_mut(packet.cargo()), packet.ecn());
+            if passage != Passage::Through {
+                return self.turn_away(packet, passage, row, at, clock);
+            }
         }
         if let Some(taps) = &mut self.taps {
-            taps.delivers(index, bytes, at);
+            taps.delivers(index, self.cargo.bytes(packet.cargo()), at);
         }
         self.forward(row, packet, at, clock)
+    }
+
+    /// A box in front of the node with this `row` dropped `packet`, and may tell its sender so.
+    fn turn_away(&mut self, packet: Packet, passage: Passage, row: u32, at: Time, clock: Clock) -> Result<(), Failure> {
+        self.cargo.unload(packet.cargo());
+        let mut reset = Vec::new();
+        if passage == Passage::Reset
+            && let Ok(arrived) = packet::parse(self.cargo.bytes(packet.cargo()))
+        {
+            packet::emit(arrived.destination, arrived.source, &reset_of(&arrived.segment), &[], &mut reset);
+        }
+        let Some(host) = self.host_of(&reset) else { return Ok(()) };
+        let label = Label {
+            wire_len: reset.len() as u32,
+            to: self.hosts[host].node as u32,
+            cargo: self.cargo.load(&reset),
+            flow: packet.flow(),
+            group: packet.group() as u32,
+            ecn: Ecn::NotEct,
+            has_data: false,
+        };
+        self.forward(row, Packet::from(label), at, clock)
     }
 
     /// `packet` is at the node with this `row` at `at`: onto its next link, or to its host.
@@ -437,6 +484,58 @@ impl Hold {
 
     fn len(&self) -> usize {
         self.places.len() - self.free.len()
+    }
+}
+
+/// The connections of flows, numbered as their first SYNs came.
+#[derive(Debug, Default)]
+struct Connections {
+    /// By flow: how many there have been.
+    opened: HashMap<u32, u32>,
+    /// By the ends of the connection, the one that opened it first: the first sequence number, and its number.
+    numbers: HashMap<[SocketAddrV4; 2], (Seq, u32)>,
+}
+
+impl Connections {
+    /// A host of `flow` sends the packet `bytes`: a SYN that is not one sent again begins a connection.
+    fn see(&mut self, flow: u32, bytes: &[u8]) {
+        let Ok(arrived) = packet::parse(bytes) else { return };
+        let (segment, ends) = (arrived.segment, [arrived.source, arrived.destination]);
+        let opens = segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        if !opens || self.numbers.get(&ends).is_some_and(|(first, _)| *first == segment.seq) {
+            return;
+        }
+        let opened = self.opened.entry(flow).or_default();
+        self.numbers.insert(ends, (segment.seq, *opened));
+        *opened += 1;
+    }
+
+    /// The number in its flow of the connection between these ends; 0 if its SYN was not seen.
+    fn number(&self, [source, destination]: [SocketAddrV4; 2]) -> u32 {
+        let found = self.numbers.get(&[source, destination]).or_else(|| self.numbers.get(&[destination, source]));
+        found.map_or(0, |(_, number)| *number)
+    }
+}
+
+/// What boxes read and write of the packets under way.
+struct Contents<'a> {
+    hold: &'a mut Hold,
+    connections: Option<&'a Connections>,
+}
+
+impl Inspect for Contents<'_> {
+    fn inside(&self, packet: &Packet) -> Inside {
+        match packet::parse(self.hold.bytes(packet.cargo())) {
+            Ok(arrived) => Inside::Tcp(arrived.segment.flags),
+            Err(_) => Inside::Icmp,
+        }
+    }
+    fn set_flags(&mut self, packet: &Packet, flags: Flags) {
+        packet::set_flags(self.hold.bytes_mut(packet.cargo()), flags);
+    }
+    fn connection(&self, packet: &Packet) -> u32 {
+        let ends = packet::parse(self.hold.bytes(packet.cargo())).map(|arrived| [arrived.source, arrived.destination]);
+        self.connections.zip(ends.ok()).map_or(0, |(connections, ends)| connections.number(ends))
     }
 }
 

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use ecnlab_engine::capture::{Capture, Files, Interface, Settings};
-use ecnlab_engine::{Error, Output, Plan, run_captured};
+use ecnlab_engine::{Blocks, Error, Outlets, Output, Plan, run_into};
 use ecnlab_spec::{CapturePlan, Scenario};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
 use crate::errors::run_error;
+use crate::tables::Taker;
 
 /// Why a captured run gave no result.
 pub enum Failure {
@@ -20,12 +21,15 @@ pub enum Failure {
     Run(Error),
     /// A file could not be written.
     Write(PathBuf, io::Error),
+    /// Who takes the blocks of tables raised this.
+    Raised(PyErr),
 }
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> PyErr {
         match failure {
             Failure::Run(error) => run_error(&error),
+            Failure::Raised(error) => error,
             Failure::Write(path, error) => match error.raw_os_error() {
                 // errno, message and file name, as Python's own OSError has them.
                 Some(code) => PyOSError::new_err((code, error.to_string(), path)),
@@ -36,11 +40,19 @@ impl From<Failure> for PyErr {
 }
 
 /// Runs `plan` of `scenario`, its captures written into `folder`.
-pub fn run(scenario: &Scenario, plan: &Plan, seed: u64, cancel: &AtomicBool, folder: &Path) -> Result<Output, Failure> {
+pub fn run(
+    scenario: &Scenario,
+    plan: &Plan,
+    seed: u64,
+    cancel: &AtomicBool,
+    folder: &Path,
+    taker: Option<&mut Taker>,
+) -> Result<Output, Failure> {
     let captures = scenario.captures();
     let mut files = open(&captures, folder)?;
     let taps: Vec<Capture> = captures.into_iter().map(|capture| capture.tap).collect();
-    let output = run_captured(plan, seed, cancel, &taps, &mut files);
+    let blocks = taker.map(|taker| taker as &mut dyn Blocks);
+    let output = run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks });
     // A run stops when a write fails: then that is the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)

@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -27,6 +28,12 @@ impl Experiment {
     /// The same with another number of replicates; those that both have are the same runs.
     fn with_replicates(&self, replicates: u32) -> Experiment {
         Experiment(Arc::new(self.0.as_ref().clone().with_replicates(replicates)))
+    }
+
+    /// What errors call the file.
+    #[getter]
+    fn path(&self) -> &str {
+        self.0.path()
     }
 
     /// What the file says it is about.
@@ -59,45 +66,71 @@ impl Experiment {
         json::to_python(py, self.0.metrics())
     }
 
+    /// The different scenarios of its points and arms.
+    #[getter]
+    fn scenarios(&self, py: Python<'_>) -> PyResult<Vec<Scenario>> {
+        let scenarios = self.0.scenarios().map_err(|found| spec_error(py, &found))?;
+        Ok(scenarios.into_iter().map(Scenario).collect())
+    }
+
+    /// The SpecError that says of each (keys of a value, message, help) where in the file it stands.
+    fn refusal(&self, py: Python<'_>, findings: Vec<(Vec<String>, String, String)>) -> Py<PyAny> {
+        spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
+    }
+
     /// Every run: points, then arms, then replicates.
     #[getter]
-    fn runs(&self) -> Vec<ExperimentRun> {
-        (0..self.0.runs().len()).map(|index| ExperimentRun { experiment: self.0.clone(), index }).collect()
+    fn runs(&self, py: Python<'_>) -> PyResult<Vec<ExperimentRun>> {
+        let runs = self.0.runs().map(|run| run.map(ExperimentRun));
+        runs.collect::<Result<_, _>>().map_err(|found| spec_error(py, &found))
+    }
+
+    /// How many runs there are.
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The run at `index`, as in `runs`, made when it is asked for. Raises IndexError.
+    fn run(&self, py: Python<'_>, index: usize) -> PyResult<ExperimentRun> {
+        self.0.run(self.at(index)?).map(ExperimentRun).map_err(|found| spec_error(py, &found))
+    }
+
+    /// The id of the run at `index`. Raises IndexError.
+    fn id(&self, index: usize) -> PyResult<String> {
+        self.at(index).map(|index| self.0.id(index))
+    }
+}
+
+impl Experiment {
+    fn at(&self, index: usize) -> PyResult<usize> {
+        let len = self.0.len();
+        (index < len).then_some(index).ok_or_else(|| PyIndexError::new_err(format!("{index} of {len} runs")))
     }
 }
 
 /// One run of an experiment.
 #[pyclass(frozen, module = "ecnlab._core")]
-pub struct ExperimentRun {
-    experiment: Arc<ecnlab_spec::Experiment>,
-    index: usize,
-}
-
-impl ExperimentRun {
-    fn run(&self) -> &ecnlab_spec::Run {
-        &self.experiment.runs()[self.index]
-    }
-}
+pub struct ExperimentRun(ecnlab_spec::Run);
 
 #[pymethods]
 impl ExperimentRun {
     /// Stable name, from the specification and the seed. Runs that ask the same share it.
     #[getter]
     fn id(&self) -> &str {
-        &self.run().id
+        &self.0.id
     }
 
     /// The arm; None where the experiment has none.
     #[getter]
     fn arm(&self) -> Option<&str> {
-        self.run().arm.as_deref()
+        self.0.arm.as_deref()
     }
 
     /// The label on each axis.
     #[getter]
     fn point<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let point = PyDict::new(py);
-        for (axis, label) in &self.run().point {
+        for (axis, label) in &self.0.point {
             point.set_item(axis, label)?;
         }
         Ok(point)
@@ -106,24 +139,24 @@ impl ExperimentRun {
     /// Which replicate, from 0.
     #[getter]
     fn replicate(&self) -> u32 {
-        self.run().replicate
+        self.0.replicate
     }
 
     /// The seed: the replicate's, the same at every point and in every arm.
     #[getter]
     fn seed(&self) -> u64 {
-        self.run().seed
+        self.0.seed
     }
 
     /// The hash of the scenario.
     #[getter]
     fn hash(&self) -> &str {
-        self.run().scenario.hash()
+        &self.0.hash
     }
 
     /// The scenario of this point and arm.
     #[getter]
     fn scenario(&self) -> Scenario {
-        Scenario(self.run().scenario.clone())
+        Scenario(self.0.scenario.clone())
     }
 }

@@ -8,6 +8,7 @@ mod experiment;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod probe;
 mod registry;
 mod scenario;
 mod tables;
@@ -26,12 +27,17 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::Router;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use super::probe::probe_host;
+    #[pymodule_export]
+    use super::probe::probe_scenario;
     #[pymodule_export]
     use super::registry::{laws, profiles, schema};
     #[pymodule_export]
     use super::scenario::{Cancel, Scenario};
     #[pymodule_export]
-    use super::trace::{TraceFailure, trace, trace_changes, trace_series};
+    use super::trace::{TraceFailure, Traced, trace, trace_changes, trace_series};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

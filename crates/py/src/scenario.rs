@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ecnlab_engine::{Blocks, Outlets, run_into};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -83,6 +84,11 @@ impl Scenario {
         spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
     }
 
+    /// The names in the columns of a run's tables: of "node", "link", "flow" or "group".
+    fn names(&self, of: &str) -> Vec<String> {
+        self.0.names(of)
+    }
+
     /// The files of the captures that the scenario asks for.
     #[getter]
     fn captures(&self) -> Vec<String> {
@@ -100,9 +106,27 @@ impl Scenario {
         py.detach(|| captures::of_guest(&self.0, &log, &folder)).map_err(PyErr::from)
     }
 
+    /// What errors call the file.
+    #[getter]
+    fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    /// The scenario as a file, with all that was set since it was read: `Scenario(path, to_toml())` is the same.
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    /// The rows to expect of the tables that grow with time or packets; None where nothing bounds them.
+    #[pyo3(signature = (*, events = false))]
+    fn volume(&self, py: Python<'_>, events: bool) -> BTreeMap<&'static str, Option<f64>> {
+        py.detach(|| self.0.volume(events))
+    }
+
     /// Simulate under `seed` and return the tables; other threads run meanwhile. Captures are written into the folder
-    /// `captures`, if given. Raises RunError, Cancelled, OSError.
-    #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None))]
+    /// `captures`, if given. Tables that grow are handed to `blocks(name, columns)` while the run goes on, if given; their
+    /// last rows are returned. Raises RunError, Cancelled, OSError, and what `blocks` raises.
+    #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None, blocks = None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -110,6 +134,7 @@ impl Scenario {
         events: bool,
         cancel: Option<&Bound<'py, Cancel>>,
         captures: Option<PathBuf>,
+        blocks: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let never = AtomicBool::new(false);
         let cancel = cancel.map_or(&never, |cancel| &cancel.get().0);
@@ -117,9 +142,18 @@ impl Scenario {
         let output = py.detach(|| {
             let mut plan = scenario.plan(seed);
             plan.packet_events |= events;
-            match captures {
-                Some(folder) => captures::run(scenario, &plan, seed, cancel, &folder),
-                None => ecnlab_engine::run_until(&plan, seed, cancel).map_err(captures::Failure::Run),
+            let mut taker = blocks.map(tables::Taker::new);
+            let output = match captures {
+                Some(folder) => captures::run(scenario, &plan, seed, cancel, &folder, taker.as_mut()),
+                None => {
+                    let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
+                    run_into(&plan, seed, cancel, Outlets { captures: None, blocks }).map_err(captures::Failure::Run)
+                }
+            };
+            // A run stops when a block is not taken: then that is the reason.
+            match taker.and_then(|taker| taker.raised) {
+                Some(raised) => Err(captures::Failure::Raised(raised)),
+                None => output,
             }
         });
         tables::to_python(py, output.map_err(PyErr::from)?.tables)

@@ -1,6 +1,6 @@
 //! The engine's tables as NumPy arrays, which take over the engine's memory.
 
-use ecnlab_engine::{Column, Table};
+use ecnlab_engine::{Blocks, Column, Table};
 use numpy::IntoPyArray;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -10,13 +10,41 @@ use pyo3::types::PyDict;
 pub fn to_python(py: Python<'_>, tables: Vec<Table>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     for table in tables {
-        let columns = PyDict::new(py);
-        for (name, column) in table.columns {
-            columns.set_item(name, array(py, column)?)?;
-        }
-        all.set_item(table.name, columns)?;
+        let name = table.name.clone();
+        all.set_item(name, columns(py, table)?)?;
     }
     Ok(all)
+}
+
+fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table.columns {
+        columns.set_item(name, array(py, column)?)?;
+    }
+    Ok(columns)
+}
+
+/// Hands blocks of tables to a Python function: its name, and its columns as in [`to_python`].
+pub struct Taker {
+    function: Py<PyAny>,
+    /// What it raised.
+    pub raised: Option<PyErr>,
+}
+
+impl Taker {
+    /// One that calls `function`.
+    pub fn new(function: Py<PyAny>) -> Taker {
+        Taker { function, raised: None }
+    }
+}
+
+impl Blocks for Taker {
+    fn take(&mut self, block: Table) -> bool {
+        let name = block.name.clone();
+        let call = |py: Python<'_>| self.function.call1(py, (name, columns(py, block)?)).map(drop);
+        self.raised = Python::attach(call).err();
+        self.raised.is_none()
+    }
 }
 
 fn array(py: Python<'_>, column: Column) -> PyResult<Bound<'_, PyAny>> {

@@ -1,12 +1,15 @@
 //! Captures analysed: tables of connections, directions, violations, interfaces; the packets of one connection.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use ecnlab_engine::Table;
 use ecnlab_trace::{
-    Analysis, Capture, Connection, End, Filter, Input, KINDS, RULES, Segment, Series, Standard, Summary, TraceError,
-    Tracker, analyse, endpoint,
+    Analysis, Capture, Connection, End, Filter, Input, KINDS, Key, RULES, Segment, Series, Standard, Summary,
+    TraceError, Tracker, analyse, endpoint,
 };
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -21,26 +24,112 @@ pyo3::create_exception!(
     "A capture that cannot be read, or a filter that says nothing."
 );
 
-/// Analyse the capture in `path` ("-": standard input): {"tables": ..., "totals": ..., "damage": text or None}.
+/// A capture analysed. Tables are made of the connections that are asked for: of all of them they take more memory than
+/// the analysis.
+#[pyclass(frozen, module = "ecnlab._core")]
+pub struct Traced {
+    found: Analysis,
+    standard: Standard,
+    path: PathBuf,
+}
+
+#[pymethods]
+impl Traced {
+    /// How many connections there are.
+    fn __len__(&self) -> usize {
+        self.found.tracker.len()
+    }
+
+    /// Packets by kind, and the times of the first and the last.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        totals(py, &self.found)
+    }
+
+    /// Why the capture could not be read to its end.
+    #[getter]
+    fn damage(&self) -> Option<String> {
+        self.found.damage.as_ref().map(|error| format!("{}: {error}", self.path.display()))
+    }
+
+    /// The tables of the connections from `first` to before `end`: {table: {column: values}}.
+    fn tables<'py>(&self, py: Python<'py>, first: usize, end: usize) -> PyResult<Bound<'py, PyDict>> {
+        let tracker = &self.found.tracker;
+        let numbers = first..end.min(tracker.len());
+        let tables = py.detach(|| {
+            let all: Vec<Numbered<'_>> = numbers.map(|number| (number, tracker.connection(number))).collect();
+            let start = self.found.totals.times.map_or(0, |times| times.0);
+            vec![
+                connections(&all, start),
+                directions(&all),
+                violations(&all, start, self.standard),
+                interfaces(&self.found),
+            ]
+        });
+        tables::to_python(py, tables)
+    }
+
+    /// The connections that have sent data, the first `most`, and how many ends have.
+    fn with_data(&self, py: Python<'_>, most: usize) -> (Vec<usize>, usize) {
+        py.detach(|| {
+            let (mut first, mut ends) = (Vec::new(), 0);
+            for number in self.found.tracker.with_data() {
+                let connection = self.found.tracker.connection(number);
+                let sending = connection.ends.iter().filter(|end| end.counts.data_packets > 0).count();
+                ends += sending;
+                if sending > 0 && first.len() < most {
+                    first.push(number);
+                }
+            }
+            (first, ends)
+        })
+    }
+
+    /// The connections that break a rule, the first `most`, and how many violations are listed of all.
+    fn with_violations(&self, py: Python<'_>, most: usize) -> (Vec<usize>, usize) {
+        py.detach(|| {
+            let mut first = BinaryHeap::new();
+            let mut all = 0;
+            for (number, connection) in self.found.tracker.connections().enumerate() {
+                let lists = connection.ends.iter().map(|end| end.violations.list());
+                all += lists.clone().map(<[_]>::len).sum::<usize>();
+                if let Some(packet) = lists.flatten().map(|violation| violation.packet).min() {
+                    first.push((packet, number));
+                    if first.len() > most {
+                        first.pop();
+                    }
+                }
+            }
+            (first.into_iter().map(|(_, number)| number).collect(), all)
+        })
+    }
+
+    /// The connection with the most packets, the first of them; None where there is no connection.
+    fn largest(&self, py: Python<'_>) -> Option<usize> {
+        let packets = |connection: &Connection| connection.ends.iter().map(|end| end.counts.packets).sum::<u64>();
+        py.detach(|| {
+            let all = self.found.tracker.connections().enumerate();
+            all.max_by_key(|(number, connection)| (packets(connection), Reverse(*number))).map(|(number, _)| number)
+        })
+    }
+}
+
+/// Analyse the capture in `path` ("-": standard input); its connections may take `memory` bytes.
 #[pyfunction]
-#[pyo3(signature = (path, *, filter = None, standard = "rfc3168"))]
-pub fn trace<'py>(
-    py: Python<'py>,
+#[pyo3(signature = (path, *, filter = None, standard = "rfc3168", memory = None))]
+pub fn trace(
+    py: Python<'_>,
     path: PathBuf,
     filter: Option<&str>,
     standard: &str,
-) -> PyResult<Bound<'py, PyDict>> {
+    memory: Option<u64>,
+) -> PyResult<Traced> {
     let (filter, standard) = (parse(&path, filter)?, standard_of(standard)?);
     let wanted = |segment: &Segment<'_>| filter.as_ref().is_none_or(|filter| filter.wants(segment));
+    let tracker = Tracker::new(standard).within(memory.unwrap_or(u64::MAX));
     let found = py
-        .detach(|| Input::open(&path).and_then(|input| analyse(input, standard, wanted)))
+        .detach(|| Input::open(&path).and_then(|input| analyse(input, tracker, wanted)))
         .map_err(|error| failure(&path, error))?;
-    let result = PyDict::new(py);
-    let tables = vec![connections(&found), directions(&found), violations(&found, standard), interfaces(&found)];
-    result.set_item("tables", tables::to_python(py, tables)?)?;
-    result.set_item("totals", totals(py, &found)?)?;
-    result.set_item("damage", found.damage.as_ref().map(|error| format!("{}: {error}", path.display())))?;
-    Ok(result)
+    Ok(Traced { found, standard, path })
 }
 
 /// The packets of the connection numbered `connection`, thinned out to `most` rows of each kind:
@@ -74,6 +163,9 @@ pub fn trace_series<'py>(
     Ok((table.into_pyobject(py)?.into_any(), thinned))
 }
 
+/// Where the codepoints have their names, that for those which cannot be told.
+const CANNOT_TELL: u8 = 4;
+
 /// What two captures show of the same packets: {"changes": table, "only_first": count, "only_second": count}.
 #[pyfunction]
 pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
@@ -81,18 +173,19 @@ pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResul
     let (one, other) = (open(&first)?, open(&second)?);
     let found = py.detach(|| ecnlab_trace::compare(one, other));
     let found = found.map_err(|error| failure(&first, error))?;
-    let rows: Vec<_> = found.changes.iter().collect();
-    let ends = |low: bool| {
-        rows.iter().map(|(change, _)| endpoint(change.key.endpoints()[usize::from(change.from_low != low)])).collect()
-    };
+    let told = found.changes.iter().map(|(c, packets)| (c.key, c.from_low, c.before, c.after, c.flags, *packets));
+    let unclear =
+        found.cannot_tell.iter().map(|((key, low), packets)| (*key, *low, CANNOT_TELL, CANNOT_TELL, 0, *packets));
+    let rows: Vec<(Key, bool, u8, u8, u16, u64)> = told.chain(unclear).collect();
+    let ends = |low: bool| rows.iter().map(|row| endpoint(row.0.endpoints()[usize::from(row.1 != low)])).collect();
     let mut t = Table::new("changes");
     texts(&mut t, "from", ends(true));
     texts(&mut t, "to", ends(false));
-    let codepoints = ["Not-ECT", "ECT(1)", "ECT(0)", "CE"].map(str::to_owned);
-    t.text("before", rows.iter().map(|(change, _)| change.before.into()), &codepoints);
-    t.text("after", rows.iter().map(|(change, _)| change.after.into()), &codepoints);
-    t.u32("flags_changed", rows.iter().map(|(change, _)| change.flags.into()));
-    t.u64("packets", rows.iter().map(|(_, packets)| **packets));
+    let codepoints = ["Not-ECT", "ECT(1)", "ECT(0)", "CE", "cannot tell"].map(str::to_owned);
+    t.text("before", rows.iter().map(|row| row.2.into()), &codepoints);
+    t.text("after", rows.iter().map(|row| row.3.into()), &codepoints);
+    t.u32("flags_changed", rows.iter().map(|row| row.4.into()));
+    t.u64("packets", rows.iter().map(|row| row.5));
     let result = PyDict::new(py);
     result.set_item("changes", tables::to_python(py, vec![t])?.get_item("changes")?)?;
     result.set_item("only_first", found.only_first)?;
@@ -134,19 +227,19 @@ fn read_series(
     most: usize,
 ) -> Result<(Series, usize), TraceError> {
     let mut capture = Capture::new(Input::open(path)?)?;
-    let mut tracker = Tracker::new(Standard::Rfc3168);
+    let mut tracker = Tracker::default().following(wanted);
     let mut series = Series::new(most);
     let mut take = |segment: &Segment<'_>| {
-        if filter.is_none_or(|filter| filter.wants(segment)) {
-            let (index, seen) = tracker.take(segment);
-            if index == wanted {
-                series.take(segment, &seen, &tracker.connections()[index]);
-            }
+        if filter.is_none_or(|filter| filter.wants(segment))
+            && let (index, Some(seen)) = tracker.take(segment)
+            && index == wanted
+        {
+            series.take(segment, &seen, &tracker.connection(index));
         }
     };
     // What ends the reading has been told with the tables.
     while matches!(capture.step(&mut take), Ok(true)) {}
-    let opener = tracker.connections().get(wanted).map_or(0, |connection| connection.opener);
+    let opener = if wanted < tracker.len() { tracker.connection(wanted).opener } else { 0 };
     Ok((series, opener))
 }
 
@@ -174,45 +267,46 @@ fn totals<'py>(py: Python<'py>, found: &Analysis) -> PyResult<Bound<'py, PyDict>
     Ok(dict)
 }
 
-fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
-    t.text(name, 0..values.len() as u32, &values);
-}
+/// A connection and its number.
+type Numbered<'a> = (usize, Cow<'a, Connection>);
 
-/// Names out of few, as their places in `all`.
-fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
-    let (mut all, mut codes) = (Vec::<String>::new(), Vec::new());
+fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
+    let (mut places, mut all, mut codes) = (HashMap::new(), Vec::new(), Vec::with_capacity(values.len()));
     for value in values {
-        let place = all.iter().position(|known| known == value).unwrap_or_else(|| {
-            all.push(value.to_owned());
-            all.len() - 1
-        });
-        codes.push(place as u32);
+        codes.push(*places.entry(value).or_insert_with_key(|value| {
+            all.push(value.clone());
+            all.len() as u32 - 1
+        }));
     }
     t.text(name, codes, &all);
 }
 
-fn connections(found: &Analysis) -> Table {
-    let all = found.tracker.connections();
-    let first = found.totals.times.map_or(0, |times| times.0);
+/// Names out of few, as their places in `all`.
+fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
+    texts(t, name, values.map(str::to_owned).collect());
+}
+
+fn connections(all: &[Numbered<'_>], first: u64) -> Table {
     let span = |c: &Connection| {
         let times = c.ends.iter().filter_map(|end| end.times);
         times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)))
     };
+    let each = || all.iter().map(|(_, connection)| &**connection);
     let mut t = Table::new("connections");
-    t.u32("connection", 0..all.len() as u32);
-    texts(&mut t, "opener", all.iter().map(|c| endpoint(c.key.endpoints()[c.opener])).collect());
-    texts(&mut t, "responder", all.iter().map(|c| endpoint(c.key.endpoints()[1 - c.opener])).collect());
-    t.f64("start_s", all.iter().map(|c| span(c).0.saturating_sub(first) as f64 / 1e9));
-    t.f64("duration_s", all.iter().map(|c| span(c).1.saturating_sub(span(c).0) as f64 / 1e9));
-    t.u64("first_packet", all.iter().map(|c| c.packets.0));
-    t.u64("last_packet", all.iter().map(|c| c.packets.1));
-    t.u64("packets", all.iter().map(|c| c.ends.iter().map(|end| end.counts.packets).sum()));
-    t.bool("syn", all.iter().map(|c| c.has_syn));
-    t.bool("syn_ack", all.iter().map(|c| c.has_syn_ack));
-    t.bool("closed", all.iter().map(|c| c.is_closed(0) && c.is_closed(1)));
-    chosen(&mut t, "ecn", all.iter().map(|c| c.negotiation.name()));
-    t.bool("both_directions", all.iter().map(|c| c.ends.iter().all(|end| end.counts.packets > 0)));
-    t.u64("violations", all.iter().map(|c| c.ends.iter().map(broken).sum()));
+    t.u32("connection", all.iter().map(|(number, _)| *number as u32));
+    texts(&mut t, "opener", each().map(|c| endpoint(c.key.endpoints()[c.opener])).collect());
+    texts(&mut t, "responder", each().map(|c| endpoint(c.key.endpoints()[1 - c.opener])).collect());
+    t.f64("start_s", each().map(|c| span(c).0.saturating_sub(first) as f64 / 1e9));
+    t.f64("duration_s", each().map(|c| span(c).1.saturating_sub(span(c).0) as f64 / 1e9));
+    t.u64("first_packet", each().map(|c| c.packets.0));
+    t.u64("last_packet", each().map(|c| c.packets.1));
+    t.u64("packets", each().map(|c| c.ends.iter().map(|end| end.counts.packets).sum()));
+    t.bool("syn", each().map(|c| c.has_syn));
+    t.bool("syn_ack", each().map(|c| c.has_syn_ack));
+    t.bool("closed", each().map(|c| c.is_closed(0) && c.is_closed(1)));
+    chosen(&mut t, "ecn", each().map(|c| c.negotiation.name()));
+    t.bool("both_directions", each().map(|c| c.ends.iter().all(|end| end.counts.packets > 0)));
+    t.u64("violations", each().map(|c| c.ends.iter().map(broken).sum()));
     t
 }
 
@@ -223,9 +317,9 @@ fn broken(end: &End) -> u64 {
 /// A direction: its connection, its sender's place in the key.
 type Direction<'a> = (usize, &'a Connection, usize);
 
-fn directions(found: &Analysis) -> Table {
-    let all = found.tracker.connections().iter().enumerate();
-    let rows: Vec<Direction<'_>> = all.flat_map(|(i, c)| [(i, c, c.opener), (i, c, 1 - c.opener)]).collect();
+fn directions(all: &[Numbered<'_>]) -> Table {
+    let each = all.iter().map(|(number, connection)| (*number, &**connection));
+    let rows: Vec<Direction<'_>> = each.flat_map(|(i, c)| [(i, c, c.opener), (i, c, 1 - c.opener)]).collect();
     let mut t = Table::new("directions");
     t.u32("connection", rows.iter().map(|r| r.0 as u32));
     texts(&mut t, "from", rows.iter().map(|r| endpoint(r.1.key.endpoints()[r.2])).collect());
@@ -335,6 +429,12 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("cwr_sent", count(|e| e.ecn.counts.cwr));
     t.u64("congestion_episodes", count(|e| e.ecn.counts.episodes));
     t.u64("ecn_reductions", count(|e| e.ecn.counts.reductions));
+    let checked = |e: &End| match e.ecn.echo_checked() {
+        Some(true) => "yes",
+        Some(false) => "cannot tell",
+        None => "no ECE",
+    };
+    chosen(t, "ece_checked", rows.iter().map(|r| checked(end(r))));
     let mean = |f: fn(&End) -> Summary| rows.iter().map(move |r| f(end(r)).mean() / 1e9);
     t.f64("ce_to_ece_mean_s", mean(|e| e.ecn.counts.ce_to_ece));
     t.f64("ece_to_cwr_mean_s", mean(|e| e.ecn.counts.ece_to_cwr));
@@ -342,10 +442,8 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("violations", count(broken));
 }
 
-fn violations(found: &Analysis, standard: Standard) -> Table {
-    let all = found.tracker.connections().iter().enumerate();
-    let ends = all.flat_map(|(i, c)| [(i, c, 0), (i, c, 1)]);
-    let first = found.totals.times.map_or(0, |times| times.0);
+fn violations(all: &[Numbered<'_>], first: u64, standard: Standard) -> Table {
+    let ends = all.iter().map(|(number, c)| (*number, &**c)).flat_map(|(i, c)| [(i, c, 0), (i, c, 1)]);
     let mut rows: Vec<(Direction<'_>, ecnlab_trace::Violation)> = ends
         .flat_map(|row| row.1.ends[row.2].violations.list().iter().map(move |v| (row, *v)))
         .filter(|(_, v)| v.rule.section(standard).is_some())

@@ -124,23 +124,37 @@ pub(crate) fn read_with<T>(
 /// the error changes is at fault.
 fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Error>) -> Path {
     let steps = Path(error.steps.iter().rev().cloned().collect());
+    let without = |inside: &Path| {
+        let mut rest = node.clone();
+        remove(&mut rest, inside);
+        parse(&rest).map_err(|e| e.problem)
+    };
+    let changes = |inside: &Path| without(inside).map_or_else(|problem| problem != error.problem, |_| true);
     match &error.problem {
         Problem::Missing { .. } => return steps,
         Problem::UnknownKey { key, .. } => {
-            let inside = steps.key(key);
-            return if node.get(&inside).is_some() { inside } else { steps };
+            return holders(node, &steps, key).into_iter().find(changes).unwrap_or(steps);
         }
         _ => {}
     }
     let Some(table) = node.get(&steps).and_then(Node::table) else { return steps };
     // Without `kind` every error changes: it is the last to be suspected.
     let suspects = table.keys().filter(|k| *k != "kind").chain(table.keys().filter(|k| *k == "kind"));
-    let blamed = suspects.map(|k| steps.key(k)).find(|inside| {
-        let mut without = node.clone();
-        remove(&mut without, inside);
-        parse(&without).map_or_else(|e| e.problem != error.problem, |_| true)
-    });
-    blamed.unwrap_or(steps)
+    let Some(blamed) = suspects.map(|k| steps.key(k)).find(changes) else { return steps };
+    // Of a table inside, a key that it can do without may be at fault alone.
+    let inner = node.get(&blamed).and_then(Node::table).into_iter().flat_map(|table| table.keys());
+    let alone = |inside: &Path| match without(inside) {
+        Err(problem) => problem != error.problem && !matches!(problem, Problem::Missing { .. }),
+        Ok(_) => true,
+    };
+    inner.map(|k| blamed.key(k)).find(alone).unwrap_or(blamed)
+}
+
+/// Every place at `at` or below where a table has `key`.
+fn holders(node: &Node, at: &Path, key: &str) -> Vec<Path> {
+    let Some(table) = node.get(at).and_then(Node::table) else { return Vec::new() };
+    let here = table.contains_key(key).then(|| at.key(key));
+    here.into_iter().chain(table.keys().flat_map(|inner| holders(node, &at.key(inner), key))).collect()
 }
 
 /// Takes a key out of its table; false if the path does not end in one.
@@ -233,6 +247,8 @@ fn example(key: &str, path: &Path) -> String {
         "table" => "\"flows\"",
         "column" => "\"goodput_bps\"",
         "aggregate" => "\"mean\"",
+        "reorder" => "false",
+        "p" | "r" => "0.1",
         _ => return String::new(),
     };
     format!("add, for example, `{key} = {value}`")

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::path::Path;
 use crate::source::Place;
+use crate::text::visible;
 
 /// One thing wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,16 +50,18 @@ impl Diagnostic {
 /// `file:line:column: message; help`, then the line with a caret under the place.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}: {}", self.path, self.line, self.column, self.message)?;
+        write!(f, "{}:{}:{}: {}", visible(&self.path), self.line, self.column, visible(&self.message))?;
         if !self.help.is_empty() {
-            write!(f, "; {}", self.help)?;
+            write!(f, "; {}", visible(&self.help))?;
         }
         let number = self.line.to_string();
+        let part = |from: usize, len: usize| self.excerpt.chars().skip(from).take(len).collect::<String>();
+        let (before, meant) = (part(0, self.column - 1), part(self.column - 1, self.width));
         // Tabs stay tabs under themselves, so that the caret stands where a terminal shows the text.
-        let indent: String =
-            self.excerpt.chars().take(self.column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-        write!(f, "\n  {number} | {}", self.excerpt)?;
-        write!(f, "\n  {:width$} | {indent}{}", "", "^".repeat(self.width), width = number.len())
+        let indent: String = visible(&before).chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        let carets = "^".repeat(visible(&meant).chars().count().max(1));
+        write!(f, "\n  {number} | {}", visible(&self.excerpt))?;
+        write!(f, "\n  {:width$} | {indent}{carets}", "", width = number.len())
     }
 }
 

@@ -1,8 +1,9 @@
 //! An experiment: a scenario, run over a grid, in arms, many times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
 use std::path::Path as FilePath;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ecnlab_base::Rng;
 use schemars::JsonSchema;
@@ -13,8 +14,9 @@ use sha2::{Digest, Sha256};
 use crate::de::read;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::file::Table as AnyTable;
-use crate::grid::{Axis, Cell, cells, read_set, set_twice};
+use crate::grid::{Axis, Cell, Grid, read_set, set_twice};
 use crate::metric::{Metric, read_metrics};
+use crate::names;
 use crate::path::Path;
 use crate::scenario::{Scenario, hex, parse_scenario};
 use crate::spec::check_format;
@@ -61,17 +63,28 @@ fn one() -> u64 {
     1
 }
 
-/// An experiment, spelled out run by run.
+/// An experiment: as many runs as its grid, arms and replicates make, each spelled out when it is asked for.
 #[derive(Clone, Debug)]
 pub struct Experiment {
+    path: String,
     title: String,
     seed: u64,
-    replicates: u32,
     axes: Vec<String>,
     metrics: BTreeMap<String, Json>,
-    scenarios: Vec<(Cell, Scenario)>,
-    runs: Vec<Run>,
+    /// The file, for who finds something wrong with what it says.
+    tree: Arc<Node>,
+    base: Scenario,
+    grid: Arc<Grid>,
+    /// The hash of each cell's scenario.
+    hashes: Arc<Vec<[u8; 32]>>,
+    /// The seed of each replicate.
+    seeds: Vec<u64>,
+    /// Scenarios of the cells asked for last, by the number of the cell.
+    recent: Arc<Mutex<VecDeque<(usize, Scenario)>>>,
 }
+
+/// So many scenarios are kept: those of the cells that threads work on.
+const RECENT: usize = 16;
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
@@ -86,6 +99,8 @@ pub struct Run {
     pub seed: u64,
     /// The scenario with the values of this point and arm.
     pub scenario: Scenario,
+    /// [`Scenario::hash`] of it.
+    pub hash: String,
     /// 16 hexadecimal digits that depend on the resolved scenario and the seed alone. Two runs of
     /// an experiment share it where their points make no difference.
     pub id: String,
@@ -106,20 +121,31 @@ pub fn parse_experiment(
     let (head, axes, arms, set, metrics) = read_parts(&tree).map_err(Diagnostics::of)?;
     let scenario = read_scenario(path, &head.scenario, &tree, read_file)?;
     check_size(&head, &axes, arms.len(), &tree)?;
-    let scenarios = spell_out(&scenario, cells(&set, &axes, &arms)).map_err(Diagnostics::of)?;
+    let names = axes.iter().map(|axis| axis.name.clone()).collect();
+    let grid = Grid { set, axes, arms };
+    let hashes = spell_out(&scenario, &grid).map_err(Diagnostics::of)?;
     let experiment = Experiment {
+        path: path.to_owned(),
         title: head.title.unwrap_or_else(|| path.to_owned()),
         seed: head.seed,
-        replicates: head.replicates,
-        axes: axes.into_iter().map(|axis| axis.name).collect(),
+        axes: names,
         metrics,
-        scenarios,
-        runs: Vec::new(),
+        tree: Arc::new(tree),
+        base: scenario,
+        grid: Arc::new(grid),
+        hashes: Arc::new(hashes),
+        seeds: Vec::new(),
+        recent: Arc::default(),
     };
     Ok(experiment.with_replicates(head.replicates))
 }
 
 impl Experiment {
+    /// The file it was read from.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// What the file says it is about; its path if it says nothing.
     pub fn title(&self) -> &str {
         &self.title
@@ -132,7 +158,7 @@ impl Experiment {
 
     /// Runs of every point and arm.
     pub fn replicates(&self) -> u32 {
-        self.replicates
+        self.seeds.len() as u32
     }
 
     /// Names of the axes, in alphabetical order.
@@ -145,30 +171,89 @@ impl Experiment {
         &self.metrics
     }
 
+    /// How many runs there are.
+    pub fn len(&self) -> usize {
+        self.hashes.len() * self.seeds.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The different scenarios of its cells, in the order of the runs.
+    ///
+    /// # Errors
+    /// Those of [`Experiment::run`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, Diagnostics> {
+        let mut seen = HashSet::new();
+        let first = (0..self.hashes.len()).filter(|&number| seen.insert(self.hashes[number]));
+        first.map(|number| self.scenario(number, &self.grid.cell(number))).collect()
+    }
+
+    /// What somebody who reads the file finds wrong with it: (keys of a value, message, help) each, pointed at the line of
+    /// the value.
+    ///
+    /// `findings` must not be empty.
+    pub fn refuse(&self, findings: &[(Vec<String>, String, String)]) -> Diagnostics {
+        let diagnostic = |(keys, message, help): &(Vec<String>, String, String)| {
+            let path = Path::of(&keys.iter().map(String::as_str).collect::<Vec<_>>());
+            Diagnostic::new(self.tree.place_of(&path), &path, format!("`{path}`: {message}"), help)
+        };
+        Diagnostics::of(findings.iter().map(diagnostic).collect())
+    }
+
     /// Every run: points in alphabetical order of the axes, the last axis fastest, then arms, then
     /// replicates.
-    pub fn runs(&self) -> &[Run] {
-        &self.runs
+    ///
+    /// # Errors
+    /// Of each, those of [`Experiment::run`].
+    pub fn runs(&self) -> impl ExactSizeIterator<Item = Result<Run, Diagnostics>> + DoubleEndedIterator {
+        (0..self.len()).map(|index| self.run(index))
+    }
+
+    /// The run at `index`, below [`Experiment::len`].
+    ///
+    /// # Errors
+    /// What is wrong with the scenario of its point and arm. None is if the file could be read; a run of another scenario
+    /// than its own would be worse than none.
+    pub fn run(&self, index: usize) -> Result<Run, Diagnostics> {
+        let (number, replicate) = (index / self.seeds.len(), index % self.seeds.len());
+        let cell = self.grid.cell(number);
+        Ok(Run {
+            arm: cell.arm.clone(),
+            point: cell.point.clone(),
+            replicate: replicate as u32,
+            seed: self.seeds[replicate],
+            id: self.id(index),
+            hash: hex(&self.hashes[number]),
+            scenario: self.scenario(number, &cell)?,
+        })
+    }
+
+    /// The id of the run at `index`, as [`Run::id`].
+    pub fn id(&self, index: usize) -> String {
+        let (number, replicate) = (index / self.seeds.len(), index % self.seeds.len());
+        run_id(&hex(&self.hashes[number]), self.seeds[replicate])
     }
 
     /// The same with another number of replicates; those that both have are the same runs.
     pub fn with_replicates(mut self, replicates: u32) -> Experiment {
-        self.replicates = replicates;
-        let seeds: Vec<u64> = (0..replicates).map(|r| Rng::named(self.seed, &format!("replicate.{r}")).u64()).collect();
-        self.runs.clear();
-        for (cell, scenario) in &self.scenarios {
-            for (replicate, &seed) in (0..).zip(&seeds) {
-                self.runs.push(Run {
-                    arm: cell.arm.clone(),
-                    point: cell.point.clone(),
-                    replicate,
-                    seed,
-                    scenario: scenario.clone(),
-                    id: run_id(scenario.hash(), seed),
-                });
-            }
-        }
+        self.seeds = (0..replicates).map(|r| Rng::named(self.seed, &format!("replicate.{r}")).u64()).collect();
         self
+    }
+
+    fn scenario(&self, number: usize, cell: &Cell) -> Result<Scenario, Diagnostics> {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, scenario)) = recent.iter().find(|(of, _)| *of == number) {
+            return Ok(scenario.clone());
+        }
+        let scenario = self.base.with_entries(&cell.values).map_err(Diagnostics::of)?;
+        recent.push_back((number, scenario.clone()));
+        if recent.len() > RECENT {
+            recent.pop_front();
+        }
+        Ok(scenario)
     }
 }
 
@@ -180,7 +265,7 @@ fn run_id(hash: &str, seed: u64) -> String {
 type Parts = (Head, Vec<Axis>, Vec<Cell>, Cell, BTreeMap<String, Json>);
 
 fn read_parts(tree: &Node) -> Result<Parts, Vec<Diagnostic>> {
-    let mut found = Vec::new();
+    let mut found = names::of_experiment(tree);
     let head = read::<Head>(tree, &Path::default()).map_err(|wrong| found.extend(wrong)).ok();
     let axes = Axis::read_all(tree).map_err(|wrong| found.extend(wrong)).ok();
     let arms = Cell::read_arms(tree).map_err(|wrong| found.extend(wrong)).ok();
@@ -225,16 +310,55 @@ fn check_size(head: &Head, axes: &[Axis], arms: usize, tree: &Node) -> Result<()
     Err(Diagnostic::new(tree.place_of(&path), &path, message, help).into())
 }
 
-/// The scenario of every cell.
-fn spell_out(base: &Scenario, cells: Vec<Cell>) -> Result<Vec<(Cell, Scenario)>, Vec<Diagnostic>> {
+/// Sees to it that every cell is a scenario, and returns their hashes.
+fn spell_out(base: &Scenario, grid: &Grid) -> Result<Vec<[u8; 32]>, Vec<Diagnostic>> {
     let mut found = Vec::new();
-    let mut all = Vec::new();
-    for cell in cells {
-        match base.with_entries(&cell.values) {
-            Ok(scenario) => all.push((cell, scenario)),
+    let mut hashes = Vec::with_capacity(grid.len());
+    for number in 0..grid.len() {
+        match base.with_entries(&grid.cell(number).values) {
+            Ok(scenario) => hashes.push(scenario.digest()),
             // Cells share most of their values, and so their mistakes: each is reported once.
             Err(wrong) => found.extend(wrong.into_iter().filter(|w| !found.contains(w)).collect::<Vec<_>>()),
         }
     }
-    if found.is_empty() { Ok(all) } else { Err(found) }
+    if found.is_empty() { Ok(hashes) } else { Err(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+format = 1
+scenario = \"x.toml\"
+replicates = 1
+[grid.rate]
+path = \"link.pipe.rate\"
+values = [\"1 Mbps\", \"2 Mbps\"]
+";
+
+    const BASE: &str = "\
+format = 1
+duration = \"3 s\"
+[link.pipe]
+from = \"a\"
+to = \"b\"
+rate = \"1 Mbps\"
+delay = \"1 ms\"
+[flow.bulk]
+from = \"a\"
+to = \"b\"
+traffic = \"ftp\"
+";
+
+    #[test]
+    fn a_cell_that_is_no_scenario_is_an_error_and_not_the_base() {
+        let mut experiment = parse_experiment("e.toml", TEXT, &|_| Ok(BASE.to_owned())).unwrap();
+        assert_eq!((experiment.len(), experiment.scenarios().unwrap().len()), (2, 2));
+        // Nothing that a file can say leads here: cells were tried on the base that is exchanged now.
+        experiment.base = parse_scenario("y.toml", &BASE.replace("pipe", "tube")).unwrap();
+        experiment.recent = Arc::default();
+        assert!(experiment.run(0).is_err() && experiment.scenarios().is_err());
+        assert!(experiment.runs().all(|run| run.is_err()));
+    }
 }

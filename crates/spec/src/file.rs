@@ -7,7 +7,9 @@ use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::boxes::HostileBox;
 use crate::quantity::LinkRate;
+use crate::wire::{BurstLoss, Jitter};
 
 /// The version of the scenario and experiment formats that this build reads and writes.
 pub const FORMAT: u64 = 1;
@@ -65,6 +67,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "capture", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Capture>")]
     _capture: BTreeMap<String, Table>,
+    /// Boxes that are hostile to ECN, which links name.
+    #[serde(default, rename = "box", skip_serializing)]
+    #[schemars(with = "BTreeMap<String, HostileBox>")]
+    _box: BTreeMap<String, Table>,
 }
 
 /// A table that is read on its own, so that its errors do not hide its neighbours'.
@@ -115,9 +121,15 @@ pub(crate) struct Link {
     /// A slower pipe inside the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
+    /// A delay of each packet's own on top of `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
     /// Probability that a packet is lost on the wire, each on its own.
     #[serde(default)]
     pub loss: f64,
+    /// Losses in bursts, besides those of `loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_loss: Option<BurstLoss>,
     /// The n-th packets of the link, from 1, that are lost on the wire.
     #[serde(default)]
     pub drop: Vec<u64>,
@@ -130,6 +142,9 @@ pub(crate) struct Link {
     /// By name of a flow: its n-th data segments on this link, from 1, that get CE on the wire.
     #[serde(default)]
     pub mark_segments: BTreeMap<String, Vec<u64>>,
+    /// Names of the `[box.NAME]` at its far end, in the order in which packets pass them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boxes: Vec<String>,
     /// The direction from `to` to `from`: the rate and delay of this one, the default queue and a
     /// perfect wire, but for what this table says.
     #[serde(default, rename = "reverse", skip_serializing)]
@@ -185,6 +200,10 @@ pub(crate) struct Flow {
     /// When it begins, drawn for each flow and run; at once if left out.
     #[serde(default)]
     pub start: Dist<Dur>,
+    /// When it stops, drawn for each flow and run: from then on it asks for nothing new, and a bulk transfer ends with
+    /// what has been sent. Left out, it goes on to the end of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Dist<Dur>>,
 }
 
 /// A capture of the packets at an end of a link, or at all interfaces of a node.

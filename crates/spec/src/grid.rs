@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use crate::de::read;
 use crate::diagnostic::Diagnostic;
 use crate::file::Table as AnyTable;
+use crate::names;
 use crate::path::Path;
 use crate::tree::{Entry, Node, Value};
 
@@ -84,28 +85,41 @@ pub(crate) fn read_set(tree: &Node, path: &Path) -> Values {
     table.map(|(key, entry)| (key.clone(), entry.clone())).collect()
 }
 
-/// Every cell, arms within points. Later layers win: `[set]`, then the grid, then the arm.
-pub(crate) fn cells(set: &Cell, axes: &[Axis], arms: &[Cell]) -> Vec<Cell> {
-    let mut cells = vec![set.clone()];
-    for axis in axes {
-        let at_point = |cell: &Cell, (label, values): &(String, Values)| {
-            let mut cell = cell.clone();
+/// What is set at every point and in every arm.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    pub set: Cell,
+    pub axes: Vec<Axis>,
+    pub arms: Vec<Cell>,
+}
+
+impl Grid {
+    /// How many cells there are.
+    pub fn len(&self) -> usize {
+        self.axes.iter().map(|axis| axis.points.len()).product::<usize>() * self.arms.len().max(1)
+    }
+
+    /// The cell of this number: arms within points, the last axis fastest. Later layers win: `[set]`, then the grid, then
+    /// the arm.
+    pub fn cell(&self, number: usize) -> Cell {
+        let mut rest = number / self.arms.len().max(1);
+        let mut points = Vec::with_capacity(self.axes.len());
+        for axis in self.axes.iter().rev() {
+            points.push((axis, &axis.points[rest % axis.points.len()]));
+            rest /= axis.points.len();
+        }
+        let mut cell = self.set.clone();
+        for (axis, (label, values)) in points.into_iter().rev() {
             cell.point.push((axis.name.clone(), label.clone()));
             cell.values.extend(values.iter().cloned());
-            cell
-        };
-        cells = cells.iter().flat_map(|cell| axis.points.iter().map(move |point| at_point(cell, point))).collect();
-    }
-    if arms.is_empty() {
-        return cells;
-    }
-    let in_arm = |cell: &Cell, arm: &Cell| {
-        let mut cell = cell.clone();
-        cell.arm = arm.arm.clone();
-        cell.values.extend(arm.values.iter().cloned());
+        }
+        if !self.arms.is_empty() {
+            let arm = &self.arms[number % self.arms.len()];
+            cell.arm.clone_from(&arm.arm);
+            cell.values.extend(arm.values.iter().cloned());
+        }
         cell
-    };
-    cells.iter().flat_map(|cell| arms.iter().map(move |arm| in_arm(cell, arm))).collect()
+    }
 }
 
 impl Cell {
@@ -214,6 +228,9 @@ fn check_labels(tree: &Node, path: &Path, points: Points) -> Result<Points, Vec<
     let wrong = |message: String, help: &str| Err(vec![Diagnostic::new(tree.key_of(path), path, message, help)]);
     if points.is_empty() {
         return wrong(format!("`{path}` has no point"), "write at least one value, or leave the axis out");
+    }
+    if let Some(found) = points.iter().find_map(|(label, _)| names::of_label(tree, path, label)) {
+        return Err(vec![found]);
     }
     let mut seen = BTreeSet::new();
     match points.iter().find(|(label, _)| !seen.insert(label)) {

@@ -6,6 +6,7 @@
 //! Whatever is wrong on the way is a [`Diagnostic`] with its line and a remedy. An [`Experiment`]
 //! grafts other values into the tree and goes the same way for each of its cells.
 
+mod boxes;
 mod capture;
 mod check;
 mod de;
@@ -15,6 +16,7 @@ mod file;
 mod grid;
 mod layout;
 mod metric;
+mod names;
 mod path;
 mod plan;
 mod profile;
@@ -25,7 +27,10 @@ mod scenario;
 mod schema;
 mod source;
 mod spec;
+mod text;
 mod tree;
+mod volume;
+mod wire;
 
 pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};

@@ -1,6 +1,6 @@
 //! From a scenario to what the engine runs: every random choice of the set-up made.
 
-use ecnlab_base::{Rng, Time};
+use ecnlab_base::{Dist, Dur, Rng, Time};
 use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper, source_stream};
 use ecnlab_traffic::{self as traffic, Object};
 use serde::Serialize;
@@ -146,7 +146,9 @@ impl Scenario {
             delay: link.delay.draw(&mut Rng::named(seed, &format!("delay.{stream}"))),
             queue: spec.queues[&link.queue].clone(),
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
+            jitter: link.jitter.as_ref().map(Into::into),
             errors: self.errors(link),
+            boxes: link.boxes.iter().map(|name| spec.boxes[name].plan(name, &way.link.name)).collect(),
         }
     }
 
@@ -160,6 +162,7 @@ impl Scenario {
         };
         Errors {
             loss: link.loss,
+            bursts: link.burst_loss.as_ref().map(Into::into),
             drop_packets: link.drop.clone(),
             mark_packets: link.mark.clone(),
             drop_segments: segments(&link.drop_segments),
@@ -171,7 +174,8 @@ impl Scenario {
         let spec = self.spec();
         let flow = &spec.flows[&instance.table];
         let group = flow.group.as_ref().unwrap_or(&instance.table);
-        let start = flow.start.draw(&mut Rng::named(seed, &format!("start.{}", instance.name)));
+        let time = |dist: &Dist<Dur>, what| dist.draw(&mut Rng::named(seed, &format!("{what}.{}", instance.name)));
+        let start = time(&flow.start, "start");
         FlowPlan {
             name: instance.name.clone(),
             group: self.layout().groups.iter().position(|g| g == group).unwrap_or(0),
@@ -181,6 +185,8 @@ impl Scenario {
             tcp_from: spec.tcps[flow.tcp_from()].config.clone(),
             tcp_to: spec.tcps[flow.tcp_to()].config.clone(),
             start: Time::ZERO + start,
+            // What has no upper end may draw more than a clock has.
+            stop: flow.stop.as_ref().map(|stop| Time::ZERO.saturating_add(time(stop, "stop"))),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
 use crate::file::{DEFAULT, Link};
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
+use crate::names;
 use crate::path::{Path, Step};
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
@@ -55,6 +56,10 @@ impl Scenario {
     fn from_tree(mut tree: Node) -> Result<Scenario, Vec<Diagnostic>> {
         spec::check_format(&tree)?;
         spec::complete(&mut tree);
+        let strange = names::of_scenario(&tree, &SECTIONS);
+        if !strange.is_empty() {
+            return Err(strange);
+        }
         let spec = Spec::read(&tree)?;
         let layout = check(&spec, &tree)?;
         Ok(Scenario(Arc::new(Inner { tree, spec, layout, hash: OnceLock::new() })))
@@ -108,6 +113,9 @@ impl Scenario {
         all.insert("tcp".into(), spec.tcps.iter().map(tcp).collect());
         let flow = |name: &String| (name.clone(), self.resolved_flow(name));
         all.insert("flow".into(), spec.flows.keys().map(flow).collect());
+        if !spec.boxes.is_empty() {
+            all.insert("box".into(), json!(spec.boxes));
+        }
         if !spec.captures.is_empty() {
             all.insert("capture".into(), json!(spec.captures));
         }
@@ -116,8 +124,10 @@ impl Scenario {
 
     fn resolved_flow(&self, name: &str) -> Json {
         let mut flow = self.spec().flows[name].clone();
-        flow.tcp_from = Some(flow.tcp_from().to_owned());
-        flow.tcp_to = Some(flow.tcp_to().to_owned());
+        if flow.traffic.uses_tcp() {
+            flow.tcp_from = Some(flow.tcp_from().to_owned());
+            flow.tcp_to = Some(flow.tcp_to().to_owned());
+        }
         flow.tcp = None;
         flow.group.get_or_insert_with(|| name.to_owned());
         json!(flow)
@@ -126,12 +136,28 @@ impl Scenario {
     /// SHA-256, in hexadecimal, of the resolved scenario less its title and captures: of all that
     /// results depend on but the seed.
     pub fn hash(&self) -> &str {
-        self.0.hash.get_or_init(|| {
-            let mut all = object(self.resolved());
-            all.remove("title");
-            all.remove("capture");
-            hex(&Sha256::digest(Json::Object(all).to_string()))
-        })
+        self.0.hash.get_or_init(|| hex(&self.digest()))
+    }
+
+    /// [`Scenario::hash`] as bytes.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut all = object(self.resolved());
+        all.remove("title");
+        all.remove("capture");
+        Sha256::digest(Json::Object(all).to_string()).into()
+    }
+
+    /// The name of the file it was read from.
+    pub fn path(&self) -> &str {
+        self.0.tree.place.file()
+    }
+
+    /// The scenario as a file, with all that was set since it was read: the same scenario for another process.
+    pub fn to_toml(&self) -> String {
+        let line = |(key, entry): (&String, &Entry)| {
+            format!("{} = {}\n", toml::Value::from(key.as_str()), entry.node.to_toml())
+        };
+        self.0.tree.table().into_iter().flatten().map(line).collect()
     }
 
     /// Every TCP value that is not its profile's, by key.
@@ -149,6 +175,18 @@ impl Scenario {
             Diagnostic::new(self.0.tree.place_of(&path), &path, message, help)
         };
         Diagnostics::of(findings.iter().map(diagnostic).collect())
+    }
+
+    /// The names in the column `of` of a run's tables: "node", "link", "flow" or "group"; none of others.
+    pub fn names(&self, of: &str) -> Vec<String> {
+        let layout = self.layout();
+        match of {
+            "node" => layout.nodes.clone(),
+            "link" => layout.ways(self.spec()).into_iter().map(|way| way.name).collect(),
+            "flow" => layout.flows.iter().map(|flow| flow.name.clone()).collect(),
+            "group" => layout.groups.clone(),
+            _ => Vec::new(),
+        }
     }
 
     pub(crate) fn spec(&self) -> &Spec {

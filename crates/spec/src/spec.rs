@@ -7,6 +7,7 @@ use ecnlab_aqm::registry::Params;
 use serde::Deserialize;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
+use crate::boxes::HostileBox;
 use crate::de::{self, Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Capture, DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
@@ -24,6 +25,7 @@ pub(crate) struct Spec {
     pub tcps: BTreeMap<String, Tcp>,
     pub flows: BTreeMap<String, Flow>,
     pub captures: BTreeMap<String, Capture>,
+    pub boxes: BTreeMap<String, HostileBox>,
 }
 
 /// Both directions of a link.
@@ -44,7 +46,7 @@ pub(crate) struct Tcp {
 }
 
 /// Names of the sections whose tables are named by the user.
-pub(crate) const SECTIONS: [&str; 6] = ["node", "link", "queue", "tcp", "flow", "capture"];
+pub(crate) const SECTIONS: [&str; 7] = ["node", "link", "queue", "tcp", "flow", "capture", "box"];
 
 /// What every scenario has without saying so: a queue and a TCP for those that name none.
 const BUILT_IN: &str = r#"
@@ -112,8 +114,11 @@ impl Spec {
         let tcps = reader.section("tcp", |tree, node, path| read_tcp(tree, node, path, &default_profile));
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
         let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
+        let boxes = reader.section("box", |_, node, path| read::<HostileBox>(node, path));
         match head {
-            Some(head) if reader.found.is_empty() => Ok(Spec { head, nodes, links, queues, tcps, flows, captures }),
+            Some(head) if reader.found.is_empty() => {
+                Ok(Spec { head, nodes, links, queues, tcps, flows, captures, boxes })
+            }
             _ => Err(reader.found),
         }
     }

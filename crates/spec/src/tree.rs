@@ -55,6 +55,20 @@ impl Node {
         if reader.found.is_empty() { Ok(Node { value, place }) } else { Err(reader.found) }
     }
 
+    /// The value without its places.
+    pub fn to_toml(&self) -> toml::Value {
+        match &self.value {
+            Value::Text(text) => text.as_str().into(),
+            Value::Integer(i) => (*i).into(),
+            Value::Float(x) => (*x).into(),
+            Value::Bool(b) => (*b).into(),
+            Value::Array(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
+            Value::Table(table) => {
+                toml::Value::Table(table.iter().map(|(key, entry)| (key.clone(), entry.node.to_toml())).collect())
+            }
+        }
+    }
+
     /// The table this is, if it is one.
     pub fn table(&self) -> Option<&Table> {
         match &self.value {

@@ -35,7 +35,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "to = \"b\"\nrate",
         "to = \"b\"\ncolour = \"red\"\nrate",
         &["x.toml:6:1: unknown key `link.pipe.colour`; valid keys: from, to, count, duplex, rate, delay, queue, \
-           shaper, loss, drop, mark, drop_segments, mark_segments, reverse"],
+           shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, reverse"],
     ),
     ("duration", "duratoin", &["x.toml:2:1: unknown key `duratoin`; did you mean `duration`?"]),
     ("[link.pipe]", "[links.pipe]", &["x.toml:3:2: unknown key `links`; did you mean `link`?"]),
@@ -110,6 +110,105 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "{ kind = \"on-off\", rate = \"1 Mbps\", packet = \"1000 B\", on = \"1 s\", off = 2 }",
         &["x.toml:19:84: `flow.bulk.traffic.off` is an integer, not a time such as \"20 ms\" or \
            { uniform = [\"1 ms\", \"5 ms\"] }"],
+    ),
+    // ECN and source quenches of datagrams.
+    (
+        "\"ftp\"\ntcp = \"mine\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect\" }",
+        &["x.toml:19:67: `flow.bulk.traffic.ecn` cannot be `ect`; did you mean `ect0`?"],
+    ),
+    (
+        "\"ftp\"\ntcp = \"mine\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", quench = {} }",
+        &["x.toml:19:70: `flow.bulk.traffic.quench`: routers send no source quench about Not-ECT datagrams; \
+           write ecn = \"ect0\" beside it"],
+    ),
+    (
+        "\"ftp\"\ntcp = \"mine\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect0\", quench = { evry = \"1 s\" } }",
+        &["x.toml:19:86: unknown key `flow.bulk.traffic.quench.evry`; did you mean `every`?"],
+    ),
+    (
+        "\"ftp\"\ntcp = \"mine\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect0\", quench = { period = \"25 h\" } }",
+        &["x.toml:19:95: `flow.bulk.traffic.quench.period`: 90000 s is too long; write at most 24 h"],
+    ),
+    (
+        "\"ftp\"\ntcp = \"mine\"",
+        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect0\", quench = { period = 5 } }",
+        &["x.toml:19:95: `flow.bulk.traffic.quench.period` is an integer, not a time with its unit in quotes, \
+           such as \"20 ms\""],
+    ),
+    (
+        "\"ftp\"",
+        "{ kind = \"ftp\", ecn = \"ect0\" }",
+        &["x.toml:19:27: unknown key `flow.bulk.traffic.ecn`; valid keys: size"],
+    ),
+    // Random sizes of transactions.
+    (
+        "\"ftp\"",
+        "{ kind = \"crr\", request = \"1 B\", response = { pareto = { mean = \"5 kB\", shape = 0.5 } } }",
+        &["x.toml:19:55: `flow.bulk.traffic.response`: with shape 0.5 there is no mean; write a shape above 1"],
+    ),
+    // When flows stop.
+    (
+        "tcp = \"mine\"\n",
+        "tcp = \"mine\"\nstop = \"10 s\"\n",
+        &["x.toml:21:8: `flow.bulk.stop`, 10 s, is not before the end of the run, 10 s, and stops nothing; \
+           leave it out, or write an earlier one"],
+    ),
+    (
+        "tcp = \"mine\"\n",
+        "start = { uniform = [\"1 s\", \"3 s\"] }\nstop = { uniform = [\"2 s\", \"9 s\"] }\n",
+        &["x.toml:21:8: `flow.bulk.stop`, 2 s at the earliest, is not after `start`, 3 s at the latest; \
+           write a later stop or an earlier start"],
+    ),
+    (
+        "tcp = \"mine\"\n",
+        "start = { exponential = \"1 s\" }\nstop = \"9 s\"\n",
+        &["x.toml:21:8: `flow.bulk.stop`: a `start` without an upper end may come after it; \
+           write the start as a time, or { uniform = [\"0 s\", \"1 s\"] }"],
+    ),
+    (
+        "tcp = \"mine\"\n",
+        "tcp = \"mine\"\nstpo = \"9 s\"\n",
+        &["x.toml:21:1: unknown key `flow.bulk.stpo`; did you mean `stop`?"],
+    ),
+    // Jitter and losses in bursts.
+    (
+        "queue = \"red\"\n",
+        "queue = \"red\"\njitter = { delay = \"5 ms\" }\n",
+        &["x.toml:9:1: `link.pipe.jitter` lacks `reorder`; add, for example, `reorder = false`"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "queue = \"red\"\njitter = \"5 ms\"\n",
+        &["x.toml:9:10: `link.pipe.jitter` is a string, not a table"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "queue = \"red\"\njitter = { delay = \"0 s\", reorder = false }\n",
+        &["x.toml:9:20: `link.pipe.jitter.delay` is always 0 s; \
+           write a distribution such as { uniform = [\"0 s\", \"5 ms\"] }"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "queue = \"red\"\nburst_loss = { p = 0.1, r = 0 }\n",
+        &["x.toml:9:29: `link.pipe.burst_loss.r` is 0: the bad state would never end; \
+           write a number above 0; a wire that is always bad is `loss`"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "queue = \"red\"\n[link.pipe.reverse]\nburst_loss = { p = 1.5, r = 0.5, good = -1, bda = 1 }\n",
+        &["x.toml:10:45: unknown key `link.pipe.reverse.burst_loss.bda`; did you mean `bad`?"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "queue = \"red\"\n[link.pipe.reverse]\nburst_loss = { p = 1.5, r = 0.5, good = -1 }\n",
+        &[
+            "x.toml:10:20: `link.pipe.reverse.burst_loss.p` is 1.5, no probability; write a number from 0 to 1",
+            "x.toml:10:41: `link.pipe.reverse.burst_loss.good` is -1, no probability; write a number from 0 to 1",
+        ],
     ),
     // The window law: a name, or a table of its kind and parameters.
     (
@@ -284,8 +383,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("\"10 s\"", "\"0 s\"", &["x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h"]),
     (
         "duration = \"10 s\"",
-        "duration = \"10 s\"\nsample = \"1 ns\"",
-        &["x.toml:3:10: `sample`, 1 ns, asks for more than 10000000 rows; write a longer interval, such as \"100 ms\""],
+        "duration = \"10 s\"\nsample = \"0 s\"",
+        &["x.toml:3:10: `sample` is 0 s; write an interval, such as \"100 ms\""],
     ),
     (
         "[flow.bulk]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\ntcp = \"mine\"\n",
@@ -305,7 +404,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "traffic = ",
         "count = 4000000000\ntraffic = ",
-        &["x.toml:19:9: `flow.bulk.count` is 4000000000; at most 100000 of a kind fit in a scenario"],
+        &["x.toml:19:9: `flow.bulk.count` is 4000000000; at most 16000000 of a kind fit in a scenario"],
     ),
     (
         "traffic = ",
@@ -400,6 +499,45 @@ const CASES: &[(&str, &str, &[&str])] = &[
             "x.toml:8:8: `link.pipe.loss` is a string, not a number",
         ],
     ),
+    // Boxes.
+    (
+        "queue = \"red\"\n",
+        "boxes = [\"wal\"]\n[box.wall]\nsyn = \"drop\"\n",
+        &["x.toml:8:10: `link.pipe.boxes[0]`: there is no box `wal`; did you mean `wall`?"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "boxes = [\"wall\", \"wall\"]\n[box.wall]\nsyn = \"drop\"\n",
+        &["x.toml:8:18: `link.pipe.boxes[1]`: `wall` stands here already; name each box once"],
+    ),
+    (
+        "[queue.red]",
+        "[box.idle]\nshare = 0.5\n[queue.red]",
+        &["x.toml:9:6: `box.idle` does nothing; give it syn, syn_ack, clear or rewrite"],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nsyn = \"drop\"\nshare = 9\n[queue.red]",
+        &["x.toml:11:9: `box.wall.share` is 9, no share; write a number from 0 to 1"],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nrewrite = { ect0 = \"ect0\" }\nclear = [\"ece\", \"ece\"]\n[queue.red]",
+        &[
+            "x.toml:10:20: `box.wall.rewrite.ect0` changes nothing; write another codepoint, or leave it out",
+            "x.toml:11:17: `box.wall.clear[1]` is there already; leave it out",
+        ],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nsyn = \"rst\"\n[queue.red]",
+        &["x.toml:10:7: `box.wall.syn` cannot be `rst`; valid values: pass, strip, drop, reset"],
+    ),
+    (
+        "[queue.red]",
+        "[box.wall]\nrewrite = { ect = \"ce\" }\n[queue.red]",
+        &["x.toml:10:13: unknown key `box.wall.rewrite.ect`; did you mean `ect1`?"],
+    ),
 ];
 
 /// The messages of a text, without the excerpts.
@@ -476,7 +614,7 @@ fn experiment(rest: &str) -> Result<usize, String> {
     let text = format!("format = 1\nscenario = \"x.toml\"\nreplicates = 2\n{rest}");
     let read = |_: &std::path::Path| Ok(GOOD.to_owned());
     match parse_experiment("e.toml", &text, &read) {
-        Ok(experiment) => Ok(experiment.runs().len()),
+        Ok(experiment) => Ok(experiment.len()),
         Err(wrong) => {
             let lines = wrong.iter().map(|d| d.to_string().lines().next().unwrap_or_default().to_owned());
             Err(lines.collect::<Vec<_>>().join("\n"))

@@ -33,7 +33,7 @@ fn the_experiment_of_the_page_runs_as_often_as_it_says() {
     let dumbbell = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
     let runs = |text: &str| {
         let experiment = parse_experiment("docs/scenario.md", text, &|_: &std::path::Path| Ok(dumbbell.clone()));
-        experiment.unwrap_or_else(|e| panic!("{e}")).runs().len()
+        experiment.unwrap_or_else(|e| panic!("{e}")).len()
     };
     assert_eq!(runs(&blocks[0]), 60);
     assert_eq!(runs(&format!("format = 1\nscenario = \"x\"\nreplicates = 1\n{}", blocks[1])), 2);
@@ -44,7 +44,20 @@ fn every_key_has_its_line() {
     let page = page();
     let mut missing = Vec::new();
     for schema in [scenario_schema(), experiment_schema()] {
-        let tables = ["Node", "Link", "Shaper", "Flow", "AxisFile", "PointFile", "ArmFile", "Metric"];
+        let tables = [
+            "Node",
+            "Link",
+            "Shaper",
+            "Jitter",
+            "BurstLoss",
+            "Flow",
+            "HostileBox",
+            "Rewrite",
+            "AxisFile",
+            "PointFile",
+            "ArmFile",
+            "Metric",
+        ];
         let tables = tables.iter().map(|name| &schema["definitions"][name]);
         for key in std::iter::once(&schema).chain(tables).flat_map(keys) {
             let ways = [format!("`{key}`"), format!("[{key}.NAME]"), format!("`[{key}]`"), format!("{key} = ")];
@@ -77,10 +90,12 @@ fn every_discipline_and_profile_is_named() {
 fn the_page_on_traffic_names_every_kind_and_key_and_its_examples_run() {
     let page = fs::read_to_string(common::root().join("docs/traffic.md")).unwrap();
     let schema = scenario_schema();
-    let web = &schema["definitions"]["Params"]["oneOf"].as_array().unwrap()[2];
     let row = |name: &str| page.contains(&format!("| `{name}` |"));
-    let missing: Vec<String> = keys(web).into_iter().filter(|key| key != "kind" && !row(key)).collect();
-    assert!(missing.is_empty() && !keys(web).is_empty(), "docs/traffic.md does not speak of {missing:?}");
+    let kinds = schema["definitions"]["Params"]["oneOf"].as_array().unwrap();
+    for table in kinds.iter().chain([&schema["definitions"]["SquidParams"]]) {
+        let missing: Vec<String> = keys(table).into_iter().filter(|key| key != "kind" && !row(key)).collect();
+        assert!(missing.is_empty() && !keys(table).is_empty(), "docs/traffic.md does not speak of {missing:?}");
+    }
     assert!(laws().iter().filter(|law| law.family == "traffic").all(|law| row(law.name)));
     let network = "format = 1\nduration = \"60 s\"\n[node.server]\ncount = 2\n[node.client]\ncount = 2\n\
         [link.pipe]\nfrom = \"server\"\nto = \"client\"\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\n\

@@ -20,10 +20,10 @@ fn read(path: &str) -> Experiment {
 fn the_grid_is_a_product_of_points_arms_and_replicates() {
     let gain = read("examples/gain.toml");
     assert_eq!(gain.axes(), ["flows", "max_p"]);
-    assert_eq!(gain.runs().len(), 2 * 3 * 2 * 5);
+    assert_eq!(gain.len(), 2 * 3 * 2 * 5);
     let labels: Vec<String> = gain
         .runs()
-        .iter()
+        .map(Result::unwrap)
         .step_by(5)
         .map(|run| format!("{} {} {}", run.point[0].1, run.point[1].1, run.arm.as_deref().unwrap_or("none")))
         .collect();
@@ -34,7 +34,7 @@ fn the_grid_is_a_product_of_points_arms_and_replicates() {
 #[test]
 fn values_reach_the_scenario_of_their_run() {
     let gain = read("examples/gain.toml");
-    let heavy = gain.runs().last().unwrap().scenario.resolved();
+    let heavy = gain.runs().map(Result::unwrap).next_back().unwrap().scenario.resolved();
     assert_eq!(heavy["flow"]["bulk"]["count"], 20);
     assert_eq!(heavy["queue"]["red"]["max_p"], 0.5);
     assert_eq!(heavy["tcp"]["default"]["ecn"], "off");
@@ -44,21 +44,21 @@ fn values_reach_the_scenario_of_their_run() {
 #[test]
 fn a_replicate_has_one_seed_in_every_arm_and_point() {
     let gain = read("examples/gain.toml");
-    for run in gain.runs() {
+    for run in gain.runs().map(Result::unwrap) {
         assert_eq!(run.seed, Rng::named(1, &format!("replicate.{}", run.replicate)).u64());
     }
-    let seeds: BTreeSet<u64> = gain.runs().iter().map(|run| run.seed).collect();
+    let seeds: BTreeSet<u64> = gain.runs().map(Result::unwrap).map(|run| run.seed).collect();
     assert_eq!(seeds.len(), 5);
 }
 
 #[test]
 fn more_replicates_keep_the_runs_there_were() {
     let gain = read("examples/gain.toml");
-    let ids: BTreeSet<&String> = gain.runs().iter().map(|run| &run.id).collect();
+    let ids: BTreeSet<String> = gain.runs().map(Result::unwrap).map(|run| run.id).collect();
     assert_eq!(ids.len(), 60);
     let more = gain.clone().with_replicates(7);
-    assert_eq!((more.replicates(), more.runs().len()), (7, 84));
-    let all: BTreeSet<&String> = more.runs().iter().map(|run| &run.id).collect();
+    assert_eq!((more.replicates(), more.len()), (7, 84));
+    let all: BTreeSet<String> = more.runs().map(Result::unwrap).map(|run| run.id).collect();
     assert!(ids.is_subset(&all));
 }
 
@@ -73,7 +73,7 @@ fn later_layers_win_and_tables_replace() {
         [arm.a]\nset = { \"queue.red.limit\" = \"8 packets\" }\n";
     let experiment =
         parse_experiment("e.toml", text, &|_: &Path| Ok(scenario.clone())).unwrap_or_else(|e| panic!("{e}"));
-    let [whole, same] = [0, 1].map(|i| experiment.runs()[i].scenario.resolved());
+    let [whole, same] = [0, 1].map(|i| experiment.run(i).unwrap().scenario.resolved());
     assert_eq!(
         (&whole["queue"]["red"]["discipline"], &whole["queue"]["red"]["limit"]),
         (&"droptail".into(), &"8 packets".into())
@@ -89,8 +89,8 @@ fn points_that_make_no_difference_share_their_runs() {
         values = [\"100 packets\", \"100  packets\"]\n";
     let experiment =
         parse_experiment("e.toml", text, &|_: &Path| Ok(scenario.clone())).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(experiment.runs()[0].id, experiment.runs()[1].id);
-    assert_eq!(experiment.runs()[0].arm, None);
+    assert_eq!(experiment.run(0).unwrap().id, experiment.run(1).unwrap().id);
+    assert_eq!(experiment.run(0).unwrap().arm, None);
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn several_paths_get_one_value() {
         paths = [\"tcp.with.recovery\", \"tcp.without.recovery\"]\nvalues = [\"reno\", \"sack\"]\n";
     let experiment =
         parse_experiment("e.toml", text, &|_: &Path| Ok(scenario.clone())).unwrap_or_else(|e| panic!("{e}"));
-    let sack = experiment.runs()[1].scenario.resolved();
+    let sack = experiment.run(1).unwrap().scenario.resolved();
     assert_eq!(
         (&sack["tcp"]["with"]["recovery"], &sack["tcp"]["without"]["recovery"]),
         (&"sack".into(), &"sack".into())
     );
-    assert_eq!(experiment.runs()[1].point, [("recovery".to_owned(), "sack".to_owned())]);
+    assert_eq!(experiment.run(1).unwrap().point, [("recovery".to_owned(), "sack".to_owned())]);
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn is_shared(path: &Path) -> bool {
     folder == Some("src")
         && !matches!(room, Some("trace" | "wire"))
         && !inside.ends_with("py/src/trace.rs")
+        && !inside.ends_with("fuzz/src/capture.rs")
         && !inside.ends_with("src/registry.rs")
         && !rows().into_iter().any(of_a_law)
 }
@@ -153,7 +154,7 @@ fn laws_in_use() -> BTreeSet<(String, String)> {
         if text.contains("\nscenario = ") {
             let read = |p: &Path| fs::read_to_string(p);
             let experiment = parse_experiment(&name, &text, &read).unwrap_or_else(|e| panic!("{e}"));
-            experiment.runs().iter().for_each(|run| add(&run.scenario, &mut used));
+            experiment.scenarios().unwrap().iter().for_each(|scenario| add(scenario, &mut used));
         } else if text.contains("\n[flow.") {
             add(&parse_scenario(&name, &text).unwrap_or_else(|e| panic!("{e}")), &mut used);
         }

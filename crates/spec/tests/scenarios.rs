@@ -289,3 +289,70 @@ fn the_hash_is_of_what_results_depend_on() {
         assert_ne!(scenario(&PAIRS.replacen(old, new, 1)).hash(), base.hash(), "{new}");
     }
 }
+
+#[test]
+fn a_scenario_written_out_is_the_same_scenario() {
+    for path in common::files("examples", &["toml"]) {
+        let text = fs::read_to_string(&path).unwrap();
+        let Ok(scenario) = parse_scenario("x.toml", &text) else { continue };
+        let set = [("queue.red.max_p".to_owned(), toml::Value::from(0.1 + 0.2))];
+        for scenario in [Some(scenario.clone()), scenario.with(&set).ok()].into_iter().flatten() {
+            let again = parse_scenario("x.toml", &scenario.to_toml()).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(again.hash(), scenario.hash());
+            assert_eq!(format!("{:?}", again.plan(7)), format!("{:?}", scenario.plan(7)));
+        }
+    }
+}
+
+/// Three flows of each table; what is in question is written twice, for links and flows with and without neighbours.
+const STOPPING: &str = "\
+format = 1
+duration = \"10 s\"
+[link.pipe]
+from = \"a\"
+to = \"b\"
+rate = \"1 Mbps\"
+delay = \"1 ms\"
+jitter = { delay = { exponential = \"2 ms\" }, reorder = true }
+burst_loss = { p = 0.01, r = 0.5 }
+[flow.bulk]
+count = 3
+from = \"a\"
+to = \"b\"
+traffic = \"ftp\"
+start = { uniform = [\"0 s\", \"1 s\"] }
+stop = { uniform = [\"2 s\", \"9 s\"] }
+";
+
+#[test]
+fn stops_are_drawn_for_each_flow_from_streams_of_their_own() {
+    let stops = |text: &str, seed| scenario(text).plan(seed).flows.iter().map(|f| f.stop).collect::<Vec<_>>();
+    let drawn = stops(STOPPING, 1);
+    let seconds: Vec<f64> = drawn.iter().map(|stop| stop.map_or(0.0, |at| at.as_secs())).collect();
+    assert!(seconds.iter().all(|at| (2.0..9.0).contains(at)) && seconds[0] != seconds[1], "{seconds:?}");
+    assert_ne!(drawn, stops(STOPPING, 2));
+    // One more flow, or another start, moves none of them.
+    let more = format!("{STOPPING}[flow.another]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\n");
+    assert_eq!(stops(&more, 1)[1..], drawn);
+    assert_eq!(stops(&STOPPING.replace("\"0 s\", \"1 s\"", "\"0 s\", \"500 ms\""), 1), drawn);
+    let starts = |text: &str| scenario(text).plan(1).flows.iter().map(|f| f.start).collect::<Vec<_>>();
+    let without = STOPPING.replace("stop = { uniform = [\"2 s\", \"9 s\"] }\n", "");
+    assert_eq!((starts(&without), stops(&without, 1)), (starts(STOPPING), vec![None; 3]));
+}
+
+#[test]
+fn jitter_and_burst_loss_are_of_one_direction() {
+    let plan = scenario(STOPPING).plan(1);
+    let (there, back) = (link(&plan, "pipe"), link(&plan, "pipe~reverse"));
+    assert!(there.jitter.is_some_and(|jitter| jitter.reorder) && back.jitter.is_none());
+    let bursts = there.errors.bursts.unwrap();
+    assert_eq!((bursts.p, bursts.r, bursts.good, bursts.bad, back.errors.bursts), (0.01, 0.5, 0.0, 1.0, None));
+}
+
+#[test]
+fn what_a_scenario_does_not_say_is_not_in_its_hash() {
+    // New keys leave the hashes, and so the stored runs, of scenarios without them as they were.
+    let resolved = scenario(PAIRS).resolved().to_string();
+    assert!(["jitter", "burst_loss", "stop", "ecn\":\"not", "quench"].iter().all(|key| !resolved.contains(key)));
+    assert_ne!(scenario(STOPPING).hash(), scenario(&STOPPING.replace("reorder = true", "reorder = false")).hash());
+}

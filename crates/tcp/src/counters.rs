@@ -25,6 +25,8 @@ pub struct Counters {
     pub fast_recoveries: u64,
     /// Window reductions in answer to ECN-Echo.
     pub ecn_reductions: u64,
+    /// SYNs sent again without asking for ECN, as those before did (RFC 3168 §6.1.1.1): 1 at most.
+    pub ecn_fallbacks: u64,
     /// Times that ECN-Echo or a source quench met a window of one segment, so that the timer had to pass first.
     pub ecn_holds: u64,
     /// Window reductions in answer to a source quench.
@@ -82,6 +84,7 @@ impl Counters {
             timeouts: self.timeouts + other.timeouts,
             fast_recoveries: self.fast_recoveries + other.fast_recoveries,
             ecn_reductions: self.ecn_reductions + other.ecn_reductions,
+            ecn_fallbacks: self.ecn_fallbacks + other.ecn_fallbacks,
             ecn_holds: self.ecn_holds + other.ecn_holds,
             quench_reductions: self.quench_reductions + other.quench_reductions,
             window_probes: self.window_probes + other.window_probes,
@@ -115,6 +118,7 @@ impl Counters {
             timeouts: self.timeouts - earlier.timeouts,
             fast_recoveries: self.fast_recoveries - earlier.fast_recoveries,
             ecn_reductions: self.ecn_reductions - earlier.ecn_reductions,
+            ecn_fallbacks: self.ecn_fallbacks - earlier.ecn_fallbacks,
             ecn_holds: self.ecn_holds - earlier.ecn_holds,
             quench_reductions: self.quench_reductions - earlier.quench_reductions,
             window_probes: self.window_probes - earlier.window_probes,

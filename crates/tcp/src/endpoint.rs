@@ -130,6 +130,17 @@ impl Endpoint {
         self.output(now, out);
     }
 
+    /// The application writes no more, and takes back what has not yet been sent: a FIN follows what has. Returns all the
+    /// bytes that it has written then.
+    pub fn withdraw(&mut self, now: Time, out: &mut Out) -> u64 {
+        self.tx.flight.withdraw();
+        if self.tx.flight.closing {
+            self.output(now, out);
+        }
+        self.close(now, out);
+        self.tx.flight.end - 1
+    }
+
     /// Gives the connection up with an RST.
     pub fn abort(&mut self, out: &mut Out) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {

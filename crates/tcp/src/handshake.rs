@@ -162,6 +162,7 @@ impl Endpoint {
         }
         if self.config.ecn_syn_fallback && !self.ecn.syn().is_empty() {
             // RFC 3168 §6.1.1.1: a middlebox may drop SYNs that ask for ECN.
+            self.counters.ecn_fallbacks += 1;
             self.ecn = ecn::Scheme::new(EcnKind::Off);
         }
         self.send_syn(now, out);

@@ -8,7 +8,6 @@ use crate::fragments::{Fragments, Whole};
 use crate::input::Input;
 use crate::link::{Frame, ip_of};
 use crate::packet::{Segment, segment};
-use crate::rules::Standard;
 use crate::tracker::Tracker;
 
 /// What a capture holds besides connections.
@@ -157,17 +156,16 @@ pub struct Analysis {
     pub damage: Option<TraceError>,
 }
 
-/// Reads `input` to its end and analyses the segments that `wanted` lets through.
+/// Reads `input` to its end and has `tracker` analyse the segments that `wanted` lets through.
 ///
 /// # Errors
 /// If nothing could be read. What ends the reading later is [`Analysis::damage`].
 pub fn analyse(
     input: Input,
-    standard: Standard,
+    mut tracker: Tracker,
     wanted: impl Fn(&Segment<'_>) -> bool,
 ) -> Result<Analysis, TraceError> {
     let mut capture = Capture::new(input)?;
-    let mut tracker = Tracker::new(standard);
     let damage = loop {
         let taken = capture.step(|segment| {
             if wanted(segment) {
@@ -175,7 +173,15 @@ pub fn analyse(
             }
         });
         match taken {
-            Ok(true) => {}
+            Ok(true) => {
+                if let Some(bytes) = tracker.is_full() {
+                    break Some(TraceError::Full {
+                        packets: capture.totals.packets,
+                        connections: tracker.len(),
+                        megabytes: bytes / 1_000_000,
+                    });
+                }
+            }
             Ok(false) => break None,
             Err(error) => break Some(error),
         }

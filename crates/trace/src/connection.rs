@@ -2,6 +2,7 @@
 
 use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 
+use crate::echo_cause::Place;
 use crate::ecn::{Data, Echo, EcnState};
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
@@ -199,6 +200,16 @@ impl Connection {
     /// Whether no data can come any more from end `i`.
     pub fn is_closed(&self, i: usize) -> bool {
         self.reset || self.ends[i].fin_end.is_some_and(|end| self.ends[i].stream.una() >= end)
+    }
+
+    /// Whether an end has been read as one with RACK.
+    pub(crate) fn has_second_reading(&self) -> bool {
+        self.ends.iter().any(|end| end.stream.has_second_reading())
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.ends.iter().map(|end| end.stream.heap() + end.violations.heap()).sum()
     }
 
     /// What tells of an end whether it sends by RACK: the host's address, and the evidence.
@@ -413,6 +424,7 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
             flight,
             answer: peer.stream.answer.unwrap_or(0),
             near: peer.stream.answer.unwrap_or(0) <= me.stream.answer.unwrap_or(u64::MAX),
+            place: Place::of(me.stream.answer, peer.stream.answer, peer.stream.counts.missing_bytes > 0),
         };
         peer.ecn.echo(&echo, &mut me.violations);
     }

@@ -2,6 +2,7 @@
 
 use ecnlab_wire::Ecn;
 
+use crate::echo_cause::{Cause, Place};
 use crate::rules::{Rule, Violations};
 use crate::stats::Summary;
 
@@ -79,6 +80,8 @@ pub struct Echo {
     pub answer: u64,
     /// Whether this place is nearer to that sender than to the receiver: from afar its reasons cannot be told.
     pub near: bool,
+    /// What this place shows of marks.
+    pub place: Place,
 }
 
 /// A mark that has not been echoed.
@@ -103,6 +106,8 @@ struct Asked {
     told: bool,
     /// The one before this was not told of, although new data went out.
     overdue: bool,
+    /// All was acknowledged, and at most one segment was ever outstanding: what goes out next has CWR.
+    single: bool,
     seen: bool,
     grown: bool,
 }
@@ -113,6 +118,8 @@ pub struct EcnState {
     /// Numbers.
     pub counts: Counts,
     mark: Option<Mark>,
+    /// What the echo tells of, if it tells of anything.
+    cause: Cause,
     echoing: Option<Echoing>,
     /// Whether an ACK without ECE has been seen: the echo that runs when a capture begins has no known beginning.
     plain_seen: bool,
@@ -166,6 +173,11 @@ impl EcnState {
         self.peak = 0;
     }
 
+    /// Whether it was told what ECE is about: `None` before there was any.
+    pub fn echo_checked(&self) -> Option<bool> {
+        self.cause.checked()
+    }
+
     /// This end has closed its direction and that was acknowledged: no CWR can be expected.
     pub fn end(&mut self) {
         self.ended = true;
@@ -178,6 +190,7 @@ impl EcnState {
         if data.cwr {
             self.on_cwr(data, found);
         }
+        self.cause.send(data);
         if data.ecn == Ecn::Ce && !data.dropped && !data.again && self.mark.is_none() {
             self.mark = Some(Mark { end: data.end, time: data.time });
         }
@@ -224,6 +237,11 @@ impl EcnState {
     /// New data are sent while a reduction is due.
     #[inline(never)]
     fn answer(&mut self, mut asked: Asked, data: &Data, found: &mut Violations) {
+        if asked.single && !asked.told {
+            found.add(Rule::CwrMissing, data.number, data.time);
+            self.asked = None;
+            return;
+        }
         if data.time < asked.heard {
             asked.flight = asked.flight.max(data.flight);
             self.asked = Some(asked);
@@ -262,6 +280,9 @@ impl EcnState {
     /// An ACK comes back.
     #[inline]
     pub fn echo(&mut self, echo: &Echo, found: &mut Violations) {
+        if echo.ece && !self.ended {
+            self.cause.echo(echo, self.echoing.is_some(), found);
+        }
         if echo.ece {
             self.on_ece(echo);
         } else if !echo.old {
@@ -292,7 +313,10 @@ impl EcnState {
             let flight = self.peak.max(echo.flight);
             let overdue = self.asked.is_some_and(|before| !before.told && before.sent > 0);
             let (time, point, heard) = (echo.time, echo.next, echo.time.saturating_add(echo.answer.saturating_mul(4)));
-            let asked = Asked { time, heard, point, flight, sent: 0, told: false, overdue, seen: false, grown: false };
+            let single = echo.flight > 0 && echo.una == echo.next && flight <= self.segment;
+            let overdue = overdue && !single;
+            let asked =
+                Asked { time, heard, point, flight, sent: 0, told: false, overdue, single, seen: false, grown: false };
             self.asked = echo.near.then_some(asked);
             self.far |= !echo.near;
         }
@@ -301,6 +325,7 @@ impl EcnState {
     #[inline]
     fn on_plain(&mut self, echo: &Echo, found: &mut Violations) {
         self.plain_seen = true;
+        self.cause.end(echo);
         if let Some(echoing) = self.echoing.take()
             && echoing.lasts
             && !echoing.answered
@@ -321,6 +346,7 @@ impl EcnState {
     /// What carried a mark was sent again: whether the mark arrived is not known.
     #[cold]
     pub fn resent(&mut self, start: u64, end: u64) {
+        self.cause.resent(start, end);
         if self.mark.is_some_and(|mark| start < mark.end && mark.end <= end) {
             self.mark = None;
         }

@@ -36,6 +36,19 @@ pub enum TraceError {
         /// What is wrong.
         what: String,
     },
+    /// Its connections take more memory than they may.
+    #[error(
+        "the {connections} connections of the first {packets} packets take more than the {megabytes} MB that they may: the \
+         rest was not read; choose packets with --filter, or allow more with --memory"
+    )]
+    Full {
+        /// Packets read.
+        packets: u64,
+        /// Connections found in them.
+        connections: usize,
+        /// What they may take.
+        megabytes: u64,
+    },
     /// A filter that says nothing.
     #[error("filter: {0}")]
     Filter(String),

@@ -4,10 +4,12 @@
 //! their number and not with that of packets. [`analyse`] does both.
 
 mod arrivals;
+mod brief;
 mod capture;
 mod compare;
 mod connection;
 mod container;
+mod echo_cause;
 mod ecn;
 mod error;
 mod filter;
@@ -15,6 +17,7 @@ mod fragments;
 mod input;
 mod link;
 mod packet;
+mod pairing;
 mod rack;
 mod ranges;
 mod rules;
@@ -24,7 +27,7 @@ mod stream;
 mod tracker;
 
 pub use capture::{Analysis, Capture, Totals, analyse};
-pub use compare::{Change, Comparison, compare};
+pub use compare::compare;
 pub use connection::{Connection, Counts, End, Negotiation, Seen};
 pub use container::{Interface, Reader, Record};
 pub use ecn::{Counts as EcnCounts, EcnState};
@@ -32,6 +35,7 @@ pub use error::TraceError;
 pub use filter::Filter;
 pub use input::Input;
 pub use packet::{Key, Segment, endpoint};
+pub use pairing::{Change, Comparison};
 pub use rules::{RULES, Rule, Standard, Violation, Violations};
 pub use series::{KINDS, Kind, Row, Series};
 pub use stats::{Distribution, Summary};

@@ -4,11 +4,14 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use ecnlab_wire::{Ecn, Flags, IpPacket, Seq, TcpHeader, TcpOptions, WireError};
 
+/// An address, its upper and its lower half, and a port.
+type Endpoint = ([u64; 2], u16);
+
 /// A connection's addresses and ports, the same for both directions: the lesser endpoint stands first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
-    low: (u128, u16),
-    high: (u128, u16),
+    low: Endpoint,
+    high: Endpoint,
 }
 
 impl Key {
@@ -20,24 +23,28 @@ impl Key {
     }
     /// Both endpoints.
     pub fn endpoints(&self) -> [(IpAddr, u16); 2] {
-        [self.low, self.high].map(|(address, port)| (Ipv6Addr::from(address).to_canonical(), port))
+        [self.low, self.high].map(|(address, port)| (whole(address), port))
     }
     /// A hash: addresses and ports are already as different as they can be, and a multiplication spreads them.
     #[inline]
     pub fn hash64(&self) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let fold = |(address, port): (u128, u16)| (address as u64) ^ ((address >> 64) as u64) ^ (u64::from(port) << 48);
+        let fold = |([upper, lower], port): Endpoint| lower ^ upper ^ (u64::from(port) << 48);
         (fold(self.low).wrapping_mul(ODD).rotate_left(29) ^ fold(self.high)).wrapping_mul(ODD)
     }
 }
 
 /// IPv4 addresses as IPv6 maps them (RFC 4291 §2.5.5.2).
 #[inline]
-fn number(address: IpAddr) -> u128 {
+fn number(address: IpAddr) -> [u64; 2] {
     match address {
-        IpAddr::V4(address) => 0xffff_0000_0000 | u128::from(u32::from(address)),
-        IpAddr::V6(address) => u128::from(address),
+        IpAddr::V4(address) => [0, 0xffff_0000_0000 | u64::from(u32::from(address))],
+        IpAddr::V6(address) => [(address.to_bits() >> 64) as u64, address.to_bits() as u64],
     }
+}
+
+fn whole([upper, lower]: [u64; 2]) -> IpAddr {
+    Ipv6Addr::from_bits(u128::from(upper) << 64 | u128::from(lower)).to_canonical()
 }
 
 /// A TCP segment of a capture.
@@ -55,6 +62,8 @@ pub struct Segment<'a> {
     pub from_low: bool,
     /// The codepoint.
     pub ecn: Ecn,
+    /// IPv4's identification; 0 where packets have none.
+    pub id: u16,
     /// Sequence number.
     pub seq: Seq,
     /// Acknowledgement number.
@@ -102,6 +111,7 @@ pub fn segment<'a>(ip: &IpPacket<'a>) -> Result<Segment<'a>, WireError> {
         key,
         from_low,
         ecn: ip.ecn,
+        id: ip.id,
         seq: tcp.seq,
         ack: tcp.ack,
         flags: tcp.flags,

@@ -198,6 +198,12 @@ impl Rack {
         Box::new(Rack { tally, order, largest, timer: Timer::Probe, ..Rack::default() })
     }
 
+    /// Bytes on the heap, its own among them.
+    pub fn heap(&self) -> usize {
+        let pair = size_of::<(u64, u64)>();
+        size_of::<Rack>() + (self.order.capacity() + self.stamps.capacity()) * pair + self.reported.heap()
+    }
+
     // ---- an ACK ----
 
     /// An ACK comes. `duplicate` says that it has what a duplicate must have; `echo` that it has ECE.

@@ -8,6 +8,10 @@ pub struct Ranges(Vec<(u64, u64)>);
 const MOST: usize = 4096;
 
 impl Ranges {
+    /// Bytes on the heap.
+    pub fn heap(&self) -> usize {
+        self.0.capacity() * size_of::<(u64, u64)>()
+    }
     /// Whether there is none.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -32,6 +32,10 @@ pub enum Rule {
     EceStopped,
     /// What acknowledges a CE packet has ECE.
     EceMissing,
+    /// ECE tells of a CE packet.
+    EceWithoutCe,
+    /// ECE ends when CWR has come, unless another CE packet has.
+    EceAfterCwr,
     /// CWR is on new data.
     CwrOnRetransmission,
     /// A reduction is told by CWR.
@@ -45,7 +49,7 @@ pub enum Rule {
 }
 
 /// Every rule.
-pub const RULES: [Rule; 14] = [
+pub const RULES: [Rule; 16] = [
     Rule::EctOnSyn,
     Rule::SetupFlags,
     Rule::EctNotNegotiated,
@@ -55,6 +59,8 @@ pub const RULES: [Rule; 14] = [
     Rule::EctOnProbe,
     Rule::EceStopped,
     Rule::EceMissing,
+    Rule::EceWithoutCe,
+    Rule::EceAfterCwr,
     Rule::CwrOnRetransmission,
     Rule::CwrMissing,
     Rule::CwrTwice,
@@ -75,6 +81,8 @@ impl Rule {
             Rule::EctOnProbe => "ect-on-probe",
             Rule::EceStopped => "ece-stopped",
             Rule::EceMissing => "ece-missing",
+            Rule::EceWithoutCe => "ece-without-ce",
+            Rule::EceAfterCwr => "ece-after-cwr",
             Rule::CwrOnRetransmission => "cwr-on-retransmission",
             Rule::CwrMissing => "cwr-missing",
             Rule::CwrTwice => "cwr-twice",
@@ -92,7 +100,9 @@ impl Rule {
             Rule::EctOnAck => ("RFC 3168 section 6.1.4", Some("RFC 2481 section 6.1.4")),
             Rule::EctOnRetransmission => ("RFC 3168 section 6.1.5", None),
             Rule::EctOnProbe => ("RFC 3168 section 6.1.6", None),
-            Rule::EceStopped | Rule::EceMissing => ("RFC 3168 section 6.1.3", Some("RFC 2481 section 6.1.3")),
+            Rule::EceStopped | Rule::EceMissing | Rule::EceWithoutCe | Rule::EceAfterCwr => {
+                ("RFC 3168 section 6.1.3", Some("RFC 2481 section 6.1.3"))
+            }
             Rule::CwrOnRetransmission => ("RFC 3168 section 6.1.2", None),
             Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => {
                 ("RFC 3168 section 6.1.2", Some("RFC 2481 section 6.1.2"))
@@ -116,6 +126,8 @@ impl Rule {
             Rule::EctOnProbe => "a window probe is ECN-capable",
             Rule::EceStopped => "ECE stopped before CWR had come",
             Rule::EceMissing => "a packet with CE was acknowledged without ECE",
+            Rule::EceWithoutCe => "ECE began and no packet with CE had come",
+            Rule::EceAfterCwr => "ECE went on after CWR, and no other packet with CE had come",
             Rule::CwrOnRetransmission => "CWR is on a retransmission",
             Rule::CwrMissing => "a window of new data followed ECE, and CWR did not come",
             Rule::CwrTwice => "CWR came twice for one window of data",
@@ -163,6 +175,10 @@ impl Violations {
         if self.list.len() < LISTED {
             self.list.push(Violation { rule, packet, time });
         }
+    }
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.list.capacity() * size_of::<Violation>()
     }
     /// The first ones, in order.
     pub fn list(&self) -> &[Violation] {

@@ -51,6 +51,11 @@ impl Distribution {
         }
     }
 
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.buckets.capacity() * size_of::<(u16, u32)>()
+    }
+
     /// The value below which a share `q` of all lies: the middle of its bucket, within the extremes. NaN of nothing.
     pub fn quantile(&self, q: f64) -> f64 {
         let wanted = (q * self.summary.count as f64).ceil().max(1.0) as u64;

@@ -203,6 +203,11 @@ impl Stream {
     pub fn remembered(&self) -> usize {
         self.segments.len()
     }
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        let lists = self.holes.heap() + self.sacked.heap() + self.rtt.heap();
+        self.segments.capacity() * size_of::<Sent>() + lists + self.rack.as_ref().map_or(0, |rack| rack.heap())
+    }
     /// When the last ACK came.
     pub fn ack_time(&self) -> Option<u64> {
         self.ack_time
@@ -550,6 +555,11 @@ impl Stream {
     /// What tells of RACK, and what tells against it.
     pub(crate) fn evidence(&self) -> Evidence {
         self.no_rack.or(self.rack.as_ref().map(|rack| rack.evidence)).unwrap_or_default()
+    }
+
+    /// Whether there is or was one.
+    pub(crate) fn has_second_reading(&self) -> bool {
+        self.rack.is_some() || self.no_rack.is_some()
     }
 
     /// One more round trip.

@@ -1,48 +1,65 @@
 //! All connections of a capture.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::net::IpAddr;
 
 use ecnlab_wire::Flags;
+use hashbrown::HashTable;
 
+use crate::brief::Brief;
 use crate::connection::{Connection, Seen};
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
 use crate::rules::Standard;
 
+/// So many packets are taken in before memory is counted anew.
+const COUNTED_EVERY: u64 = 1 << 18;
+/// What a place among the connections takes: its slot, with room to grow, and its entry in the index.
+const PLACE: u64 = 2 * size_of::<Slot>() as u64 + 16;
+/// What an allocator needs for itself.
+const OVERHEAD: u64 = 16;
+
 /// Connections, and which of them a packet is of.
 #[derive(Default)]
 pub struct Tracker {
-    connections: Vec<Connection>,
-    latest: HashMap<Slot, u32, BuildHasherDefault<Passes>>,
+    slots: Vec<Slot>,
+    /// The latest connection of each key.
+    latest: HashTable<u32>,
     last: Option<(Key, u32)>,
     standard: Standard,
+    /// The connection that is kept whole from its first packet on.
+    followed: Option<usize>,
+    used: u64,
+    limit: Option<u64>,
+    until_counted: u64,
 }
 
-/// A key, with its hash.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Slot(Key);
-
-impl std::hash::Hash for Slot {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0.hash64());
-    }
+/// A connection: its packets while they are few and without data, then what was made of them.
+enum Slot {
+    Brief(Brief),
+    Whole(Box<Connection>),
 }
 
-/// Passes on the hash that a key makes of itself.
-#[derive(Default)]
-struct Passes(u64);
-
-impl Hasher for Passes {
-    fn finish(&self) -> u64 {
-        self.0
+impl Slot {
+    fn key(&self) -> &Key {
+        match self {
+            Slot::Brief(brief) => &brief.key,
+            Slot::Whole(connection) => &connection.key,
+        }
     }
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|b| self.0 = self.0.rotate_left(8) ^ u64::from(*b));
+    fn connection(&self, standard: Standard) -> Cow<'_, Connection> {
+        match self {
+            Slot::Brief(brief) => Cow::Owned(brief.connection(standard)),
+            Slot::Whole(connection) => Cow::Borrowed(connection),
+        }
     }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+    /// Bytes on the heap, without what a whole connection remembers.
+    fn heap(&self) -> u64 {
+        match self {
+            Slot::Brief(brief) => brief.heap() as u64 + OVERHEAD,
+            Slot::Whole(_) => size_of::<Connection>() as u64 + OVERHEAD,
+        }
     }
 }
 
@@ -51,54 +68,159 @@ impl Tracker {
     pub fn new(standard: Standard) -> Tracker {
         Tracker { standard, ..Tracker::default() }
     }
-    /// The connections, in the order in which they began.
-    pub fn connections(&self) -> &[Connection] {
-        &self.connections
+    /// The same, with the bytes that connections may take: [`Tracker::is_full`] says when they do.
+    #[must_use]
+    pub fn within(self, bytes: u64) -> Tracker {
+        Tracker { limit: Some(bytes), ..self }
+    }
+    /// The same, of which [`Tracker::take`] says what each packet of connection `index` did.
+    #[must_use]
+    pub fn following(self, index: usize) -> Tracker {
+        Tracker { followed: Some(index), ..self }
     }
 
-    /// Takes in a packet; returns the number of its connection and what the packet did.
+    /// How many connections there are.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+    /// A connection by its number: they are numbered in the order in which they began.
+    ///
+    /// # Panics
+    /// If there is none of that number.
+    pub fn connection(&self, index: usize) -> Cow<'_, Connection> {
+        self.slots[index].connection(self.standard)
+    }
+    /// The connections in order.
+    pub fn connections(&self) -> impl ExactSizeIterator<Item = Cow<'_, Connection>> {
+        self.slots.iter().map(|slot| slot.connection(self.standard))
+    }
+    /// The numbers of those that have, or may have, sent data.
+    pub fn with_data(&self) -> impl Iterator<Item = usize> {
+        self.slots.iter().enumerate().filter(|(_, slot)| matches!(slot, Slot::Whole(_))).map(|(index, _)| index)
+    }
+    /// The bytes that connections may take, if they take more.
+    pub fn is_full(&self) -> Option<u64> {
+        self.limit.filter(|limit| self.used > *limit)
+    }
+
+    /// Takes in a packet; returns the number of its connection, and what the packet did, unless the connection has sent
+    /// no data yet and is not followed.
     #[inline]
-    pub fn take(&mut self, segment: &Segment<'_>) -> (usize, Seen) {
-        let index = self.find(segment) as usize;
-        (index, self.connections[index].take(segment))
+    pub fn take(&mut self, segment: &Segment<'_>) -> (usize, Option<Seen>) {
+        let opens = segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
+        self.until_counted = self.until_counted.saturating_sub(1);
+        if self.until_counted == 0 {
+            self.count();
+        }
+        let index = match self.last {
+            Some((key, index)) if key == segment.key && !opens => index as usize,
+            _ => match self.find(segment, opens) {
+                Some(index) => index,
+                None => return self.open(segment),
+            },
+        };
+        self.last = Some((segment.key, index as u32));
+        let Slot::Whole(connection) = &mut self.slots[index] else {
+            return (index, self.take_briefly(index, segment));
+        };
+        (index, Some(connection.take(segment)))
+    }
+
+    /// The connection that `segment` goes on with.
+    fn find(&self, segment: &Segment<'_>, opens: bool) -> Option<usize> {
+        let known = self.latest.find(segment.key.hash64(), |&i| *self.slots[i as usize].key() == segment.key);
+        known.map(|&i| i as usize).filter(|&i| !(opens && self.connection(i).is_reopened_by(segment)))
+    }
+
+    /// A connection begins.
+    fn open(&mut self, segment: &Segment<'_>) -> (usize, Option<Seen>) {
+        let (index, slots) = (self.slots.len(), &self.slots);
+        let same = |&i: &u32| *slots[i as usize].key() == segment.key;
+        let hash = |&i: &u32| slots[i as usize].key().hash64();
+        match self.latest.entry(segment.key.hash64(), same, hash) {
+            hashbrown::hash_table::Entry::Occupied(mut entry) => *entry.get_mut() = index as u32,
+            hashbrown::hash_table::Entry::Vacant(entry) => {
+                entry.insert(index as u32);
+            }
+        }
+        self.last = Some((segment.key, index as u32));
+        let brief = Brief::new(segment).filter(|_| self.followed != Some(index));
+        let (slot, seen) = match brief {
+            Some(brief) => (Slot::Brief(brief), None),
+            None => {
+                let mut connection = Box::new(Connection::new(segment, self.standard));
+                let seen = connection.take(segment);
+                (Slot::Whole(connection), Some(seen))
+            }
+        };
+        self.used += PLACE + slot.heap();
+        self.slots.push(slot);
+        (index, seen)
+    }
+
+    /// A packet of a connection that has sent no data.
+    #[inline(never)]
+    fn take_briefly(&mut self, index: usize, segment: &Segment<'_>) -> Option<Seen> {
+        let slot = &mut self.slots[index];
+        let before = slot.heap();
+        let seen = match slot {
+            Slot::Whole(connection) => Some(connection.take(segment)),
+            Slot::Brief(brief) => {
+                if brief.add(segment) {
+                    None
+                } else {
+                    let mut connection = Box::new(brief.connection(self.standard));
+                    let seen = connection.take(segment);
+                    *slot = Slot::Whole(connection);
+                    Some(seen)
+                }
+            }
+        };
+        self.used = self.used - before + slot.heap();
+        seen
+    }
+
+    /// Counts the bytes that connections take.
+    #[cold]
+    fn count(&mut self) {
+        let each = |slot: &Slot| match slot {
+            Slot::Brief(_) => PLACE + slot.heap(),
+            Slot::Whole(connection) => PLACE + slot.heap() + connection.heap() as u64,
+        };
+        self.used = self.slots.iter().map(each).sum();
+        self.until_counted = COUNTED_EVERY.max(self.slots.len() as u64);
     }
 
     /// The capture is at its end: what one connection does not tell of the law by which its host sends again, others do.
     pub fn finish(&mut self) {
+        for slot in &mut self.slots {
+            if let Slot::Brief(brief) = slot
+                && !brief.is_single()
+                && let connection = brief.connection(self.standard)
+                && connection.has_second_reading()
+            {
+                *slot = Slot::Whole(Box::new(connection));
+            }
+        }
         let mut hosts: HashMap<IpAddr, Evidence> = HashMap::new();
-        for (address, evidence) in self.connections.iter().flat_map(|c| [c.evidence(0), c.evidence(1)]) {
+        let connections = self.slots.iter().filter_map(|slot| if let Slot::Whole(c) = slot { Some(c) } else { None });
+        for (address, evidence) in connections.flat_map(|c| [c.evidence(0), c.evidence(1)]) {
             if evidence != Evidence::default() {
                 let host = hosts.entry(address).or_default();
                 *host = host.and(evidence);
             }
         }
-        for connection in &mut self.connections {
+        let connections =
+            self.slots.iter_mut().filter_map(|slot| if let Slot::Whole(c) = slot { Some(c) } else { None });
+        for connection in connections {
             for i in [0, 1] {
                 let host = hosts.get(&connection.evidence(i).0).and_then(|host| host.verdict());
                 connection.settle(i, host);
             }
         }
-    }
-
-    #[inline]
-    fn find(&mut self, segment: &Segment<'_>) -> u32 {
-        let opens = segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
-        if let Some((key, index)) = self.last
-            && key == segment.key
-            && !opens
-        {
-            return index;
-        }
-        let index = match self.latest.get(&Slot(segment.key)) {
-            Some(&index) if !(opens && self.connections[index as usize].is_reopened_by(segment)) => index,
-            _ => {
-                let index = self.connections.len() as u32;
-                self.connections.push(Connection::new(segment, self.standard));
-                self.latest.insert(Slot(segment.key), index);
-                index
-            }
-        };
-        self.last = Some((segment.key, index));
-        index
     }
 }

@@ -2,12 +2,12 @@
 
 mod common;
 
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::path::Path;
 
 use common::{A, a, capture, d, ecn_handshake, found, read};
-use ecnlab_trace::{Analysis, Capture, Input, Standard, TraceError, analyse};
-use ecnlab_wire::{Ecn, Extension, Ipv6Header};
+use ecnlab_trace::{Analysis, Capture, Input, TraceError, Tracker, analyse};
+use ecnlab_wire::{Ecn, Extension, Flags, Ipv6Header};
 use proptest::prelude::*;
 
 fn packets() -> Vec<common::P> {
@@ -20,7 +20,7 @@ fn packets() -> Vec<common::P> {
 fn assert_read(bytes: Vec<u8>) {
     let analysis = read(bytes).unwrap();
     assert!(analysis.damage.is_none(), "{:?}", analysis.damage);
-    let [client, server] = &analysis.tracker.connections()[0].ends;
+    let [client, server] = &analysis.tracker.connection(0).ends;
     assert_eq!((client.counts.packets, client.counts.bytes, server.ecn.counts.ece), (4, 2000, 1));
     assert_eq!(client.ecn.counts.codepoints, [2, 0, 1, 1]);
     assert_eq!((client.stream.rtt.summary.count, client.stream.rtt.summary.max), (2, 40_000_000));
@@ -88,7 +88,7 @@ fn pcapng_in_network_byte_order_with_its_own_resolution() {
         file.extend(block(6, &body));
     }
     let analysis = read(file).unwrap();
-    let rtt = analysis.tracker.connections()[0].ends[0].stream.rtt.summary;
+    let rtt = analysis.tracker.connection(0).ends[0].stream.rtt.summary;
     // 20 ms are tick 20, 60 ms tick 61: 41 ticks of 976562.5 ns.
     assert_eq!((rtt.count, rtt.max), (2, 40_039_062));
 }
@@ -133,7 +133,7 @@ fn fragments_are_put_together_and_keep_their_mark() {
         file.extend(part);
     }
     let analysis = read(file).unwrap();
-    let client = &analysis.tracker.connections()[0].ends[0];
+    let client = &analysis.tracker.connection(0).ends[0];
     assert_eq!((analysis.totals.fragments, analysis.totals.tcp), (6, 2));
     assert_eq!((client.counts.bytes, client.counts.retransmits, client.ecn.counts.codepoints[3]), (2000, 1, 2));
 }
@@ -161,7 +161,7 @@ fn ipv6_behind_extension_headers() {
         bytes
     });
     let analysis = read(file).unwrap();
-    let key = analysis.tracker.connections()[0].key;
+    let key = analysis.tracker.connection(0).key;
     assert_eq!(key.endpoints().map(ecnlab_trace::endpoint), ["[::1]:80", "[::1]:40000"]);
     assert_eq!(analysis.totals.tcp, 6);
 }
@@ -182,7 +182,7 @@ fn packets_cut_short_keep_their_lengths() {
         file.extend(&bytes[..kept]);
     }
     let cut = read(file).unwrap();
-    let bytes = |analysis: &Analysis| analysis.tracker.connections()[0].ends[0].counts.bytes;
+    let bytes = |analysis: &Analysis| analysis.tracker.connection(0).ends[0].counts.bytes;
     assert_eq!((bytes(&cut), cut.totals.bytes), (bytes(&full), full.totals.bytes));
 }
 
@@ -281,17 +281,61 @@ proptest! {
         let mut time = 0;
         let all: Vec<common::P> = segments.into_iter().map(|(client, flags, seq, ack, len, ecn, wait)| {
             time += wait;
-            let flags = ecnlab_wire::Flags::from_bits_truncate(flags);
+            let flags = Flags::from_bits_truncate(flags);
             let packet = common::c(time, flags, base.wrapping_add(seq), base.wrapping_add(ack));
             common::P { from_client: client, ..packet }.len(len).ecn(Ecn::from_bits(ecn))
         }).collect();
         let analysis = found(&all);
-        let ends = || analysis.tracker.connections().iter().flat_map(|c| &c.ends);
+        let ends = || analysis.tracker.connections().flat_map(|c| c.into_owned().ends);
         prop_assert_eq!(ends().map(|e| e.counts.packets).sum::<u64>(), all.len() as u64);
         prop_assert_eq!(ends().map(|e| e.counts.bytes).sum::<u64>(), all.iter().map(|p| u64::from(p.len)).sum::<u64>());
         prop_assert!(ends().all(|e| e.counts.unique_bytes <= e.counts.bytes));
         prop_assert!(ends().all(|e| e.ecn.counts.codepoints.iter().sum::<u64>() == e.counts.packets));
     }
+
+    /// A connection that is kept as its packets until it sends data, and one that is kept whole from the first on.
+    #[test]
+    fn packets_kept_for_later_say_the_same(
+        segments in prop::collection::vec(
+            (any::<bool>(), 0_u16..512, 0_u32..40, 0_u32..40, 0_u32..2, 0_u8..4, 0_u64..300, any::<bool>()), 1..14)
+    ) {
+        let mut time = 0;
+        let all: Vec<common::P> = segments.into_iter().map(|(client, flags, seq, ack, len, ecn, wait, sack)| {
+            time += wait;
+            let mut options = ecnlab_wire::TcpOptions::default();
+            options.sack_permitted = sack;
+            let flags = Flags::from_bits_truncate(flags);
+            let packet = common::P { from_client: client, ..common::c(time, flags, seq, ack) };
+            packet.len(len / 2).ecn(Ecn::from_bits(ecn)).options(options)
+        }).collect();
+        let read = |tracker| {
+            let input = Input::new(Box::new(Cursor::new(common::capture(&all)))).unwrap();
+            analyse(input, tracker, |_| true).unwrap().tracker
+        };
+        let (brief, whole) = (read(Tracker::default()), read(Tracker::default().following(0)));
+        prop_assert_eq!(brief.len(), whole.len());
+        for (a, b) in brief.connections().zip(whole.connections()) {
+            prop_assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        }
+    }
+}
+
+#[test]
+fn connections_take_no_more_memory_than_they_may() {
+    let syns = |n: u32| -> Vec<common::P> { (0..n).map(|n| common::c(0, Flags::SYN, n, 0)).collect() };
+    let read = |n, tracker: Tracker| {
+        let input = Input::new(Box::new(Cursor::new(common::capture(&syns(n))))).unwrap();
+        analyse(input, tracker, |_| true).unwrap()
+    };
+    // SYNs of one pair of ports, each with another number: as many connections.
+    assert!(read(1_000, Tracker::default().within(600_000)).damage.is_none());
+    let found = read(10_000, Tracker::default().within(600_000));
+    assert!((1_000..10_000).contains(&found.tracker.len()));
+    let told = found.damage.unwrap().to_string();
+    let packets = found.totals.packets;
+    let said =
+        format!("the {packets} connections of the first {packets} packets take more than the 0 MB that they may");
+    assert!(told.starts_with(&said) && told.ends_with("allow more with --memory"), "{told}");
 }
 
 #[test]
@@ -307,7 +351,7 @@ fn reading_stops_where_the_reader_fails() {
             if n == 0 { Err(std::io::Error::other("the cable is out")) } else { Ok(n) }
         }
     }
-    let analysis = analyse(Input::new(Box::new(Fails(0))).unwrap(), Standard::Rfc3168, |_| true).unwrap();
+    let analysis = analyse(Input::new(Box::new(Fails(0))).unwrap(), Tracker::default(), |_| true).unwrap();
     let damage = analysis.damage.unwrap().to_string();
     assert!(damage.contains("the cable is out") && damage.contains("3 packets"), "{damage}");
     assert!(Capture::new(Input::new(Box::new(std::io::empty())).unwrap()).is_err());

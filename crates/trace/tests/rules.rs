@@ -133,6 +133,112 @@ fn a_mark_without_an_echo() {
     assert_eq!(rfc3168(&all), [(Rule::EceMissing, 12)]);
 }
 
+/// A handshake as the receiver's own interface shows it: it answers at once, the sender 40 ms later.
+fn handshake_at_the_receiver() -> Vec<P> {
+    let (ask, agree) = (Flags::SYN | Flags::ECE | Flags::CWR, Flags::SYN | Flags::ACK | Flags::ECE);
+    vec![c(0, ask, 0, 0), s(0, agree, 0, 1), c(40, A, 1, 1)]
+}
+
+/// Whether it was told of the client's data what ECE is about.
+fn checked(all: &[P]) -> Option<bool> {
+    common::found(all).tracker.connection(0).ends[0].ecn.echo_checked()
+}
+
+#[test]
+fn an_echo_of_nothing() {
+    let of_nothing = |mut all: Vec<P>| {
+        all.extend([d(40, 0), a(40, 1), d(40, 1), a(40, 2).flags(ECE), d(80, 2).flags(CWR), a(80, 3)]);
+        all
+    };
+    let all = of_nothing(handshake_at_the_receiver());
+    assert_eq!((rfc3168(&all), checked(&all)), (vec![(Rule::EceWithoutCe, 7)], Some(true)));
+    let mut marked = all.clone();
+    marked[5].ecn = Ecn::Ce;
+    assert_eq!(rfc3168(&marked), []);
+    // At the sender no mark comes by.
+    let all = of_nothing(ecn_handshake());
+    assert_eq!((rfc3168(&all), checked(&all)), (vec![], Some(false)));
+    assert_eq!(checked(&ecn_handshake()), None);
+    // Half way: the receiver is 5 ms away, or a hundredth of the sender's time but more than a host takes.
+    for (receiver, sender) in [(5, 45), (2, 400)] {
+        let mut handshake = handshake_at_the_receiver();
+        (handshake[1].at, handshake[2].at) = (receiver, sender);
+        let mut all = of_nothing(handshake);
+        all[3..].iter_mut().for_each(|packet| packet.at += 500);
+        assert_eq!((rfc3168(&all), checked(&all)), (vec![], Some(false)), "{receiver}");
+    }
+    // Of what the capture lost there may have been a mark.
+    let mut all = of_nothing(handshake_at_the_receiver());
+    all.remove(5);
+    assert_eq!((rfc3168(&all), checked(&all)), (vec![], Some(false)));
+}
+
+/// A mark, its echo, CWR with the seventh packet behind it, and an echo that goes on.
+fn an_endless_echo(handshake: Vec<P>) -> Vec<P> {
+    let mut all = handshake;
+    all.extend([d(40, 0).ecn(Ecn::Ce), d(40, 1), a(40, 1).flags(ECE), a(40, 2).flags(ECE)]); // 4 to 7
+    all.extend([d(80, 2).flags(CWR), d(80, 3), a(80, 3).flags(ECE), a(80, 4).flags(ECE)]); // 8 to 11
+    all.extend([d(120, 4), a(120, 5).flags(ECE)]);
+    all
+}
+
+#[test]
+fn an_echo_that_goes_on_after_cwr() {
+    // The ACK of CWR itself may be for a mark before it.
+    let all = an_endless_echo(handshake_at_the_receiver());
+    let found = rfc3168(&all);
+    assert_eq!(found.iter().filter(|v| v.0 == Rule::EceAfterCwr).collect::<Vec<_>>(), [&(Rule::EceAfterCwr, 11)]);
+    for marked in [7, 8] {
+        let mut all = all.clone();
+        all[marked].ecn = Ecn::Ce;
+        assert!(rfc3168(&all).iter().all(|v| v.0 != Rule::EceAfterCwr), "another mark came with or behind CWR");
+    }
+    // Elsewhere a mark that came by shows what a router before this place does; what comes a window later is another echo.
+    let found = rfc3168(&an_endless_echo(ecn_handshake()));
+    assert_eq!(found.iter().filter(|v| v.0 == Rule::EceAfterCwr).collect::<Vec<_>>(), [&(Rule::EceAfterCwr, 13)]);
+    // Where none came by, nothing is said.
+    let mut all = an_endless_echo(ecn_handshake());
+    all[3].ecn = Ecn::Ect0;
+    assert!(rfc3168(&all).iter().all(|v| v.0 != Rule::EceAfterCwr));
+    assert_eq!(checked(&all), Some(false));
+}
+
+#[test]
+fn an_ack_of_a_mark_and_of_cwr_has_ece() {
+    let mut all = handshake_at_the_receiver();
+    all.extend([d(40, 0).ecn(Ecn::Ce), a(40, 1).flags(ECE), d(80, 1).ecn(Ecn::Ce), d(80, 2).flags(CWR)]);
+    all.extend([a(80, 3).flags(ECE), d(120, 3), a(120, 4)]);
+    assert_eq!(rfc3168(&all), []);
+}
+
+/// CWR that is lost behind this place does not end the echo.
+#[test]
+fn an_echo_goes_on_where_cwr_was_lost() {
+    let mut all = ecn_handshake();
+    all.extend([d(40, 0).ecn(Ecn::Ce), d(40, 1), a(60, 1).flags(ECE), a(60, 2).flags(ECE)]);
+    all.extend([d(60, 2).flags(CWR), d(60, 3), a(80, 2).flags(ECE), d(1060, 2).ecn(Ecn::NotEct)]);
+    all.extend([a(1080, 4).flags(ECE), d(1080, 4), a(1100, 5).flags(ECE)]);
+    assert!(rfc3168(&all).iter().all(|v| v.0 != Rule::EceAfterCwr));
+}
+
+/// One segment at a time: what is sent after ECE is sent after the reduction.
+#[test]
+fn a_window_of_one_segment_without_cwr() {
+    let mut all = ecn_handshake();
+    all.extend([d(20, 0), a(60, 1).flags(ECE), d(60, 1), a(100, 2)]);
+    assert_eq!(rfc3168(&all), [(Rule::CwrMissing, 6)]);
+    all[5].flags = CWR;
+    assert_eq!(rfc3168(&all), []);
+    // Half way to the sender, whose answer takes 15 ms.
+    let mut all = ecn_handshake();
+    (all[1].at, all[2].at) = (15, 30);
+    all.extend([d(40, 0), a(50, 1).flags(ECE), d(70, 1), a(80, 2).flags(ECE), d(100, 2)]);
+    assert_eq!(rfc3168(&all), [(Rule::CwrMissing, 6), (Rule::CwrMissing, 8)]);
+    // What comes by sooner was sent before.
+    all[5].at = 60;
+    assert_eq!(rfc3168(&all[..7]), []);
+}
+
 #[test]
 fn a_reduction_without_cwr() {
     let mut all = a_mark_answered();

@@ -1,10 +1,12 @@
 //! UDP at a constant bit rate.
 
 use ecnlab_base::{Bytes, Dur, Rate, Rng, Time};
+use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checked, Demand, Impossible, Source};
+use crate::udp::{self, Codepoint, Squid, SquidParams};
+use crate::{Checked, Demand, Impossible, Source, UnderWay};
 
 /// Datagrams of one size, one after the other, without end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,27 +20,23 @@ pub struct Params {
     /// 1 - jitter to 1 + jitter times the regular one. ns-2's `random_` is 0.5. None by default.
     #[serde(default)]
     pub jitter: f64,
+    /// The codepoint of the datagrams: "not-ect" (if left out), "ect0" or "ect1".
+    #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
+    pub ecn: Codepoint,
+    /// The answer to source quenches, by RFC 1016; left out, they are ignored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quench: Option<SquidParams>,
 }
 
 impl Checked for Params {
     fn check(&self) -> Result<(), Impossible> {
-        check_packet(self.packet)?;
+        udp::check(self.packet, self.ecn, self.quench.as_ref())?;
         if (0.0..=1.0).contains(&self.jitter) {
             Ok(())
         } else {
             let message = format!("{} is no share of a pause; write a number from 0 to 1", self.jitter);
             Err(Impossible { key: "jitter", message })
         }
-    }
-}
-
-/// A datagram must hold its headers, and its length must fit the 16 bits of RFC 791.
-pub(crate) fn check_packet(packet: Bytes) -> Result<(), Impossible> {
-    if (28..=65_535).contains(&packet.0) {
-        Ok(())
-    } else {
-        let message = format!("{packet} is no size of a UDP packet; write 28 B to 65535 B");
-        Err(Impossible { key: "packet", message })
     }
 }
 
@@ -49,13 +47,17 @@ pub struct Cbr {
     pause: Dur,
     jitter: f64,
     next: Time,
+    ecn: Codepoint,
+    squid: Squid,
 }
 
 impl Cbr {
     /// The source that `params` describe.
     pub fn new(params: &Params, _ends: [u32; 2]) -> Cbr {
         let pause = params.rate.time_for(params.packet.0);
-        Cbr { packet: params.packet.0 as u32, pause, jitter: params.jitter, next: Time::ZERO }
+        let squid = Squid::new(params.quench.clone());
+        let packet = params.packet.0 as u32;
+        Cbr { packet, pause, jitter: params.jitter, next: Time::ZERO, ecn: params.ecn, squid }
     }
 
     fn pause(&self, rng: &mut Rng) -> Dur {
@@ -72,9 +74,25 @@ impl Source for Cbr {
     fn poll(&mut self, now: Time, rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
         if now >= self.next {
             out.push(Demand::Datagram(self.packet));
-            self.next = now.saturating_add(self.pause(rng));
+            let next = now.saturating_add(self.pause(rng));
+            self.next = self.squid.after(now, next);
         }
         Some(self.next)
+    }
+
+    fn stop(&mut self) -> UnderWay {
+        self.next = Time::NEVER;
+        UnderWay::Completed
+    }
+
+    fn codepoint(&self) -> Ecn {
+        self.ecn.into()
+    }
+
+    fn on_quench(&mut self, now: Time) -> bool {
+        let heeded = self.squid.on_quench(now);
+        self.next = self.squid.hold(self.next);
+        heeded
     }
 }
 
@@ -82,8 +100,13 @@ impl Source for Cbr {
 mod tests {
     use super::*;
 
+    fn params(rate: u64, packet: u64, jitter: f64) -> Params {
+        let (ecn, quench) = (Codepoint::NotEct, None);
+        Params { rate: Rate::from_bps(rate), packet: Bytes(packet), jitter, ecn, quench }
+    }
+
     fn times(jitter: f64, n: usize) -> Vec<Time> {
-        let params = Params { rate: Rate::from_bps(1_000_000), packet: Bytes(1000), jitter };
+        let params = params(1_000_000, 1000, jitter);
         let (mut cbr, mut rng, mut out) = (Cbr::new(&params, [1, 1]), Rng::named(1, "cbr"), Vec::new());
         let mut at = Time::ZERO;
         let next = |_| {
@@ -114,12 +137,38 @@ mod tests {
 
     #[test]
     fn impossible_sizes_and_shares_are_refused() {
-        let params = |packet, jitter| Params { rate: Rate::from_bps(1), packet: Bytes(packet), jitter };
+        let params = |packet, jitter| params(1, packet, jitter);
         assert_eq!(params(1000, 1.0).check(), Ok(()));
         for (packet, jitter, key) in
             [(27, 0.0, "packet"), (65_536, 0.0, "packet"), (28, 1.1, "jitter"), (28, f64::NAN, "jitter")]
         {
             assert_eq!(params(packet, jitter).check().map_err(|e| e.key), Err(key));
         }
+    }
+
+    #[test]
+    fn a_quench_holds_the_next_datagram_back_and_a_stop_all_of_them() {
+        let quench: SquidParams = serde_json::from_str("{}").expect("the defaults");
+        let params = Params { ecn: Codepoint::Ect0, quench: Some(quench), ..params(1_000_000, 1000, 0.0) };
+        let (mut cbr, mut rng, mut out) = (Cbr::new(&params, [1, 1]), Rng::named(1, "cbr"), Vec::new());
+        let at = |ms| Time::ZERO + Dur::from_ms(ms);
+        assert_eq!((cbr.codepoint(), cbr.poll(at(0), &mut rng, &mut out)), (Ecn::Ect0, Some(at(8))));
+        assert!(cbr.on_quench(at(3)));
+        // Asked at the old time, it says when: 75 ms after the one before.
+        assert_eq!(cbr.poll(at(8), &mut rng, &mut out), Some(at(75)));
+        assert_eq!(cbr.poll(at(75), &mut rng, &mut out), Some(at(150)));
+        assert_eq!(out.len(), 2);
+        cbr.stop();
+        assert_eq!(cbr.poll(at(150), &mut rng, &mut out), Some(Time::NEVER));
+        assert!(!cbr.on_quench(at(151)), "within the period");
+        assert_eq!((cbr.poll(at(900), &mut rng, &mut out), out.len()), (Some(Time::NEVER), 2));
+    }
+
+    #[test]
+    fn who_is_never_quenched_cannot_heed_it() {
+        let quench: SquidParams = serde_json::from_str("{}").expect("the defaults");
+        let heeds = Params { quench: Some(quench), ..params(1, 1000, 0.0) };
+        assert_eq!(heeds.check().map_err(|e| e.key), Err("quench"));
+        assert_eq!(Params { ecn: Codepoint::Ect1, ..heeds }.check(), Ok(()));
     }
 }

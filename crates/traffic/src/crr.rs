@@ -4,20 +4,20 @@
 //! when the last byte of the response has arrived; the requester then closes and, after the think
 //! time, opens the next.
 
-use ecnlab_base::{Bytes, Dur, Rng, Time};
+use ecnlab_base::{Bytes, Dist, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checked, Demand, Done, Exchange, Side, Source};
+use crate::{Checked, Demand, Done, ENDLESS, Exchange, Side, Source, UnderWay};
 
 /// Transactions that `to` opens and `from` answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Bytes of each request.
-    pub request: Bytes,
-    /// Bytes of each response.
-    pub response: Bytes,
+    /// Bytes of each request, drawn for each; a random one is at least 1 B.
+    pub request: Dist<Bytes>,
+    /// Bytes of each response, drawn for each; a random one is at least 1 B.
+    pub response: Dist<Bytes>,
     /// Pause between the end of a transaction and the next connect; none by default (RFC 2884 §5.3).
     #[serde(default)]
     pub think: Dur,
@@ -31,20 +31,21 @@ pub struct Crr {
     params: Params,
     next: u32,
     busy: bool,
+    stopped: bool,
 }
 
 impl Crr {
     /// The source that `params` describe.
     pub fn new(params: &Params, _ends: [u32; 2]) -> Crr {
-        Crr { params: params.clone(), next: 0, busy: false }
+        Crr { params: params.clone(), next: 0, busy: false, stopped: false }
     }
 }
 
 impl Source for Crr {
-    fn poll(&mut self, _now: Time, _rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
-        if !self.busy {
+    fn poll(&mut self, _now: Time, rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time> {
+        if !self.busy && !self.stopped {
             self.busy = true;
-            let (request, response) = (self.params.request.0, self.params.response.0);
+            let [request, response] = [self.params.request, self.params.response].map(|dist| size(dist, rng));
             let (key, opener, ends, done) = (self.next, Side::To, [0, 0], Done::Arrived);
             out.push(Demand::Exchange(Exchange { key, opener, ends, request, response, done }));
             self.next += 1;
@@ -56,15 +57,68 @@ impl Source for Crr {
         self.busy = false;
         Some(now + self.params.think)
     }
+
+    fn stop(&mut self) -> UnderWay {
+        self.stopped = true;
+        UnderWay::Completed
+    }
+}
+
+/// What is random may come out as nothing, or as what stands for a transfer without end.
+fn size(dist: Dist<Bytes>, rng: &mut Rng) -> u64 {
+    match dist {
+        Dist::Constant(bytes) => bytes.0,
+        random => random.draw(rng).0.clamp(1, ENDLESS - 1),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn params(request: Dist<Bytes>, response: Dist<Bytes>) -> Params {
+        Params { request, response, think: Dur::from_ms(30) }
+    }
+
+    /// Sizes of the first `n` transactions, each `takes` long.
+    fn sizes(params: &Params, n: usize, takes: Dur) -> Vec<(u64, u64)> {
+        let (mut crr, mut rng, mut out) = (Crr::new(params, [1, 1]), Rng::named(5, "crr"), Vec::new());
+        let mut now = Time::ZERO;
+        for key in 0..n {
+            crr.poll(now, &mut rng, &mut out);
+            now = crr.on_done(key as u32, now + takes).unwrap_or(Time::NEVER);
+        }
+        out.iter()
+            .map(|demand| if let Demand::Exchange(e) = demand { (e.request, e.response) } else { (0, 0) })
+            .collect()
+    }
+
+    #[test]
+    fn random_sizes_have_their_mean_and_do_not_depend_on_the_network() {
+        let params = params(Dist::Uniform(Bytes(0), Bytes(2)), Dist::Exponential(Bytes(5_000)));
+        let all = sizes(&params, 10_000, Dur::from_ms(1));
+        assert_eq!(all, sizes(&params, 10_000, Dur::from_s(3)));
+        // 0 or 1 B, of which nothing is sent as one byte.
+        assert!(all.iter().all(|&(request, response)| request == 1 && response >= 1));
+        // Exponential: the standard deviation is the mean; five standard errors are 5 * 5000 / 100.
+        let mean = all.iter().map(|&(_, response)| response as f64).sum::<f64>() / 1e4;
+        assert!((mean - 5_000.0).abs() < 250.0, "{mean}");
+    }
+
+    #[test]
+    fn no_transaction_begins_after_the_stop() {
+        let params = params(Dist::Constant(Bytes(1)), Dist::Constant(Bytes(1)));
+        let (mut crr, mut rng, mut out) = (Crr::new(&params, [1, 1]), Rng::named(5, "crr"), Vec::new());
+        crr.poll(Time::ZERO, &mut rng, &mut out);
+        assert_eq!(crr.stop(), UnderWay::Completed);
+        let wake = crr.on_done(0, Time::ZERO + Dur::from_ms(1));
+        crr.poll(wake.unwrap_or(Time::NEVER), &mut rng, &mut out);
+        assert_eq!(out.len(), 1);
+    }
+
     #[test]
     fn the_next_transaction_waits_for_the_last_and_the_think_time() {
-        let params = Params { request: Bytes(128), response: Bytes(5_000), think: Dur::from_ms(30) };
+        let params = params(Dist::Constant(Bytes(128)), Dist::Constant(Bytes(5_000)));
         let mut crr = Crr::new(&params, [1, 1]);
         let (mut out, mut rng) = (Vec::new(), Rng::named(1, "crr"));
         crr.poll(Time::ZERO, &mut rng, &mut out);

@@ -4,7 +4,7 @@ use ecnlab_base::{Bytes, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checked, Demand, Done, ENDLESS, Exchange, Side, Source};
+use crate::{Checked, Demand, Done, ENDLESS, Exchange, Side, Source, UnderWay};
 
 /// A bulk transfer from `from` to `to`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +39,11 @@ impl Source for Ftp {
             out.push(Demand::Exchange(Exchange { key: 0, opener, ends, request: self.size, response: 0, done }));
         }
         None
+    }
+
+    fn stop(&mut self) -> UnderWay {
+        self.begun = true;
+        UnderWay::Cut
     }
 }
 

@@ -8,6 +8,7 @@ mod crr;
 mod ftp;
 mod on_off;
 mod registry;
+mod udp;
 mod web;
 
 pub use cbr::{Cbr, Params as CbrParams};
@@ -15,9 +16,11 @@ pub use crr::{Crr, Params as CrrParams};
 pub use ftp::{Ftp, Params as FtpParams};
 pub use on_off::{OnOff, Params as OnOffParams};
 pub use registry::{Params, ROWS, Row, Traffic};
+pub use udp::{Codepoint, SquidParams};
 pub use web::{Object, PageSpacing, Params as WebParams, Web};
 
 use ecnlab_base::{Rng, Time};
+use ecnlab_wire::Ecn;
 
 /// Bytes of a transfer that never ends.
 pub const ENDLESS: u64 = u64::MAX;
@@ -89,6 +92,15 @@ pub enum Done {
     Acknowledged,
 }
 
+/// What becomes of the exchanges that a stopped source has under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnderWay {
+    /// They are completed.
+    Completed,
+    /// Their opener writes no more than it has sent.
+    Cut,
+}
+
 /// Why parameters are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impossible {
@@ -129,6 +141,19 @@ pub trait Source {
     /// The exchange `key` was given up or reset; returns when it wants to be asked again.
     fn on_failed(&mut self, key: u32, now: Time) -> Option<Time> {
         self.on_done(key, now)
+    }
+
+    /// From now on it asks for nothing new.
+    fn stop(&mut self) -> UnderWay;
+
+    /// The codepoint of its datagrams.
+    fn codepoint(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    /// An ICMP source quench about one of its datagrams came at `now`. Whether it sends more slowly for it.
+    fn on_quench(&mut self, _now: Time) -> bool {
+        false
     }
 
     /// The web objects it has asked for, in that order.

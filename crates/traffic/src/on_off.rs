@@ -1,11 +1,12 @@
 //! UDP in bursts: at a constant rate for a while, then silent for a while.
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Rng, Time};
+use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cbr::check_packet;
-use crate::{Checked, Demand, Impossible, Source};
+use crate::udp::{self, Codepoint, Squid, SquidParams};
+use crate::{Checked, Demand, Impossible, Source, UnderWay};
 
 /// Bursts of datagrams. With both times exponential this is ns-2's `Exponential` source, with both
 /// Pareto its `Pareto` source, which adds up to self-similar traffic.
@@ -20,11 +21,17 @@ pub struct Params {
     pub on: Dist<Dur>,
     /// How long the silence behind it lasts.
     pub off: Dist<Dur>,
+    /// The codepoint of the datagrams: "not-ect" (if left out), "ect0" or "ect1".
+    #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
+    pub ecn: Codepoint,
+    /// The answer to source quenches, by RFC 1016; left out, they are ignored. A burst keeps its packets and takes longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quench: Option<SquidParams>,
 }
 
 impl Checked for Params {
     fn check(&self) -> Result<(), Impossible> {
-        check_packet(self.packet)
+        udp::check(self.packet, self.ecn, self.quench.as_ref())
     }
 }
 
@@ -36,13 +43,15 @@ pub struct OnOff {
     next: Time,
     /// Packets of this burst still to send.
     left: u64,
+    squid: Squid,
 }
 
 impl OnOff {
     /// The source that `params` describe.
     pub fn new(params: &Params, _ends: [u32; 2]) -> OnOff {
         let pause = params.rate.time_for(params.packet.0);
-        OnOff { params: params.clone(), pause, next: Time::ZERO, left: 0 }
+        let squid = Squid::new(params.quench.clone());
+        OnOff { params: params.clone(), pause, next: Time::ZERO, left: 0, squid }
     }
 
     /// Packets of a new burst: as many as begin within its time.
@@ -62,9 +71,25 @@ impl Source for OnOff {
             out.push(Demand::Datagram(self.params.packet.0 as u32));
             self.left -= 1;
             let silence = if self.left == 0 { self.params.off.draw(rng) } else { Dur::ZERO };
-            self.next = now.saturating_add(self.pause).saturating_add(silence);
+            // The silence follows a whole pause, so a delayed burst ends before it.
+            self.next = self.squid.after(now, now.saturating_add(self.pause)).saturating_add(silence);
         }
         Some(self.next)
+    }
+
+    fn stop(&mut self) -> UnderWay {
+        self.next = Time::NEVER;
+        UnderWay::Completed
+    }
+
+    fn codepoint(&self) -> Ecn {
+        self.params.ecn.into()
+    }
+
+    fn on_quench(&mut self, now: Time) -> bool {
+        let heeded = self.squid.on_quench(now);
+        self.next = self.squid.hold(self.next);
+        heeded
     }
 }
 
@@ -73,7 +98,8 @@ mod tests {
     use super::*;
 
     fn params(on: Dist<Dur>, off: Dist<Dur>) -> Params {
-        Params { rate: Rate::from_bps(1_000_000), packet: Bytes(1000), on, off }
+        let (ecn, quench) = (Codepoint::NotEct, None);
+        Params { rate: Rate::from_bps(1_000_000), packet: Bytes(1000), on, off, ecn, quench }
     }
 
     /// When each of the first `n` packets goes, in milliseconds.

@@ -1,10 +1,13 @@
 //! Name to constructor, one row a kind of traffic.
 
 use ecnlab_base::{Rng, Time};
+use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Cbr, Checked, Crr, Demand, Ftp, Impossible, Object, OnOff, Source, Web, cbr, crr, ftp, on_off, web};
+use crate::{
+    Cbr, Checked, Crr, Demand, Ftp, Impossible, Object, OnOff, Source, UnderWay, Web, cbr, crr, ftp, on_off, web,
+};
 
 /// What the documentation and the command line say of one kind of traffic.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +32,6 @@ macro_rules! traffic {
 
         /// A source of any kind, without dynamic dispatch.
         #[derive(Clone, Debug)]
-        #[expect(clippy::large_enum_variant, reason = "one a flow; a box would only hide it")]
         pub enum Traffic {
             $(#[doc = $about] $variant($variant),)*
         }
@@ -86,6 +88,21 @@ macro_rules! traffic {
             fn on_failed(&mut self, key: u32, now: Time) -> Option<Time> {
                 match self {
                     $(Traffic::$variant(s) => s.on_failed(key, now),)*
+                }
+            }
+            fn stop(&mut self) -> UnderWay {
+                match self {
+                    $(Traffic::$variant(s) => s.stop(),)*
+                }
+            }
+            fn codepoint(&self) -> Ecn {
+                match self {
+                    $(Traffic::$variant(s) => s.codepoint(),)*
+                }
+            }
+            fn on_quench(&mut self, now: Time) -> bool {
+                match self {
+                    $(Traffic::$variant(s) => s.on_quench(now),)*
                 }
             }
             fn objects(&self) -> &[Object] {

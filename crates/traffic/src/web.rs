@@ -17,7 +17,7 @@ use ecnlab_base::{Bytes, Dist, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checked, Demand, Done, Exchange, Impossible, Side, Source};
+use crate::{Checked, Demand, Done, Exchange, Impossible, Side, Source, UnderWay};
 
 /// Sessions between the clients `to` and the servers `from`. An array at either end is a pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,6 +93,7 @@ pub struct Web {
     pool: [u32; 2],
     events: BinaryHeap<Reverse<(Time, Next)>>,
     begun: bool,
+    stopped: bool,
     sessions: Vec<Session>,
     pages: Vec<Page>,
     objects: Vec<Object>,
@@ -136,6 +137,7 @@ impl Web {
             pool,
             events: BinaryHeap::new(),
             begun: false,
+            stopped: false,
             sessions: Vec::new(),
             pages: Vec::new(),
             objects: Vec::new(),
@@ -198,7 +200,7 @@ impl Web {
     /// The pause before a session's next page begins, if it has one.
     fn schedule_page(&mut self, session: u32, now: Time) {
         let s = &mut self.sessions[session as usize];
-        if s.begun < s.pages {
+        if s.begun < s.pages && !self.stopped {
             let pause = self.params.inter_page.draw(&mut s.rng);
             self.after(now, pause, Next::Page(session));
         }
@@ -270,6 +272,13 @@ impl Source for Web {
             }
         }
         self.next_wake()
+    }
+
+    fn stop(&mut self) -> UnderWay {
+        (self.begun, self.stopped) = (true, true);
+        // What has been asked for is answered.
+        self.events.retain(|Reverse((_, next))| matches!(next, Next::Response(_)));
+        UnderWay::Completed
     }
 
     fn on_done(&mut self, key: u32, now: Time) -> Option<Time> {

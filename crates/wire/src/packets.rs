@@ -62,7 +62,7 @@ pub fn emit_segment(
 }
 
 /// Appends the source quench of `router` about the packet that begins with `datagram`, for who sent it; nothing if that
-/// is no IPv4 datagram of TCP without IP options. Whether it was one.
+/// is no IPv4 datagram of TCP or UDP without IP options. Whether it was one.
 pub fn emit_quench(router: Ipv4Addr, cause: QuenchCause, datagram: &[u8], out: &mut Vec<u8>) -> bool {
     let (Some(message), Ok((about, _))) = (Quench::emit(cause, datagram), Ipv4Header::parse(datagram)) else {
         return false;

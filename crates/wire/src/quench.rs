@@ -12,7 +12,8 @@ pub enum QuenchCause {
     Dropped,
 }
 
-/// What a source quench tells the sender of a TCP segment, once its addresses and ports have found the connection.
+/// What a source quench tells the sender of a TCP segment or a UDP datagram, once its addresses and ports have found the
+/// connection.
 /// Laid out as a [`Segment`](crate::Segment) is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -23,7 +24,8 @@ pub struct Quench {
     pub ecn: Ecn,
     /// What became of the packet.
     pub cause: QuenchCause,
-    /// The packet's sequence number, from the 64 bits of its datagram that the message returns.
+    /// The packet's sequence number, from the 64 bits of its datagram that the message returns; of UDP, which has none
+    /// there, the number of the datagram in its flow.
     pub seq: Seq,
 }
 
@@ -57,11 +59,11 @@ impl Quench {
         Quench { wire_len, ecn: Ecn::NotEct, cause, seq }
     }
 
-    /// The message about the datagram that begins with `datagram`, or `None` if that is no IPv4 datagram of TCP
+    /// The message about the datagram that begins with `datagram`, or `None` if that is no IPv4 datagram of TCP or UDP
     /// without IP options.
     pub fn emit(cause: QuenchCause, datagram: &[u8]) -> Option<Vec<u8>> {
         let returned = datagram.get(..RETURNED)?;
-        seq_of(returned)?;
+        data_of(returned, &[protocol::TCP, protocol::UDP])?;
         let marker = if cause == QuenchCause::Marked { MARKED } else { 0 };
         // RFC 792: type 4, code 0.
         let header = IcmpHeader { kind: IcmpHeader::SOURCE_QUENCH, code: 0, checksum: 0, rest: [marker, 0, 0, 0] };
@@ -93,10 +95,15 @@ impl Quench {
 
 /// The sequence number in the first [`RETURNED`] bytes of an IPv4 datagram of TCP.
 fn seq_of(returned: &[u8]) -> Option<Seq> {
+    Some(TcpStart::parse(data_of(returned, &[protocol::TCP])?).ok()?.seq)
+}
+
+/// What follows the IP header in the beginning of a plain IPv4 datagram of one of these `protocols`.
+fn data_of<'a>(returned: &'a [u8], protocols: &[u8]) -> Option<&'a [u8]> {
     let (ip, data) = Ipv4Header::parse(returned).ok()?;
-    // The first fragment alone holds the TCP header.
-    let plain = ip.options.is_empty() && ip.protocol == protocol::TCP && ip.fragment_offset == 0;
-    Some(TcpStart::parse(data).ok()?.seq).filter(|_| plain)
+    // The first fragment alone holds the header of TCP or UDP.
+    let plain = ip.options.is_empty() && protocols.contains(&ip.protocol) && ip.fragment_offset == 0;
+    plain.then_some(data)
 }
 
 #[cfg(test)]
@@ -146,6 +153,16 @@ mod tests {
         let sum = Checksum::new().bytes(&message).value();
         message[2..4].copy_from_slice(&sum.to_be_bytes());
         message
+    }
+
+    #[test]
+    fn a_datagram_of_udp_is_returned_as_it_came_and_one_of_icmp_is_not() {
+        let mut datagram = DATAGRAM;
+        datagram[9] = protocol::UDP;
+        assert_eq!(Quench::emit(QuenchCause::Marked, &datagram).unwrap()[8..], datagram);
+        // RFC 1122 §3.2.2: no error message about an error message.
+        datagram[9] = protocol::ICMP;
+        assert_eq!(Quench::emit(QuenchCause::Marked, &datagram), None);
     }
 
     #[test]

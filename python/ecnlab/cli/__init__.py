@@ -6,16 +6,19 @@ Described in ``docs/cli.md``. Results go to standard output, everything else to 
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import sys
+import tempfile
+import traceback
 
 import click
 import polars as pl
 
 from ecnlab import _core, console
-from ecnlab.cli import agree, catalogue, check, compare, linux, reproduce, run, show, sweep, trace
-from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERRUPTED, IO_FAILED, OK
+from ecnlab.cli import agree, catalogue, check, compare, linux, probe, reproduce, run, show, sweep, trace, verify
+from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
 
 
@@ -32,7 +35,9 @@ def cli() -> None:
       3    a file cannot be read or written
       4    a run gave no result: the simulator's books do not balance, a defect of ecnlab; or a kernel failed
       5    a run in real time was done and stored, but is no evidence: packets were too late for what was asked
+      6    a defect of ecnlab that nobody has foreseen: please report it, with the file that the message names
       130  interrupted
+      143  terminated
     """
 
 
@@ -42,7 +47,9 @@ for _command in (
     sweep.sweep,
     reproduce.reproduce,
     agree.agree,
+    probe.probe,
     show.show,
+    verify.verify,
     compare.compare,
     catalogue.laws,
     catalogue.profiles,
@@ -53,33 +60,111 @@ for _command in (
     cli.add_command(_command)
 
 
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM): what it has begun is cleared away."""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
+    asked = sys.argv[1:] if arguments is None else arguments
+    _prepare_streams()
     # When the reader of our output, such as `head`, has seen enough, end as other programs do.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         code = cli.main(arguments, prog_name="ecnlab", standalone_mode=False) or OK
-    except click.ClickException as error:
-        error.show()
-        code = BAD_INPUT
-    except (KeyboardInterrupt, click.Abort):
-        console.complain("interrupted")
-        code = INTERRUPTED
-    except (EcnlabError, SpecError, TraceFailure) as error:
-        console.complain(str(error))
-        code = BAD_INPUT
-    except pl.exceptions.PolarsError as error:
-        console.complain(f"a stored table is damaged: {error}")
-        code = BAD_INPUT
-    except RunError as error:
-        console.complain(str(error))
-        code = DEFECT
-    except OSError as error:
-        console.complain(f"{error.filename or 'output'}: {error.strerror or error}")
-        if error.filename is None:
-            _give_up_output()
-        code = IO_FAILED
-    sys.exit(code)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else OK
+    except BaseException as error:
+        code, said = _explain(error)
+        if isinstance(error, click.ClickException):
+            error.show()
+        else:
+            console.complain(said)
+        if "--json" in asked:
+            code = _answer_in_json(error, code, said)
+    sys.exit(_finish(code))
+
+
+def _prepare_streams() -> None:
+    """Write what an encoding lacks as escapes, and do without standard error where it is closed."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    if sys.stdout is None:
+        console.complain("standard output is closed: there is nowhere to write results")
+        sys.exit(IO_FAILED)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _terminate(_signal: int, _frame: object) -> None:
+    raise Terminated
+
+
+def _explain(error: BaseException) -> tuple[int, str]:
+    """The exit code for ``error``, and what to say of it."""
+    match error:
+        case click.Abort() | KeyboardInterrupt():
+            return INTERRUPTED, "interrupted"
+        case Terminated():
+            return TERMINATED, "terminated"
+        case click.ClickException():
+            return BAD_INPUT, error.format_message()
+        case EcnlabError() | SpecError() | TraceFailure():
+            return BAD_INPUT, str(error)
+        case pl.exceptions.PolarsError():
+            return BAD_INPUT, f"a stored table is damaged: {_first_line(error)}"
+        case RunError():
+            return DEFECT, str(error)
+        case OSError():
+            if error.filename is None:
+                _give_up_output()
+            return IO_FAILED, f"{error.filename or 'output'}: {error.strerror or error}"
+        case MemoryError():
+            return IO_FAILED, "there is not enough memory for this"
+        case _:
+            return INTERNAL, _report(error)
+
+
+def _report(error: BaseException) -> str:
+    """Write down what is known of a failure that nobody has foreseen; say where, and what to do."""
+    name = type(error).__name__
+    text = "".join(traceback.format_exception(error))
+    about = f"ecnlab {_core.__version__}, Python {sys.version}\n{sys.argv!r}\n\n{text}"
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="ecnlab-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.write(about)
+    except OSError:
+        return f"a defect of ecnlab ({name}: {_first_line(error)}); please report it"
+    return f"a defect of ecnlab ({name}); please report it with the details in {file.name}"
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [""])[0][:200]
+
+
+def _answer_in_json(error: BaseException, code: int, said: str) -> int:
+    """Tell the program that asked for JSON what is wrong; the exit code is that of a failure to tell it, if it fails."""
+    found = list(getattr(error, "diagnostics", []))
+    try:
+        console.write_json({"error": {"code": code, "message": said, "findings": found}})
+    except OSError:
+        _give_up_output()
+    return code
+
+
+def _finish(code: int) -> int:
+    """Write what is still to be written of the output; a failure of that is one of the command."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError) as error:
+        _give_up_output()
+        if code == OK:
+            console.complain(f"output: {getattr(error, 'strerror', None) or error}")
+            return IO_FAILED
+    return code
 
 
 def _give_up_output() -> None:

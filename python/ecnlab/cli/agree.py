@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import polars as pl
 
-from ecnlab import console
-from ecnlab.cli.options import File, as_json, engine_option, examples
+from ecnlab import console, store
+from ecnlab.cli.options import File, Workers, as_json, engine_option, examples
 from ecnlab.cli.resume import resumable
 from ecnlab.engines import LINUX
 from ecnlab.types import Engine
@@ -17,9 +16,9 @@ from ecnlab.types import Engine
 @click.command()
 @click.argument("file", type=File)
 @click.option("--margin", type=click.FloatRange(0.0, 1.0, True, True), default=0.1, show_default=True, help="Of 1.")
-@click.option("--replicates", type=click.IntRange(2), help="Instead of 8, or what the experiment says.")
+@click.option("--replicates", type=click.IntRange(2, 10**6), help="Instead of 8, or what the experiment says.")
 @click.option("--out", type=File, help="Folder of runs and page. [default: results/NAME-agreement]")
-@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
+@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
 @engine_option("Whom to set beside the simulator.", LINUX)
 @as_json
 @examples("""
@@ -46,7 +45,7 @@ def agree(
         page = compare_engines(
             file, folder, engine=engine, margin=margin, replicates=replicates, workers=workers, progress=report
         )
-    rows = pl.read_parquet(folder / "agreement.parquet")
+    rows = store.read_table(store.read_files(folder).path("agreement.parquet"))
     if as_json:
         console.write_json({"page": str(page), "comparisons": rows.to_dicts()})
     else:

@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from ecnlab import console
-from ecnlab.cli.codes import NO
+from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
 from ecnlab.cli.options import File, as_json, examples
-from ecnlab.errors import SpecError
+from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.scenario import check as check_file
+from ecnlab.types import Diagnostic
+from ecnlab.volume import Expected
 
 
 @click.command()
@@ -21,19 +23,39 @@ from ecnlab.scenario import check as check_file
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Say whether each of FILES, scenarios or experiments, can be run."""
-    found = []
+    """Say whether each of FILES, scenarios or experiments, can be run, and how large tables that grow become.
+
+    All are checked; the exit code is that of the worst.
+    """
+    found: list[Diagnostic] = []
+    codes = [OK]
     for file in files:
-        try:
-            check_file(file)
-        except SpecError as error:
-            found += error.diagnostics
-            if not as_json:
-                console.complain(str(error))
-        else:
-            if not as_json:
-                console.say(f"{file}: ok")
+        wrong, sizes, code, said = _check(file)
+        found += wrong
+        codes.append(code)
+        if code == OK and not as_json:
+            console.say(f"{file}: ok")
+            for size in sizes:
+                console.say(f"  {size}")
+        elif code != OK and not as_json:
+            console.complain(said)
     if as_json:
         console.write_json(found)
-    if found:
-        raise SystemExit(NO)
+    raise SystemExit(max(codes))
+
+
+def _check(file: Path) -> tuple[list[Diagnostic], list[Expected], int, str]:
+    """What is wrong with ``file``, what to expect of its tables, the exit code, and what to say of what is wrong."""
+    try:
+        return [], check_file(file), OK, ""
+    except SpecError as error:
+        return error.diagnostics, [], NO, str(error)
+    except EcnlabError as error:
+        return [_unread(file, str(error))], [], BAD_INPUT, str(error)
+    except OSError as error:
+        said = f"{error.filename or file}: {error.strerror or error}"
+        return [_unread(file, said)], [], IO_FAILED, said
+
+
+def _unread(file: Path, message: str) -> Diagnostic:
+    return {"path": str(file), "line": 1, "column": 1, "key": "", "message": message, "help": ""}

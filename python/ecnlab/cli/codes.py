@@ -10,4 +10,6 @@ BAD_INPUT: Final = 2
 IO_FAILED: Final = 3
 DEFECT: Final = 4
 NO_EVIDENCE: Final = 5
+INTERNAL: Final = 6
 INTERRUPTED: Final = 130
+TERMINATED: Final = 143

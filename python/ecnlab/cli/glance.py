@@ -8,6 +8,7 @@ from ecnlab import console
 from ecnlab.columns import PREDICTION
 from ecnlab.console import late
 from ecnlab.engines import MODEL
+from ecnlab.fallback import said, shown
 from ecnlab.run import Run
 from ecnlab.sweep import Sweep
 
@@ -32,15 +33,25 @@ def show_run(result: Run, rows: int) -> None:
     console.say(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
     console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
     for name, columns in brief(result).items():
-        console.write_frame(result.table(name).select(columns), name, rows)
+        table = shown(result.table(name)) if name == "flows" else result.table(name)
+        console.write_frame(table.select(columns), name, rows)
+    if "flows" in result.tables and (fell := said(result.table("flows"))):
+        console.say(fell)
     if found := manifest.get("evidence"):
         console.say("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+
+
+def fallen(result: Sweep) -> str:
+    """What `said` says of all runs of a sweep."""
+    return said(result.table("flows").collect()) if "flows" in result.tables else ""
 
 
 def show_sweep(result: Sweep, rows: int) -> None:
     """Print how many runs there are, and the metrics."""
     console.say(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}\n")
     console.write_frame(result.summary(), "metrics", rows)
+    if fell := fallen(result):
+        console.say(fell)
 
 
 def sweep_summary(result: Sweep) -> dict[str, Any]:
@@ -50,4 +61,5 @@ def sweep_summary(result: Sweep) -> dict[str, Any]:
         "manifest": result.manifest,
         "runs": result.runs.height,
         "metrics": result.summary().to_dicts(),
+        "ecn_fallback": fallen(result),
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ecnlab import console
-from ecnlab.cli.options import File, examples
+from ecnlab.cli.options import File, Workers, examples
 
 
 @click.group()
@@ -17,7 +17,7 @@ def linux() -> None:
 
 @linux.command()
 @click.option("--source", type=File, help="Kernel source, a folder or a .tar.xz. [default: Debian's, fetched]")
-@click.option("--jobs", type=click.IntRange(1), default=2, show_default=True, help="Compilers at a time.")
+@click.option("--jobs", type=Workers, default=2, show_default=True, help="Compilers at a time.")
 @examples("""
       ecnlab linux build
       ecnlab linux build --source linux-7.3.tar.xz --jobs 8

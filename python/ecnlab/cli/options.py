@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from ecnlab.engines import CLOCKS, ENGINES, PACKETS
+from ecnlab.quantities import BYTES
 from ecnlab.types import Engine
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,3 +41,24 @@ clock_option = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)
+Rows = click.IntRange(1, 10**9)
+Workers = click.IntRange(1, 1024)
+Replicates = click.IntRange(1, 10**6)
+
+
+class Memory(click.ParamType[int]):
+    """Bytes with their unit, such as "4 GB"."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes; fails for what is no size."""
+        match str(value).split():
+            case [number, unit] if unit in BYTES:
+                with contextlib.suppress(ValueError, OverflowError):
+                    size = int(float(number) * BYTES[unit])
+                    if 0 < size < 2**63:
+                        return size
+        return self.fail(
+            f"{value!r} is no size: a number and its unit ({', '.join(BYTES)}), such as '4 GB'", param, ctx
+        )

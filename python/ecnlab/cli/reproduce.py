@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ecnlab import console
-from ecnlab.cli.options import File, examples
+from ecnlab.cli.options import File, Workers, examples
 from ecnlab.cli.resume import resumable
 
 
@@ -18,7 +18,7 @@ from ecnlab.cli.resume import resumable
     "--linux", "on_linux", is_flag=True, help="Ask the Linux kernel, too, where a paper has something for it."
 )
 @click.option("--out", type=File, help="Folder of results and report. [default: results/PAPER, for all: results]")
-@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
+@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
 @examples("""
       ecnlab reproduce rfc2884
       ecnlab reproduce rfc2884 --full --out results/rfc2884-full

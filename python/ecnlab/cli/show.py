@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import polars as pl
 
-from ecnlab import console
+from ecnlab import console, store
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
-from ecnlab.cli.options import File, as_json, examples
+from ecnlab.cli.options import File, Rows, as_json, examples
+from ecnlab.errors import FolderError
 from ecnlab.results import load
 from ecnlab.run import Run
 from ecnlab.sweep import Sweep
@@ -18,7 +20,7 @@ from ecnlab.sweep import Sweep
 @click.command()
 @click.argument("folder", type=File)
 @click.option("--table", "tables", multiple=True, help="Show this table. Can be repeated.")
-@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Rows to show of each.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each.")
 @as_json
 @examples("""
       ecnlab show results/dumbbell
@@ -46,4 +48,7 @@ def _frame(result: Run | Sweep, name: str) -> Any:
         return result.table(name)
     if name in ("runs", "metrics"):
         return getattr(result, name)
-    return result.table(name).collect()
+    try:
+        return result.table(name).collect()
+    except pl.exceptions.PolarsError as error:
+        raise FolderError(f"table {name} of {result.folder} is damaged: {store.REMEDY}") from error

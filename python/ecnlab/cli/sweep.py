@@ -7,13 +7,16 @@ from pathlib import Path
 import click
 
 from ecnlab import console
-from ecnlab.cli.glance import show_sweep, sweep_summary
-from ecnlab.cli.options import File, as_json, engine_option, examples
+from ecnlab._core import Experiment
+from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
+from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples
 from ecnlab.cli.resume import resumable
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.engines import suffix
+from ecnlab.errors import EcnlabError
 from ecnlab.run import CAPTURES
-from ecnlab.scenario import read_experiment
+from ecnlab.run import run as run_scenario
+from ecnlab.scenario import read_experiment, with_captures
 from ecnlab.sweep import sweep as sweep_experiment
 from ecnlab.types import Engine
 
@@ -21,8 +24,8 @@ from ecnlab.types import Engine
 @click.command()
 @click.argument("experiment", type=File)
 @click.option("--out", type=File, help="Sweep folder. [default: results/NAME]")
-@click.option("--workers", type=click.IntRange(1), help="Runs at a time. [default: one a core]")
-@click.option("--replicates", type=click.IntRange(1), help="Instead of what the experiment says.")
+@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
+@click.option("--replicates", type=Replicates, help="Instead of what the experiment says.")
 @click.option(
     "--keep",
     multiple=True,
@@ -30,6 +33,7 @@ from ecnlab.types import Engine
     help="Store this table, too. Can be repeated.",
 )
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
+@click.option("--only", metavar="ID", help="Do the run of this id alone, and store it as a run.")
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @as_json
 @examples("""
@@ -45,6 +49,7 @@ def sweep(
     replicates: int | None,
     keep: tuple[str, ...],
     places: tuple[str, ...],
+    only: str | None,
     engine: Engine,
     as_json: bool,
 ) -> None:
@@ -53,6 +58,11 @@ def sweep(
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """
     question = read_experiment(experiment)
+    if only is not None:
+        if replicates is not None:
+            question = question.with_replicates(replicates)
+        _do_only(question, only, out or Path("results") / f"{experiment.stem}-{only}{suffix(engine)}", places, engine)
+        return
     folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
     with resumable(folder), console.progress(experiment.stem) as report:
         result = sweep_experiment(
@@ -72,3 +82,16 @@ def sweep(
         console.say(f"stored in {folder}")
         if result.captures:
             console.say(f"captures of {len(result.captures)} runs in {folder / CAPTURES}, by their id")
+
+
+def _do_only(question: Experiment, only: str, folder: Path, places: tuple[str, ...], engine: Engine) -> None:
+    """Do the run of ``question`` whose id is ``only``, and store it in ``folder``."""
+    index = next((index for index in range(len(question)) if question.id(index) == only), None)
+    if index is None:
+        raise EcnlabError(
+            f"{question.path} has no run {only!r}: an id is in the table `runs`, or in what was said of the run"
+        )
+    one = question.run(index)
+    result = run_scenario(with_captures(one.scenario, places), one.seed, engine=engine, out=folder)
+    show_run(result, rows=20)
+    console.say(f"stored in {folder}")

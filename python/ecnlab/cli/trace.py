@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Final
 
 import click
-import polars as pl
 
 from ecnlab import console, store
 from ecnlab.cli.codes import BAD_INPUT
-from ecnlab.cli.options import File, as_json, examples
+from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.errors import EcnlabError
-from ecnlab.trace import Trace, changes
+from ecnlab.threads import heard
+from ecnlab.trace import TABLES, Trace, changes
 from ecnlab.trace import trace as analyse
 from ecnlab.types import Standard
 
@@ -50,12 +50,13 @@ KINDS: Final = {
 @click.command()
 @click.argument("file", type=File)
 @click.option("--filter", "filter_", help="Only these packets: 'host 10.0.0.1 and not port 22'.")
-@click.option("--connection", type=click.IntRange(0), help="Only the connection of this number.")
+@click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Only the connection of this number.")
 @click.option("--standard", type=click.Choice(["rfc3168", "rfc2481"]), default="rfc3168", show_default=True)
 @click.option("--against", type=File, help="Another capture of the same packets: what changed from FILE to there.")
 @click.option("--parquet", type=File, help="Write the tables into this folder.")
 @click.option("--html", type=File, help="Write a page with the graphs of a connection, by default the largest.")
-@click.option("--rows", type=click.IntRange(1), default=20, show_default=True, help="Rows to show of each table.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each table.")
+@click.option("--memory", type=Memory(), help='What connections may take: "4 GB". By default 3/4 of what is available.')
 @as_json
 @examples("""
       ecnlab trace x.pcapng
@@ -72,12 +73,14 @@ def trace(
     parquet: Path | None,
     html: Path | None,
     rows: int,
+    memory: int | None,
     as_json: bool,
 ) -> None:
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their ECN."""
-    whole = analyse(file, filter=filter_, standard=standard)
+    _spare_inputs([file, *([against] if against else [])], html, parquet)
+    whole = heard(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
     result = whole if connection is None else whole.only(connection)
-    changed = changes(file, against) if against else None
+    changed = heard(lambda: changes(file, against)) if against else None
     if parquet:
         result.save(parquet)
     if html:
@@ -97,20 +100,33 @@ def trace(
         raise SystemExit(BAD_INPUT)
 
 
+def _spare_inputs(inputs: list[Path], html: Path | None, parquet: Path | None) -> None:
+    """Raise EcnlabError if writing the results would overwrite what they are of."""
+    outputs = [html] if html else []
+    outputs += [parquet / f"{name}.parquet" for name in TABLES] if parquet else []
+    for output in outputs:
+        if any(source.exists() and output.exists() and source.samefile(output) for source in inputs):
+            raise EcnlabError(f"{output} is the capture itself, which would be overwritten: choose another file")
+
+
 def _largest(result: Trace) -> int:
-    if not result.connections.height:
+    largest = result.largest()
+    if largest is None:
         raise EcnlabError(f"{result.path}: there is no TCP connection to draw")
-    return int(result.connections["packets"].arg_max() or 0)
+    return largest
 
 
 def _show_trace(result: Trace, rows: int) -> None:
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
     console.say(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}\n")
-    console.write_frame(result.connections.select(TRACE_BRIEF["connections"]), "connections", rows)
-    sent = result.directions.filter(pl.col("data_packets") > 0)
+    glimpse = result.glimpse(rows)
+    all_, count = glimpse["connections"]
+    console.write_frame(all_.select(TRACE_BRIEF["connections"]), "connections", rows, count)
+    sent, count = glimpse["directions"]
     for name in ("data", "retransmissions", "round trips", "ecn"):
-        console.write_frame(sent.select("connection", "from", *TRACE_BRIEF[name]), name, rows)
-    found = result.violations
-    if found.height:
-        console.write_frame(found.select("packet", "connection", "by", "says", "section"), "rules broken", rows)
+        console.write_frame(sent.select("connection", "from", *TRACE_BRIEF[name]), name, rows, count)
+    found, count = glimpse["violations"]
+    if count:
+        shown = found.select("packet", "connection", "by", "says", "section")
+        console.write_frame(shown, "rules broken", rows, count)

@@ -60,8 +60,9 @@ class Tcp:
 
 
 def tcps_of(spec: Mapping[str, Any], departures: set[str], found: Findings) -> dict[str, Tcp]:
-    """Every ``[tcp.NAME]`` that a flow uses."""
-    used = {flow[end] for flow in spec["flow"].values() for end in ("tcp_from", "tcp_to") if flow.get("count") != 0}
+    """Every ``[tcp.NAME]`` that a flow uses; datagrams use none."""
+    flows = [flow for flow in spec["flow"].values() if flow.get("count") != 0]
+    used = {flow[end] for flow in flows for end in ("tcp_from", "tcp_to") if end in flow}
     return {name: _tcp(name, spec["tcp"][name], departures, found) for name in sorted(used)}
 
 

@@ -89,7 +89,7 @@ def find() -> Kernel:
     if not current.exists():
         raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` makes one, in some minutes and without root")
     folder = cache() / current.read_text().strip()
-    about = store.read_json(folder / ABOUT)
+    about = store.read_plain_json(folder / ABOUT)
     if about["config"] != config_digest() or about["guest"] != digest(*guest_sources()):
         raise EcnlabError(f"the Linux kernel in {folder} was built by another ecnlab: `{BUILD}` brings it up to date")
     return Kernel(folder, about)

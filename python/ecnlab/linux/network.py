@@ -45,8 +45,10 @@ class Flow:
 
     @property
     def ends(self) -> Iterator[tuple[int, str]]:
-        """Every node at which it ends, with the key of its TCP there."""
+        """Every node at which it ends, with the key of its TCP there; datagrams have none."""
         for side, key in enumerate(ENDS):
+            if key not in self.table:
+                continue
             yield from ((node, key) for node in self.nodes(side))
 
     def nodes(self, side: int) -> list[int]:

@@ -76,6 +76,17 @@ def _check_traffic(flows: list[Flow], found: Findings) -> None:
         if kind not in KINDS:
             key = f"flow.{flow.drawn['table']}.traffic"
             found.refuse(key, f"`{key}`: the Linux engine does not send `{kind}`", f"it sends {', '.join(KINDS)}")
+    for name, table in {flow.drawn["table"]: flow.table for flow in flows}.items():
+        if "stop" in table:
+            key = f"flow.{name}.stop"
+            found.refuse(
+                key, f"`{key}`: the Linux engine cannot stop a flow", "leave it out, or give the transfer a `size`"
+            )
+        for key in ("request", "response"):
+            if not isinstance(table["traffic"].get(key, ""), str):
+                path = f"flow.{name}.traffic.{key}"
+                message = f"`{path}`: the Linux engine has no random sizes of transactions"
+                found.refuse(path, message, 'write one size, such as "5 kB"')
 
 
 def _homes(flows: list[Flow], tcps: dict[str, Tcp]) -> dict[tuple[int, str], Host]:

@@ -46,6 +46,9 @@ TICK_NS: Final = 64
 UNSUPPORTED: Final = ("drop", "mark", "drop_segments", "mark_segments")
 """Faults that only the simulator can inject at a given packet."""
 
+UNLIKE: Final = ("jitter", "burst_loss")
+"""What netem does too, but by other distributions and another chain: tables, and the loss of the state before the step."""
+
 
 @dataclass(frozen=True)
 class Link:
@@ -138,6 +141,15 @@ def check(links: list[Link], found: Findings) -> None:
             if link.table.get(key):
                 remedy = "leave it out, or run the scenario in the simulator; `loss` is there on Linux"
                 found.refuse(f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel cannot pick packets", remedy)
+        for key in UNLIKE:
+            if key in link.table:
+                remedy = "leave it out, or run the scenario in the simulator or with `--clock wall`, which have our own wires"
+                found.refuse(
+                    f"{link.path}.{key}", f"`{link.path}.{key}`: the kernel's wires have no such thing", remedy
+                )
+        if link.table.get("boxes"):
+            remedy = "leave it out, or run the scenario in the simulator, or with `--clock wall`"
+            found.refuse(f"{link.path}.boxes", f"`{link.path}.boxes`: the kernel's wires have no boxes", remedy)
         if link.shaper and link.shaper[1] < PACKET:
             key = f"{link.path}.shaper.burst"
             found.refuse(key, f"`{key}` is less than a packet, which tbf would drop", 'write at least "1500 B"')

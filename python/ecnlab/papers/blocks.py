@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
-from ecnlab.papers.reasons import quantity
-from ecnlab.report import Axis, Figure, Finding, Point, Series, Table
+from ecnlab.papers.written import as_printed as as_printed
+from ecnlab.papers.written import parts, quantity
+from ecnlab.papers.written import with_interval as with_interval
+from ecnlab.report import Axis, Figure, Finding, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
 VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
 
 
-def with_interval(row: Mapping[str, Any], metric: Metric) -> str:
-    """A point as its mean with the interval behind it."""
-    mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
-    return f"{mean} ({low} to {high})"
+PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
+
+
+def verdicts(of_numbers: Iterable[str]) -> Tally:
+    """How many printed numbers have each verdict."""
+    found = Counter(of_numbers)
+    return Tally(f"{found.total()} printed numbers:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
+
+
+def answers(of_claims: Iterable[str]) -> Tally:
+    """How many claims have each answer."""
+    found = Counter(of_claims)
+    return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()])
+
+
+def by_claim(claims: pl.DataFrame) -> list[str]:
+    """The answer to each claim; all tests of a claim carry it."""
+    return claims.unique("id", maintain_order=True)["answer"].to_list()
 
 
 def number_table(
@@ -37,7 +54,7 @@ def number_table(
     sources = {number.id: number.source for number in published.numbers}
     for row in numbers.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
-        unit = row["unit"]
+        unit, (mean, interval) = row["unit"], parts(row, metric)
         about = "about " if row["about"] else ""
         why = "" if row["verdict"] == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
@@ -47,8 +64,8 @@ def number_table(
                 Cell(sources[row["id"]]),
                 Cell(settings),
                 Cell(about + as_printed(row["printed"], metric), True),
-                Cell(quantity(row["mean"], metric, unit), True),
-                Cell(f"{quantity(row['low'], metric)} to {quantity(row['high'], metric)}", True),
+                Cell(f"{mean} {unit}" if unit else mean, True),
+                Cell(interval, True),
                 Cell(str(row["n"]), True),
                 Cell(row["verdict"], tone=VERDICTS[row["verdict"]]),
                 Cell(why),
@@ -58,11 +75,6 @@ def number_table(
     return Table(
         "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
     )
-
-
-def as_printed(value: float, metric: Metric) -> str:
-    """A printed value with the digits it was printed with."""
-    return quantity(value, metric) if metric.percent else f"{value:.10g}".replace("-", "−")
 
 
 def once(reason: str, name: str, said: dict[str, str]) -> str:
@@ -86,7 +98,7 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
                 Cell(claim.source),
                 Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
                 Cell(str(tests["n"].min()), True),
-                Cell(answer, tone=ANSWERS[answer]),
+                Cell(in_words(tests), tone=ANSWERS[answer]),
                 Cell(why),
             ]
         )
@@ -101,15 +113,28 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
 
 def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
     """The tested values of a claim in one line."""
-    parts = []
+    said = []
     for row in tests.iter_rows(named=True):
-        mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
-        if test == "trend":
+        mean, interval = parts(row, metric)
+        if test in ("trend", "no-trend"):
             values = " → ".join(quantity(value, metric) for value in row["values"])
-            parts.append(f"{values} over {row['place']}; slope {mean} per doubling ({low} to {high})")
+            said.append(f"{values} over {row['place']}; slope {mean} per doubling ({interval}){_reach(row)}")
         else:
-            parts.append(f"{row['place']}: {mean} ({low} to {high})" if row["place"] else f"{mean} ({low} to {high})")
-    return "; ".join(parts)
+            said.append(f"{row['place']}: {mean} ({interval})" if row["place"] else f"{mean} ({interval})")
+    return "; ".join(said)
+
+
+def _reach(row: Mapping[str, Any]) -> str:
+    """How far a claim about an axis holds that holds partly."""
+    if row["outcome"] != "partly":
+        return ""
+    return f"; holds up to {row['upto']}" if row["upto"] else "; by the slope alone"
+
+
+def in_words(tests: pl.DataFrame) -> str:
+    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds."""
+    answer, upto = str(tests["answer"][0]), str(tests["upto"][0])
+    return f"{answer}, up to {upto}" if upto and tests.height == 1 else answer
 
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
@@ -118,7 +143,10 @@ def finding(claims: pl.DataFrame, published: Published, name: str, statement: st
     claim = next(c for c in published.claims if c.id == name)
     answer = tests["answer"][0]
     return Finding(
-        answer.capitalize(), ANSWERS[answer], statement, evidence(tests, published.metrics[claim.metric], claim.test)
+        in_words(tests).capitalize(),
+        ANSWERS[answer],
+        statement,
+        evidence(tests, published.metrics[claim.metric], claim.test),
     )
 
 
@@ -148,10 +176,15 @@ def figure(
     zero: bool = True,
     label: str = "",
     ceiling: float = math.inf,
+    levels: Sequence[tuple[float, str]] = (),
+    source: str = "",
 ) -> Figure:
-    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given."""
-    drawn = [c for c in curves if c.points]
-    return Figure(title, caption, axis, Axis(label or metric.name), drawn, marks, zero, metric.percent, ceiling)
+    """A figure of a metric, in percent where the metric is; ``label`` stands for the metric's name if given.
+
+    ``levels`` and ``source`` are as for `Figure`: printed values that hold all along the axis, and the paper's own figure.
+    """
+    drawn, name = [c for c in curves if c.points], Axis(label or metric.name)
+    return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)
 
 
 def table_of(
@@ -161,13 +194,13 @@ def table_of(
     rows: list[list[Cell | str]] = []
     for row in points.iter_rows(named=True):
         metric = published.metrics[row["metric"]]
-        mean, low, high = (quantity(row[key], metric) for key in ("mean", "low", "high"))
+        mean, interval = parts(row, metric)
         rows.append(
             [
                 *(Cell(grid.named(row[key])) for key in keys),
                 Cell(metric.name),
                 Cell(mean, True),
-                Cell(f"{low} to {high}", True),
+                Cell(interval, True),
                 Cell(str(row["n"]), True),
             ]
         )

@@ -86,7 +86,11 @@ class Grid:
 
     def place(self, row: Mapping[str, Any]) -> str:
         """Where a point lies, in words: its keys that apply."""
-        return ", ".join(self.words.get(key, "{}").format(self.named(row[key])) for key in self.keys if row[key])
+        return ", ".join(self.on_axis(key, row[key]) for key in self.keys if row[key])
+
+    def on_axis(self, key: str, label: str) -> str:
+        """A label of the axis ``key``, in words."""
+        return self.words.get(key, "{}").format(self.named(label))
 
     def _places(self) -> dict[str, type[pl.DataType]]:
         return {"metric": pl.String, **dict.fromkeys(self.keys, pl.String)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from ecnlab import store
-from ecnlab.papers.blocks import ANSWERS
+from ecnlab.papers import blocks
 from ecnlab.report import Page, Section, Table
-from ecnlab.report.page import Cell, Tone
+from ecnlab.report.page import Cell
 
-PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
 COLUMNS: Final = ("paper", "printed numbers", "claims", "runs", "simulated", "size")
 
 
@@ -23,17 +23,15 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
     """
     results = {name: store.read_json(out / name / "results.json") for name in names}
     answers = {name: _answers(found) for name, found in results.items()}
-    total = sum(answers.values(), Counter[str]())
-    tally: list[tuple[str, Tone, int]] = [(answer, tone, total[answer]) for answer, tone in ANSWERS.items()]
+    verdicts = {name: [number["verdict"] for number in found["numbers"]] for name, found in results.items()}
     made = next(iter(results.values()))["ecnlab"]
-    rows = [_row(name, found, answers[name]) for name, found in results.items()]
+    rows = [_row(name, found, verdicts[name], answers[name]) for name, found in results.items()]
     return Page(
         title="Papers, run again",
         kicker=f"ecnlab {made['version']}",
         lede="Each paper's experiments in one packet simulator, every printed number and claim beside what it measures "
         "now, with intervals.",
-        tally=tally,
-        tally_caption=f"{total.total()} claims, do they hold:",
+        tallies=[blocks.verdicts(chain(*verdicts.values())), blocks.answers(chain(*answers.values()))],
         findings=[],
         sections=[
             Section(
@@ -47,17 +45,17 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
     )
 
 
-def _answers(results: Mapping[str, Any]) -> Counter[str]:
-    """How many claims have each answer; a claim may have several tests, all of which carry its answer."""
-    return Counter({claim["id"]: claim["answer"] for claim in results["claims"]}.values())
+def _answers(results: Mapping[str, Any]) -> list[str]:
+    """The answer to each claim; a claim may have several tests, all of which carry its answer."""
+    return list({claim["id"]: claim["answer"] for claim in results["claims"]}.values())
 
 
-def _row(name: str, results: Mapping[str, Any], answers: Counter[str]) -> list[Cell | str]:
-    paper, verdicts = results["paper"], Counter(number["verdict"] for number in results["numbers"])
+def _row(name: str, results: Mapping[str, Any], verdicts: Sequence[str], answers: Sequence[str]) -> list[Cell | str]:
+    paper = results["paper"]
     return [
         Cell(f"{paper['title']}. {paper['authors']}, {paper['date']}", lead=paper["name"], link=f"{name}/report.html"),
-        Cell(_counts(verdicts, PLURAL)),
-        Cell(_counts(answers, {answer: answer for answer in ANSWERS})),
+        Cell(_counts(Counter(verdicts), blocks.PLURAL)),
+        Cell(_counts(Counter(answers), {answer: answer for answer in blocks.ANSWERS})),
         Cell(f"{results['runs']:,}", True),
         Cell(f"{results['simulated_s'] / 3600:,.0f} h", True),
         Cell("full" if results["full"] else "quick"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,7 @@ from ecnlab.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Claim, Metric, Number, Published
 from ecnlab.papers.samples import at, per_seed
-from ecnlab.stats import Interval
-
-Answer = Literal["yes", "partly", "no", "undecided"]
+from ecnlab.stats import Answer, Interval
 
 
 def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid) -> pl.DataFrame:
@@ -31,8 +29,8 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
     rows = []
     for claim in published.claims:
         metric = published.metrics[claim.metric]
-        tests = [_trend(claim, metric, samples, grid)] if claim.test == "trend" else _places(claim, points, grid)
-        answer = _together([test["outcome"] for test in tests])
+        tests = [_along(claim, metric, samples, grid)] if claim.axis else _places(claim, points, grid)
+        answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
             "row": claim.row,
@@ -82,12 +80,19 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
         measured = Interval(row["mean"], row["low"], row["high"], row["n"])
         label = ", ".join(row[key] for key in varying if row[key])
         tests.append(
-            {"place": label, "values": [row["mean"]], **_interval(measured), "outcome": _outcome(claim, measured)}
+            {
+                "place": label,
+                "values": [row["mean"]],
+                **_interval(measured),
+                "upto": "",
+                "outcome": outcome(claim, measured),
+            }
         )
     return tests
 
 
-def _outcome(claim: Claim, measured: Interval) -> Answer:
+def outcome(claim: Claim, measured: Interval) -> Answer:
+    """What ``measured`` says of a claim that is no trend, at one place."""
     match claim.test:
         case "below":
             return "yes" if measured.high < claim.limit else "no" if measured.low >= claim.limit else "undecided"
@@ -100,28 +105,39 @@ def _outcome(claim: Claim, measured: Interval) -> Answer:
             return "no" if outside else "undecided"
 
 
-def _trend(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> dict[str, Any]:
+def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> dict[str, Any]:
+    """A claim about an axis. ``upto`` is how far it holds, where that is not to the end."""
     rows = at(samples, claim.metric, claim.where)
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
     if len(labels) < 2:
         raise EcnlabError(
             f"{claim.id}: a trend along {claim.axis} needs at least two measured points, not {len(labels)}"
         )
+    if unplaced := [label for label in labels if grid.score(label) <= 0.0]:
+        raise EcnlabError(f"{claim.id}: {unplaced[0]!r} has no place on {claim.axis}, which a trend is tested along")
+    scores = [math.log2(grid.score(label)) for label in labels]
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
-    found = stats.trend([math.log2(grid.score(label)) for label in labels], np.column_stack(columns))
-    outcome: Answer = (
-        "undecided" if found.direction == "undecided" else "yes" if found.direction == claim.expected else "no"
-    )
-    values = [float(column.mean()) for column in columns]
-    return {"place": ", ".join(labels), "values": values, **_interval(found.slope), "outcome": outcome}
+    if claim.test == "trend":
+        found = stats.follows(scores, np.column_stack(columns), claim.expected)
+    else:
+        found = stats.excludes(scores, np.column_stack(columns), claim.excluded, claim.tolerance)
+    partly = found.answer == "partly" and found.reach
+    return {
+        "place": ", ".join(labels),
+        "values": [float(column.mean()) for column in columns],
+        **_interval(found.trend.slope),
+        "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
+        "outcome": found.answer,
+    }
 
 
-def _together(outcomes: Sequence[str]) -> Answer:
+def together(outcomes: Sequence[str]) -> Answer:
+    """The answer to a claim from those at its places."""
     if all(o == "yes" for o in outcomes):
         return "yes"
     if all(o == "no" for o in outcomes):
         return "no"
-    return "undecided" if "yes" not in outcomes else "partly"
+    return "partly" if {"yes", "partly"} & set(outcomes) else "undecided"
 
 
 def _interval(interval: Interval) -> dict[str, Any]:

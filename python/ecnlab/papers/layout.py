@@ -11,9 +11,11 @@ import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
+from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import Published, read_published, read_toml
 from ecnlab.papers.reasons import read_reasons
+from ecnlab.papers.references import Evidence
 from ecnlab.report import Finding, Page, Section, Table
 from ecnlab.report.page import Cell, Tone
 
@@ -39,9 +41,10 @@ class Material:
 def read_material(folder: Path, tables: Stored, grid: Grid) -> Material:
     """The analysis in ``tables`` with the texts in the paper's ``folder``. Raises EcnlabError for a text that is wrong."""
     published = read_published(folder)
-    points = tables["points"]
-    reasons = read_reasons(folder / "reasons.toml", published, points)
-    return Material(folder, grid, tables, published, points, tables["numbers"], tables["claims"], reasons)
+    points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
+    evidence = Evidence(published, grid, {"points": points, "numbers": numbers, "claims": claims})
+    reasons = read_reasons(folder / "reasons.toml", evidence)
+    return Material(folder, grid, tables, published, points, numbers, claims, reasons)
 
 
 def paper_page(
@@ -59,19 +62,12 @@ def paper_page(
     ``agreement`` says when a printed number counts as met; ``context`` is as for `blocks.number_table`.
     """
     about, numbers = given.tables.about, given.numbers
-    counts = dict(numbers["verdict"].value_counts().iter_rows())
-    tally: list[tuple[str, Tone, int]] = [
-        ("agree", "yes", counts.get("agrees", 0)),
-        ("same direction", "partly", counts.get("same direction", 0)),
-        ("differ", "no", counts.get("differs", 0)),
-    ]
     made = about["ecnlab"]
     return Page(
         title=title,
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
         lede=lede,
-        tally=tally,
-        tally_caption=f"{numbers.height} printed numbers:",
+        tallies=[blocks.verdicts(numbers["verdict"]), blocks.answers(blocks.by_claim(given.claims))],
         findings=findings,
         facts=[
             ("simulated runs", f"{about['runs']:,}"),
@@ -86,8 +82,14 @@ def paper_page(
                 [blocks.number_table(numbers, given.published, given.reasons, context, given.grid)],
             ),
             Section("claims", "The claims", "", [blocks.claim_table(given.claims, given.published, given.reasons)]),
+            Section(
+                "networks",
+                "The networks",
+                "Rates, delays and queues are those of the scenario files, in the direction of the traffic.",
+                networks(given.folder),
+            ),
             *sections,
-            _checklist(read_toml(given.folder / "checklist.toml")["row"]),
+            _checklist(given.published.paper, read_toml(given.folder / "checklist.toml")["row"]),
             _provenance(about, given.tables["departures"], given.tables["experiments"]),
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the "
@@ -96,7 +98,7 @@ def paper_page(
     )
 
 
-def _checklist(rows: list[dict[str, Any]]) -> Section:
+def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:
     tones: dict[str, Tone] = {"shown": "yes", "not-reproducible": "no"}
     cells: list[list[Cell | str]] = [
         [
@@ -115,7 +117,7 @@ def _checklist(rows: list[dict[str, Any]]) -> Section:
         cards=True,
         folded=True,
     )
-    return Section("checklist", "Checklist", f"{len(rows)} rows cover what the RFC states.", [table])
+    return Section("checklist", "Checklist", f"{len(rows)} rows cover {paper}.", [table])
 
 
 def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments: pl.DataFrame) -> Section:
@@ -129,6 +131,7 @@ def _provenance(about: Mapping[str, Any], departures: pl.DataFrame, experiments:
             ["commit", made["commit"] or "unknown"],
             ["size", "full" if about["full"] else "quick: a part of the full grid's seeds"],
             ["base seed", str(about["seed"])],
+            *([f"without ECN in {name}", said] for name, said in about.get("ecn_fallback", {}).items()),
         ],
     )
     runs: list[list[Cell | str]] = [

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import polars as pl
 
+from ecnlab import store
 from ecnlab.papers.grid import Grid
 from ecnlab.report import Page
 from ecnlab.sweep import Sweep
@@ -62,7 +63,10 @@ class Stored:
     about: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        return pl.read_parquet(self.folder / f"{name}.parquet")
+        path = self.folder / f"{name}.parquet"
+        if (self.folder.parent / store.FILES).exists():
+            path = store.read_files(self.folder.parent).path(f"{self.folder.name}/{path.name}")
+        return store.read_table(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from ecnlab.errors import EcnlabError
+from ecnlab.stats import Bounds, Direction
 
 FORMAT: Final = 1
 KINDS: Final = ("mean", "gain", "ratio", "difference")
 TESTS: Final = {
     "trend": ("axis", "expected"),
+    "no-trend": ("axis", "excluded", "tolerance"),
     "below": ("limit",),
     "above": ("limit",),
     "near": ("target", "tolerance"),
 }
+
+SIGNS: Final = ("increasing", "decreasing")
 
 T = TypeVar("T")
 
@@ -36,6 +40,13 @@ class Metric:
     neutral: float | None = None
     percent: bool = False
     digits: int = 3
+    bounds: Sequence[float] = ()
+    """The least and the largest value there can be, ``inf`` where there is none; nothing for a quantity without bounds."""
+
+    @property
+    def limits(self) -> Bounds:
+        """Between which values its intervals stay."""
+        return Bounds(*self.bounds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +84,10 @@ class Claim(Printed):
     """A printed statement without a number, and the test that decides it."""
 
     statement: str
-    test: Literal["trend", "below", "above", "near"]
+    test: Literal["trend", "no-trend", "below", "above", "near"]
     axis: str = ""
-    expected: str = ""
+    expected: Direction = "undecided"
+    excluded: Direction = "undecided"
     limit: float = 0.0
     target: float = 0.0
     tolerance: float = 0.0
@@ -117,6 +129,10 @@ def read_published(folder: Path) -> Published:
     for key, metric in metrics.items():
         if metric.kind not in KINDS:
             raise EcnlabError(f"metrics.toml: metric {key}: kind {metric.kind!r} is none of {', '.join(KINDS)}")
+        if metric.bounds and (len(metric.bounds) != 2 or not metric.bounds[0] < metric.bounds[1]):
+            raise EcnlabError(
+                f"metrics.toml: metric {key}: bounds are the least and the largest value, not {metric.bounds}"
+            )
     printed: list[Printed] = [*numbers, *claims]
     for entry in printed:
         if entry.metric not in metrics:
@@ -126,6 +142,8 @@ def read_published(folder: Path) -> Published:
             raise EcnlabError(f"{path}: {claim.id}: test {claim.test!r} is none of {', '.join(TESTS)}")
         if missing := [key for key in TESTS[claim.test] if key not in given]:
             raise EcnlabError(f"{path}: {claim.id}: a {claim.test} test needs {missing[0]!r}")
+        if wrong := [key for key in ("expected", "excluded") if given.get(key, SIGNS[0]) not in SIGNS]:
+            raise EcnlabError(f"{path}: {claim.id}: {wrong[0]} {given[wrong[0]]!r} is none of {', '.join(SIGNS)}")
     ids = [entry.id for entry in printed]
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} is there twice")

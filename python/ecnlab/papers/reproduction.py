@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from ecnlab import store
+from ecnlab import digests, store
 from ecnlab._core import Experiment
 from ecnlab.engines import LINUX, PACKETS, answerer_of
 from ecnlab.errors import EcnlabError
+from ecnlab.fallback import said
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step, Stored
@@ -65,11 +66,20 @@ def reproduce(
     tables = {**_analyse(found, published, sweeps), **_of_all(done), **drawn.tables}
     if linux:
         tables["linux"] = _beside(found, published, done)
-    _write(target, published, tables, about)
+    remake = _remake(paper, target, full=full, linux=linux)
+    names = _write(target, published, tables, about)
+    store.write_files(target, "reproduction", names, remake)
     report = target / "report.html"
     html = render(found.page(folder, Stored(target / "analysis", about)))
     store.write_bytes(report, html.encode())
+    store.write_files(target, "reproduction", [*names, report.name], remake)
     return report
+
+
+def _remake(paper: str | os.PathLike[str], target: Path, *, full: bool, linux: bool) -> str:
+    """The command that makes what is damaged again."""
+    options = [*(["--full"] if full else []), *(["--linux"] if linux else [])]
+    return shlex.join(["ecnlab", "reproduce", str(paper), *options, "--out", str(target)])
 
 
 def reproduce_all(
@@ -185,7 +195,10 @@ def _of_all(sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
     return {"departures": _departures(sweeps), "experiments": _experiments(sweeps)}
 
 
-def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame], about: Mapping[str, Any]) -> None:
+def _write(
+    target: Path, published: Published, tables: Mapping[str, pl.DataFrame], about: Mapping[str, Any]
+) -> list[str]:
+    """Write tables and results; return the files' names."""
     folder = target / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
@@ -203,9 +216,8 @@ def _write(target: Path, published: Published, tables: Mapping[str, pl.DataFrame
         "numbers": _plain(tables["numbers"]),
         "claims": _plain(tables["claims"]),
     }
-    store.write_bytes(
-        target / "results.json", (json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    )
+    store.write_bytes(target / "results.json", digests.seal(results, allow_nan=False))
+    return ["results.json", *(f"analysis/{name}.{kind}" for name in tables for kind in ("parquet", "csv"))]
 
 
 def _flat(table: pl.DataFrame) -> pl.DataFrame:
@@ -233,6 +245,7 @@ def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str
         "seed": next(iter(sweeps.values())).manifest["seed"],
         "runs": sum(s.runs["id"].n_unique() for s in sweeps.values()),
         "simulated_s": seconds,
+        "ecn_fallback": {name: text for name, s in sweeps.items() if (text := said(s.table("flows").collect()))},
         "replicates": " to ".join(map(str, dict.fromkeys((replicates[0], replicates[-1])))),
     }
 

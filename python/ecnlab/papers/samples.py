@@ -6,28 +6,60 @@ apply), ``replicate``, ``value`` and, for metrics that compare two values of the
 
 from __future__ import annotations
 
+import math
+from typing import Final
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from ecnlab import stats
+from ecnlab.errors import EcnlabError
 from ecnlab.papers.published import Metric, Where
 from ecnlab.stats import Interval
 
+HAIR: Final = 1e-3
+"""Part of the room between its bounds by which a measured value may be outside: counters are of whole packets."""
+
 
 def estimate(group: pl.DataFrame, metric: Metric) -> Interval | None:
-    """The interval of one place; None where a ratio has no value."""
+    """The interval of one place, within the metric's bounds; None where a ratio has no value.
+
+    A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError if
+    a value is outside the bounds.
+    """
     value, other = _columns(group)
-    match metric.kind:
+    if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
+        return None
+    if not metric.limits.bind:
+        return _unbounded(value, other, metric.kind)
+    spread = stats.mean_interval(per_seed(group, metric))
+    mean = spread.mean if metric.kind in ("mean", "difference") else _unbounded(value, other, metric.kind).mean
+    return metric.limits.interval(spread.shifted(float(_settled(np.asarray([mean]), metric)[0]) - spread.mean))
+
+
+def _settled(values: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]:
+    """``values`` within the metric's bounds: one that is a hair outside is at the bound.
+
+    A link, for one, may have been busy for a part of a packet longer than the time. Raises EcnlabError for a value that
+    is farther out.
+    """
+    low, high = metric.limits.low, metric.limits.high
+    hair = HAIR * (high - low if math.isfinite(high - low) else 1.0)
+    if outside := [float(x) for x in values if not low - hair <= x <= high + hair]:
+        raise EcnlabError(f"{metric.name}: {outside[0]} is outside its bounds {low:g} to {high:g}")
+    return np.clip(values, low, high)
+
+
+def _unbounded(value: NDArray[np.float64], other: NDArray[np.float64], kind: str) -> Interval:
+    match kind:
         case "mean":
             return stats.mean_interval(value)
         case "difference":
             return stats.paired_difference(value, other)
         case _:
-            if other.mean() == 0.0:
-                return None
             interval = stats.ratio_of_means(value, other)
-            return interval.shifted(-1.0) if metric.kind == "gain" else interval
+            return interval.shifted(-1.0) if kind == "gain" else interval
 
 
 def per_seed(group: pl.DataFrame, metric: Metric) -> NDArray[np.float64]:
@@ -35,9 +67,9 @@ def per_seed(group: pl.DataFrame, metric: Metric) -> NDArray[np.float64]:
     value, other = _columns(group)
     match metric.kind:
         case "mean":
-            return value
+            return _settled(value, metric)
         case "difference":
-            return value - other
+            return _settled(value - other, metric)
         case _:
             return stats.ratio_parts(value, other) - (1.0 if metric.kind == "gain" else 0.0)
 

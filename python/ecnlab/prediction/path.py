@@ -120,6 +120,7 @@ def _links(spec: Table) -> Iterator[Link]:
 def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
     traffic = flow["traffic"]
     covered(traffic["kind"] == "ftp", f"flow {name} sends {traffic['kind']}", 'models cover traffic = "ftp"')
+    covered("stop" not in flow, f"flow {name} stops at {flow.get('stop')}", "leave out its stop")
     covered("size" not in traffic, f"flow {name} ends after {traffic.get('size')}", "leave out its size")
     sender, receiver = spec["tcp"][flow["tcp_from"]], spec["tcp"][flow["tcp_to"]]
     for tcp in (sender, receiver):
@@ -152,8 +153,10 @@ def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
     for each in classes:
         covered(slowest in each.path, f"flow {each.name} does not cross {slowest.name}", "models cover one bottleneck")
         for link in (*each.path, *each.back):
-            for key in ("loss", "drop", "mark", "drop_segments", "mark_segments"):
-                covered(not link.settings[key], f"link {link.name} has {key}", "leave it out")
+            for key in ("loss", "drop", "mark", "drop_segments", "mark_segments", "boxes"):
+                covered(not link.settings.get(key), f"link {link.name} has {key}", "leave it out")
+            for key in ("jitter", "burst_loss"):
+                covered(key not in link.settings, f"link {link.name} has {key}", "leave it out")
         for link in each.path:
             faster = link is slowest or link.rate_bps > slowest.rate_bps
             covered(faster, f"links {slowest.name} and {link.name} are equally slow", "models cover one bottleneck")

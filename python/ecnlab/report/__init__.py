@@ -6,7 +6,8 @@ nothing about any paper; `ecnlab.papers` fills the blocks of `Page`.
 
 from ecnlab.report.chart import Chart, Line
 from ecnlab.report.figure import Axis, Figure, Point, Series
-from ecnlab.report.page import Finding, Group, Page, Section, Table, render
+from ecnlab.report.page import Finding, Group, Page, Section, Table, Tally, render
+from ecnlab.report.topology import Topology
 
 __all__ = [
     "Axis",
@@ -20,5 +21,7 @@ __all__ = [
     "Section",
     "Series",
     "Table",
+    "Tally",
+    "Topology",
     "render",
 ]

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import plotly.graph_objects as go
 
-from ecnlab.report.plot import MARGIN, plot
+from ecnlab.report.plot import MARGIN, plot, with_levels
 
 ROWS: Final = 60
 """Most rows of a chart's table: enough to follow the series, few enough to read."""
@@ -35,7 +35,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A time series that can be zoomed and dragged; ``times`` in seconds, ``levels`` are marked values."""
+    """A time series that can be zoomed and dragged.
+
+    ``times`` are in seconds, ``levels`` are marked values with their names; ``source`` names the figure of a paper that this
+    one answers.
+    """
 
     title: str
     caption: str
@@ -43,6 +47,7 @@ class Chart:
     lines: Sequence[Line]
     unit: str
     levels: Sequence[tuple[float, str]] = ()
+    source: str = ""
     kind: Literal["chart"] = "chart"
 
     def plot(self) -> go.Figure:
@@ -64,9 +69,7 @@ class Chart:
         x = {"ticksuffix": " s", "hoverformat": ".2f"}
         y = {"rangemode": "tozero", "hoverformat": ".4~g"}
         drawing = plot(traces, x, y, hovermode="x unified", dragmode="zoom", margin=MARGIN | {"t": BUTTONS})
-        for value, name in self.levels:
-            drawing.add_hline(value, line={"dash": "dash", "width": 1}, annotation={"text": name})
-        return drawing
+        return with_levels(drawing, self.levels)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The chart's numbers, evenly thinned to at most `ROWS` rows: column names and rows."""

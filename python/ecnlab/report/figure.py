@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import plotly.graph_objects as go
 
-from ecnlab.report.plot import plot
+from ecnlab.report.plot import plot, with_levels
 
 SYMBOLS: Final = ("circle", "square", "triangle-up", "diamond", "x")
 """Markers of the styles, so that no series is told by its colour alone."""
@@ -68,8 +68,9 @@ class Axis:
 class Figure:
     """A figure with a caption.
 
-    ``zero`` draws the line of no difference, ``printed`` holds a paper's own points, ``ceiling`` is the largest value
-    that can be.
+    ``zero`` draws the line of no difference, ``printed`` holds a paper's own points, ``levels`` a paper's own values that hold
+    all along the axis, drawn as lines with their names, ``ceiling`` is the largest value that can be. ``source`` names the
+    figure of a paper that this one answers ("Figure 16").
     """
 
     title: str
@@ -81,6 +82,8 @@ class Figure:
     zero: bool = True
     percent: bool = False
     ceiling: float = math.inf
+    levels: Sequence[tuple[float, str]] = ()
+    source: str = ""
 
     def plot(self) -> go.Figure:
         """The figure: measured series with intervals and lines, a paper's own points hollow."""
@@ -96,7 +99,8 @@ class Figure:
         if self.x.ticks:
             x |= {"tickvals": [value for value, _ in self.x.ticks], "ticktext": [text for _, text in self.x.ticks]}
         y = {"range": [low, high], "zeroline": self.zero, "tickformat": "~%" if self.percent else "~g"}
-        return plot(traces, x | {"type": "log" if self.x.log else "linear"}, y, hovermode="closest", dragmode=False)
+        kind = {"type": "log" if self.x.log else "linear"}
+        return with_levels(plot(traces, x | kind, y, hovermode="closest", dragmode=False), self.levels)
 
     def _trace(self, series: Series, shift: float, span: float, symbol: str) -> go.Scatter:
         """One series. An interval without an end is drawn as long as the axis, which cuts it."""
@@ -138,6 +142,7 @@ class Figure:
     def _y_range(self) -> tuple[float, float]:
         """The means and their intervals; an interval reaches past the means at most as far as they span."""
         means = [p.mean for p in self._all() if math.isfinite(p.mean)]
+        means += [value for value, _ in self.levels]
         means += [0.0] if self.zero else []
         if not means:
             return 0.0, 1.0
@@ -166,7 +171,7 @@ class Figure:
             for series in (*self.series, *self.printed)
             for p in series.points
         ]
-        return head, rows
+        return head, rows + [[name, "all", self.number(value), "–", "–"] for value, name in self.levels]
 
 
 def _padded(low: float, high: float, share: float) -> tuple[float, float]:

@@ -14,6 +14,8 @@ from plotly.offline import get_plotlyjs
 from ecnlab.report.chart import Chart
 from ecnlab.report.figure import Figure
 from ecnlab.report.plot import document
+from ecnlab.report.topology import Topology
+from ecnlab.text import visible
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
 """What a chip means. Each tone has its own sign as well as its own colour."""
@@ -29,6 +31,19 @@ class Finding:
     tone: Tone
     statement: str
     evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many there are of each kind: a bar with its legend, the kinds as (name, tone, count)."""
+
+    caption: str
+    counts: Sequence[tuple[str, Tone, int]]
+
+    @property
+    def total(self) -> int:
+        """Of all kinds."""
+        return sum(count for _, _, count in self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,7 @@ class Group:
     kind: Literal["figures"] = "figures"
 
 
-Block = Table | Group | Chart | str
+Block = Table | Group | Chart | Topology | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +116,7 @@ class Page:
     title: str
     kicker: str
     lede: str
-    tally: Sequence[tuple[str, Tone, int]]
-    tally_caption: str
+    tallies: Sequence[Tally]
     findings: Sequence[Finding]
     sections: Sequence[Section]
     footer: str
@@ -114,20 +128,23 @@ class Page:
         return any(isinstance(block, Group | Chart) for section in self.sections for block in section.blocks)
 
 
+def shown(value: object) -> object:
+    """A value of a template: what a browser would obey in a text of somebody's is written out."""
+    return visible(value) if type(value) is str else value
+
+
 def render(page: Page) -> str:
     """The page as HTML text.
 
     The same page gives the same bytes: no clock and no host enters here.
     """
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["sign"] = lambda tone: SIGNS[tone]
     template = environment.from_string(_asset("page.html.j2"))
-    total = sum(count for _, _, count in page.tally)
     return template.render(
         page=page,
-        total=total,
         style=Markup(_asset("page.css")),
         script=Markup(_asset("page.js")),
         plotly=Markup(get_plotlyjs()) if page.draws else "",

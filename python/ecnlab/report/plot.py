@@ -38,3 +38,10 @@ def document(drawing: go.Figure) -> str:
     The encoder is named, because Plotly takes another one where it is installed and the same page has the same bytes.
     """
     return str(io.to_json(drawing, engine="json"))
+
+
+def with_levels(drawing: go.Figure, levels: Sequence[tuple[float, str]]) -> go.Figure:
+    """``drawing`` with a dashed line across it at each value of ``levels``, which carries its name."""
+    for value, name in levels:
+        drawing.add_hline(value, line={"dash": "dash", "width": 1}, annotation={"text": name})
+    return drawing

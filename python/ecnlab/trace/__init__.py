@@ -10,36 +10,57 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import polars as pl
 
 from ecnlab import _core, store
 from ecnlab.engines import frames
 from ecnlab.errors import EcnlabError
+from ecnlab.trace.memory import for_connections
 from ecnlab.types import Standard
+
+AT_A_TIME: Final = 4096
+"""Connections of which tables are made at a time."""
+
+TABLES: Final = ("connections", "directions", "violations", "interfaces")
+"""The tables of an analysis."""
 
 
 class Trace:
     """What a capture holds. All tables are Polars frames; their columns are in ``docs/trace.md``."""
 
-    def __init__(self, path: Path, found: dict[str, Any], filter: str | None, standard: Standard) -> None:  # noqa: A002
+    def __init__(
+        self,
+        path: Path,
+        found: _core.Traced,
+        filter: str | None,  # noqa: A002
+        standard: Standard,
+        chosen: range | None = None,
+    ) -> None:
         self.path = path
         """The capture; "-" for standard input."""
-        self.totals: dict[str, int | None] = found["totals"]
+        self.totals: dict[str, int | None] = found.totals()
         """Packets by kind, and the times of the first and the last in nanoseconds since 1970."""
-        self.damage: str | None = found["damage"]
+        self.damage: str | None = found.damage
         """Why the capture could not be read to its end, and where it was; None if it could."""
         self.standard = standard
         """The text whose rules were checked."""
         self.filter = filter
         """Which packets were wanted; None for all."""
-        self.tables: dict[str, pl.DataFrame] = frames(found["tables"])
-        """Every table by name."""
+        self._found = found
+        self._chosen = range(len(found)) if chosen is None else chosen
 
     def __repr__(self) -> str:
-        return f"Trace({str(self.path)!r}, connections={self.connections.height}, packets={self.totals['packets']})"
+        return f"Trace({str(self.path)!r}, connections={len(self._chosen)}, packets={self.totals['packets']})"
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Every table by name. They are made when first asked for, and take some 1.3 kB a connection."""
+        return self._tables(self._chosen)
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -63,15 +84,44 @@ class Trace:
 
     def only(self, connection: int) -> Trace:
         """The same of one connection. Raises EcnlabError if there is none of that number."""
-        if not 0 <= connection < self.connections.height:
-            raise EcnlabError(f"there is no connection {connection}: the capture has {self.connections.height}, from 0")
-        chosen = Trace.__new__(Trace)
-        chosen.__dict__.update(self.__dict__)
-        chosen.tables = {
-            name: table.filter(pl.col("connection") == connection) if "connection" in table.columns else table
-            for name, table in self.tables.items()
+        if connection not in self._chosen:
+            count = len(self._found)
+            raise EcnlabError(f"there is no connection {connection}: the capture has {count}, from 0")
+        return Trace(self.path, self._found, self.filter, self.standard, range(connection, connection + 1))
+
+    def largest(self) -> int | None:
+        """The number of the connection with the most packets; None if there is no connection."""
+        return self._chosen[0] if len(self._chosen) == 1 else self._found.largest()
+
+    def glimpse(self, rows: int) -> dict[str, tuple[pl.DataFrame, int]]:
+        """The first ``rows`` of connections, of directions with data and of violations, and how many there are of each.
+
+        Of a capture of millions of connections this makes no tables but of those shown.
+        """
+        if len(self._chosen) <= AT_A_TIME:
+            sent = self.directions.filter(pl.col("data_packets") > 0)
+            whole = {"connections": self.connections, "directions": sent, "violations": self.violations}
+            return {name: (table.head(rows), table.height) for name, table in whole.items()}
+        sending, ends = self._found.with_data(rows)
+        breaking, broken = self._found.with_violations(rows)
+        sent = self._tables(sending)["directions"].filter(pl.col("data_packets") > 0)
+        first = self._tables(range(min(rows, len(self._chosen))))["connections"]
+        return {
+            "connections": (first, len(self._chosen)),
+            "directions": (sent.head(rows), ends),
+            "violations": (self._tables(breaking)["violations"].head(rows), broken),
         }
-        return chosen
+
+    def _tables(self, numbers: Iterable[int]) -> dict[str, pl.DataFrame]:
+        if isinstance(numbers, range):
+            starts = range(numbers.start, max(numbers.stop, numbers.start + 1), AT_A_TIME)
+            parts = [self._found.tables(start, min(start + AT_A_TIME, numbers.stop)) for start in starts]
+        else:
+            parts = [self._found.tables(number, number + 1) for number in numbers] or [self._found.tables(0, 0)]
+        made = [frames(part) for part in parts]
+        tables = {name: pl.concat(part[name] for part in made) for name in made[0] if name != "interfaces"}
+        tables["violations"] = tables["violations"].sort("packet", maintain_order=True)
+        return tables | {"interfaces": made[0]["interfaces"]}
 
     def series(self, connection: int, *, most: int = 20_000) -> pl.DataFrame:
         """The packets of one connection, at most ``most`` rows of each kind: what a time-sequence graph draws.
@@ -97,16 +147,22 @@ def trace(
     *,
     filter: str | None = None,  # noqa: A002
     standard: Standard = "rfc3168",
+    memory: int | None = None,
 ) -> Trace:
     """Analyse the capture ``path``: pcap or pcapng, also compressed; "-" is standard input.
 
     ``filter`` chooses packets (``"host 10.0.0.1 and not port 22"``), ``standard`` the text whose rules are checked:
-    "rfc3168" or "rfc2481".
+    "rfc3168" or "rfc2481". ``memory`` is how many bytes its connections may take, by default three quarters of what the
+    machine has available.
 
-    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read. One that is
-    cut off or damaged is analysed up to there, and ``damage`` says where.
+    Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read, FolderError if
+    it is of a stored run or sweep, and not as it was written. One that is cut off or damaged, or whose connections take more
+    than ``memory``, is analysed up to there, and ``damage`` says where.
     """
-    found = _core.trace(Path(path), filter=filter, standard=standard)
+    store.refuse_damaged_capture(Path(path))
+    found = _core.trace(
+        Path(path), filter=filter, standard=standard, memory=for_connections() if memory is None else memory
+    )
     return Trace(Path(path), found, filter, standard)
 
 
@@ -116,4 +172,6 @@ def changes(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> pl
     One row for each connection's direction and change: codepoints ``before`` and ``after``, the ECN flags that differ, and
     how many packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
     """
+    for path in (first, second):
+        store.refuse_damaged_capture(Path(path))
     return frames({"changes": _core.trace_changes(Path(first), Path(second))["changes"]})["changes"]

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from plotly import io
 from plotly.offline import get_plotlyjs
 
+from ecnlab.report.page import shown
 from ecnlab.trace import Trace
 
 SIGNS: Final[dict[str, tuple[str, str, str]]] = {
@@ -37,7 +38,7 @@ def render(capture: Trace, connection: int, most: int = 20_000) -> str:
     rows = capture.series(connection, most=most)
     chosen = capture.only(connection)
     directions = chosen.directions.to_dicts()
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined)
     template = environment.from_string(
         resources.files("ecnlab.trace").joinpath("page.html.j2").read_text(encoding="utf-8")
     )

@@ -74,28 +74,38 @@ impl Ends {
     }
 
     fn udp(&self, datagram: &Datagram, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
-        let len = UDP_HEADER + datagram.len;
-        let total = IPV4_HEADER + len;
+        let total = IPV4_HEADER + UDP_HEADER + datagram.len;
         packets::ipv4(self.source, self.destination, protocol::UDP, ecn, total).emit(out);
-        let number = datagram.seq.to_be_bytes();
-        let number = &number[..number.len().min(datagram.len as usize)];
+        self.behind_ip(datagram.seq, datagram.len, out);
+        total
+    }
+
+    /// The UDP header and the number of a datagram with so many bytes of payload.
+    fn behind_ip(&self, seq: u32, payload: u32, out: &mut Vec<u8>) {
+        let len = UDP_HEADER + payload;
+        let number = seq.to_be_bytes();
+        let number = &number[..number.len().min(payload as usize)];
         let [source, destination] = self.ports;
         // As of IPv4's length: one of more than 65535 bytes has none.
         let udp = UdpHeader { source, destination, len: u16::try_from(len).unwrap_or(0), checksum: 0 };
         let sum = Checksum::pseudo_ipv4(self.source, self.destination, protocol::UDP, len);
         udp.emit(sum.bytes(number), out);
         out.extend(number);
-        total
     }
 
     /// The message has its real length, which need not be the one that the simulator was told to charge for it.
     fn quench(&self, quench: &Quench, returned: &Returned, out: &mut Vec<u8>) -> u32 {
         let mut datagram = Vec::with_capacity(MESSAGE_LEN);
-        // The segment came from where the message goes.
-        let (from, to) = (self.destination, address(returned.to));
-        packets::ipv4(from, to, protocol::TCP, returned.ecn, returned.len).emit(&mut datagram);
+        // What is returned came from where the message goes.
         let [destination, source] = self.ports;
-        TcpStart { source, destination, seq: quench.seq }.emit(&mut datagram);
+        let about = Ends { source: self.destination, destination: address(returned.to), ports: [source, destination] };
+        let over = if returned.udp { protocol::UDP } else { protocol::TCP };
+        packets::ipv4(about.source, about.destination, over, returned.ecn, returned.len).emit(&mut datagram);
+        if returned.udp {
+            about.behind_ip(quench.seq.0, returned.len.saturating_sub(IPV4_HEADER + UDP_HEADER), &mut datagram);
+        } else {
+            TcpStart { source, destination, seq: quench.seq }.emit(&mut datagram);
+        }
         packets::emit_quench(self.source, quench.cause, &datagram, out);
         QUENCH_LEN
     }

@@ -32,6 +32,8 @@ const WIDTH_BITS: u32 = 20;
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
+/// A bucket with more nodes than this is crowded: to walk it again for each of them would be quadratic.
+const CROWD: u32 = 128;
 
 #[derive(Clone, Copy)]
 struct Node {
@@ -51,6 +53,8 @@ pub struct Wheel {
     free: u32,
     /// The bucket of the last event taken; none is in an earlier one.
     cursor: u64,
+    /// A crowded bucket, from which nothing was taken.
+    crowded: Option<usize>,
 }
 
 impl Default for Wheel {
@@ -62,6 +66,7 @@ impl Default for Wheel {
             nodes: vec![Node { entry: Entry::LAST, next: NONE }],
             free: 0,
             cursor: 0,
+            crowded: None,
         }
     }
 }
@@ -84,7 +89,7 @@ impl Wheel {
         true
     }
 
-    /// Takes the earliest event, if it is before `limit`.
+    /// Takes the earliest event, if it is before `limit` and its bucket is not crowded.
     #[inline(always)]
     pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
         let bucket = self.first_bucket()?;
@@ -116,12 +121,18 @@ impl Wheel {
         let (mut least, mut before_least) = (self.heads[bucket], NONE);
         let mut before = least;
         let mut at = self.nodes[least as usize].next;
+        let mut walked = 0;
         while at != NONE {
+            walked += 1;
             if self.nodes[at as usize].entry < self.nodes[least as usize].entry {
                 (least, before_least) = (at, before);
             }
             before = at;
             at = self.nodes[at as usize].next;
+        }
+        if walked > CROWD {
+            self.crowded = Some(bucket);
+            return None;
         }
         let Node { entry, next } = self.nodes[least as usize];
         if entry > limit {
@@ -134,6 +145,20 @@ impl Wheel {
         self.nodes[least as usize].next = self.free;
         self.free = least;
         Some(entry)
+    }
+
+    /// Hands the events of the crowded bucket, if [`Wheel::take_before`] has met one, to `take`. None is earlier.
+    pub fn empty_crowded(&mut self, mut take: impl FnMut(Entry)) {
+        let Some(bucket) = self.crowded.take() else { return };
+        let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
+        self.clear_bit(bucket);
+        while at != NONE {
+            let node = &mut self.nodes[at as usize];
+            take(node.entry);
+            let next = std::mem::replace(&mut node.next, self.free);
+            self.free = at;
+            at = next;
+        }
     }
 
     /// Puts a free node into service.

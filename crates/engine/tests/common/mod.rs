@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, droptail, red};
-use ecnlab_base::{Bytes, Dur, Length, Time};
+use ecnlab_base::{Bytes, Dist, Dur, Length, Time};
 use ecnlab_engine::{Column, Errors, FlowPlan, LinkPlan, Output, Plan};
 use ecnlab_traffic as traffic;
 
@@ -32,7 +32,9 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         delay: delay.parse().expect("a time"),
         queue: queue.clone(),
         shaper: None,
+        jitter: None,
         errors: Errors::default(),
+        boxes: Vec::new(),
     })
 }
 
@@ -55,6 +57,7 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
         tcp_from: Arc::clone(tcp),
         tcp_to: Arc::clone(tcp),
         start: Time::ZERO,
+        stop: None,
     }
 }
 
@@ -66,7 +69,7 @@ pub fn ftp() -> traffic::Params {
 /// Transactions with responses of `response` bytes.
 #[allow(dead_code, reason = "not every test file has transactions")]
 pub fn crr(response: u64) -> traffic::Params {
-    let (request, response) = (Bytes(128), Bytes(response));
+    let (request, response) = (Dist::Constant(Bytes(128)), Dist::Constant(Bytes(response)));
     traffic::Params::Crr(traffic::CrrParams { request, response, think: Dur::ZERO })
 }
 
@@ -88,6 +91,7 @@ pub fn path(bottleneck: &Config, rate: &str, delay: &str, flows: Vec<FlowPlan>) 
 }
 
 /// One number of a table.
+#[allow(dead_code, reason = "not every test file reads single numbers")]
 pub fn number(output: &Output, table: &str, column: &str, row: usize) -> f64 {
     let column = output.table(table).and_then(|t| t.column(column)).unwrap_or_else(|| panic!("no {table}.{column}"));
     match column {

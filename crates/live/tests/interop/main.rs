@@ -4,6 +4,7 @@
 //! `python/tests/test_live_virtual.py` runs the same in the kernel of virtual time.
 
 mod kernel;
+mod probed;
 mod routed;
 mod stretch;
 mod transfer;
@@ -37,7 +38,10 @@ fn trials() -> Vec<Trial> {
         trial("alpha-beta".into(), Box::new(a_mark_costs_an_eighth)),
         trial("becn".into(), Box::new(routed::quenches_halve_the_window)),
     ];
-    transfers.chain(others).collect()
+    // The files of the scenario are not in the kernel of virtual time.
+    let probe =
+        (!transfer::in_virtual_time()).then(|| trial("probe".into(), Box::new(probed::every_box_is_classified)));
+    transfers.chain(others).chain(probe).collect()
 }
 
 /// Both roles, ECN agreed on, refused by either, and off; data each way by itself and both ways at once.

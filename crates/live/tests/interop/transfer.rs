@@ -8,7 +8,7 @@ use std::thread;
 use ecnlab_base::Dur;
 use ecnlab_live::{Conversation, Heard, Impairments, Role, Settings, Tun, converse, private};
 use ecnlab_tcp::{Config, profile};
-use ecnlab_trace::{Connection, Input, RULES, Standard, analyse};
+use ecnlab_trace::{Connection, Input, RULES, Standard, Tracker, analyse};
 use ecnlab_wire::pcap::{Format, Writer};
 
 use crate::kernel::Side;
@@ -255,13 +255,13 @@ pub fn tell(figures: impl Fn() -> String) {
 /// The only connection in a capture.
 pub fn only_connection(capture: &[u8]) -> Result<Connection> {
     let input = Input::new(Box::new(std::io::Cursor::new(capture.to_vec()))).map_err(|e| e.to_string())?;
-    let found = analyse(input, Standard::Rfc3168, |_| true).map_err(|e| e.to_string())?;
+    let found = analyse(input, Tracker::new(Standard::Rfc3168), |_| true).map_err(|e| e.to_string())?;
     if let Some(damage) = found.damage {
         return Err(format!("the capture: {damage}"));
     }
-    match found.tracker.connections() {
-        [one] => Ok(one.clone()),
-        all => Err(format!("{} connections in the capture", all.len())),
+    match found.tracker.len() {
+        1 => Ok(found.tracker.connection(0).into_owned()),
+        all => Err(format!("{all} connections in the capture")),
     }
 }
 

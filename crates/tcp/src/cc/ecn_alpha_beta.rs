@@ -148,6 +148,7 @@ impl CongestionControl for EcnAlphaBeta {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Params as _;
     use crate::profile;
 
     const MSS: u32 = 1000;
@@ -174,6 +175,24 @@ mod tests {
     fn after(mut law: EcnAlphaBeta, why: Congestion, in_flight: u64) -> (u64, u64) {
         law.on_congestion(why, in_flight);
         (law.state().ssthresh, law.cwnd())
+    }
+
+    #[test]
+    fn parameters_past_their_bounds_are_refused() {
+        let wrong = |alpha, beta| Params { alpha, beta }.check().err().map(|error| error.key);
+        let (alpha, beta) = (Some("congestion.alpha"), Some("congestion.beta"));
+        assert_eq!([wrong(0.0, 0.5), wrong(-1.0, 0.5), wrong(100.1, 0.5), wrong(f64::NAN, 0.5)], [alpha; 4]);
+        assert_eq!([wrong(1.0, 0.0), wrong(1.0, -0.5), wrong(1.0, 1.0), wrong(1.0, f64::NAN)], [beta; 4]);
+        assert_eq!([wrong(1e-9, 1e-9), wrong(100.0, 0.999)], [None; 2]);
+        let abe = |beta| AbeParams { beta }.check().err().map(|error| error.key);
+        assert_eq!([abe(0.0), abe(1.0), abe(0.8)], [beta, beta, None]);
+    }
+
+    #[test]
+    fn deflation_is_reno_s() {
+        let mut law = law("modern", Params::default(), 10_000, 5_000);
+        law.deflate(1_500);
+        assert_eq!(law.cwnd(), 8_500);
     }
 
     #[test]

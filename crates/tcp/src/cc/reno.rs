@@ -240,6 +240,15 @@ mod tests {
     }
 
     #[test]
+    fn bytes_past_the_window_count_for_the_next_segment() {
+        let mut r = reno("modern", 10_000, 5_000);
+        // 12000 of 10000: 2000 remain, to which three ACKs add 9000, the 11000 of the next window.
+        assert_eq!(acks(&mut r, 4, 3_000), 11_000);
+        assert_eq!(acks(&mut r, 2, 3_000), 11_000);
+        assert_eq!(acks(&mut r, 1, 3_000), 12_000);
+    }
+
+    #[test]
     fn ns_2_adds_one_over_cwnd_and_keeps_the_fraction() {
         let mut r = reno("ns-2.35", 3_000, 2_000);
         // 3, +1/3 = 3.3333, +1/3.3333 = 3.6333, +1/3.6333 = 3.90856.

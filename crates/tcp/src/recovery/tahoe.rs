@@ -2,6 +2,8 @@
 //! from the loss on is sent again as slow start allows.
 
 use super::{DUP_THRESH, Scheme};
+use crate::config::EcnResponse;
+use crate::ecn::Feedback;
 use crate::sender::{Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
@@ -12,6 +14,10 @@ impl Scheme for Tahoe {
         if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
             tx.reduce_for_loss(cx);
             tx.law_to_one_segment();
+            // ns-2 tells of this reduction, too, where ECN has made the one of this window (tcp.cc, dupack_action: slowdown).
+            if cx.config.ecn_response == EcnResponse::Ns2 {
+                cx.ecn.on_reduction();
+            }
             tx.go_back();
             tx.recovery.partial_seen = false;
             tx.recovery.head_due = true;

@@ -137,6 +137,11 @@ impl Flight {
         self.end = self.end.saturating_add(bytes).min(ENDLESS);
     }
 
+    /// The application takes back what has not been sent. Nothing, if its FIN has.
+    pub fn withdraw(&mut self) {
+        self.end = self.end.min(self.max.max(1));
+    }
+
     /// Whether nothing was ever written and no FIN is wanted, as at an end that only receives.
     pub fn has_nothing_to_say(&self) -> bool {
         self.end == 1 && !self.closing

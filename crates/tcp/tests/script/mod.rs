@@ -50,6 +50,7 @@ pub enum Action {
     Listen,
     Write(u64),
     Close,
+    Withdraw,
     Abort,
     Arrive(Described),
     Quench { cause: QuenchCause, seq: u32 },

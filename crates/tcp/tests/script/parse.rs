@@ -185,12 +185,13 @@ impl<'a> Reader<'a> {
             "connect" => alone(Action::Connect),
             "listen" => alone(Action::Listen),
             "close" => alone(Action::Close),
+            "withdraw" => alone(Action::Withdraw),
             "abort" => alone(Action::Abort),
             "nothing" => alone(Action::Nothing),
             "write" if rest == "endless" => Ok(vec![Action::Write(u64::MAX)]),
             "write" => Ok(vec![Action::Write(rest.parse().map_err(|_| format!("`{rest}` is no number of bytes"))?)]),
             "check" => checks(rest),
-            _ => Err(format!("`{verb}` is no command (< > connect listen write close abort nothing check)")),
+            _ => Err(format!("`{verb}` is no command (< > connect listen write close withdraw abort nothing check)")),
         }
     }
 

@@ -82,6 +82,9 @@ impl Player {
             }
             Action::Write(bytes) => self.open(place)?.write(*bytes, now, &mut out),
             Action::Close => self.open(place)?.close(now, &mut out),
+            Action::Withdraw => {
+                self.open(place)?.withdraw(now, &mut out);
+            }
             Action::Abort => self.open(place)?.abort(&mut out),
             Action::Expect(_) | Action::Nothing | Action::Check { .. } => {}
         }

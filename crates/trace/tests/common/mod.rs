@@ -5,7 +5,7 @@
 use std::io::Cursor;
 use std::net::Ipv4Addr;
 
-use ecnlab_trace::{Analysis, Input, Rule, Standard, TraceError, analyse};
+use ecnlab_trace::{Analysis, Input, Rule, Standard, TraceError, Tracker, analyse};
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 use ecnlab_wire::{Checksum, Ecn, Flags, Ipv4Header, Seq, TcpHeader, TcpOptions, protocol};
 
@@ -29,13 +29,14 @@ pub struct P {
     pub len: u32,
     pub ecn: Ecn,
     pub window: u16,
+    pub id: u16,
     pub options: TcpOptions,
 }
 
 /// From the client, with no data.
 pub fn c(at: u64, flags: Flags, seq: u32, ack: u32) -> P {
     let options = TcpOptions::default();
-    P { at, from_client: true, flags, seq, ack, len: 0, ecn: Ecn::NotEct, window: 60_000, options }
+    P { at, from_client: true, flags, seq, ack, len: 0, ecn: Ecn::NotEct, window: 60_000, id: 0, options }
 }
 
 /// From the server, with no data.
@@ -66,6 +67,9 @@ impl P {
     pub fn window(self, window: u16) -> P {
         P { window, ..self }
     }
+    pub fn id(self, id: u16) -> P {
+        P { id, ..self }
+    }
     pub fn options(self, options: TcpOptions) -> P {
         P { options, ..self }
     }
@@ -81,7 +85,7 @@ impl P {
             dscp: 0,
             ecn: self.ecn,
             total_len: 20 + len as u16,
-            id: 0,
+            id: self.id,
             dont_fragment: true,
             more_fragments: false,
             fragment_offset: 0,
@@ -141,7 +145,7 @@ pub fn read(bytes: Vec<u8>) -> Result<Analysis, TraceError> {
 }
 
 pub fn read_as(bytes: Vec<u8>, standard: Standard) -> Result<Analysis, TraceError> {
-    analyse(Input::new(Box::new(Cursor::new(bytes)))?, standard, |_| true)
+    analyse(Input::new(Box::new(Cursor::new(bytes)))?, Tracker::new(standard), |_| true)
 }
 
 /// What the packets are found to be.
@@ -154,8 +158,9 @@ pub fn found(packets: &[P]) -> Analysis {
 /// Rules broken, each with the number of the packet, from 1.
 pub fn broken(packets: &[P], standard: Standard) -> Vec<(Rule, u64)> {
     let analysis = read_as(capture(packets), standard).unwrap();
-    let ends = analysis.tracker.connections().iter().flat_map(|c| &c.ends);
-    let mut all: Vec<_> = ends.flat_map(|end| end.violations.list().iter().map(|v| (v.rule, v.packet))).collect();
+    let ends = analysis.tracker.connections().flat_map(|c| c.into_owned().ends);
+    let mut all: Vec<_> =
+        ends.flat_map(|end| end.violations.list().iter().map(|v| (v.rule, v.packet)).collect::<Vec<_>>()).collect();
     all.sort_by_key(|v| v.1);
     all
 }

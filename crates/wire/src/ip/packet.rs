@@ -26,6 +26,8 @@ pub struct IpPacket<'a> {
     pub destination: IpAddr,
     /// The codepoint.
     pub ecn: Ecn,
+    /// IPv4's identification; 0 in IPv6, and where a host does not number packets that may not be cut (RFC 6864 §4).
+    pub id: u16,
     /// Time to live, or hops left.
     pub ttl: u8,
     /// The protocol of the payload.
@@ -71,6 +73,7 @@ impl<'a> IpPacket<'a> {
             source: header.source.into(),
             destination: header.destination.into(),
             ecn: header.ecn,
+            id: header.id,
             ttl: header.ttl,
             protocol: header.protocol,
             fragment,
@@ -99,6 +102,7 @@ impl<'a> IpPacket<'a> {
             source: header.source.into(),
             destination: header.destination.into(),
             ecn: header.ecn,
+            id: 0,
             ttl: header.hop_limit,
             protocol,
             fragment,

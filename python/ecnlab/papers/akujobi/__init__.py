@@ -18,10 +18,11 @@ from ecnlab.sweep import Sweep
 
 STEPS: Final = (
     Step("heavy", 20, 60, measure.heavy),
+    Step("ends", 20, 400, measure.ends),
     Step("mixed", 2, 20, measure.mixed),
     Step("homogeneous", 20, 40, measure.homogeneous),
     Step("lossy", 20, 40, measure.lossy, ("queue_series", "flow_series")),
-    Step("lossy-unharmed", 150, 400, measure.unharmed, ("flow_series",)),
+    Step("lossy-unharmed", 150, 400, measure.unharmed, ("queue_series", "flow_series")),
     Step("web-fifteen", 20, 40, measure.web, ("objects",)),
     Step("web", 2, 20, measure.web_loads, ("objects",)),
     Step("variants", 2, 20, measure.variants),

@@ -31,6 +31,9 @@ COMPARED: Final = {
 }
 """Schemes at 46 flows that are set beside another of the same seed."""
 
+ENDS: Final = {"ecn": ("eb45",), "becn": ("eb15",)}
+"""What ECN+BECN is to be with its threshold at either end, and how that is called."""
+
 SETTLED_S: Final = 20.0
 """When windows and queue of experiment C are looked at: past the slow start, which all schemes share. It begins within 5 s,
 and with a tenth of ACKs lost one run in ten has its window still at 10 s, one in a hundred at 20 s.
@@ -47,6 +50,11 @@ def heavy(sweep: Tables) -> pl.DataFrame:
     """Experiment A at 46 flows, with each scheme beside others of the same seed."""
     compared = _compared(sweep, COMPARED)
     return pl.concat([GRID.samples("heavy_gain", _goodputs(sweep)), *_losses(sweep, "heavy_"), *compared])
+
+
+def ends(sweep: Tables) -> pl.DataFrame:
+    """Section IV: ECN+BECN with the threshold at either end beside what it is to be there."""
+    return pl.concat(_compared(sweep, ENDS, "ends_"))
 
 
 def variants(sweep: Tables) -> pl.DataFrame:
@@ -73,9 +81,13 @@ def homogeneous(sweep: Tables) -> pl.DataFrame:
     """Experiment B: utilisation, source quenches, queue; and goodput and loss beside the other schemes."""
     share, goodput = _quench_share(sweep), _total_goodput(sweep)
     variance, loss = _link(sweep, "queue_var_packets"), _rate(_pipe_queue(sweep, "all"), "dropped", "arrived")
+    used = measures.of_link(GRID, sweep, PIPE, 100 * pl.col("utilisation"))
     return pl.concat(
         [
-            GRID.samples("utilisation", measures.of_link(GRID, sweep, PIPE, 100 * pl.col("utilisation"))),
+            GRID.samples("utilisation", used),
+            GRID.samples("utilisation_less_eb20", _against(used, "eb20", ("eb40",))),
+            GRID.samples("utilisation_less_becn", _against(used, "becn", ("eb40", "eb20"))),
+            GRID.samples("utilisation_way", _way(used, ("eb40", "eb20"))),
             GRID.samples("utilisation_printed", _printed_utilisation(sweep)),
             GRID.samples("quench_share", share),
             GRID.samples("quench_saving", _against(share, "becn", ("eb40", "eb20"))),
@@ -84,6 +96,7 @@ def homogeneous(sweep: Tables) -> pl.DataFrame:
             GRID.samples("queue_variance_to_ecn", _against(variance, "ecn", ("eb40", "eb20", "becn"))),
             GRID.samples("homogeneous_loss", loss),
             GRID.samples("loss_less_ecn", _against(loss, "ecn", ("eb40", "eb20", "becn"))),
+            GRID.samples("loss_less_becn", _against(loss, "becn", ("eb40", "eb20"))),
             GRID.samples("goodput_over_ecn", _against(goodput, "ecn", ("eb40", "eb20", "becn"))),
             GRID.samples("goodput_over_becn", _against(goodput, "becn", ("eb40", "eb20"))),
         ]
@@ -92,17 +105,12 @@ def homogeneous(sweep: Tables) -> pl.DataFrame:
 
 def lossy(sweep: Tables) -> pl.DataFrame:
     """Experiment C: one flow, by the loss of its way back, and beside no loss."""
-    queue = sweep.table("queue_series").filter(pl.col("link") == PIPE, pl.col("time_s") >= SETTLED_S)
-    spread = _over_time(queue, pl.col("average_bytes").std() / 1e3)
-    surge = _surge(sweep)
-    goodput = measures.pair(
-        GRID, sweep.table("flows"), pl.col("goodput_bps") / 1e3, sweep.table("flows"), pl.lit(None, pl.Float64)
-    ).drop("other")
     parts = []
-    for name, values in (("surge", surge), ("spread", spread), ("lossy_goodput", goodput)):
+    for name, values in (("surge", _surge(sweep)), ("spread", _spread(sweep)), ("lossy_goodput", _goodput(sweep))):
         parts.append(GRID.samples(name, values))
         parts.append(GRID.samples(f"{name}_to_lossless", _to_lossless(values)))
         parts.append(GRID.samples(f"{name}_to_becn", _against(values, "becn", ("plain", "ecn", "eb6"))))
+    parts.append(GRID.samples("lossy_goodput_to_ecn", _against(_goodput(sweep), "ecn", ("eb6",))))
     mean = sweep.table("links").filter(pl.col("link") == PIPE)
     parts.append(GRID.samples("lossy_queue", _columns(mean, pl.col("average_mean_bytes") / 1e3)))
     return pl.concat(parts)
@@ -110,7 +118,13 @@ def lossy(sweep: Tables) -> pl.DataFrame:
 
 def unharmed(sweep: Tables) -> pl.DataFrame:
     """Experiment C: whether ECN+BECN suffers from a lossy way back, on seeds of its own."""
-    return GRID.samples("unharmed", _to_lossless(_surge(sweep)))
+    return pl.concat(
+        [
+            GRID.samples("unharmed", _to_lossless(_surge(sweep))),
+            GRID.samples("unharmed_queue", _to_lossless(_spread(sweep))),
+            GRID.samples("unharmed_goodput", _to_lossless(_goodput(sweep))),
+        ]
+    )
 
 
 def web_loads(sweep: Tables) -> pl.DataFrame:
@@ -195,6 +209,17 @@ def _total_goodput(sweep: Tables) -> pl.LazyFrame:
     return _over_time(sweep.table("flows"), pl.col("goodput_bps").mean())
 
 
+def _spread(sweep: Tables) -> pl.LazyFrame:
+    """How far RED's average strays over time, kB."""
+    queue = sweep.table("queue_series").filter(pl.col("link") == PIPE, pl.col("time_s") >= SETTLED_S)
+    return _over_time(queue, pl.col("average_bytes").std() / 1e3)
+
+
+def _goodput(sweep: Tables) -> pl.LazyFrame:
+    """Goodput of the one flow, kb/s."""
+    return _columns(sweep.table("flows"), pl.col("goodput_bps") / 1e3)
+
+
 def _surge(sweep: Tables) -> pl.LazyFrame:
     """The 99th percentile of the one flow's window, in segments."""
     window = sweep.table("flow_series").filter(pl.col("time_s") >= SETTLED_S)
@@ -216,6 +241,13 @@ def _against(values: pl.LazyFrame, base: str, schemes: Sequence[str]) -> pl.Lazy
             for scheme in schemes
         ]
     )
+
+
+def _way(values: pl.LazyFrame, schemes: Sequence[str]) -> pl.LazyFrame:
+    """How far each of ``schemes`` lies above ECN and, as ``other``, how far BECN does, under the same seed."""
+    above = pl.col("value") - pl.col("other")
+    lead = _against(values, "ecn", (*schemes, "becn")).with_columns(above.alias("value")).drop("other")
+    return _against(lead, "becn", schemes)
 
 
 def _against_all(values: pl.LazyFrame, scheme: str, base: str) -> pl.LazyFrame:

@@ -37,7 +37,7 @@ def page(paper: Path, tables: Stored) -> Page:
             sections.mixed(points, numbers, published),
             sections.homogeneous(points, numbers, published),
             sections.lossy(points, published),
-            sections.web(points, published),
+            sections.web(points, numbers, published),
             settings.variants(points, published),
             settings.nearest(given),
             sections.evolution(tables["queue_15"], tables["queue_lossy"], tables["window_lossy"]),
@@ -47,14 +47,19 @@ def page(paper: Path, tables: Stored) -> Page:
 
 def _findings(given: Material) -> list[Finding]:
     return [
-        given.say("A02.becn", "At min_th ECN+BECN is BECN."),
         given.say("A13.becn-over-ecn", "Heavy load: BECN gains more than ECN."),
         given.say("A13.eb40-over-ecn", "Heavy load: ECN+BECN (40 KB) gains more than ECN."),
         given.say("A13.eb20-over-ecn", "Heavy load: ECN+BECN (20 KB) gains more than ECN."),
         given.say("A14.below-ecn", "Heavy load: source quenches spare losses."),
-        given.say("A16.saving", "The threshold saves source quenches."),
-        given.say("A17", "The queue varies less."),
+        given.say("A02.becn", "At min_th ECN+BECN gains what BECN does."),
+        given.say("A02.ecn", "At max_th ECN+BECN gains what ECN does."),
+        given.say("A02.ecn-loss", "At max_th ECN+BECN loses what ECN does."),
+        given.say("A15.eb40-below-eb20", "ECN+BECN (40 KB) uses less of the link than ECN+BECN (20 KB)."),
+        given.say("A16.saving", "The threshold (40 KB) saves source quenches."),
+        given.say("A16.goodput.ecn", "At 45 flows ECN+BECN (40 KB) has no better goodput than ECN."),
+        given.say("A17", "At 15 flows the queue varies less under ECN+BECN (20 KB) than under ECN."),
         given.say("A18.becn-window", "Lost quenches: BECN's window surges."),
-        given.say("A18.eb-unharmed", "Lost quenches: ECN+BECN does not suffer."),
-        given.say("A21.delay", "Web objects take longer under ECN."),
+        given.say("A18.eb-unharmed", "Lost quenches: ECN+BECN's window does not suffer."),
+        given.say("A18.eb-unharmed-queue", "Lost quenches: ECN+BECN's queue does not suffer."),
+        given.say("A19.delay", "Web objects take longer under ECN, at every load."),
     ]

@@ -11,7 +11,7 @@ from ecnlab.papers import blocks
 from ecnlab.papers.akujobi.grid import GRID, SCHEMES
 from ecnlab.papers.published import Published
 from ecnlab.papers.samples import at
-from ecnlab.report import Axis, Chart, Figure, Group, Line, Section, Series, Table
+from ecnlab.report import Axis, Chart, Figure, Group, Line, Point, Section, Series, Table
 
 MIXED: Final = {str(n): float(n) for n in (8, 12, 16, 18, 20, 26, 30, 36, 40, 46)}
 ALIKE: Final = {str(n): float(n) for n in (10, 15, 25, 30, 35, 40, 45)}
@@ -35,11 +35,13 @@ def mixed(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> 
                 style,
             )
         ]
-        title = {"gain": "Gain over plain TCP", "loss": "Loss"}[metric]
-        figures.append(_over(points, published, metric, title, "flows", MIXED, "flows in all", marks=marks))
+        title, number = {"gain": ("Gain over plain TCP", "3"), "loss": ("Loss", "4")}[metric]
+        caption = f"As figure {number}. Hollow: what is printed, at 46 flows."
+        figures.append(_over(points, published, metric, title, caption, "flows", MIXED, "flows in all", marks=marks))
     wanted = ["heavy_gain", "heavy_loss", "heavy_plain_loss", "gain", "loss", "plain_loss"]
     bases = ("ecn", "eb40", "eb20", "becn")
     steps = [f"{metric}_{base}" for metric in ("gain_over", "loss_to") for base in bases]
+    ends = [f"ends_{metric}_{base}" for metric in ("gain_over", "loss_to") for base in ("ecn", "becn")]
     return Section(
         "mixed",
         "Experiment A: half the flows are plain TCP",
@@ -52,6 +54,7 @@ def mixed(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> 
         [
             Group(figures),
             _table(points, published, steps, "The schemes at 46 flows beside each other, by seed", ["scheme"], False),
+            _table(points, published, ends, "The ends of the threshold, by seeds of their own", ["scheme"], False),
             _table(points, published, wanted, "All loads", ["flows", "scheme"]),
         ],
     )
@@ -66,14 +69,42 @@ def homogeneous(points: pl.DataFrame, numbers: pl.DataFrame, published: Publishe
             at(numbers, "utilisation", {"scheme": scheme}), "flows", ALIKE, f"printed, {GRID.named(scheme)}", style
         )
     ]
+    saved = _scaled(points, numbers, "quench_share", "A16.1", "becn", "45", ALIKE, SCHEMES.index("eb40") - 1)
     figures = [
-        _over(points, published, "utilisation", "Utilisation", "flows", ALIKE, "flows", marks=marks, zero=False),
-        _over(points, published, "quench_share", "Source quenches", "flows", ALIKE, "flows", SCHEMES[1:]),
-        _over(points, published, "queue_mean", "Mean queue", "flows", ALIKE, "flows"),
-        _over(points, published, "queue_variance", "Variance of the queue", "flows", ALIKE, "flows"),
+        _over(
+            points,
+            published,
+            "utilisation",
+            "Utilisation",
+            "As figure 5. Hollow: the ends of the printed ranges, at 10 and 45 flows.",
+            "flows",
+            ALIKE,
+            "flows",
+            marks=marks,
+            zero=False,
+        ),
+        _over(
+            points,
+            published,
+            "quench_share",
+            "Source quenches",
+            "As figure 6. Hollow: the printed saving of 38.8%, taken from BECN's share here.",
+            "flows",
+            ALIKE,
+            "flows",
+            SCHEMES[1:],
+            [saved],
+        ),
+        *(
+            _over(points, published, metric, title, "No figure of the paper's.", "flows", ALIKE, "flows")
+            for metric, title in (("queue_mean", "Mean queue"), ("queue_variance", "Variance of the queue"))
+        ),
     ]
     wanted = [
         "utilisation",
+        "utilisation_less_eb20",
+        "utilisation_less_becn",
+        "utilisation_way",
         "utilisation_printed",
         "quench_share",
         "quench_saving",
@@ -82,6 +113,7 @@ def homogeneous(points: pl.DataFrame, numbers: pl.DataFrame, published: Publishe
         "queue_variance_to_ecn",
         "homogeneous_loss",
         "loss_less_ecn",
+        "loss_less_becn",
         "goodput_over_ecn",
         "goodput_over_becn",
     ]
@@ -99,7 +131,17 @@ def lossy(points: pl.DataFrame, published: Published) -> Section:
     """Experiment C."""
     schemes = ("plain", "ecn", "eb6", "becn")
     figures = [
-        _over(points, published, metric, title, "loss", LOSS, "loss of the way back, percent", schemes)
+        _over(
+            points,
+            published,
+            metric,
+            title,
+            "What the paper measures and shows no figure of.",
+            "loss",
+            LOSS,
+            "loss of the way back, percent",
+            schemes,
+        )
         for metric, title in (
             ("surge", "The window's surges"),
             ("spread", "The average queue's spread"),
@@ -112,36 +154,40 @@ def lossy(points: pl.DataFrame, published: Published) -> Section:
         for name in ("surge", "spread", "lossy_goodput")
         for metric in (name, f"{name}_to_lossless", f"{name}_to_becn")
     ]
+    wanted += ["lossy_goodput_to_ecn", "lossy_queue", "unharmed", "unharmed_queue", "unharmed_goodput"]
     return Section(
         "lossy",
         "Experiment C: the way back loses packets",
         "One flow on network 2; the link from the congested router back to the sender loses ACKs and source quenches "
         "alike. BECN alone has nothing but them.",
-        [Group(figures), _table(points, published, [*wanted, "lossy_queue"], "All rates of loss", ["loss", "scheme"])],
+        [Group(figures), _table(points, published, wanted, "All rates of loss", ["loss", "scheme"])],
     )
 
 
-def web(points: pl.DataFrame, published: Published) -> Section:
+def web(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Section:
     """Experiment D."""
     names = {
-        "delay": "Transfer delay",
-        "delay_fairness": "Fairness of delays",
-        "web_loss": "Loss of web packets",
-        "web_queue": "Mean queue",
-        "web_variance": "Variance of the queue",
+        "delay": ("Transfer delay", "13", "A21.4"),
+        "delay_fairness": ("Fairness of delays", "15", "A21.5"),
+        "web_loss": ("Loss of web packets", "14", "A21.3"),
+        "web_queue": ("Mean queue", "16", "A21.2"),
+        "web_variance": ("Variance of the queue", "17", "A21.1"),
     }
+    shown = points.filter(pl.col("pages") == "start to start")
     figures = [
         _over(
-            points.filter(pl.col("pages") == "start to start"),
+            shown,
             published,
             metric,
             title,
+            f"As figure {figure}. Hollow: what is printed of ECN at 15 flows, relative to ECN+BECN (20 kB) here.",
             "flows",
             FTP,
             "FTP flows beside",
             ("ecn", "eb40", "eb20"),
+            [_scaled(shown, numbers, metric, number, "eb20", "15", FTP, 0)],
         )
-        for metric, title in names.items()
+        for metric, (title, figure, number) in names.items()
     ]
     beside = [f"{name}_of_ecn" for name in names]
     return Section(
@@ -161,43 +207,57 @@ def web(points: pl.DataFrame, published: Published) -> Section:
 def evolution(queue: pl.DataFrame, lossy_queue: pl.DataFrame, window: pl.DataFrame) -> Section:
     """Figures 7 to 12: queue and window over time."""
     charts = [
-        Chart(
-            f"The queue under 15 {GRID.named(scheme)} flows",
-            "Sampled every 100 ms.",
-            queue["time_s"].to_list(),
-            [
-                Line("queue", queue[f"queue_{scheme}"].to_list(), 2, thin=True),
-                Line("RED's average", queue[f"average_{scheme}"].to_list(), 1),
-            ],
-            "kilobytes",
-            [(15.0, "min_th"), (45.0, "max_th")],
-        )
-        for scheme in ("ecn", "eb20")
+        _queue(queue, scheme, f"The queue under 15 {GRID.named(scheme)} flows", figure, NETWORK_1)
+        for scheme, figure in (("ecn", "7"), ("eb20", "8"))
     ]
-    charts.append(
-        Chart(
-            "Windows, 10% of the way back lost",
-            "One flow on network 2.",
-            window["time_s"].to_list(),
-            _pair(window, ""),
-            "segments",
-        )
-    )
-    charts.append(
-        Chart(
-            "RED's average, 10% of the way back lost",
-            "The same runs.",
-            lossy_queue["time_s"].to_list(),
-            _pair(lossy_queue, "average_"),
-            "kilobytes",
-            [(5.0, "min_th"), (15.0, "max_th")],
-        )
-    )
+    for scheme, of_window, of_queue in (("becn", "9", "10"), ("eb6", "11", "12")):
+        name = GRID.named(scheme)
+        charts += [
+            Chart(
+                f"{name}: the window, 10% of the way back lost",
+                f"As figure {of_window}. Sampled every 100 ms.",
+                window["time_s"].to_list(),
+                [Line("window", window[scheme].to_list(), 1)],
+                "segments",
+            ),
+            _queue(lossy_queue, scheme, f"{name}: the queue, 10% of the way back lost", of_queue, NETWORK_2),
+        ]
     return Section("evolution", "Single runs, in time", "Drag across a chart to look closer.", charts)
 
 
-def _pair(frame: pl.DataFrame, prefix: str) -> list[Line]:
-    return [Line(GRID.named(scheme), frame[prefix + scheme].to_list(), i) for i, scheme in enumerate(("eb6", "becn"))]
+NETWORK_1: Final = ((15.0, "min_th"), (45.0, "max_th"))
+NETWORK_2: Final = ((5.0, "min_th"), (15.0, "max_th"))
+"""RED's thresholds, kB (section V-A)."""
+
+
+def _queue(series: pl.DataFrame, scheme: str, title: str, figure: str, levels: Sequence[tuple[float, str]]) -> Chart:
+    lines = [
+        Line("queue", series[f"queue_{scheme}"].to_list(), 2, thin=True),
+        Line("RED's average", series[f"average_{scheme}"].to_list(), 1),
+    ]
+    return Chart(
+        title, f"As figure {figure}. Sampled every 100 ms.", series["time_s"].to_list(), lines, "kilobytes", levels
+    )
+
+
+def _scaled(
+    points: pl.DataFrame,
+    numbers: pl.DataFrame,
+    metric: str,
+    number: str,
+    base: str,
+    flows: str,
+    scale: Mapping[str, float],
+    style: int,
+) -> Series:
+    """The printed change that ``number`` is, taken from what ``base`` has here: the paper prints no value to take it from."""
+    measured = at(points, metric, {"scheme": base, "flows": flows})["mean"].item()
+    change = numbers.filter(pl.col("id") == number)["printed"].item()
+    return Series(
+        f"printed: {100 * change:+.3g}% from {GRID.named(base)}",
+        [Point(scale[flows], measured * (1.0 + change))],
+        style,
+    )
 
 
 def _over(
@@ -205,6 +265,7 @@ def _over(
     published: Published,
     metric: str,
     title: str,
+    caption: str,
     axis: str,
     scale: Mapping[str, float],
     label: str,
@@ -218,7 +279,7 @@ def _over(
         for style, scheme in enumerate(schemes)
     ]
     ticks = [(value, str(int(value))) for value in scale.values()]
-    return blocks.figure(title, "", Axis(label, ticks), published.metrics[metric], curves, marks, zero=zero)
+    return blocks.figure(title, caption, Axis(label, ticks), published.metrics[metric], curves, marks, zero=zero)
 
 
 def _table(

@@ -81,12 +81,10 @@ def orders(points: pl.DataFrame, published: Published) -> Table:
 def nearest(given: Material) -> Section:
     """Every number and claim that was measured again under the settings nearest of all, beside those of the networks."""
     published, points = given.published, given.points
-    numbers = [_elsewhere(number) for number in published.numbers]
-    claims = [_elsewhere(claim) for claim in published.claims]
     there = replace(
         published,
-        numbers=tuple(number for number in numbers if _is_measured(number, points)),
-        claims=tuple(claim for claim in claims if _is_measured(claim, points)),
+        numbers=tuple(_elsewhere(number) for number in published.numbers if _is_there(number, points)),
+        claims=tuple(_elsewhere(claim) for claim in published.claims if _is_there(claim, points)),
     )
     of_numbers = judge_numbers(there, points, GRID)
     of_claims = judge_claims(there, given.tables["samples"], points, GRID)
@@ -108,8 +106,10 @@ def _elsewhere(entry: T) -> T:
     return replace(entry, where={**entry.where, **NEAREST})
 
 
-def _is_measured(entry: Number | Claim, points: pl.DataFrame) -> bool:
-    return not at(points, entry.metric, entry.where).is_empty()
+def _is_there(entry: T, points: pl.DataFrame) -> bool:
+    """Whether an entry was measured under the nearest settings, too, and at all of its places."""
+    places = [at(points, entry.metric, one.where).height for one in (entry, _elsewhere(entry))]
+    return places[0] == places[1] > 0
 
 
 def _alike(here: pl.DataFrame, there: pl.DataFrame) -> int:

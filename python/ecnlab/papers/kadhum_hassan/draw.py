@@ -21,13 +21,22 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
     sweep = sweeps["queues"]
     case = [pl.col("users"), pl.col("queue")]
     first = pl.col("replicate") == 0
+    in_bytes = (
+        sweeps["tail-in-bytes"]
+        .table("queue_series")
+        .filter(first, pl.col("link") == LINK)
+        .select(*case, "time_s", pl.col("packets").alias("packets_50_kb"))
+    )
     queue = (
         sweep.table("queue_series")
         .filter(first, pl.col("link") == LINK)
+        .join(in_bytes, on=["users", "queue", "time_s"], how="left", maintain_order="left")
         .select(
             *case,
             "time_s",
+            "packets_50_kb",
             "packets",
+            "average_packets",
             (pl.col("bytes") / 1e3).alias("kilobytes"),
             (pl.col("average_bytes") / 1e3).alias("average_kilobytes"),
         )

@@ -36,8 +36,14 @@ def queues(sweep: Tables) -> pl.DataFrame:
 
 def _queues(sweep: Tables) -> pl.DataFrame:
     cuts = _cuts(sweep).collect().lazy()
-    correlation = pl.concat([_correlated(cuts, width) for width in BINS_S])
-    deviation = _delay_deviation(sweep)
+    compared = {
+        "delay_deviation": _delay_deviation(sweep),
+        "queue_delay": _link(sweep, pl.col("sojourn_mean_s") * 1e3),
+        "window_swing": _windows(sweep, _swing),
+        "window_correlation": measures.window_correlation(GRID, sweep, WARMUP_S).collect().lazy(),
+        "reductions": _reductions(sweep),
+        "cut_correlation": pl.concat([_correlated(cuts, width) for width in BINS_S]),
+    }
     return pl.concat(
         [
             *lengths(sweep),
@@ -45,16 +51,12 @@ def _queues(sweep: Tables) -> pl.DataFrame:
             *_throughput(sweep),
             GRID.samples("queue_packets_run", _link(sweep, pl.col("queue_mean_packets"), "links_run")),
             GRID.samples("average_kilobytes_run", _kilobytes(sweep, "average_mean_bytes", "links_run")),
-            GRID.samples("queue_delay", _link(sweep, pl.col("sojourn_mean_s") * 1e3)),
             GRID.samples("early_peak", _early_peak(sweep)),
-            GRID.samples("delay_deviation", deviation),
-            *_differences("delay_deviation_difference", deviation),
-            GRID.samples("window_swing", _windows(sweep, _swing)),
             GRID.samples("window_mean", _windows(sweep, pl.col("cwnd_bytes").mean())),
-            GRID.samples("window_correlation", measures.window_correlation(GRID, sweep, WARMUP_S)),
-            GRID.samples("cut_correlation", correlation),
-            *_differences("cut_correlation_difference", correlation),
             GRID.samples("cut_together", _together(cuts.filter(pl.col("queue") == "droptail"), 1.0)),
+            *_compared("loss_to", _loss(sweep)),
+            *(GRID.samples(name, values) for name, values in compared.items()),
+            *(part for name, values in compared.items() for part in _compared(f"{name}_difference", values)),
         ]
     )
 
@@ -72,7 +74,7 @@ def lengths(sweep: Tables) -> list[pl.DataFrame]:
         GRID.samples("queue_kilobytes", _kilobytes(sweep, "queue_mean_bytes")),
         GRID.samples("average_packets", _link(sweep, pl.col("average_mean_packets"))),
         GRID.samples("average_kilobytes", _kilobytes(sweep, "average_mean_bytes")),
-        *_differences("queue_difference", packets),
+        *_compared("queue_difference", packets),
     ]
 
 
@@ -87,6 +89,12 @@ def _signals(sweep: Tables) -> list[pl.DataFrame]:
     ]
 
 
+def _loss(sweep: Tables) -> pl.LazyFrame:
+    """The share of packets that the congested link dropped, of each run."""
+    queue = sweep.table("queues").filter(pl.col("link") == LINK, pl.col("group") == "all")
+    return queue.select(*GRID.run_keys(queue), (pl.col("dropped") / pl.col("arrived")).alias("value"))
+
+
 def _throughput(sweep: Tables) -> list[pl.DataFrame]:
     """What the link carried and what of it was new, kb/s; timeouts."""
     flows = sweep.table("flows")
@@ -95,15 +103,15 @@ def _throughput(sweep: Tables) -> list[pl.DataFrame]:
     carried = _link(sweep, pl.col("delivered_bytes") * 8 / 1e3 / MEASURED_S)
     return [
         GRID.samples("goodput", goodput),
-        *_differences("goodput_difference", goodput),
+        *_compared("goodput_difference", goodput),
         GRID.samples("throughput", carried),
-        *_differences("throughput_difference", carried),
+        *_compared("throughput_difference", carried),
         GRID.samples("timeouts", per_run.agg(pl.col("timeouts").sum().cast(pl.Float64).alias("value"))),
     ]
 
 
-def _differences(metric: str, values: pl.LazyFrame) -> list[pl.DataFrame]:
-    """``values`` of one queue against those of another under the same seeds, for the pairs that were run."""
+def _compared(metric: str, values: pl.LazyFrame) -> list[pl.DataFrame]:
+    """``values`` of one queue beside those of another under the same seeds, for the pairs that were run."""
     found = values.collect()
     present = set(found["queue"])
     return [
@@ -123,6 +131,14 @@ def _delay_deviation(sweep: Tables) -> pl.LazyFrame:
     series = sweep.table("queue_series").filter(pl.col("link") == LINK, pl.col("time_s") >= WARMUP_S)
     delay_ms = pl.col("bytes") * 8e3 / RATE_BPS
     return series.group_by(GRID.run_keys(series), maintain_order=True).agg(delay_ms.std().alias("value"))
+
+
+def _reductions(sweep: Tables) -> pl.LazyFrame:
+    """Reductions of the window per flow and second: entries into fast recovery, timeouts, and those on ECN-Echo."""
+    flows = sweep.table("flows")
+    count = pl.col("fast_recoveries") + pl.col("timeouts") + pl.col("ecn_reductions")
+    mean = count.cast(pl.Float64).mean() / MEASURED_S
+    return flows.group_by(GRID.run_keys(flows), maintain_order=True).agg(mean.alias("value"))
 
 
 def _early_peak(sweep: Tables) -> pl.LazyFrame:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from ecnlab.papers.kadhum_hassan.draw import EVERY
 from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES
+from ecnlab.papers.kadhum_hassan.measure import WARMUP_S
 from ecnlab.papers.paper import Stored
 from ecnlab.report import Chart, Line, Section
 from ecnlab.report.page import Block
@@ -24,8 +26,21 @@ FIGURES: Final = {
 }
 """The paper's figures of each case: the queue, the windows of three connections, the windows of all."""
 
-THRESHOLDS: Final = {"10": ((2.5, "min_th"), (7.5, "max_th")), "30": ((30.0, "min_th"), (40.0, "max_th"))}
+THRESHOLDS: Final = {"10": (2.5, 7.5), "30": (30.0, 40.0)}
 """RED's, kB."""
+
+PRINTED: Final = {
+    ("10", "droptail"): 75.0,
+    ("10", "red"): 8.0,
+    ("10", "ecn"): 7.0,
+    ("30", "droptail"): 80.0,
+    ("30", "red"): 40.0,
+    ("30", "ecn"): 40.0,
+}
+"""The average queues that the paper prints, in packets (sections 3.1 and 3.2)."""
+
+AMPLITUDES: Final = {"10": 12.0, "30": 6.0}
+"""How far the windows of drop-tail's three connections swing, as the paper prints it, in segments (section 3.2)."""
 
 COLOURS: Final = 5
 
@@ -38,7 +53,7 @@ def over_time(users: str, tables: Stored) -> Section:
     charts: list[Block] = []
     for name in QUEUES:
         here = pl.col("queue") == name
-        charts += [_queue(users, name, queue.filter(here)), *_windows(users, name, flows.filter(here))]
+        charts += [*_queues(users, name, queue.filter(here)), *_windows(users, name, flows.filter(here))]
     charts += [_round_trips(users, flows), _throughput(users, throughput)]
     return Section(
         f"time-{users}",
@@ -49,18 +64,35 @@ def over_time(users: str, tables: Stored) -> Section:
     )
 
 
-def _queue(users: str, queue: str, series: pl.DataFrame) -> Chart:
-    figure, times = FIGURES[users, queue][0], series["time_s"].to_list()
-    title = f"The queue: {GRID.named(queue)}, {users} users"
+def _queues(users: str, queue: str, series: pl.DataFrame) -> list[Chart]:
+    """The queue in packets beside the printed average; RED's also in the kilobytes that ns-2.29 traces."""
+    figure, value = FIGURES[users, queue][0], PRINTED[users, queue]
+    title, times = f"The queue: {GRID.named(queue)}, {users} users", series["time_s"].to_list()
+    printed = (value, f"printed: {value:g}")
+    packets = [Line("queue", series["packets"].to_list(), 2, thin=True)]
     if queue == "droptail":
-        lines = [Line("queue", series["packets"].to_list(), 2, thin=True)]
-        return Chart(title, f"As figure {figure}, in packets. The buffer holds 99.", times, lines, "packets")
-    lines = [
+        within = Line("queue, buffer of 50 kB", series["packets_50_kb"].to_list(), 1, thin=True)
+        caption = f"As figure {figure}, in packets. The buffer holds 99; the other line is of a buffer of 50 kB."
+        return [Chart(title, caption, times, [*packets, within], "packets", [printed])]
+    packets.append(Line("RED's average", series["average_packets"].to_list(), 1))
+    kilobytes = [
         Line("queue", series["kilobytes"].to_list(), 2, thin=True),
         Line("RED's average", series["average_kilobytes"].to_list(), 1),
     ]
-    caption = f"As figure {figure}, in kilobytes. RED's thresholds are dashed."
-    return Chart(title, caption, times, lines, "kilobytes", THRESHOLDS[users])
+    in_packets = f"As figure {figure}, with the printed average read as packets."
+    in_kilobytes = f"As figure {figure}, with the printed average read as kilobytes."
+    return [
+        Chart(f"{title}, in packets", in_packets, times, packets, "packets", [printed]),
+        Chart(f"{title}, in kilobytes", in_kilobytes, times, kilobytes, "kilobytes", _levels(users, value)),
+    ]
+
+
+def _levels(users: str, printed: float) -> list[tuple[float, str]]:
+    """RED's thresholds and the printed average, which lies so near the upper one that the two share a name."""
+    least, most = THRESHOLDS[users]
+    lower, upper = sorted((most, printed))
+    named = (upper, f"max_th: {most:g}, printed: {printed:g}")
+    return [(least, "min_th"), named] if lower == upper else [(least, "min_th"), (lower, ""), named]
 
 
 def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
@@ -70,10 +102,11 @@ def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
     return [
         Chart(
             f"Windows of three connections: {GRID.named(queue)}, {users} users",
-            f"As figure {three}.",
+            f"As figure {three}.{_said_of_amplitude(users, queue)}",
             wide["time_s"].to_list(),
             [Line(name, wide[name].to_list(), i) for i, name in enumerate(names[:3])],
             "segments",
+            _amplitude(users, queue, flows.filter(pl.col("flow").is_in(names[:3]))),
         ),
         Chart(
             f"Windows of all connections: {GRID.named(queue)}, {users} users",
@@ -86,6 +119,22 @@ def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
             "segments",
         ),
     ]
+
+
+def _amplitude(users: str, queue: str, windows: pl.DataFrame) -> list[tuple[float, str]]:
+    """Two levels as far apart as the printed amplitude, from the 5th percentile of ``windows`` on, once all have begun."""
+    if queue != "droptail":
+        return []
+    least = float(np.quantile(windows.filter(pl.col("time_s") >= WARMUP_S)["window"].to_numpy(), 0.05))
+    return [(least, ""), (least + AMPLITUDES[users], f"printed amplitude: {AMPLITUDES[users]:g}")]
+
+
+def _said_of_amplitude(users: str, queue: str) -> str:
+    if queue != "droptail":
+        return ""
+    return (
+        f" The dashed lines are the printed {AMPLITUDES[users]:g} apart, about the mean window from {WARMUP_S:g} s on."
+    )
 
 
 def _round_trips(users: str, flows: pl.DataFrame) -> Chart:

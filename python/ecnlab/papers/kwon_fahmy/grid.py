@@ -9,6 +9,10 @@ from ecnlab.papers.grid import Grid
 ARMS: Final = ("reno", "reno-ecn", "ecn-ab", "ecn-ab-real")
 """Reno, Reno-ECN, ECN(alpha, beta) with windows in whole packets as ns-2.1b6 reduces them, and with their fractions."""
 
+PRIMARY: Final = ("reno", "reno-ecn", "ecn-ab")
+"""The arms that everything is judged with: those of the simulator that slides 15 and 19 name, whose slowdown() cuts windows
+to whole packets. The other is shown beside them."""
+
 PAIRS: Final = (
     ("reno-ecn", "reno"),
     ("ecn-ab", "reno"),
@@ -23,7 +27,7 @@ MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
 
 GRID: Final = Grid(
-    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp"),
+    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object_size", "inter_session", "udp_rate"),
     names={
         "reno": "Reno",
         "reno-ecn": "Reno-ECN",
@@ -36,5 +40,8 @@ GRID: Final = Grid(
         "loss": "wire loss {}",
         "min_th": "min_th {}",
         "maxp": "max_p {}",
+        "object_size": "objects of {}",
+        "inter_session": "a session every {}",
+        "udp_rate": "UDP of {}",
     },
 )

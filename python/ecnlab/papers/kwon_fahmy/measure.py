@@ -6,6 +6,7 @@ Each function reads the tables of one experiment (``Tables``) and gives the samp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
@@ -13,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 
 from ecnlab import models
 from ecnlab.models import ecn, padhye, red
@@ -51,6 +53,9 @@ TIMEOUT_S: Final = 1.0
 
 MEGA: Final = 1e6
 
+PACKET_BITS: Final = 8000
+"""A segment of 1 KB."""
+
 COLUMNS: Final = ("delay", "web", "udp", "ftp", "drops")
 """The metrics of the printed tables, in the order of their columns."""
 
@@ -74,13 +79,16 @@ def rates(sweep: Tables, window: float = WINDOW) -> pl.DataFrame:
     keys = GRID.run_keys(flows)
     series = sweep.table("flow_series").filter(pl.col("time_s") >= WARMUP_S)
     timers = series.group_by(keys, maintain_order=True).agg(pl.col("rto_s").median().alias("timeout_s"))
-    rows: dict[str, list[dict[str, Any]]] = {"rate": [], "rate_full": [], "indications": [], "mark_share": []}
+    names = ("rate", "rate_measured", "rate_predicted", "rate_full", "indications", "mark_share")
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     runs = flows.join(timers, on=keys, maintain_order="left").collect().group_by(keys, maintain_order=True)
     for place, run in runs:
         at = dict(zip(keys, place, strict=True))
         alpha, beta = RESPONSES[str(at["arm"])]
         ours = _predicted(run, partial(ecn.sending_rate, alpha=alpha, beta=beta, max_window=window))
         rows["rate"].append({**at, **ours})
+        rows["rate_predicted"].append({**at, "value": _each(ours["value"], run)})
+        rows["rate_measured"].append({**at, "value": _each(ours["other"], run)})
         if at["arm"] == "reno":
             rows["rate_full"].append({**at, **_predicted(run, partial(_full, window))})
         marks, timeouts, recoveries = (float(run[c].sum()) for c in ("ecn_reductions", "timeouts", "fast_recoveries"))
@@ -89,6 +97,11 @@ def rates(sweep: Tables, window: float = WINDOW) -> pl.DataFrame:
         if every:
             rows["mark_share"].append({**at, "value": marks / every})
     return pl.concat([GRID.samples(metric, pl.DataFrame(found)) for metric, found in rows.items() if found])
+
+
+def calibration(sweep: Tables) -> pl.DataFrame:
+    """The five columns of slide 20 for Reno, over what the slides leave open."""
+    return pl.concat([GRID.samples(metric, frame) for metric, frame in _columns(sweep).items()])
 
 
 def operating_point(sweep: Tables) -> pl.DataFrame:
@@ -149,20 +162,48 @@ def _predicted(run: pl.DataFrame, rate: Callable[..., ArrayLike]) -> dict[str, f
     return {"value": float(found.predicted[usable].sum()), "other": float(found.measured[usable].sum())}
 
 
+def _each(packets_per_second: float, run: pl.DataFrame) -> float:
+    """Of all flows together, what one has: kb/s."""
+    return packets_per_second * PACKET_BITS / 1e3 / run.height
+
+
 def _full(window: float, rtt_s: ArrayLike, p: ArrayLike, _r: ArrayLike, *, timeout_s: ArrayLike) -> ArrayLike:
     return padhye.full(rtt_s, p, timeout_s=timeout_s, max_window=window)
 
 
 def _equilibrium(at: Mapping[str, Any]) -> tuple[float, float]:
     """(q, p) of the arm and settings ``at``; what it leaves out is as in validation.toml."""
-    min_th, max_p = float(at.get("min_th", 28.0)), float(at.get("maxp", 0.1))
-    marks = at["arm"] != "reno"
-    law = red.red(min_th, 3 * min_th, max_p, gentle=True, ecn=marks, above="mark", limit=BUFFER, spacing="wait")
-    alpha, beta = RESPONSES[str(at["arm"])]
-    rate = partial(ecn.sending_rate, timeout_s=TIMEOUT_S, alpha=alpha, beta=beta)
-    flows = float(at.get("flows", 20.0))
+    law = control_law(str(at["arm"]), float(at.get("min_th", 28.0)), float(at.get("maxp", 0.1)))
+    rate, flows = _model(str(at["arm"])), float(at.get("flows", 20.0))
     found = models.equilibrium(rate, law, flows=flows, capacity=CAPACITY, base_rtt_s=BASE_RTT_S, max_window=WINDOW)
     return float(found.queue), float(found.p)
+
+
+def control_law(arm: str, min_th: float = 28.0, max_p: float = 0.1) -> red.ControlLaw:
+    """The queue's law in front of ``arm``: gentle RED that marks or drops."""
+    marks = arm != "reno"
+    return red.red(min_th, 3 * min_th, max_p, gentle=True, ecn=marks, above="mark", limit=BUFFER, spacing="wait")
+
+
+def filling_p(arm: str, queue: float, flows: float) -> float | None:
+    """The p at which ``flows`` senders fill the link at an average of ``queue`` packets; None if no p below 1 does."""
+    rtt_s, share = BASE_RTT_S + queue / CAPACITY, 0.0 if arm == "reno" else 1.0
+    rate = _model(arm)
+
+    def excess(log_p: float) -> float:
+        sent = float(np.asarray(rate(rtt_s, math.exp(log_p), share)))
+        return flows * min(sent, WINDOW / rtt_s) - CAPACITY
+
+    least, most = math.log(1e-6), math.log(0.999)
+    if excess(least) <= 0.0 or excess(most) >= 0.0:
+        return None
+    return math.exp(brentq(excess, least, most))
+
+
+def _model(arm: str) -> Callable[[float, float, float], ArrayLike]:
+    """B(RTT, p, r) of an arm."""
+    alpha, beta = RESPONSES[arm]
+    return partial(ecn.sending_rate, timeout_s=TIMEOUT_S, alpha=alpha, beta=beta)
 
 
 def _columns(sweep: Tables) -> dict[str, pl.LazyFrame]:

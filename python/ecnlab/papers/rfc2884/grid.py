@@ -10,7 +10,7 @@ LOADS: Final = {"low": 2.0, "moderate": 5.0, "high": 10.0}
 """Background flows of the congestion levels (section 4.3)."""
 
 GRID: Final = Grid(
-    keys=("variant", "recovery", "congestion", "maxp", "size", "background", "min_th"),
+    keys=("variant", "recovery", "congestion", "maxp", "size", "background", "min_th", "setting"),
     levels=LOADS,
     names={
         "reno": "Reno",

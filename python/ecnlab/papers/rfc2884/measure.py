@@ -89,6 +89,11 @@ def longer(sweep: Tables) -> pl.DataFrame:
     return GRID.samples("longer_gain", rates(sweep))
 
 
+def like_reno(sweep: Tables) -> pl.DataFrame:
+    """Section 5.3: other recoveries beside Reno."""
+    return over_reno(GRID.samples("transaction_gain", rates(sweep)), "transaction_gain")
+
+
 def losses(sweep: Tables) -> pl.DataFrame:
     """Section 5.3: non-ECN transactions that lost something, and those of them that waited for the timer."""
     lossy = sweep.table("transactions").filter(
@@ -191,6 +196,16 @@ def mice_over_bulk(short: pl.DataFrame, long: pl.DataFrame) -> pl.DataFrame:
     mice = short.filter(pl.col("metric") == "transaction_gain").select(*on, ratio)
     elephants = long.filter(pl.col("metric") == "bulk_gain").select(*on, ratio.alias("other"))
     return GRID.samples("mice_over_bulk", mice.join(elephants, on=on))
+
+
+def over_reno(found: pl.DataFrame, metric: str) -> pl.DataFrame:
+    """The gain of each other recovery beside Reno's, paired by seed; each is the gain of its own seed."""
+    on = ["congestion", "maxp", "replicate"]
+    gain = (pl.col("value") / pl.col("other") - 1.0).alias("value")
+    gains = found.filter(pl.col("metric") == metric)
+    others, base = gains.filter(pl.col("recovery") != "reno"), gains.filter(pl.col("recovery") == "reno")
+    both = others.select(*on, "recovery", gain).join(base.select(*on, gain.alias("other")), on=on)
+    return GRID.samples(f"{metric}_over_reno", both)
 
 
 def _retransmissions(flows: pl.LazyFrame) -> list[pl.DataFrame]:

@@ -10,7 +10,7 @@ import polars as pl
 from ecnlab.papers.layout import Material, paper_page, read_material
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import read_toml
-from ecnlab.papers.rfc2884 import gains, linux, sensitivity
+from ecnlab.papers.rfc2884 import gains, linux, queues, readings, sensitivity
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.report import Finding, Page
 from ecnlab.report.page import Tone
@@ -47,12 +47,14 @@ def page(paper: Path, tables: Stored) -> Page:
             gains.bulk(points, numbers, published),
             gains.transactions(points, numbers, published),
             gains.fairness(points, numbers, published),
+            readings.readings(points, numbers, published),
             sensitivity.redistribution(points, published),
             sensitivity.envelope(points, numbers, published),
             sensitivity.variants(points, published),
             sensitivity.region(points, published, read_toml(paper / "red-settings.toml")),
+            queues.crowded(points, published),
             gains.evolution(tables["evolution_queue"], tables["evolution_windows"], tables.about["evolution"]),
-            sensitivity.disciplines(points, published),
+            queues.tail_drop(points, published),
             linux.section(tables, points, numbers, published),
         ],
     )
@@ -62,12 +64,15 @@ def _findings(given: Material) -> list[Finding]:
     return [
         _faster(given.points),
         sensitivity.left_over(given.points, given.published),
+        readings.worth(given.points, given.numbers, given.published),
         given.say("R27.relative", "Bulk: the gain grows with congestion."),
         given.say("R28.grows", "Bulk: the gain grows with max_p."),
         given.say("R33.grows", "Transactions: the gain grows with congestion."),
         given.say("R34.grows", "Transactions: the gain grows with max_p."),
         given.say("R35", "The gain shrinks as transactions grow."),
         given.say("R29", "ECN flows hardly retransmit."),
+        queues.four_faults(given.points, given.published),
+        given.say("R22.degenerates", "RED degenerates into tail drop as flows grow."),
     ]
 
 

@@ -282,33 +282,3 @@ def region(points: pl.DataFrame, published: Published, recorded: Mapping[str, An
             ),
         ],
     )
-
-
-def disciplines(points: pl.DataFrame, published: Published) -> Section:
-    """Section 2: tail drop, its two relatives, and RED."""
-    names = ["discipline_queue", "discipline_utilisation", "discipline_jain", "discipline_synchrony"]
-    rows: list[list[Cell | str]] = []
-    for label in ("tail", "random", "front", "red"):
-        here = {
-            row["metric"]: row
-            for row in points.filter(pl.col("variant") == label, pl.col("metric").is_in(names)).iter_rows(named=True)
-        }
-        cells = [Cell({"red": "RED", "front": "drop front", "random": "random drop", "tail": "tail drop"}[label])]
-        for name in names:
-            kind, row = published.metrics[name], here[name]
-            cells.append(
-                Cell(
-                    blocks.with_interval(row, kind),
-                    True,
-                )
-            )
-        rows.append(list(cells))
-    columns = ["when full", "mean queue, packets", "utilisation", "Jain's index", "correlation of windows"]
-    return Section(
-        "disciplines",
-        "Tail drop and its faults",
-        "Section 2 of the RFC names global synchronisation and lock-out. Twelve non-ECN flows; the correlation "
-        "of windows is 0 when flows move "
-        "by themselves and 1 when all move as one.",
-        [Table("Who is dropped when the queue is full, against RED.", columns, rows, cards=True)],
-    )

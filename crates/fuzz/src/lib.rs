@@ -1,0 +1,44 @@
+//! What may come from outside, as bytes: each target reads one kind of input and asserts what must hold of it.
+//!
+//! `make fuzz` has libFuzzer look for inputs that break a target; the tests replay the corpus in `tests/fuzz/corpus` and
+//! mutations of it. See docs/testing.md.
+
+mod bytes;
+mod capture;
+mod endpoint;
+mod headers;
+mod mutate;
+mod pair;
+mod queue;
+mod text;
+
+pub use mutate::mutated;
+
+/// One kind of input.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, and that of its folder in the corpus.
+    pub name: &'static str,
+    /// Reads an input. It panics if something does not hold that must.
+    pub run: fn(&[u8]),
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    Target { name: "scenario", run: text::scenario },
+    Target { name: "experiment", run: text::experiment },
+    Target { name: "simulation", run: text::simulation },
+    Target { name: "filter", run: text::filter },
+    Target { name: "pcap", run: capture::capture },
+    Target { name: "pcapng", run: capture::capture },
+    Target { name: "options", run: headers::options },
+    Target { name: "headers", run: headers::headers },
+    Target { name: "endpoint", run: endpoint::endpoint },
+    Target { name: "pair", run: pair::pair },
+    Target { name: "queue", run: queue::queue },
+];
+
+/// The target called `name`.
+pub fn target(name: &str) -> Option<&'static Target> {
+    TARGETS.iter().find(|target| target.name == name)
+}

@@ -1,0 +1,92 @@
+//! The corpus and mutations of it, the same ones in every run: no target may panic, and none may hang.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use ecnlab_base::Rng;
+use ecnlab_fuzz::{TARGETS, Target, mutated, target};
+
+/// Longest that one input may take: far more than any takes on a busy machine.
+const HANG: Duration = Duration::from_secs(60);
+/// Mutations of a target's corpus in a run of the tests.
+const MUTATIONS: u64 = 1_000;
+
+fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus").join(target.name);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// Runs inputs, each with what to call it, on another thread; a panic or a hang names the input.
+fn all_pass(target: &'static Target, inputs: impl Iterator<Item = (String, Vec<u8>)> + Send + 'static) {
+    let (send, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        for (name, input) in inputs {
+            if send.send(Some(name)).is_err() {
+                return;
+            }
+            (target.run)(&input);
+        }
+        let _ = send.send(None);
+    });
+    let mut last = "nothing".to_owned();
+    loop {
+        match told.recv_timeout(HANG) {
+            Ok(Some(name)) => last = name,
+            Ok(None) => return,
+            Err(error) => panic!("{}: {last}: it panicked, or took more than {HANG:?} ({error})", target.name),
+        }
+    }
+}
+
+fn replay(name: &str) {
+    let target = target(name).unwrap();
+    let corpus = corpus(target);
+    assert!(!corpus.is_empty(), "{name} has no corpus");
+    all_pass(target, corpus.into_iter().map(|(path, input)| (path.display().to_string(), input)));
+}
+
+fn mutate(name: &str) {
+    let target = target(name).unwrap();
+    let inputs: Vec<Vec<u8>> = corpus(target).into_iter().map(|(_, input)| input).collect();
+    let seeds = match std::env::var("ECNLAB_FUZZ_SEED") {
+        Ok(seed) => seed.parse().map(|seed: u64| seed..seed + 1).expect("a number"),
+        Err(_) => 0..MUTATIONS,
+    };
+    all_pass(
+        target,
+        seeds.map(move |seed| {
+            let mut rng = Rng::named(seed, "fuzz");
+            let mut pick = || inputs[rng.below(inputs.len() as u64) as usize].as_slice();
+            let (input, other) = (pick(), pick());
+            (format!("ECNLAB_FUZZ_SEED={seed}"), mutated(input, other, &mut rng))
+        }),
+    );
+}
+
+macro_rules! targets {
+    ($($name:ident),+) => {
+        $(mod $name {
+            #[test]
+            fn corpus() {
+                super::replay(stringify!($name));
+            }
+            #[test]
+            fn mutations() {
+                super::mutate(stringify!($name));
+            }
+        })+
+        const TESTED: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+targets!(scenario, experiment, simulation, filter, pcap, pcapng, options, headers, endpoint, pair, queue);
+
+#[test]
+fn every_target_is_tested() {
+    assert_eq!(TARGETS.iter().map(|target| target.name).collect::<Vec<_>>(), TESTED);
+}

@@ -1,0 +1,15 @@
+//! TBIT's questions about ECN (Padhye and Floyd 2001), asked of a server: without I/O and clock, so that the same prober
+//! speaks to simulated hosts and to real ones.
+//!
+//! A [`Session`] opens two connections, one without ECN and one with. [`probe`] drives it over the links of a plan;
+//! `ecnlab-live` drives it over a TUN device.
+
+mod answers;
+mod dialogue;
+mod path;
+mod reader;
+mod session;
+
+pub use answers::{Answers, Back, Echo, Finding, Reduction, Reply, Seen};
+pub use path::{Failure, probe};
+pub use session::{CONNECTIONS, REQUEST, Said, Session};

@@ -1,0 +1,274 @@
+//! A simulated server at the other end of a plan's links, asked in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use ecnlab_aqm::Item;
+use ecnlab_base::{Rng, Time};
+use ecnlab_engine::{ARRIVED, Inside, Inspect, Label, Link, Packet, Passage, Paths, Plan, Routes, reset_of};
+use ecnlab_tcp::{Config, Endpoint, Out, State};
+use ecnlab_wire::{Flags, Segment, Seq};
+
+use crate::answers::Answers;
+use crate::session::{CONNECTIONS, REQUEST, Said, Session};
+
+/// Bytes of the response: more than any window that is looked at.
+const RESPONSE: u64 = 200_000;
+
+/// Why a flow's server cannot be asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Failure {
+    /// It has no TCP.
+    #[error("flow `{0}` has no TCP: there is no server to ask")]
+    NoTcp(String),
+    /// Two nodes are not connected.
+    #[error("flow `{flow}`: there is no way from `{from}` to `{to}`")]
+    NoRoute {
+        /// The flow.
+        flow: String,
+        /// Where the way should begin.
+        from: String,
+        /// Where it should end.
+        to: String,
+    },
+}
+
+/// Asks the server of the flow numbered `flow`: its `from` end, from its `to` end, over the links of `plan` on which
+/// nothing else moves. All chance comes from `seed`.
+///
+/// # Errors
+/// [`Failure`].
+pub fn probe(plan: &Plan, flow: usize, seed: u64) -> Result<Answers, Failure> {
+    if !plan.flows[flow].traffic.uses_tcp() {
+        return Err(Failure::NoTcp(plan.flows[flow].name.clone()));
+    }
+    Path::new(plan, flow, seed)?.ask()
+}
+
+/// The links, what is on them, and the hosts at the ends.
+struct Path<'a> {
+    plan: &'a Plan,
+    flow: usize,
+    config: Arc<Config>,
+    /// The nodes of prober and server.
+    nodes: [u32; 2],
+    links: Vec<Link>,
+    routes: Routes,
+    /// All packets that were ever sent: a probe has a few hundred.
+    cargo: Vec<Sent>,
+    events: BinaryHeap<Reverse<(Time, u32)>>,
+    servers: Vec<Server>,
+    iss: Rng,
+}
+
+/// A packet's segment, and the number of its connection.
+#[derive(Clone, Copy)]
+struct Sent {
+    segment: Segment,
+    connection: u32,
+}
+
+/// The server's end of a connection.
+struct Server {
+    endpoint: Endpoint,
+    answered: bool,
+}
+
+impl<'a> Path<'a> {
+    fn new(plan: &'a Plan, flow: usize, seed: u64) -> Result<Path<'a>, Failure> {
+        let planned = &plan.flows[flow];
+        let [server, prober] = [&planned.from, &planned.to].map(|nodes| nodes.first().copied().unwrap_or_default());
+        let mut paths = Paths::of(plan);
+        let between = |from: usize, to: usize| {
+            let [named_from, named_to] = [from, to].map(|node| plan.nodes[node].clone());
+            Failure::NoRoute { flow: planned.name.clone(), from: named_from, to: named_to }
+        };
+        let mut crossed = Vec::new();
+        for (from, to) in [(prober, server), (server, prober)] {
+            // The routes know the way from the ends themselves, too: a host sends along it.
+            let first = paths.know(from, to).then(|| paths.first(from, to)).flatten();
+            crossed.extend(paths.path(first.ok_or_else(|| between(from, to))?, to));
+        }
+        for link in crossed {
+            // A box answers from behind its link.
+            for end in [prober, server] {
+                let node = plan.links[link as usize].to;
+                if !paths.know(node, end) {
+                    return Err(between(node, end));
+                }
+            }
+        }
+        let routes = paths.routes();
+        let mut links = Link::all(plan, seed);
+        for (link, planned) in links.iter_mut().zip(&plan.links) {
+            link.set_rows(routes.row(planned.to), routes.row(planned.from));
+        }
+        Ok(Path {
+            plan,
+            flow,
+            config: Arc::clone(&planned.tcp_from),
+            nodes: [prober as u32, server as u32],
+            links,
+            routes,
+            cargo: Vec::new(),
+            events: BinaryHeap::new(),
+            servers: Vec::new(),
+            iss: Rng::named(seed, &format!("probe.{}", planned.name)),
+        })
+    }
+
+    /// Until all is said.
+    fn ask(mut self) -> Result<Answers, Failure> {
+        for _ in 0..CONNECTIONS {
+            let iss = Seq(self.iss.u64() as u32);
+            self.servers.push(Server { endpoint: Endpoint::listen(&self.config, iss), answered: false });
+        }
+        let (mut said, iss) = (Vec::new(), Seq(self.iss.u64() as u32));
+        let mut session = Session::start(REQUEST, iss, Time::ZERO, &mut said);
+        let mut now = Time::ZERO;
+        loop {
+            for Said { connection, segment, .. } in std::mem::take(&mut said) {
+                self.send(0, connection, segment, now);
+            }
+            if let Some(answers) = session.answers() {
+                return Ok(answers);
+            }
+            let event = self.events.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
+            let timer = self.servers.iter().map(|server| server.endpoint.deadline()).min().unwrap_or(Time::NEVER);
+            now = event.min(timer).min(session.deadline());
+            if event == now {
+                if let Some((connection, segment)) = self.on_link(now) {
+                    session.on_segment(connection, &segment, now, &mut said);
+                }
+            } else if timer == now {
+                self.on_timer(now);
+            } else {
+                session.on_deadline(now, &mut said);
+            }
+        }
+    }
+
+    /// Sends from the prober (0) or the server (1).
+    fn send(&mut self, end: usize, connection: u32, segment: Segment, now: Time) {
+        let packet = self.load(self.nodes[1 - end], connection, segment);
+        self.forward(self.routes.row(self.nodes[end] as usize), packet, now);
+    }
+
+    fn load(&mut self, to: u32, connection: u32, segment: Segment) -> Packet {
+        self.cargo.push(Sent { segment, connection });
+        Packet::from(Label {
+            wire_len: segment.wire_len,
+            to,
+            cargo: self.cargo.len() as u32 - 1,
+            flow: self.flow as u32,
+            group: self.plan.flows[self.flow].group as u32,
+            ecn: segment.ecn,
+            has_data: segment.len > 0,
+        })
+    }
+
+    /// Onto the next link; what has arrived at the prober is returned.
+    fn forward(&mut self, row: u32, packet: Packet, now: Time) -> Option<(u32, Segment)> {
+        let index = self.routes.next(row, packet.to());
+        if index == ARRIVED {
+            return self.arrive(packet, now);
+        }
+        let link = &mut self.links[index as usize];
+        if link.is_clear(now) {
+            link.pass(packet, now);
+        } else if link.enqueue(packet, now, &mut ()) {
+            // The prober does not listen to source quenches, and sends too little to get one.
+            link.take_owed().for_each(drop);
+        }
+        self.arm(index);
+        None
+    }
+
+    fn arm(&mut self, index: u32) {
+        let link = &mut self.links[index as usize];
+        let next = link.next_event();
+        if next < link.armed {
+            link.armed = next;
+            self.events.push(Reverse((next, index)));
+        }
+    }
+
+    /// The next event of a link, which is due.
+    fn on_link(&mut self, now: Time) -> Option<(u32, Segment)> {
+        let Reverse((at, index)) = self.events.pop()?;
+        let link = &mut self.links[index as usize];
+        if link.armed != at {
+            return None;
+        }
+        link.armed = Time::NEVER;
+        link.replay(now, &mut ());
+        let arrived = (link.first_arrival() <= now).then(|| (link.deliver(), link.row));
+        let boxed = link.boxed;
+        self.arm(index);
+        let (mut packet, row) = arrived?;
+        if boxed {
+            let passage = self.links[index as usize].inspect(&mut packet, &mut Contents(&mut self.cargo));
+            if passage != Passage::Through {
+                return self.turn_away(packet, passage, row, now);
+            }
+        }
+        self.forward(row, packet, now)
+    }
+
+    fn turn_away(&mut self, packet: Packet, passage: Passage, row: u32, now: Time) -> Option<(u32, Segment)> {
+        let Sent { segment, connection } = self.cargo[packet.cargo() as usize];
+        if passage != Passage::Reset {
+            return None;
+        }
+        let sender = if packet.to() == self.nodes[0] { self.nodes[1] } else { self.nodes[0] };
+        let reset = self.load(sender, connection, reset_of(&segment));
+        self.forward(row, reset, now)
+    }
+
+    /// What is for the server is taken; what is for the prober is returned.
+    fn arrive(&mut self, packet: Packet, now: Time) -> Option<(u32, Segment)> {
+        let Sent { mut segment, connection } = self.cargo[packet.cargo() as usize];
+        segment.ecn = packet.ecn();
+        if packet.to() == self.nodes[0] {
+            return Some((connection, segment));
+        }
+        let (mut out, server) = (Out::new(), &mut self.servers[connection as usize]);
+        server.endpoint.on_segment(&segment, now, &mut out);
+        if server.endpoint.state() == State::Closed && !server.answered {
+            // RFC 9293 §3.10.7.4: a passive open that is reset before it is established listens again.
+            server.endpoint = Endpoint::listen(&self.config, Seq(self.iss.u64() as u32));
+        }
+        if !server.answered && server.endpoint.received() >= u64::from(REQUEST) {
+            server.answered = true;
+            server.endpoint.write(RESPONSE, now, &mut out);
+        }
+        out.into_iter().for_each(|segment| self.send(1, connection, segment, now));
+        None
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        for connection in 0..self.servers.len() {
+            let (mut out, endpoint) = (Out::new(), &mut self.servers[connection].endpoint);
+            if endpoint.deadline() <= now {
+                endpoint.on_deadline(now, &mut out);
+            }
+            out.into_iter().for_each(|segment| self.send(1, connection as u32, segment, now));
+        }
+    }
+}
+
+/// What boxes read and write.
+struct Contents<'a>(&'a mut Vec<Sent>);
+
+impl Inspect for Contents<'_> {
+    fn inside(&self, packet: &Packet) -> Inside {
+        Inside::Tcp(self.0[packet.cargo() as usize].segment.flags)
+    }
+    fn set_flags(&mut self, packet: &Packet, flags: Flags) {
+        self.0[packet.cargo() as usize].segment.flags = flags;
+    }
+    fn connection(&self, packet: &Packet) -> u32 {
+        self.0[packet.cargo() as usize].connection
+    }
+}

@@ -1,0 +1,102 @@
+//! All questions to one server: one connection after the other.
+
+use ecnlab_base::Time;
+use ecnlab_wire::{Segment, Seq};
+
+use crate::answers::{Answers, Reply, Seen};
+use crate::dialogue::Dialogue;
+
+/// Connections that a session opens.
+pub const CONNECTIONS: u32 = 2;
+
+/// Bytes of a simulated request.
+pub const REQUEST: u32 = 100;
+
+/// A segment to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Said {
+    /// The number of its connection, from 0: each has a port of its own.
+    pub connection: u32,
+    /// The segment; it is short of its data.
+    pub segment: Segment,
+    /// The offset of its data in the request.
+    pub offset: u32,
+}
+
+/// The questions: first without ECN, then with.
+#[derive(Debug)]
+pub struct Session {
+    request: u32,
+    iss: Seq,
+    dialogues: Vec<Dialogue>,
+    out: Vec<Segment>,
+}
+
+impl Session {
+    /// Opens the first connection. The request has so many bytes, at least as many as it is sent in parts: 5.
+    pub fn start(request: u32, iss: Seq, now: Time, out: &mut Vec<Said>) -> Session {
+        let mut session = Session { request, iss, dialogues: Vec::new(), out: Vec::new() };
+        session.go_on(now, out);
+        session
+    }
+
+    /// A segment has arrived for the connection of this number; its codepoint is the one it arrived with.
+    pub fn on_segment(&mut self, connection: u32, segment: &Segment, now: Time, out: &mut Vec<Said>) {
+        if connection as usize + 1 == self.dialogues.len()
+            && let Some(dialogue) = self.dialogues.last_mut()
+        {
+            dialogue.on_segment(segment, now, &mut self.out);
+        }
+        self.go_on(now, out);
+    }
+
+    /// When [`Session::on_deadline`] is due; [`Time::NEVER`] once all is said.
+    pub fn deadline(&self) -> Time {
+        self.dialogues.last().map_or(Time::NEVER, |dialogue| dialogue.deadline)
+    }
+
+    /// The deadline may have come; harmless if it has not.
+    pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Said>) {
+        if let Some(dialogue) = self.dialogues.last_mut().filter(|dialogue| dialogue.deadline <= now) {
+            dialogue.on_deadline(now, &mut self.out);
+        }
+        self.go_on(now, out);
+    }
+
+    /// Hands out what is to be sent, and opens the next connection when one is over.
+    fn go_on(&mut self, now: Time, out: &mut Vec<Said>) {
+        self.hand_out(out);
+        let number = self.dialogues.len() as u32;
+        if number < CONNECTIONS && self.dialogues.last().is_none_or(Dialogue::is_over) {
+            // RFC 6528: another connection, another number.
+            let iss = self.iss + number * 0x0100_0000;
+            self.dialogues.push(Dialogue::open(number > 0, iss, self.request, now, &mut self.out));
+            self.hand_out(out);
+        }
+    }
+
+    fn hand_out(&mut self, out: &mut Vec<Said>) {
+        let Some(dialogue) = self.dialogues.last() else { return };
+        let (connection, first) = (self.dialogues.len() as u32 - 1, dialogue.iss() + 1);
+        out.extend(self.out.drain(..).map(|segment| Said { connection, segment, offset: segment.seq - first }));
+    }
+
+    /// The answers, once all is said.
+    pub fn answers(&self) -> Option<Answers> {
+        let [plain, setup] = self.dialogues.as_slice() else { return None };
+        if !setup.is_over() {
+            return None;
+        }
+        let mut unmarked = plain.data();
+        plain.syn_ack.iter().chain(&setup.syn_ack).for_each(|ecn| Seen::count(&mut unmarked, *ecn));
+        let unclear = setup.unclear().filter(|_| setup.reply == Reply::EcnSetup);
+        Some(Answers {
+            plain: plain.reply,
+            unmarked,
+            setup: setup.reply,
+            echo: setup.echo(),
+            back: setup.back(),
+            unclear: unclear.iter().map(|why| (*why).to_owned()).collect(),
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Every simulated box is classified as was said beforehand.
+
+use std::collections::BTreeMap;
+
+use ecnlab_probe::probe;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/ecnlab/probing");
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(format!("{FOLDER}/{file}")).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+#[test]
+fn every_box_is_classified_as_was_said_beforehand() {
+    let scenario = ecnlab_spec::parse_scenario("boxes.toml", &text("boxes.toml")).unwrap_or_else(|e| panic!("{e}"));
+    let expected: BTreeMap<String, String> = toml::from_str(&text("expected.toml")).expect("a class for each flow");
+    for seed in [1, 2] {
+        let plan = scenario.plan(seed);
+        let class = |(i, flow): (usize, &ecnlab_engine::FlowPlan)| {
+            let answers = probe(&plan, i, seed).unwrap_or_else(|error| panic!("{error}"));
+            (flow.name.clone(), answers.class())
+        };
+        let found: BTreeMap<String, String> = plan.flows.iter().enumerate().map(class).collect();
+        assert_eq!(found, expected);
+    }
+}

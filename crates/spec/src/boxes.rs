@@ -1,0 +1,191 @@
+//! `[box.NAME]`: a box that is hostile to ECN, where it stands, and what cannot be.
+
+use ecnlab_engine::{BoxPlan, Setup};
+use ecnlab_wire::{Ecn, Flags};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::Findings;
+use crate::diagnostic::suggest;
+use crate::file::Link;
+use crate::path::Path;
+use crate::spec::Spec;
+
+/// A box that is hostile to ECN. Links name it in `boxes`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct HostileBox {
+    /// What it does to an ECN-setup SYN, which has ECE and CWR: "pass" (if left out), "strip" (takes the flags from it),
+    /// "drop" or "reset" (drops it, and answers it with an RST).
+    #[serde(default)]
+    pub syn: Treatment,
+    /// What it does to an ECN-setup SYN-ACK, which has ECE.
+    #[serde(default)]
+    pub syn_ack: Treatment,
+    /// The flags that it takes from segments other than SYNs.
+    #[serde(default)]
+    pub clear: Vec<Cleared>,
+    /// By the codepoint with which a packet comes: the one with which it leaves.
+    #[serde(default)]
+    pub rewrite: Rewrite,
+    /// The share of connections that it is concerned with, each drawn on its own; all of them if left out.
+    #[serde(default = "all")]
+    pub share: f64,
+}
+
+fn all() -> f64 {
+    1.0
+}
+
+/// What becomes of a SYN that negotiates ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Treatment {
+    /// It passes.
+    #[default]
+    Pass,
+    /// ECE and CWR are taken from it.
+    Strip,
+    /// It is dropped.
+    Drop,
+    /// It is dropped, and answered by an RST in the name of whom it was for.
+    Reset,
+}
+
+/// A flag of the TCP header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Cleared {
+    /// ECN-Echo.
+    Ece,
+    /// Congestion window reduced.
+    Cwr,
+}
+
+/// What each codepoint becomes; those left out stay.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Rewrite {
+    /// What Not-ECT becomes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_ect: Option<Codepoint>,
+    /// What ECT(1) becomes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ect1: Option<Codepoint>,
+    /// What ECT(0) becomes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ect0: Option<Codepoint>,
+    /// What CE becomes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce: Option<Codepoint>,
+}
+
+/// A codepoint of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Codepoint {
+    /// Not ECN-capable.
+    NotEct,
+    /// ECT(1).
+    Ect1,
+    /// ECT(0).
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl From<Codepoint> for Ecn {
+    fn from(codepoint: Codepoint) -> Ecn {
+        match codepoint {
+            Codepoint::NotEct => Ecn::NotEct,
+            Codepoint::Ect1 => Ecn::Ect1,
+            Codepoint::Ect0 => Ecn::Ect0,
+            Codepoint::Ce => Ecn::Ce,
+        }
+    }
+}
+
+impl From<Treatment> for Setup {
+    fn from(treatment: Treatment) -> Setup {
+        match treatment {
+            Treatment::Pass => Setup::Pass,
+            Treatment::Strip => Setup::Strip,
+            Treatment::Drop => Setup::Drop,
+            Treatment::Reset => Setup::Reset,
+        }
+    }
+}
+
+impl Rewrite {
+    /// (key, codepoint that comes, codepoint that leaves), as far as the table says.
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, Ecn, Ecn)> {
+        let all = [
+            ("not-ect", Ecn::NotEct, self.not_ect),
+            ("ect1", Ecn::Ect1, self.ect1),
+            ("ect0", Ecn::Ect0, self.ect0),
+            ("ce", Ecn::Ce, self.ce),
+        ];
+        all.into_iter().filter_map(|(key, came, leaves)| leaves.map(|leaves| (key, came, leaves.into())))
+    }
+}
+
+impl HostileBox {
+    /// The box `name` on the link instance `link`, for the engine.
+    pub fn plan(&self, name: &str, link: &str) -> BoxPlan {
+        let mut plan = BoxPlan::idle(name, &format!("box.{link}.{name}"));
+        plan.share = self.share;
+        (plan.syn, plan.syn_ack) = (self.syn.into(), self.syn_ack.into());
+        for flag in &self.clear {
+            plan.clear |= match flag {
+                Cleared::Ece => Flags::ECE,
+                Cleared::Cwr => Flags::CWR,
+            };
+        }
+        for (_, came, leaves) in self.rewrite.pairs() {
+            plan.codepoints[usize::from(came.bits())] = leaves;
+        }
+        plan
+    }
+}
+
+/// Whether every box does something, and what it says can be.
+pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
+    for (name, hostile) in &spec.boxes {
+        let path = Path::of(&["box", name]);
+        let share = path.key("share");
+        let message = format!("`{share}` is {}, no share", hostile.share);
+        found.unless((0.0..=1.0).contains(&hostile.share), &share, message, "write a number from 0 to 1");
+        for (key, came, leaves) in hostile.rewrite.pairs() {
+            let at = path.key("rewrite").key(key);
+            found.unless(
+                came != leaves,
+                &at,
+                format!("`{at}` changes nothing"),
+                "write another codepoint, or leave it out",
+            );
+        }
+        for (i, flag) in hostile.clear.iter().enumerate() {
+            let at = path.key("clear").index(i);
+            found.unless(!hostile.clear[..i].contains(flag), &at, format!("`{at}` is there already"), "leave it out");
+        }
+        let idle = [hostile.syn, hostile.syn_ack].iter().all(|t| *t == Treatment::Pass)
+            && hostile.clear.is_empty()
+            && hostile.rewrite.pairs().next().is_none();
+        if idle {
+            found.key(&path, format!("`{path}` does nothing"), "give it syn, syn_ack, clear or rewrite");
+        }
+    }
+}
+
+/// Whether the boxes that `link`, at `path`, names are there.
+pub(crate) fn check_names(link: &Link, path: &Path, spec: &Spec, found: &mut Findings<'_>) {
+    let names: Vec<&String> = spec.boxes.keys().collect();
+    for (i, name) in link.boxes.iter().enumerate() {
+        let at = path.key("boxes").index(i);
+        if !spec.boxes.contains_key(name) {
+            found.value(&at, format!("`{at}`: there is no box `{name}`"), suggest(name, &names, "boxes"));
+        }
+        let once = !link.boxes[..i].contains(name);
+        found.unless(once, &at, format!("`{at}`: `{name}` stands here already"), "name each box once");
+    }
+}

@@ -1,0 +1,76 @@
+//! Names that a file gives: what they may be, so that they can stand in tables, file names and on a terminal.
+
+use crate::diagnostic::Diagnostic;
+use crate::path::Path;
+use crate::text::is_unseen;
+use crate::tree::Node;
+
+/// The longest name. Results have it in every row.
+const LONGEST: usize = 64;
+
+/// Characters with a meaning of their own in the names of nodes, links and flows, and in those of files.
+const RESERVED: [char; 5] = ['[', ']', '~', '/', '\\'];
+
+/// What is wrong with names in a scenario's `sections`, and with the groups of flows.
+pub(crate) fn of_scenario(tree: &Node, sections: &[&str]) -> Vec<Diagnostic> {
+    let mut found = of_sections(tree, sections, &RESERVED);
+    for (flow, entry) in tree.at(&["flow"]).and_then(Node::table).into_iter().flatten() {
+        let path = Path::of(&["flow", flow, "group"]);
+        let group = entry.node.at(&["group"]).and_then(Node::text);
+        if let Some(wrong) = group.and_then(|name| fault(name, &RESERVED)) {
+            let message = format!("`{path}` {}", wrong.message);
+            found.push(Diagnostic::new(tree.place_of(&path), &path, message, wrong.help));
+        }
+    }
+    found
+}
+
+/// What is wrong with the names of an experiment: its axes, arms and metrics.
+pub(crate) fn of_experiment(tree: &Node) -> Vec<Diagnostic> {
+    of_sections(tree, &["grid", "arm", "metrics"], &[])
+}
+
+/// What is wrong with a label of a point at `path`, which results have in every row, too.
+pub(crate) fn of_label(tree: &Node, path: &Path, label: &str) -> Option<Diagnostic> {
+    let c = label.chars().find(|c| is_unseen(*c))?;
+    let message =
+        format!("`{path}`: the label {label:?} has the character U+{:04X}, which cannot be seen", u32::from(c));
+    Some(Diagnostic::new(tree.key_of(path), path, message, "write a label of characters that can be seen"))
+}
+
+fn of_sections(tree: &Node, sections: &[&str], reserved: &[char]) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for section in sections {
+        for (name, entry) in tree.at(&[section]).and_then(Node::table).into_iter().flatten() {
+            if let Some(wrong) = fault(name, reserved) {
+                let message = format!("a name in `{section}` {}", wrong.message);
+                found.push(Diagnostic::new(&entry.key, &Path::of(&[section, name]), message, wrong.help));
+            }
+        }
+    }
+    found
+}
+
+struct Fault {
+    message: String,
+    help: String,
+}
+
+fn fault(name: &str, reserved: &[char]) -> Option<Fault> {
+    let letters = name.chars().count();
+    let (message, help) = if letters == 0 {
+        ("is empty".to_owned(), "write at least a letter".to_owned())
+    } else if letters > LONGEST {
+        (format!("has {letters} characters"), format!("write at most {LONGEST}"))
+    } else if let Some(c) = name.chars().find(|c| is_unseen(*c)) {
+        let message = format!("has the character U+{:04X}, which cannot be seen", u32::from(c));
+        (message, "write letters, digits, `_` and `-`".to_owned())
+    } else if name.trim() != name {
+        (format!("has a space at an end, {name:?}"), "leave it out".to_owned())
+    } else if let Some(c) = name.chars().find(|c| reserved.contains(c)) {
+        (format!("has `{c}`, {name:?}"), "write letters, digits, `_` and `-`".to_owned())
+    } else {
+        return None;
+    };
+    Some(Fault { message, help })
+}

@@ -1,0 +1,67 @@
+"""``ecnlab probe``: TBIT's questions about ECN, asked of servers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ecnlab import console, probing
+from ecnlab.cli.options import File, as_json, examples
+from ecnlab.errors import EcnlabError
+
+
+@click.command()
+@click.argument("file", type=File, required=False)
+@click.option("--flow", "flows", multiple=True, help="Only this flow's server. Can be repeated.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
+@click.option("--boxes", is_flag=True, help="A server behind each box there is, as Markdown, instead of FILE.")
+@click.option("--host", metavar="HOST:PORT", help="A real server instead of FILE; `:PORT` is this machine.")
+@click.option("--request", default=probing.REQUEST, help="What to ask it for. [default: an HTTP request for /]")
+@as_json
+@examples("""
+      ecnlab probe hostile.toml
+      ecnlab probe hostile.toml --flow 'page[3]' --json
+      ecnlab probe --host :8080                     a server on this machine; takes root
+      ecnlab probe --boxes                          the table of docs/probe.md
+""")
+def probe(
+    file: Path | None,
+    flows: tuple[str, ...],
+    seed: int,
+    boxes: bool,
+    host: str | None,
+    request: str,
+    as_json: bool,
+) -> None:
+    """Ask TBIT's questions about ECN of the servers of the scenario FILE, or of a real one.
+
+    Does it answer a SYN with ECN, echo CE, stop at CWR, send CWR and slow down after ECE? Does the path change codepoints?
+    No packet leaves the machine without --host.
+    """
+    if [file is not None, boxes, host is not None].count(True) != 1:
+        raise EcnlabError("whom to ask: name a scenario FILE, or --host, or --boxes")
+    if host is None:
+        asked = probing.probe(file or probing.BOXES, flows, seed)
+    else:
+        name, _, port = host.rpartition(":")
+        if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise EcnlabError(f"--host {host}: write HOST:PORT, such as 192.0.2.1:80, or :8080 for this machine")
+        asked = {host: probing.probe_host(name, int(port), request)}
+    if as_json:
+        console.write_json(asked)
+    elif boxes:
+        sys.stdout.write(probing.markdown(probing.table(asked)))
+    else:
+        _show(asked)
+
+
+def _show(asked: dict[str, probing.Answers]) -> None:
+    console.write_frame(probing.table(asked), "servers", 1 << 20)
+    found = {tuple(finding) for answers in asked.values() for finding in answers["findings"]}
+    for name, meaning in sorted(found):
+        console.say(f"{name}: {meaning}")
+    for server, answers in asked.items():
+        for why in answers["unclear"]:
+            console.say(f"{server}: {why}")

@@ -1,0 +1,34 @@
+"""``ecnlab verify``: is every stored file as it was written?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ecnlab import console, store
+from ecnlab.cli.codes import NO
+from ecnlab.cli.options import File, as_json, examples
+
+
+@click.command()
+@click.argument("folder", type=File)
+@as_json
+@examples("""
+      ecnlab verify results/dumbbell
+      ecnlab verify results
+""")
+def verify(folder: Path, as_json: bool) -> None:
+    """Say whether every stored file in FOLDER and below is as it was written: runs, sweeps, reproductions.
+
+    Exit code 0 if all are, 1 if not; a damaged file is named with the command that makes it again.
+    """
+    count, wrong = store.verify(folder)
+    if as_json:
+        console.write_json({"files": count, "damaged": [str(error) for error in wrong]})
+    else:
+        for error in wrong:
+            console.complain(str(error))
+        console.say(f"{count} files, {len(wrong)} damaged")
+    if wrong:
+        raise SystemExit(NO)

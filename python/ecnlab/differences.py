@@ -1,0 +1,22 @@
+"""Where two structures of plain values differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+
+def differences(a: object, b: object, at: str = "") -> Iterator[str]:
+    """Each place where two structures differ, as ``key: value against value``."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for key in [*a, *(key for key in b if key not in a)]:
+            yield from differences(a.get(key), b.get(key), f"{at}.{key}" if at else str(key))
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for index, (x, y) in enumerate(zip(a, b, strict=True)):
+            yield from differences(x, y, f"{at}[{index}]")
+    elif a != b:
+        yield f"{at}: {_short(a)} against {_short(b)}"
+
+
+def _short(value: object) -> str:
+    text = "nothing" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

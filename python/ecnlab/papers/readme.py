@@ -1,0 +1,289 @@
+"""A paper's README, made from its template and the points of a full run.
+
+``README.in.md`` has references (`ecnlab.papers.references`) where ``README.md`` has numbers. ``quoted.json`` beside them holds
+the quoted rows of a full run and what that run was of, so that the README can be made, and be held to it, without the run::
+
+    make readme PAPER=rfc2884 FROM=results/rfc2884    # after `ecnlab reproduce rfc2884 --full`
+    make readme PAPER=rfc2884                         # after a change of words only
+
+A test makes every README again, and asks of the experiments whether they are still the ones that were run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import sys
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab import store
+from ecnlab.engines import PACKETS, answerer_of
+from ecnlab.errors import EcnlabError
+from ecnlab.papers.grid import MEANS
+from ecnlab.papers.paper import Paper
+from ecnlab.papers.published import Published, read_published
+from ecnlab.papers.references import Evidence, fill
+from ecnlab.papers.registry import find
+from ecnlab.papers.words import JUDGED
+from ecnlab.scenario import read_experiment
+from ecnlab.sweep import load_sweep
+
+FORMAT: Final = 1
+TEMPLATE: Final = "README.in.md"
+README: Final = "README.md"
+QUOTED: Final = "quoted.json"
+NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
+KEPT: Final = ("linux",)
+"""Tables whose quoted rows stay where a results folder does not have them: not every full run asks the Linux kernel."""
+
+JUDGEMENTS: Final = ("numbers", "claims")
+
+TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
+"""A percentage or a decimal: what a measured number looks like."""
+
+NO_SIZE: Final = r" (?:seeds?|second|queue|runs?|draws|files?|network)\b"
+"""What may follow "the same" without saying a size."""
+
+SAID_ELSEWHERE: Final = (
+    r"```.*?```",
+    r"`[^`]*`",
+    r"\{[^{}]*\}",
+    r"\]\([^)]*\)",
+    r"“[^”]*”",
+    r'"[^"]*"',
+    r"\b[Pp]rinted\b(?:[^.;)\]]|\.(?=\d))*",
+    r"(?:§|\b(?:[Ss]ections?|[Ff]igures?|[Tt]ables?|RFC|Linux|[Kk]ernel|max_p|[pr] =))\s*[\d.]+(?:(?:, | and | to )[\d.]+)*(?! ?%)",
+)
+"""What is no measurement of ours: code, references, links, what a paper says in its own words or has printed, sections."""
+
+
+def make(paper: str, results: Path | None = None) -> Path:
+    """Write the README of ``paper``, and before it, with the ``results`` of a full run, what it quotes; return its path.
+
+    Raises EcnlabError if the run is not a full one of today's experiments, or if a reference is wrong; OSError.
+    """
+    found, folder = find(paper)
+    published = read_published(folder)
+    if results is not None:
+        store.write_bytes(folder / QUOTED, _quote(found, folder, published, results).encode())
+    text = render(folder, quoted_evidence(found, folder, published))
+    store.write_bytes(folder / README, text.encode())
+    return folder / README
+
+
+def render(folder: Path, evidence: Evidence) -> str:
+    """The text of the README. Raises EcnlabError naming the template and the reference that is wrong."""
+    path = folder / TEMPLATE
+    try:
+        return NOTICE + fill(path.read_text(encoding="utf-8"), evidence)
+    except EcnlabError as error:
+        raise EcnlabError(f"{path}: {error}") from error
+
+
+def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
+    """What the template's references are filled in from: ``quoted.json``."""
+    held = store.read_plain_json(folder / QUOTED)
+    if held.get("format") != FORMAT:
+        raise EcnlabError(f"{folder / QUOTED}: format {held.get('format')!r}; this ecnlab reads format {FORMAT}")
+    tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
+    return Evidence(published, paper.grid, tables, held["run"])
+
+
+def stale(paper: Paper, folder: Path) -> list[str]:
+    """Why ``quoted.json`` is not of today's experiments and simulator: one line for each that has changed since.
+
+    An experiment has changed if its files say something else, or if its first run, done again, counts other packets.
+    """
+    held = store.read_plain_json(folder / QUOTED)["run"]["experiments"]
+    today = _experiments(paper, folder)
+    changed = [f"{name}: not in the full run that is quoted" for name in today if name not in held]
+    changed += [f"{name}: quoted, but no experiment any more" for name in held if name not in today]
+    for name in (name for name in today if name in held):
+        what = [key for key in today[name] if today[name][key] != held[name].get(key)]
+        changed += [f"{name}: {key} {held[name].get(key)}, today {today[name][key]}" for key in what]
+    return changed
+
+
+def typed(text: str) -> list[str]:
+    """Numbers and judged words that a template has outside references: each with its line.
+
+    Looked at is what a README finds, not its tables of choices, files and checklist.
+    """
+    found = []
+    for heading, part in _parts(text):
+        if heading.startswith(("What was chosen", "Files", "Checklist")):
+            continue
+        for passage in SAID_ELSEWHERE:
+            part = re.sub(passage, lambda m: re.sub(r"[^\n]", " ", m[0]), part, flags=re.DOTALL)
+        words = r"(?<![\w-])(?:" + "|".join(re.escape(word) for word in JUDGED) + rf")(?![\w-]|{NO_SIZE})"
+        for pattern in (TYPED.pattern, words):
+            found += [f"{heading}: {match[0]!r} in {_line(part, match)!r}" for match in re.finditer(pattern, part)]
+    return found
+
+
+def _parts(text: str) -> Iterable[tuple[str, str]]:
+    """The sections of a text with their headings."""
+    pieces = re.split(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return zip(["", *pieces[1::2]], pieces[::2], strict=True)
+
+
+def _line(text: str, match: re.Match[str]) -> str:
+    start, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.end())
+    return " ".join(text[start : end if end >= 0 else None].split())
+
+
+def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> str:
+    """``quoted.json`` of the full run in ``results``: the rows that the template asks for, and what they are of."""
+    about = store.read_json(results / "results.json")
+    if not about["full"]:
+        raise EcnlabError(
+            f"{results} holds the quick size: a README quotes the full one (`ecnlab reproduce {paper.name} --full`)"
+        )
+    analysis = {path.stem: path for path in (results / "analysis").glob("*.parquet")}
+    wanted: Sequence[str] = ("points", *JUDGEMENTS, *KEPT)
+    tables = {name: pl.read_parquet(analysis[name]) for name in wanted if name in analysis}
+    kept = _kept(folder, set(KEPT) - set(tables))
+    _refuse_others(paper, folder, results)
+    run = _run(paper, folder, about, tables) | {"kept": {name: rows["of"] for name, rows in kept.items()}}
+    evidence = Evidence(
+        published,
+        paper.grid,
+        tables | {name: _frame(name, rows["rows"], paper) for name, rows in kept.items()},
+        run,
+    )
+    render(folder, evidence)
+    rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
+    return _dump({"format": FORMAT, "run": run, "tables": rows})
+
+
+def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    """What the quoted run was of."""
+    answers = tables["claims"].unique("id", maintain_order=True)["answer"]
+    tally = {"numbers": tables["numbers"]["verdict"], "claims": answers}
+    return {
+        "ecnlab": about["ecnlab"],
+        "linux": about["linux"],
+        "seed": about["seed"],
+        "runs": about["runs"],
+        "tally": {name: dict(sorted(column.value_counts().iter_rows())) for name, column in tally.items()},
+        "experiments": _experiments(paper, folder),
+    }
+
+
+def _refuse_others(paper: Paper, folder: Path, results: Path) -> None:
+    """Raise EcnlabError if an experiment in ``results`` is not today's, or if this simulator gives its first run otherwise."""
+    for step in paper.steps:
+        asked = read_experiment(folder / f"{step.name}.toml").with_replicates(step.full)
+        done = load_sweep(results / "sweeps" / step.name)
+        remedy = f"`ecnlab reproduce {paper.name} --full` makes it anew"
+        if set(done.runs["id"]) != {run.id for run in asked.runs}:
+            raise EcnlabError(f"{results}: {step.name} is not today's experiment: {remedy}")
+        first = done.table("queues").filter(pl.col("id") == asked.runs[0].id).collect()
+        if _counts(first) != _first(folder, step.name):
+            raise EcnlabError(f"{results}: the first run of {step.name} is not what this simulator gives: {remedy}")
+
+
+def _experiments(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
+    """Of each experiment: seeds and runs of the full size, what its files say, and what its first run counts."""
+    return {
+        step.name: {
+            "replicates": step.full,
+            "runs": len(
+                {run.id for run in read_experiment(folder / f"{step.name}.toml").with_replicates(step.full).runs}
+            ),
+            "files": _says(folder / f"{step.name}.toml"),
+            "first": _first(folder, step.name),
+        }
+        for step in paper.steps
+    }
+
+
+def _says(path: Path) -> str:
+    """A hash of what an experiment file and its scenario say: of values, not of comments, titles or layout."""
+    question = tomllib.loads(path.read_text(encoding="utf-8"))
+    asked = tomllib.loads((path.parent / question["scenario"]).read_text(encoding="utf-8"))
+    for table in (question, asked):
+        table.pop("title", None)
+    question.pop("replicates", None)
+    return hashlib.sha256(json.dumps([question, asked], sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _first(folder: Path, name: str) -> dict[str, int]:
+    """What the queues of the first run of an experiment count."""
+    run = read_experiment(folder / f"{name}.toml").with_replicates(1).runs[0]
+    return _counts(answerer_of(PACKETS).tables(run.scenario, run.seed, events=False, captures=None)["queues"])
+
+
+def _counts(queues: pl.DataFrame) -> dict[str, int]:
+    """Packets and bytes by what became of them, over all queues."""
+    every = queues.filter(pl.col("group") == "all")
+    return {name: int(every[name].sum()) for name in ("arrived", "departed_bytes", "marks", "dropped")}
+
+
+def _kept(folder: Path, missing: set[str]) -> dict[str, dict[str, Any]]:
+    """Quoted rows of the tables that the new results lack, with the run they are of."""
+    if not (folder / QUOTED).exists():
+        return {}
+    held = store.read_plain_json(folder / QUOTED)
+    run = {key: held["run"][key] for key in ("ecnlab", "linux")}
+    kept = held["run"].get("kept", {})
+    return {name: {"rows": rows, "of": kept.get(name, run)} for name, rows in held["tables"].items() if name in missing}
+
+
+def _frame(name: str, rows: list[dict[str, Any]], paper: Paper) -> pl.DataFrame:
+    """Quoted rows as the table they are from."""
+    whole = [{key: _unbounded(key, value) for key, value in row.items()} for row in rows]
+    if name in JUDGEMENTS:
+        return pl.DataFrame(whole, infer_schema_length=None)
+    blank = dict.fromkeys(paper.grid.keys, "")
+    schema: dict[str, type[pl.DataType]] = {"metric": pl.String, **dict.fromkeys(paper.grid.keys, pl.String)}
+    return pl.DataFrame([blank | row for row in whole], schema=schema | MEANS)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without its blank labels; an end that is not there is null."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in row.items()
+        if value != ""
+    }
+
+
+def _unbounded(key: str, value: Any) -> Any:
+    if value is None and key in ("low", "high"):
+        return -math.inf if key == "low" else math.inf
+    return value
+
+
+def _dump(held: Mapping[str, Any]) -> str:
+    """JSON with one row a line, so that a change is read as the rows that it changes."""
+
+    def lines(rows: Iterable[Any]) -> str:
+        return ",\n".join("   " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
+
+    run = json.dumps(held["run"], indent=1, ensure_ascii=False).replace("\n", "\n ")
+    tables = ",\n".join(f'  "{name}": [\n{lines(rows)}\n  ]' for name, rows in held["tables"].items())
+    return f'{{\n "format": {held["format"]},\n "run": {run},\n "tables": {{\n{tables}\n }}\n}}\n'
+
+
+def main(arguments: list[str]) -> int:
+    """Make the README of the paper that is named first, from the results in the folder that is named second, if any."""
+    try:
+        paper, *results = arguments
+        path = make(paper, Path(results[0]) if results else None)
+    except (EcnlabError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,42 @@
+"""Text from files, made fit to be shown: what a terminal or a browser would obey is written out."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+UNSEEN: Final = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f"
+)
+"""Control characters but tab and new line, marks of direction, what fills no place, and bytes that are no text."""
+
+_UNSEEN: Final = re.compile(f"[{UNSEEN}]")
+_LINES: Final = re.compile(f"[\t\n{UNSEEN}]")
+
+
+def visible(text: str) -> str:
+    r"""``text`` with what cannot be seen written as ``\x1b`` or ``\u202e``; tabs and new lines stay."""
+    return _UNSEEN.sub(_written, text)
+
+
+def one_line(text: str) -> str:
+    """As `visible`, for a cell of a table: tabs and new lines are written out, too."""
+    return _LINES.sub(_written, text)
+
+
+def json_safe(document: str) -> str:
+    """The same JSON with what cannot be seen as JSON's escapes."""
+    return _UNSEEN.sub(lambda found: "".join(f"\\u{unit:04x}" for unit in _utf16(found[0])), document)
+
+
+def _written(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00  # a byte of a file name that is no UTF-8
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _utf16(character: str) -> list[int]:
+    data = character.encode("utf-16-be", "surrogatepass")
+    return [int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2)]

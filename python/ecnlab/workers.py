@@ -1,0 +1,178 @@
+"""Processes that do the runs of a sweep: what kills one of them kills one run, and no other."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any, Final
+
+from ecnlab import digests
+from ecnlab._core import Cancelled, RunError, Scenario
+from ecnlab.engines import Answerer, Packets
+from ecnlab.errors import EcnlabError
+from ecnlab.growing import Growing
+from ecnlab.parts import write_part
+
+_START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ecnlab.workers import main; main()"
+
+DIED: Final = "died"
+"""How the message begins for a run whose process came to its end."""
+
+
+def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
+    """Do the run that ``task`` describes, and store it as a part. Raises RunError, Cancelled, OSError, EcnlabError."""
+    tables, captures = task["tables"], task["captures"]
+    large = Growing(Path(task["folder"]) / f".{task['id']}.{os.getpid()}.partial", tables, task["most"])
+    blocks = {"blocks": large.take} if isinstance(answerer, Packets) else {}
+    folder = Path(captures) if captures else None
+    found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **blocks)
+    for name in large.tables:
+        large.add(name, found[name])
+    files = {path.name: digests.of_file(path) for path in sorted(folder.iterdir())} if folder else {}
+    write_part(Path(task["folder"]), task["id"], {name: found[name] for name in tables if name in found}, files, large)
+
+
+class Worker:
+    """A process that does one run at a time; begun when there is one to do, and again when it has died."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._errors: IO[str] | None = None
+        self.stopped = False
+        """Whether it was told to end, and is of no more use."""
+
+    def do(self, scenario: Scenario, task: Mapping[str, Any]) -> None:
+        """As `do`, by the simulator. Raises RunError also if the process dies."""
+        process = self._running()
+        line = json.dumps({**task, "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash})
+        answer = ""
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except BrokenPipeError:
+            pass
+        if not answer:
+            self._died(process)
+        said = json.loads(answer)
+        if "errno" in said:
+            raise OSError(said["errno"], said["message"], said["file"])
+        if said["error"]:
+            raise (RunError if said["error"] == "RunError" else EcnlabError)(said["message"])
+
+    def stop(self) -> None:
+        """End the process at once; what waits for it raises Cancelled."""
+        self.stopped = True
+        if self._process and self._process.poll() is None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """End the process, which does nothing."""
+        if self._process:
+            self._process.kill()
+            self._process.communicate()
+        if self._errors:
+            self._errors.close()
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None:
+            self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                text=True,
+                encoding="utf-8",
+                env={**os.environ, "POLARS_MAX_THREADS": "1"},
+            )
+        return self._process
+
+    def _died(self, process: subprocess.Popen[str]) -> None:
+        code = process.wait()
+        if self.stopped:
+            raise Cancelled("the run was cancelled")
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        assert self._errors
+        self._errors.seek(0)
+        last = self._errors.read()[-400:].strip().splitlines()
+        self.close()
+        self._process = self._errors = None
+        raise RunError(f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else ""))
+
+
+_idle: list[Worker] = []
+
+
+@contextmanager
+def worker() -> Iterator[Worker]:
+    """A worker of one's own: one that has nothing to do, or a new one."""
+    one = Worker()
+    while _idle:
+        # One may be told to end after it was given back.
+        if not (known := _idle.pop()).stopped:
+            one = known
+            break
+        known.close()
+    try:
+        yield one
+    except BaseException:
+        one.close()
+        raise
+    if one.stopped:
+        one.close()
+    else:
+        _idle.append(one)
+
+
+@atexit.register
+def _close_all() -> None:
+    while _idle:
+        _idle.pop().close()
+
+
+def main() -> None:
+    """Do runs as standard input asks, a line each, until it ends: the process that asked is then gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    tasks: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+    answerer = Packets()
+    while True:
+        answers.write(json.dumps(_answer(answerer, json.loads(tasks.get()))) + "\n")
+        answers.flush()
+
+
+def _listen(tasks: SimpleQueue[str]) -> None:
+    """Hear also in the middle of a run that nobody waits for it any more."""
+    for line in sys.stdin:
+        tasks.put(line)
+    os._exit(0)
+
+
+def _answer(answerer: Answerer, task: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        scenario = Scenario(task["path"], task["text"])
+        if scenario.hash != task["hash"]:
+            return {
+                "error": "RunError",
+                "message": "the scenario did not reach the worker as it is: a defect of ecnlab",
+            }
+        do(answerer, scenario, task)
+    except OSError as error:
+        return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
+    except Exception as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    return {"error": None}

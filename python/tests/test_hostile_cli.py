@@ -1,0 +1,315 @@
+"""Attacks on the command line: each ends with a message and a code of its own, and costs nobody a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import polars as pl
+import pytest
+from conftest import EXPERIMENT, SCENARIO, ecnlab_command
+
+from ecnlab import EcnlabError, FolderError, SpecError, load, run
+from ecnlab.cli import main
+from ecnlab.fallback import said, shown
+from ecnlab.report.page import shown as in_html
+from ecnlab.scenario import check, read_experiment, read_scenario, read_text
+from ecnlab.sweep import sweep
+from ecnlab.text import json_safe, visible
+
+ESCAPE = "\x1b[2J\x9b\u202e"
+
+
+def called(capsys, monkeypatch, *arguments):
+    """The command line in this process: its exit code, standard output and standard error."""
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # the process is the test runner's
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return ended.value.code, out, err
+
+
+def test_a_failure_that_nobody_foresaw_has_a_code_and_a_file(monkeypatch, capsys, scenario):
+    def broken(*_args, **_kwargs):
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr("ecnlab.cli.run.run_scenario", broken)
+    code, out, err = called(capsys, monkeypatch, "run", scenario)
+    assert (code, out) == (6, "")
+    assert "please report it with the details in" in err
+    with open(err.split()[-1]) as details:  # noqa: PTH123
+        assert "ZeroDivisionError: secret" in details.read()
+    code, out, _ = called(capsys, monkeypatch, "run", scenario, "--json")
+    assert json.loads(out)["error"]["code"] == 6 == code
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("a = " + "[" * 500 + "]" * 500, "recur"), (".".join("a" * 3000) + " = 1", "x.toml"), ("\x00", "not TOML")],
+)
+def test_toml_without_end(tmp_path, monkeypatch, capsys, text, said):
+    (tmp_path / "x.toml").write_text(text)
+    for verb, wanted in (("check", 1), ("run", 2), ("sweep", 2)):
+        code, out, err = called(capsys, monkeypatch, verb, tmp_path / "x.toml")
+        assert (code, out) == (wanted, "")
+        assert said in err
+
+
+def test_files_without_end_and_devices(tmp_path, monkeypatch):
+    with pytest.raises(EcnlabError, match="is a device"):
+        read_text("/dev/zero")
+    with pytest.raises(OSError, match="Input/output"):
+        read_text("/proc/self/mem")
+    monkeypatch.setattr("ecnlab.scenario.LARGEST", 1000)
+    (tmp_path / "x.toml").write_text("#" * 1001)
+    with pytest.raises(EcnlabError, match="not a TOML file of ours"):
+        read_text(tmp_path / "x.toml")
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")
+    with open(name, "w") as file:  # noqa: PTH123
+        file.write(SCENARIO)
+    with pytest.raises(EcnlabError, match="not UTF-8: rename it"):
+        read_scenario(name)
+
+
+@pytest.mark.parametrize(
+    "manifest", ["{}", "[]", "[" * 9000, '{"kind": "run", "format": 1}', '{"kind": "run", "format": 9, "ecnlab": 1}']
+)
+def test_strange_manifests(tmp_path, manifest):
+    (tmp_path / "manifest.json").write_text(manifest)
+    with pytest.raises(FolderError):
+        load(tmp_path)
+
+
+def test_every_key_of_a_manifest_may_be_missing_or_another(tmp_path, scenario, experiment):
+    run(scenario, out=tmp_path / "one")
+    sweep(experiment, tmp_path / "many", replicates=1)
+    for folder in (tmp_path / "one", tmp_path / "many"):
+        path = folder / "manifest.json"
+        whole = json.loads(path.read_text())
+        for key in whole:
+            for other in ({}, {key: 7}, {key: {"../x": {}}}):
+                path.write_text(json.dumps({k: v for k, v in whole.items() if k != key} | other))
+                try:
+                    repr(load(folder))
+                except EcnlabError as error:
+                    assert str(folder) in str(error)
+        path.write_text(json.dumps(whole))
+
+
+@pytest.mark.parametrize("option", ["--rows", "--connection"])
+def test_numbers_of_twenty_digits(monkeypatch, capsys, option):
+    code, _, err = called(capsys, monkeypatch, "trace", "x.pcap", option, "9" * 20)
+    assert code == 2
+    assert "is not in the range" in err
+
+
+def test_check_goes_on_and_ends_with_the_worst_code(tmp_path, monkeypatch, capsys, scenario):
+    (tmp_path / "bad.toml").write_text("format = 1")
+    (tmp_path / "noise.toml").write_bytes(b"\xff")
+    files = [tmp_path / "gone.toml", tmp_path / "noise.toml", tmp_path / "bad.toml", scenario]
+    code, out, err = called(capsys, monkeypatch, "check", *files)
+    assert code == 3
+    assert f"{scenario}: ok" in out
+    assert all(name in err for name in ("gone.toml", "noise.toml", "bad.toml"))
+    code, out, _ = called(capsys, monkeypatch, "check", *files, "--json")
+    assert {os.path.basename(found["path"]) for found in json.loads(out)} == {"gone.toml", "noise.toml", "bad.toml"}  # noqa: PTH119
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "gone.toml"), ("show", "gone"), ("run",), ("sweep", "x", "--workers", "0")]
+)
+def test_json_is_always_json(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = called(capsys, monkeypatch, *arguments, "--json")
+    assert json.loads(out)["error"]["code"] == code > 0
+    assert err
+
+
+def test_run_and_sweep_name_each_other(scenario, experiment):
+    with pytest.raises(SpecError, match="is an experiment, not a scenario: `ecnlab sweep "):
+        read_scenario(experiment)
+    with pytest.raises(SpecError, match="is a scenario, not an experiment: `ecnlab run "):
+        read_experiment(scenario)
+
+
+def test_a_typo_in_capture_names_the_nearest_place_once(monkeypatch, capsys, scenario, experiment, tmp_path):
+    for verb, file in (("run", scenario), ("sweep", experiment)):
+        code, _, err = called(capsys, monkeypatch, verb, file, "--capture", "pip", "--out", tmp_path / "out")
+        assert code == 2
+        assert err.count("did you mean `pipe`?") == 1
+
+
+def test_another_run_says_what_differs(scenario, tmp_path):
+    run(scenario, out=tmp_path / "out")
+    with pytest.raises(FolderError, match="seed: 1 there, 2 asked for"):
+        run(scenario, 2, out=tmp_path / "out")
+    scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
+    with pytest.raises(FolderError, match=r"queue.red.max_p: 0.1 against 0.2"):
+        run(scenario, out=tmp_path / "out")
+
+
+def test_a_grid_is_extended_in_place(experiment, tmp_path):
+    sweep(experiment, tmp_path / "out", replicates=1)
+    before = load(tmp_path / "out").metrics
+    experiment.write_text(
+        EXPERIMENT.replace("[0.02, 0.1]", "[0.02, 0.05, 0.1]").replace('["low", "high"]', '["low", "mid", "high"]')
+    )
+    done = []
+    more = sweep(experiment, tmp_path / "out", replicates=1, progress=lambda n, total: done.append((n, total)))
+    assert done[0] == (4, 6)
+    assert more.metrics.filter(pl.col("max_p") != "mid").equals(before)
+    experiment.write_text(EXPERIMENT.replace("seed = 1", "seed = 9"))
+    with pytest.raises(FolderError, match="seed: 1 against 9"):
+        sweep(experiment, tmp_path / "out", replicates=1)
+
+
+def test_results_do_not_overwrite_what_they_are_of(scenario, tmp_path, monkeypatch, capsys):
+    run(scenario, out=tmp_path / "out", captures=None, overrides={"capture.pipe": {"link": "pipe"}})
+    (capture,) = (tmp_path / "out" / "captures").iterdir()
+    bytes_ = capture.read_bytes()
+    (tmp_path / "link").symlink_to(capture)
+    for arguments in ((capture, "--html", capture), (tmp_path / "link", "--html", capture)):
+        code, _, err = called(capsys, monkeypatch, "trace", *arguments)
+        assert (code, "would be overwritten" in err) == (2, True)
+    assert capture.read_bytes() == bytes_
+
+
+def test_a_run_again_keeps_what_others_put_beside_it(scenario, tmp_path):
+    run(scenario, out=tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    (tmp_path / "out" / "figures").mkdir()
+    run(scenario, out=tmp_path / "out")
+    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "out" / "figures").is_dir()
+
+
+def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    for _ in range(2):
+        run(scenario, out=tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "manifest.json").exists()
+
+
+def test_sigterm_leaves_nothing_behind(tmp_path):
+    scenario = tmp_path / "pipe.toml"
+    os.mkfifo(scenario)
+    command = ecnlab_command("run", scenario, "--out", tmp_path / "out", "--capture", "pipe")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        scenario.write_text(SCENARIO.replace('"4 s"', '"2000000 s"').replace('sample = "100 ms"\n', ""))
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.iterdir())) == 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        try:
+            _, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, err.strip()) == (143, "terminated")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe.toml"]
+
+
+@pytest.mark.parametrize("verb", ["check", "trace"])
+def test_a_fifo_that_nobody_writes_hears_an_interrupt(tmp_path, verb):
+    os.mkfifo(tmp_path / "fifo")
+    code = "import sys; from ecnlab.cli import main; print('ready', file=sys.stderr, flush=True); main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, verb, str(tmp_path / "fifo")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        assert process.stderr.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+        assert (process.returncode, process.stderr.read().strip()) == (130, "interrupted")
+
+
+def test_closed_standard_output():
+    command = ["sh", "-c", 'exec "$@" >&-', "sh", *ecnlab_command("laws")]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr.strip()) == (3, "standard output is closed: there is nowhere to write results")
+
+
+def test_what_a_terminal_would_obey_is_written_out(scenario, monkeypatch, capsys, tmp_path):
+    assert visible(f"a{ESCAPE}\tb\n") == "a\\x1b[2J\\x9b\\u202e\tb\n"
+    assert json.loads(json_safe(json.dumps(ESCAPE, ensure_ascii=False))) == ESCAPE
+    assert in_html(ESCAPE) == visible(ESCAPE)
+    scenario.write_text(SCENARIO.replace("two flows", "two \\u001b[31m\\u202e flows"))
+    for arguments in (("run", scenario, "--out", tmp_path / "o"), ("show", tmp_path / "o", "--json")):
+        code, out, err = called(capsys, monkeypatch, *arguments)
+        assert code == 0
+        assert not {"\x1b", "\u202e"} & set(out + err)
+    scenario.write_text(f"x = '{ESCAPE}'\n", encoding="utf-8")
+    _, out, err = called(capsys, monkeypatch, "check", scenario)
+    assert not set(ESCAPE[:1] + ESCAPE[-2:]) & set(out + err)
+
+
+@pytest.mark.parametrize("name", ["x" * 65, "a\\u001bb", " a", "a[0]", "a~b", ""])
+def test_names_have_a_rule(scenario, experiment, name):
+    scenario.write_text(
+        SCENARIO.replace(
+            "[queue.red]", f'[queue."{name}"]\ndiscipline = "droptail"\nlimit = "9 packets"\n\n[queue.red]'
+        )
+    )
+    with pytest.raises(SpecError, match="a name in `queue`"):
+        check(scenario)
+    scenario.write_text(SCENARIO)
+    experiment.write_text(EXPERIMENT.replace("[grid.max_p]", f'[grid."{name}"]'))
+    if "[" in name or "~" in name:
+        check(experiment)
+    else:
+        with pytest.raises(SpecError, match="a name in `grid`"):
+            check(experiment)
+
+
+def test_flows_that_fell_back_are_told(scenario, monkeypatch, capsys, tmp_path):
+    """The first packet of the access link is the SYN of one of the flows; its loss makes that flow a plain one."""
+    text = SCENARIO.replace('start = { uniform = ["0 s", "100 ms"] }', 'start = "0 s"', 1)
+    text = text.replace("[tcp.ecn]\n", "[tcp.ecn]\necn_syn_fallback = true\n").replace(
+        'delay = "1 ms"', 'delay = "1 ms"\ndrop = [1]', 1
+    )
+    scenario.write_text(text)
+    flows = run(scenario).flows.filter(group="marked")
+    assert flows.select("ecn", "connections", "ecn_connections", "ecn_fallbacks").row(0) == (False, 1, 0, 1)
+    code, out, _ = called(capsys, monkeypatch, "run", scenario, "--out", tmp_path / "o")
+    assert code == 0
+    assert "fell back" in out
+    assert "ECN fell back on 1 of 1 connections in marked: a SYN that asked for it had no answer in time" in out
+
+
+def test_mixed_groups_never_read_true():
+    flows = pl.DataFrame(
+        {
+            "group": ["a", "a", "b", "c"],
+            "ecn": [True, True, False, False],
+            "connections": [4, 1, 2, 1],
+            "ecn_connections": [3, 1, 0, 0],
+            "ecn_fallbacks": [1, 0, 2, 0],
+        }
+    )
+    assert shown(flows)["ecn"].to_list() == ["mixed", "yes", "fell back", "no"]
+    assert said(flows).startswith("ECN fell back on 3 of 7 connections in a, b:")
+    assert said(flows.filter(group="c")) == ""
+    assert said(flows.drop("ecn_fallbacks")) == ""
+
+
+def test_a_table_that_is_gone_is_not_called_damaged(scenario, experiment, tmp_path, monkeypatch, capsys):
+    run(scenario, out=tmp_path / "one")
+    sweep(experiment, tmp_path / "many", replicates=1)
+    for folder, tables in ((tmp_path / "one", tmp_path / "one"), (tmp_path / "many", tmp_path / "many" / "tables")):
+        table = tables / "flows.parquet"
+        whole = table.read_bytes()
+        table.write_bytes(whole[: len(whole) // 2])
+        code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
+        assert (code, "damaged" in err, "missing" in err) == (2, True, False)
+        table.unlink()
+        code, _, err = called(capsys, monkeypatch, "show", folder, "--table", "flows")
+        assert (code, "damaged" in err, "flows.parquet is missing" in err) == (2, False, True)

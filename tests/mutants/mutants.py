@@ -1,0 +1,65 @@
+"""Mutation testing: cargo-mutants changes the rules one place at a time, and the tests of the crate must notice.
+
+    mutants.py PART ... [-- what cargo-mutants takes, such as --shard 1/8]
+
+Parts: aqm, tcp, wire, trace. .cargo/mutants.toml says which files, and what is left out and why. A mutant that no test
+notices must stand in survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by now.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PARTS = ["aqm", "tcp", "wire", "trace"]
+"""Crates; which of their files, the configuration says."""
+
+
+def main() -> None:
+    """Goes through the parts; the exit code is 1 if a survivor is not explained."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    arguments, rest = parser.parse_known_args()
+    rest = [argument for argument in rest if argument != "--"]
+    reasons = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text())
+    failed = [part for part in arguments.parts if not run(part, rest, reasons.get(part, {}))]
+    if failed:
+        sys.exit(f"not explained or no longer so: {', '.join(failed)}")
+
+
+def run(part: str, rest: list[str], reasons: dict[str, str]) -> bool:
+    """Mutates one part; whether its survivors are those with a reason."""
+    out = ROOT / "build" / "mutants" / part
+    out.mkdir(parents=True, exist_ok=True)
+    command = ["cargo", "mutants", "--package", f"ecnlab-{part}", "--output", str(out), "--jobs", "1", *rest]
+    # Lines for a debugger cost time in every build.
+    subprocess.run(command, cwd=ROOT, env=os.environ | {"CARGO_PROFILE_DEV_DEBUG": "0"})
+    outcomes = json.loads((out / "mutants.out" / "outcomes.json").read_text())["outcomes"]
+    ends = [(one["summary"], name(one["scenario"]["Mutant"])) for one in outcomes if one["scenario"] != "Baseline"]
+    tested = sum(end in {"MissedMutant", "CaughtMutant", "Timeout"} for end, _ in ends)
+    missed = [mutant for end, mutant in ends if end == "MissedMutant"]
+    unexplained = set(missed) - set(reasons)
+    # Two changes of a function may have the same name, and one of them a reason.
+    stale = {mutant for end, mutant in ends if end == "CaughtMutant"} & set(reasons) - set(missed)
+    print(f"{part}: {tested} mutants, {len(missed)} survive, {len(unexplained)} of them without a reason")
+    for mutant in sorted(unexplained):
+        print(f"  no test notices: {mutant}")
+    for mutant in sorted(stale):
+        print(f"  noticed by now, take its reason away: {mutant}")
+    return bool(outcomes) and not unexplained and not stale
+
+
+def name(mutant: dict[str, str]) -> str:
+    """A mutant by what it changes, without the line, which moves: file, function and change."""
+    where, _, what = mutant["name"].partition(": ")
+    return f"{where.split(':')[0]}: {what}"
+
+
+if __name__ == "__main__":
+    main()
