@@ -25,6 +25,7 @@ INDEX = {
     "crates/tcp/src/cc": "crates/tcp/src/cc/mod.rs",
     "crates/tcp/src/ecn": "crates/tcp/src/ecn/mod.rs",
     "crates/tcp/src/recovery": "crates/tcp/src/recovery/mod.rs",
+    "crates/tcp/src/recovery/linux": "crates/tcp/src/recovery/linux/mod.rs",
 }
 """Folders of laws, each with the file that declares its modules."""
 ROW = r'\s*(?:"[\w-]+": {module}::(\w+),|(\w+), {module},|(\w+)\({module}::)'
@@ -50,7 +51,8 @@ class Law:
 
     def row(self, line: str) -> re.Match[str] | None:
         """A line of the registry, if it is a row of the law."""
-        return re.match(ROW.format(module=self.module), line)
+        part = "/".join([*self.folder.parts[4:], self.module])
+        return re.match(ROW.format(module=part), line)
 
 
 def main() -> None:

@@ -48,14 +48,27 @@ fn every_law_is_used_by_an_example_or_a_paper() {
 #[test]
 fn every_file_of_a_law_has_its_row() {
     let sources: BTreeSet<PathBuf> = rows().into_iter().map(|(_, source, _)| common::root().join(source)).collect();
-    let folders = ["crates/aqm/src", "crates/tcp/src/cc", "crates/tcp/src/recovery", "crates/tcp/src/ecn"];
+    let folders = [
+        "crates/aqm/src",
+        "crates/tcp/src/cc",
+        "crates/tcp/src/recovery",
+        "crates/tcp/src/recovery/linux",
+        "crates/tcp/src/ecn",
+    ];
     let files = folders.iter().flat_map(|folder| fs::read_dir(common::root().join(folder)).unwrap().flatten());
-    // The folders of TCP hold laws and their index; that of the queues holds the queue itself too.
+    // The folders of TCP hold laws and their index; those of the queues and of Linux hold what laws share, too.
     let is_law = |path: &PathBuf| {
-        let queues = path.parent().is_some_and(|p| p.ends_with("aqm/src"));
+        let within = |folder: &str| path.parent().is_some_and(|p| p.ends_with(folder));
         let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
         let implements = |trait_: &str| fs::read_to_string(path).unwrap_or_default().contains(trait_);
-        path.is_file() && if queues { name != "registry.rs" && implements("impl Aqm for") } else { name != "mod.rs" }
+        path.is_file()
+            && if within("aqm/src") {
+                name != "registry.rs" && implements("impl Aqm for")
+            } else if within("recovery/linux") {
+                implements("impl Scheme for")
+            } else {
+                name != "mod.rs"
+            }
     };
     let without = files.map(|f| f.path()).filter(|path| is_law(path) && !sources.contains(path));
     all_there("files without a row", without.map(|p| p.display().to_string()).collect());

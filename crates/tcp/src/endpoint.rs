@@ -10,7 +10,6 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn::{self, Feedback};
 use crate::receiver::Receiver;
-use crate::recovery;
 use crate::sender::{Cx, Sender};
 
 /// Segments to send now, in order. The driver drains it.
@@ -110,18 +109,18 @@ impl Endpoint {
     /// The application has `bytes` more to send; `u64::MAX` is an endless supply. Allowed before the
     /// connection is established; ignored after [`Endpoint::close`].
     pub fn write(&mut self, bytes: u64, now: Time, out: &mut Out) {
-        if !self.tx.closing && self.state != State::Closed {
-            self.tx.write(bytes);
+        if !self.tx.flight.closing && self.state != State::Closed {
+            self.tx.flight.write(bytes);
             self.output(now, out);
         }
     }
 
     /// Closes: a FIN follows all data written.
     pub fn close(&mut self, now: Time, out: &mut Out) {
-        if self.tx.closing {
+        if self.tx.flight.closing {
             return;
         }
-        self.tx.closing = true;
+        self.tx.flight.closing = true;
         match self.state {
             State::Established => self.state = State::FinWait1,
             State::CloseWait => self.state = State::LastAck,
@@ -134,19 +133,22 @@ impl Endpoint {
     /// The application writes no more, and takes back what has not yet been sent: a FIN follows what has. Returns all the
     /// bytes that it has written then.
     pub fn withdraw(&mut self, now: Time, out: &mut Out) -> u64 {
-        self.tx.withdraw();
-        if self.tx.closing {
+        self.tx.flight.withdraw();
+        if self.tx.flight.closing {
             self.output(now, out);
         }
         self.close(now, out);
-        self.tx.end - 1
+        self.tx.flight.end - 1
     }
 
     /// Gives the connection up with an RST.
     pub fn abort(&mut self, out: &mut Out) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             // RFC 9293 §3.10.5: SEQ = SND.NXT and no ACK.
-            self.push(Segment { seq: self.tx.seq(self.tx.nxt), flags: Flags::RST, ..Segment::default() }, out);
+            self.push(
+                Segment { seq: self.tx.flight.seq(self.tx.flight.nxt), flags: Flags::RST, ..Segment::default() },
+                out,
+            );
         }
         self.die();
     }
@@ -169,7 +171,7 @@ impl Endpoint {
         if !self.ecn.hears_quench() || !self.is_established() {
             return;
         }
-        let Some(offset) = self.tx.offset(quench.seq) else { return };
+        let Some(offset) = self.tx.flight.offset(quench.seq) else { return };
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.on_quench(offset, quench.cause, &mut cx);
     }
@@ -177,14 +179,14 @@ impl Endpoint {
     /// The deadline may have come; harmless if it has not.
     pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
         if now >= self.rx.deadline {
-            self.rx.delay_is_over(&self.config, &self.tx.rto);
+            self.rx.delay_is_over(&self.config, &self.tx.flight.rto);
             self.send_ack(now, out);
         }
-        if now < self.tx.deadline {
+        if now < self.tx.flight.deadline {
             return;
         }
         match self.state {
-            State::Closed | State::Listen => self.tx.deadline = Time::NEVER,
+            State::Closed | State::Listen => self.tx.flight.deadline = Time::NEVER,
             State::SynSent | State::SynReceived => self.on_syn_timeout(now, out),
             _ => self.on_retransmission_timer(now, out),
         }
@@ -192,18 +194,18 @@ impl Endpoint {
 
     fn on_retransmission_timer(&mut self, now: Time, out: &mut Out) {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        if recovery::on_timer(&mut self.tx, &mut cx) {
+        if self.tx.on_timer(&mut cx) {
             // The scheme's own timers say what to send by themselves.
-        } else if self.tx.max == self.tx.una || self.tx.only_probing() {
-            if let Some(probe) = self.tx.on_idle_timer(&mut cx) {
+        } else if self.tx.flight.max == self.tx.flight.una || self.tx.flight.only_probing() {
+            if let Some(probe) = self.tx.flight.on_idle_timer(&mut cx) {
                 self.emit(probe, now, out);
                 return;
             }
-        } else if self.tx.timeouts >= self.config.max_timeouts {
+        } else if self.tx.flight.timeouts >= self.config.max_timeouts {
             // RFC 9293 §3.8.3, R2.
             return self.abort(out);
         } else {
-            recovery::on_timeout(&mut self.tx, &mut cx);
+            self.tx.on_timeout(&mut cx);
         }
         self.output(now, out);
     }
@@ -211,7 +213,7 @@ impl Endpoint {
     /// When [`Endpoint::on_deadline`] is next due; [`Time::NEVER`] if nothing is pending.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.tx.deadline.min(self.rx.deadline)
+        self.tx.flight.deadline.min(self.rx.deadline)
     }
 
     /// Bytes delivered in order to the application, in total. It reads at once.
@@ -221,7 +223,7 @@ impl Endpoint {
 
     /// Own bytes acknowledged, in total.
     pub fn acked(&self) -> u64 {
-        self.tx.data_acked()
+        self.tx.flight.data_acked()
     }
 
     /// The state of RFC 9293.
@@ -247,7 +249,7 @@ impl Endpoint {
     /// Whether this end sends its data as ECN-capable, or did until the connection was closed. The two ends can differ
     /// where a SYN sent again without ECN crossed the answer to the first.
     pub fn ecn_negotiated(&self) -> bool {
-        self.tx.una > 0 && !self.ecn.is_off()
+        self.tx.flight.una > 0 && !self.ecn.is_off()
     }
 
     /// The counters.
@@ -257,23 +259,23 @@ impl Endpoint {
 
     /// One row of a time series.
     pub fn sample(&self) -> Sample {
-        let cc = self.tx.law.state();
-        let (srtt, rttvar) = self.tx.rto.smoothed(&self.config);
+        let cc = self.tx.flight.law.state();
+        let (srtt, rttvar) = self.tx.flight.rto.smoothed(&self.config);
         Sample {
-            cwnd: cc.cwnd + self.tx.recovery.inflation,
+            cwnd: cc.cwnd + self.tx.flight.recovery.inflation,
             ssthresh: cc.ssthresh,
-            flight: self.tx.flight(),
+            flight: self.tx.flight.in_flight(),
             srtt,
             rttvar,
-            rto: self.tx.rto.current(&self.config),
-            in_recovery: recovery::in_recovery(&self.tx),
+            rto: self.tx.flight.rto.current(&self.config),
+            in_recovery: self.tx.in_recovery(),
         }
     }
 
     /// The connection is over, whatever the reason.
     pub(crate) fn die(&mut self) {
         self.state = State::Closed;
-        self.tx.deadline = Time::NEVER;
+        self.tx.flight.deadline = Time::NEVER;
         self.rx.deadline = Time::NEVER;
     }
 }

@@ -6,7 +6,6 @@ use ecnlab_wire::{Flags, Segment, Timestamps};
 use crate::ecn::{self, Feedback};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::Receiver;
-use crate::recovery::InUse;
 use crate::registry::EcnKind;
 use crate::sender::Cx;
 
@@ -21,7 +20,8 @@ impl Endpoint {
         let flags = Flags::SYN | self.ecn.syn();
         let mut syn = self.syn_segment(flags);
         // RFC 7323 §3.2: the echo of a SYN without ACK is zero.
-        syn.timestamps = self.timestamps.then(|| Timestamps { value: self.tx.clock(&self.config, now), echo: 0 });
+        syn.timestamps =
+            self.timestamps.then(|| Timestamps { value: self.tx.flight.clock(&self.config, now), echo: 0 });
         self.finish_syn(syn, now, out);
     }
 
@@ -39,7 +39,7 @@ impl Endpoint {
         let scale = self.config.window_scaling.then(|| Receiver::wanted_shift(self.config.receive_buffer.0));
         let answering = flags.contains(Flags::ACK);
         Segment {
-            seq: self.tx.seq(0),
+            seq: self.tx.flight.seq(0),
             window: self.rx.window(true),
             flags,
             mss: Some(self.config.mss.0.min(65_535) as u16),
@@ -51,7 +51,7 @@ impl Endpoint {
     }
 
     fn finish_syn(&mut self, syn: Segment, now: Time, out: &mut Out) {
-        self.tx.syn_sent(&self.config, now);
+        self.tx.flight.syn_sent(&self.config, now);
         self.push(syn, out);
     }
 
@@ -82,7 +82,7 @@ impl Endpoint {
     /// A segment for an endpoint whose SYN is not yet answered (RFC 9293 §3.10.7.3).
     pub(crate) fn on_syn_sent(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         let has = |flag| segment.flags.contains(flag);
-        let acks_syn = has(Flags::ACK) && segment.ack == self.tx.seq(1);
+        let acks_syn = has(Flags::ACK) && segment.ack == self.tx.flight.seq(1);
         if has(Flags::ACK) && !acks_syn {
             if !has(Flags::RST) {
                 self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
@@ -126,35 +126,35 @@ impl Endpoint {
             self.peer_shift = shift.min(14);
         }
         // RFC 7323 §2.2: the window of a SYN is not scaled.
-        self.tx.set_peer_window(syn.window.into(), &self.config);
+        self.tx.flight.set_peer_window(syn.window.into(), &self.config);
     }
 
     /// The own SYN is acknowledged: data may flow.
     pub(crate) fn establish(&mut self, segment: &Segment, now: Time) {
         if !segment.flags.contains(Flags::SYN) {
-            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
+            self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         }
         // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 };
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
-        self.tx.scheme = InUse::new(self.config.recovery.with_sack(self.sack));
+        let recovery = self.config.recovery.with_sack(self.sack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
-        self.tx.establish(mss, echoed, &mut cx);
-        self.state = if self.tx.closing { State::FinWait1 } else { State::Established };
+        self.tx.establish(recovery, mss, echoed, &mut cx);
+        self.state = if self.tx.flight.closing { State::FinWait1 } else { State::Established };
     }
 
     /// No answer to the SYN or SYN-ACK.
     pub(crate) fn on_syn_timeout(&mut self, now: Time, out: &mut Out) {
         let linear = if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 };
-        if self.tx.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {
+        if self.tx.flight.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {
             return self.die();
         }
-        self.tx.timeouts += 1;
+        self.tx.flight.timeouts += 1;
         self.counters.timeouts += 1;
         self.counters.retransmits_timeout += 1;
-        if self.tx.timeouts > linear {
-            self.tx.rto.back_off(&self.config);
+        if self.tx.flight.timeouts > linear {
+            self.tx.flight.rto.back_off(&self.config);
         }
         if self.state == State::SynReceived {
             let peer_flags = if self.ecn.is_off() { Flags::empty() } else { self.ecn.syn() };

@@ -6,7 +6,6 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 use crate::ecn::Feedback;
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::AckDue;
-use crate::recovery::TakeAck;
 use crate::sender::{AckSeen, Cx};
 
 impl Endpoint {
@@ -44,10 +43,10 @@ impl Endpoint {
         if self.timestamps {
             self.rx.note_timestamp(segment);
         }
-        match self.tx.offset(segment.ack) {
+        match self.tx.flight.offset(segment.ack) {
             Some(ack) => self.take_ack(segment, ack, now),
             // RFC 9293 §3.10.7.4: an old ACK is ignored; one of what was not sent is answered.
-            None if self.tx.seq(self.tx.una).after(segment.ack) => {}
+            None if self.tx.flight.seq(self.tx.flight.una).after(segment.ack) => {}
             None => return self.send_ack(now, out),
         }
         self.take_data(segment, now, out);
@@ -83,7 +82,7 @@ impl Endpoint {
 
     /// The ACK that ends the passive side's handshake; whether it did.
     fn on_handshake_ack(&mut self, segment: &Segment, now: Time, out: &mut Out) -> bool {
-        if self.tx.offset(segment.ack) != Some(1) {
+        if self.tx.flight.offset(segment.ack) != Some(1) {
             self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
             return false;
         }
@@ -93,13 +92,13 @@ impl Endpoint {
 
     #[inline]
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
-        if self.tx.has_nothing_to_say() && self.tx.max == self.tx.una && !segment.flags.contains(Flags::ECE) {
+        if self.tx.flight.has_nothing_to_say()
+            && self.tx.flight.max == self.tx.flight.una
+            && !segment.flags.contains(Flags::ECE)
+        {
             // An end that only receives: of all that an ACK can say, the window counts.
-            self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
+            self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
-        }
-        if let Some(take) = self.tx.scheme.takes_acks() {
-            return self.take_ack_apart(take, segment, ack, now);
         }
         let seen = self.read_ack(segment, ack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
@@ -107,26 +106,16 @@ impl Endpoint {
         self.note_fin_acked();
     }
 
-    /// Apart, so that the way of all other ACKs stays short.
-    #[cold]
-    #[inline(never)]
-    fn take_ack_apart(&mut self, take: TakeAck, segment: &Segment, ack: u64, now: Time) {
-        let seen = self.read_ack(segment, ack);
-        let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        take(&mut self.tx, seen, &mut cx);
-        self.note_fin_acked();
-    }
-
     #[inline(always)]
     fn read_ack(&mut self, segment: &Segment, ack: u64) -> AckSeen {
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
-        let moved = self.tx.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
+        let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
         let heard = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
         self.counters.ece_received += u64::from(heard);
         AckSeen {
             ack,
-            echo: self.ecn.congestion(segment.flags) && self.tx.hears_echo_of(ack),
+            echo: self.ecn.congestion(segment.flags) && self.tx.flight.hears_echo_of(ack),
             // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
             bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
             new_sack,
@@ -136,7 +125,7 @@ impl Endpoint {
 
     #[inline(always)]
     fn note_fin_acked(&mut self) {
-        if self.tx.fin_acked() {
+        if self.tx.flight.fin_acked() {
             self.state = match self.state {
                 State::FinWait1 => State::FinWait2,
                 State::Closing => State::TimeWait,
@@ -150,7 +139,7 @@ impl Endpoint {
     #[inline]
     fn take_data(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
-            self.rx.take(segment, &self.config, &self.tx.rto, now)
+            self.rx.take(segment, &self.config, &self.tx.flight.rto, now)
         } else {
             crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
         };

@@ -16,7 +16,6 @@ mod handshake;
 mod input;
 mod output;
 mod profile;
-mod quick;
 mod ranges;
 mod receiver;
 mod recovery;

@@ -15,7 +15,7 @@ impl Endpoint {
             self.state,
             State::Established | State::CloseWait | State::FinWait1 | State::Closing | State::LastAck
         );
-        if may_send && !self.tx.has_nothing_to_say() {
+        if may_send && !self.tx.flight.has_nothing_to_say() {
             self.burst(now, out);
         }
     }
@@ -33,7 +33,7 @@ impl Endpoint {
     pub(crate) fn emit(&mut self, chunk: Chunk, now: Time, out: &mut Out) {
         let sending = match chunk.how {
             How::Probe => Sending::Probe,
-            _ if chunk.start < self.tx.max => Sending::Retransmission,
+            _ if chunk.start < self.tx.flight.max => Sending::Retransmission,
             _ => Sending::New,
         };
         let mut flags = self.ack_flags();
@@ -44,7 +44,7 @@ impl Endpoint {
             flags |= self.ecn.data_flags(sending);
             self.counters.data_segments_sent += 1;
             self.counters.bytes_sent += u64::from(chunk.len);
-            if chunk.start + u64::from(chunk.len) == self.tx.end {
+            if chunk.start + u64::from(chunk.len) == self.tx.flight.end {
                 // RFC 9293 §3.9.1.2: the last of what was written is pushed.
                 flags |= Flags::PSH;
             }
@@ -52,7 +52,7 @@ impl Endpoint {
         if chunk.fin {
             flags |= Flags::FIN;
         }
-        let (seq, len) = (self.tx.seq(chunk.start), chunk.len);
+        let (seq, len) = (self.tx.flight.seq(chunk.start), chunk.len);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.sent(chunk, &mut cx);
         let segment = Segment { seq, len, flags, ecn, ..self.blank(now) };
@@ -63,7 +63,7 @@ impl Endpoint {
     /// Sends an ACK and nothing else.
     #[inline]
     pub(crate) fn send_ack(&mut self, now: Time, out: &mut Out) {
-        let seq = self.tx.seq(self.tx.max);
+        let seq = self.tx.flight.seq(self.tx.flight.max);
         let sack = if self.rx.has_gap() && self.sack { self.rx.sack_blocks() } else { SackBlocks::NONE };
         let segment = Segment { seq, flags: self.ack_flags(), sack, ..self.blank(now) };
         self.rx.acknowledged();
@@ -89,7 +89,7 @@ impl Endpoint {
 
     /// The timestamp option now (RFC 7323 §3.2).
     pub(crate) fn stamp(&self, now: Time) -> Timestamps {
-        Timestamps { value: self.tx.clock(&self.config, now), echo: self.rx.ts_recent }
+        Timestamps { value: self.tx.flight.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
     /// Fills in the length and counts the segment.

@@ -21,14 +21,15 @@ pub struct Law {
     pub page: &'static str,
 }
 
-/// The rows of a family: module in the family's folder, name, summary.
+/// The rows of a family: module in the family's folder (`linux/rack`: in a folder of it), name, summary.
 macro_rules! rows {
-    ($rows:ident, $family:literal, $folder:literal; $($module:ident, $name:literal, $summary:literal;)+) => {
+    ($rows:ident, $family:literal, $folder:literal;
+     $($module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
         pub(crate) const $rows: &[Law] = &[$(Law {
             family: $family,
             name: $name,
             summary: $summary,
-            file: concat!("crates/tcp/src/", $folder, "/", stringify!($module), ".rs"),
+            file: concat!("crates/tcp/src/", $folder, "/", stringify!($module), $("/", stringify!($part),)? ".rs"),
             page: concat!("docs/laws/", $name, ".md"),
         },)+];
     };
@@ -39,14 +40,14 @@ macro_rules! rows {
 macro_rules! family {
     ($(#[$doc:meta])* $kind:ident, $rows:ident, $family:literal, $folder:literal;
      $([$none:ident, $none_name:literal, $none_summary:literal])?
-     $($variant:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+     $($variant:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         pub enum $kind {
             $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)?
             $(#[doc = $summary] #[serde(rename = $name)] $variant,)+
         }
-        rows! { $rows, $family, $folder; $($module, $name, $summary;)+ }
+        rows! { $rows, $family, $folder; $($module $(/ $part)?, $name, $summary;)+ }
         impl $kind {
             /// All there are.
             pub const ALL: &[$kind] = &[$($kind::$none,)? $($kind::$variant),+];
@@ -117,9 +118,9 @@ macro_rules! recovery_schemes {
             Tahoe, tahoe, "tahoe", "Fast retransmit, then slow start from one segment.";
             Reno, reno, "reno", "Fast recovery that the first new ACK ends.";
             NewReno, newreno, "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
-            LinuxNewReno, linux_newreno, "linux-newreno", "Without SACK, in the way of Linux: duplicate ACKs counted as arrivals, a window reduced in proportion, undone if timestamps say so.";
+            LinuxNewReno, linux/newreno, "linux-newreno", "Without SACK, in the way of Linux: duplicate ACKs counted as arrivals, a window reduced in proportion, undone if timestamps say so.";
             Sack, sack, "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
-            Rack, rack, "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
+            Rack, linux/rack, "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
             Fack, fack, "fack", "Data in flight counted from the forward-most byte the receiver reports.";
         }
     };

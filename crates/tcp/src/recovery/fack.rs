@@ -5,7 +5,7 @@ use super::{DUP_THRESH, Progress, Scheme, sack};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::registry::RecoveryKind;
-use crate::sender::{Chunk, Cx, Sender};
+use crate::sender::{Chunk, Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fack;
@@ -14,15 +14,18 @@ impl Scheme for Fack {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const COUNTS_SACKS: bool = true;
 
-    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
+    fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         // §2.3: snd.fack runs more than three segments ahead, or three duplicate ACKs.
         let ahead = forward_most(tx) - tx.una > u64::from(DUP_THRESH) * u64::from(tx.mss);
-        if !tx.recovery.active && (ahead || tx.recovery.dupacks == DUP_THRESH) && tx.may_fast_retransmit(cx.config) {
+        if !tx.recovery.active
+            && (ahead || tx.recovery.dupacks == DUP_THRESH)
+            && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config)
+        {
             tx.enter_recovery(cx);
         }
     }
 
-    fn on_ack(tx: &mut Sender, _: u64, _: &mut Cx) -> Progress {
+    fn on_ack(&mut self, tx: &mut Flight, _: u64, _: &mut Cx) -> Progress {
         // §2.4: recovery ends when all that was outstanding at its start is acknowledged.
         if tx.una >= tx.recovery.recover {
             tx.leave_recovery();
@@ -30,7 +33,7 @@ impl Scheme for Fack {
         Progress { grow: false, rearm: true }
     }
 
-    fn begin_burst(tx: &mut Sender, _: &Config) {
+    fn begin_burst(&mut self, tx: &mut Flight, _: &Config) {
         // §2.2: awnd = snd.nxt - snd.fack + retran_data.
         let r = &tx.recovery;
         let resent = r.high_rxt.clamp(tx.una, tx.max);
@@ -38,7 +41,7 @@ impl Scheme for Fack {
         tx.recovery.pipe = tx.max - forward_most(tx) + retran_data;
     }
 
-    fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
+    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
         // §2.2: sending is allowed while awnd < cwnd; by whole segments here.
         if tx.recovery.pipe + u64::from(tx.mss) > tx.law.cwnd() {
             return None;
@@ -50,6 +53,6 @@ impl Scheme for Fack {
 }
 
 /// snd.fack: one past the highest byte known to be held by the receiver.
-fn forward_most(tx: &Sender) -> u64 {
+fn forward_most(tx: &Flight) -> u64 {
     tx.sacked.highest().map_or(tx.una, |top| top.clamp(tx.una, tx.max))
 }

@@ -2,9 +2,8 @@
 
 // The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
 pub mod fack;
-pub mod linux_newreno;
+pub mod linux;
 pub mod newreno;
-pub mod rack;
 pub mod reno;
 pub mod sack;
 pub mod tahoe;
@@ -13,16 +12,12 @@ use ecnlab_base::{Dur, Time};
 
 use crate::config::{Config, Invalid};
 use crate::registry::{RecoveryKind, recovery_schemes};
-use crate::sender::{AckSeen, Chunk, Cx, Sender};
+use crate::sender::{AckSeen, Chunk, Cx, Flight};
 
 /// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
 pub(crate) const DUP_THRESH: u32 = 3;
 
-/// Takes an acceptable ACK.
-pub(crate) type TakeAck = fn(&mut Sender, AckSeen, &mut Cx);
-
-/// What a scheme decides. All schemes share the sender's [`Recovery`] and scoreboard; what one keeps for itself is in its
-/// own value, in [`Sender::scheme`].
+/// What a scheme decides. All schemes share the flight's [`Recovery`]; what one keeps for itself is in its own value.
 ///
 /// Most schemes say what duplicate ACKs and the ACKs after them mean, and leave all else to the sender, as the hooks from
 /// [`Scheme::check`] on do. One that sees to more overrides these.
@@ -31,21 +26,21 @@ pub(crate) trait Scheme: Default {
     const WITHOUT_SACK: Option<RecoveryKind> = None;
     /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
     const COUNTS_SACKS: bool = false;
-    /// What takes each acceptable ACK in place of [`Sender::on_ack`], in a scheme that judges them all.
-    const TAKES_ACKS: Option<TakeAck> = None;
+    /// Whether [`Scheme::take_ack`] takes each acceptable ACK, in a scheme that judges them all.
+    const TAKES_ACKS: bool = false;
 
     /// A duplicate ACK, already counted in [`Recovery::dupacks`].
-    fn on_dupack(_tx: &mut Sender, _cx: &mut Cx) {}
+    fn on_dupack(&mut self, _tx: &mut Flight, _cx: &mut Cx) {}
     /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
-    fn on_ack(_tx: &mut Sender, _acked: u64, _cx: &mut Cx) -> Progress {
+    fn on_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
         Progress { grow: true, rearm: true }
     }
     /// An ACK of new data after which no recovery is going on.
-    fn outside(_tx: &mut Sender, _config: &Config) {}
+    fn outside(&mut self, _tx: &mut Flight, _config: &Config) {}
     /// A burst of sending begins during recovery.
-    fn begin_burst(_tx: &mut Sender, _config: &Config) {}
+    fn begin_burst(&mut self, _tx: &mut Flight, _config: &Config) {}
     /// What to send next during recovery.
-    fn next(tx: &mut Sender, config: &Config) -> Option<Chunk> {
+    fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
         tx.next_in_window(config)
     }
 
@@ -53,34 +48,36 @@ pub(crate) trait Scheme: Default {
     fn check(_config: &Config) -> Result<(), Invalid> {
         Ok(())
     }
+    /// An acceptable ACK, where [`Scheme::TAKES_ACKS`].
+    fn take_ack(&mut self, _tx: &mut Flight, _seen: AckSeen, _cx: &mut Cx) {}
     /// Data may flow. The handshake took `rtt`, if it was timed.
-    fn on_established(_tx: &mut Sender, _rtt: Option<Dur>) {}
+    fn on_established(&mut self, _tx: &mut Flight, _rtt: Option<Dur>) {}
     /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
-    fn on_sacked(_tx: &mut Sender, _start: u64, _end: u64, _new: u64) {}
+    fn on_sacked(&mut self, _tx: &mut Flight, _start: u64, _end: u64, _new: u64) {}
     /// A chunk leaves, for the first time or again; whether the scheme keeps the time of a new one itself.
-    fn on_sent(_tx: &mut Sender, _chunk: Chunk, _cx: &Cx) -> bool {
+    fn on_sent(&mut self, _tx: &mut Flight, _chunk: Chunk, _cx: &Cx) -> bool {
         false
     }
     /// What has just been sent wants the retransmission timer.
-    fn arm(tx: &mut Sender, cx: &Cx) {
+    fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
         tx.arm(cx.config, cx.now);
     }
     /// A burst of sending has ended.
-    fn end_burst(_tx: &mut Sender, _config: &Config, _now: Time) {}
+    fn end_burst(&mut self, _tx: &mut Flight, _config: &Config, _now: Time) {}
     /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
-    fn on_timer(_tx: &mut Sender, _cx: &mut Cx) -> bool {
+    fn on_timer(&mut self, _tx: &mut Flight, _cx: &mut Cx) -> bool {
         false
     }
     /// The retransmission timer has fired with data outstanding.
-    fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
         tx.on_timeout(cx);
     }
     /// ECN-Echo on an ACK of `acked` new bytes, or a source quench, has told of congestion.
-    fn reduce_for_ecn(tx: &mut Sender, acked: u64, cx: &mut Cx) {
+    fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
         tx.reduce_for_ecn(acked, cx);
     }
     /// Whether a recovery is going on, for time series and source quenches.
-    fn in_recovery(tx: &Sender) -> bool {
+    fn in_recovery(&self, tx: &Flight) -> bool {
         tx.recovery.active
     }
 }
@@ -139,10 +136,10 @@ pub(crate) struct Recovery {
 
 /// The scheme in use, from the rows of the registry.
 macro_rules! in_use {
-    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+    ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
         /// The scheme in use, with what it keeps for itself.
         #[derive(Clone, Debug)]
-        pub(crate) enum InUse { $($scheme($module::$scheme)),+ }
+        pub(crate) enum InUse { $($scheme($module$(::$part)?::$scheme)),+ }
 
         impl InUse {
             /// The scheme of that name, at the beginning.
@@ -162,8 +159,8 @@ macro_rules! with_scheme {
 }
 macro_rules! arms {
     ($of:ident, $value:expr, $S:ident => $what:expr;
-     $($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
-        match $value { $($of::$scheme { .. } => { type $S = $module::$scheme; $what })+ }
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+        match $value { $($of::$scheme { .. } => { type $S = $module$(::$part)?::$scheme; $what })+ }
     };
 }
 
@@ -185,6 +182,19 @@ impl RecoveryKind {
     }
 }
 
+/// Calls a method of the scheme in use.
+macro_rules! of_scheme {
+    ($value:expr, $scheme:ident => $what:expr) => {
+        recovery_schemes! { methods! { $value, $scheme => $what; } }
+    };
+}
+macro_rules! methods {
+    ($value:expr, $bound:ident => $what:expr;
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+        match $value { $(InUse::$scheme($bound) => $what,)+ }
+    };
+}
+
 impl InUse {
     /// [`Scheme::COUNTS_SACKS`].
     pub fn counts_sacks(&self) -> bool {
@@ -193,68 +203,87 @@ impl InUse {
 
     /// [`Scheme::TAKES_ACKS`].
     #[inline]
-    pub fn takes_acks(&self) -> Option<TakeAck> {
+    pub fn takes_acks(&self) -> bool {
         with_scheme!(InUse, self, S => S::TAKES_ACKS)
     }
-}
 
-// The hooks of the scheme in use.
+    /// [`Scheme::take_ack`]. Apart, so that the path of all other ACKs stays short.
+    #[cold]
+    #[inline(never)]
+    pub fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
+        of_scheme!(self, scheme => scheme.take_ack(tx, seen, cx))
+    }
 
-pub(crate) fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
-    with_scheme!(InUse, tx.scheme, S => S::on_dupack(tx, cx))
-}
+    /// [`Scheme::on_dupack`].
+    pub fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        of_scheme!(self, scheme => scheme.on_dupack(tx, cx))
+    }
 
-pub(crate) fn on_ack(tx: &mut Sender, acked: u64, cx: &mut Cx) -> Progress {
-    with_scheme!(InUse, tx.scheme, S => S::on_ack(tx, acked, cx))
-}
+    /// [`Scheme::on_ack`].
+    pub fn on_ack(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) -> Progress {
+        of_scheme!(self, scheme => scheme.on_ack(tx, acked, cx))
+    }
 
-#[inline]
-pub(crate) fn outside(tx: &mut Sender, config: &Config) {
-    with_scheme!(InUse, tx.scheme, S => S::outside(tx, config))
-}
+    /// [`Scheme::outside`].
+    #[inline]
+    pub fn outside(&mut self, tx: &mut Flight, config: &Config) {
+        of_scheme!(self, scheme => scheme.outside(tx, config))
+    }
 
-pub(crate) fn begin_burst(tx: &mut Sender, config: &Config) {
-    with_scheme!(InUse, tx.scheme, S => S::begin_burst(tx, config))
-}
+    /// [`Scheme::begin_burst`].
+    pub fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {
+        of_scheme!(self, scheme => scheme.begin_burst(tx, config))
+    }
 
-pub(crate) fn next(tx: &mut Sender, config: &Config) -> Option<Chunk> {
-    with_scheme!(InUse, tx.scheme, S => S::next(tx, config))
-}
+    /// [`Scheme::next`].
+    pub fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
+        of_scheme!(self, scheme => scheme.next(tx, config))
+    }
 
-pub(crate) fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
-    with_scheme!(InUse, tx.scheme, S => S::on_established(tx, rtt))
-}
+    /// [`Scheme::on_established`].
+    pub fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
+        of_scheme!(self, scheme => scheme.on_established(tx, rtt))
+    }
 
-pub(crate) fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
-    with_scheme!(InUse, tx.scheme, S => S::on_sacked(tx, start, end, new))
-}
+    /// [`Scheme::on_sacked`].
+    pub fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
+        of_scheme!(self, scheme => scheme.on_sacked(tx, start, end, new))
+    }
 
-#[inline]
-pub(crate) fn on_sent(tx: &mut Sender, chunk: Chunk, cx: &Cx) -> bool {
-    with_scheme!(InUse, tx.scheme, S => S::on_sent(tx, chunk, cx))
-}
+    /// [`Scheme::on_sent`].
+    #[inline]
+    pub fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        of_scheme!(self, scheme => scheme.on_sent(tx, chunk, cx))
+    }
 
-pub(crate) fn arm(tx: &mut Sender, cx: &Cx) {
-    with_scheme!(InUse, tx.scheme, S => S::arm(tx, cx))
-}
+    /// [`Scheme::arm`].
+    pub fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
+        of_scheme!(self, scheme => scheme.arm(tx, cx))
+    }
 
-#[inline]
-pub(crate) fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
-    with_scheme!(InUse, tx.scheme, S => S::end_burst(tx, config, now))
-}
+    /// [`Scheme::end_burst`].
+    #[inline]
+    pub fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
+        of_scheme!(self, scheme => scheme.end_burst(tx, config, now))
+    }
 
-pub(crate) fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
-    with_scheme!(InUse, tx.scheme, S => S::on_timer(tx, cx))
-}
+    /// [`Scheme::on_timer`].
+    pub fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
+        of_scheme!(self, scheme => scheme.on_timer(tx, cx))
+    }
 
-pub(crate) fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
-    with_scheme!(InUse, tx.scheme, S => S::on_timeout(tx, cx))
-}
+    /// [`Scheme::on_timeout`].
+    pub fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        of_scheme!(self, scheme => scheme.on_timeout(tx, cx))
+    }
 
-pub(crate) fn reduce_for_ecn(tx: &mut Sender, acked: u64, cx: &mut Cx) {
-    with_scheme!(InUse, tx.scheme, S => S::reduce_for_ecn(tx, acked, cx))
-}
+    /// [`Scheme::reduce_for_ecn`].
+    pub fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
+        of_scheme!(self, scheme => scheme.reduce_for_ecn(tx, acked, cx))
+    }
 
-pub(crate) fn in_recovery(tx: &Sender) -> bool {
-    with_scheme!(InUse, tx.scheme, S => S::in_recovery(tx))
+    /// [`Scheme::in_recovery`].
+    pub fn in_recovery(&self, tx: &Flight) -> bool {
+        of_scheme!(self, scheme => scheme.in_recovery(tx))
+    }
 }

@@ -4,17 +4,17 @@
 use super::{Progress, Scheme, reno::Reno};
 use crate::cc::CongestionControl;
 use crate::config::{Config, ExitWindow};
-use crate::sender::{Cx, Sender};
+use crate::sender::{Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewReno;
 
 impl Scheme for NewReno {
-    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
-        Reno::on_dupack(tx, cx);
+    fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        Reno.on_dupack(tx, cx);
     }
 
-    fn on_ack(tx: &mut Sender, acked: u64, cx: &mut Cx) -> Progress {
+    fn on_ack(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) -> Progress {
         if tx.una >= tx.recovery.recover {
             return full_ack(tx, cx.config);
         }
@@ -30,18 +30,18 @@ impl Scheme for NewReno {
         Progress { grow: false, rearm: first || !cx.config.impatient }
     }
 
-    fn begin_burst(tx: &mut Sender, config: &Config) {
+    fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {
         tx.recovery.burst_left = if config.recovery_burst == 0 { u32::MAX } else { config.recovery_burst };
     }
 }
 
-fn full_ack(tx: &mut Sender, config: &Config) -> Progress {
+fn full_ack(tx: &mut Flight, config: &Config) -> Progress {
     tx.leave_recovery();
     let mss = u64::from(tx.mss);
     let ssthresh = tx.law.state().ssthresh;
     // §3.2 step 3, full acknowledgments: (1) and (2).
     match config.exit_window {
-        ExitWindow::Flight => tx.law.set_cwnd(ssthresh.min(tx.flight().max(mss) + mss)),
+        ExitWindow::Flight => tx.law.set_cwnd(ssthresh.min(tx.in_flight().max(mss) + mss)),
         ExitWindow::Ssthresh => tx.law.set_cwnd(ssthresh),
         ExitWindow::Keep => {}
     }
@@ -50,7 +50,7 @@ fn full_ack(tx: &mut Sender, config: &Config) -> Progress {
 
 /// §3.2 step 3: deflate by what is acknowledged, then add back one segment, the one now sent again. What
 /// the inflation does not hold comes off the window itself.
-fn deflate(tx: &mut Sender, acked: u64) {
+fn deflate(tx: &mut Flight, acked: u64) {
     let mss = u64::from(tx.mss);
     let r = &mut tx.recovery;
     if r.inflation > acked {

@@ -2,24 +2,24 @@
 //! second loss in the window is left to another fast retransmit or to the timer.
 
 use super::{DUP_THRESH, Progress, Scheme};
-use crate::sender::{Cx, Sender};
+use crate::sender::{Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno;
 
 impl Scheme for Reno {
-    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
+    fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if tx.recovery.active {
             // §3.2 step 4: a segment has left the network.
             tx.recovery.inflation += u64::from(tx.mss);
-        } else if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(cx.config) {
+        } else if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
             // §3.2 steps 2 and 3.
             tx.enter_recovery(cx);
             tx.recovery.inflation = u64::from(cx.config.entry_inflation) * u64::from(tx.mss);
         }
     }
 
-    fn on_ack(tx: &mut Sender, _: u64, cx: &mut Cx) -> Progress {
+    fn on_ack(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) -> Progress {
         // §3.2 step 6: deflate.
         tx.leave_recovery();
         Progress { grow: cx.config.exit_growth, rearm: true }

@@ -4,7 +4,7 @@ use super::{DUP_THRESH, Progress, Scheme};
 use crate::cc::CongestionControl;
 use crate::config::{Config, SackRule};
 use crate::registry::RecoveryKind;
-use crate::sender::{Chunk, Cx, How, Sender};
+use crate::sender::{Chunk, Cx, Flight, How};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack;
@@ -13,7 +13,7 @@ impl Scheme for Sack {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const COUNTS_SACKS: bool = true;
 
-    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
+    fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let counter = cx.config.sack_rule == SackRule::Counter;
         if tx.recovery.active {
             if counter {
@@ -23,15 +23,15 @@ impl Scheme for Sack {
         }
         // §5 steps 1 and 2: DupThresh duplicate ACKs, or enough SACKed above the first hole.
         let lost = tx.recovery.dupacks == DUP_THRESH || (!counter && lost_below(tx) > tx.una);
-        if lost && tx.may_fast_retransmit(cx.config) {
+        if lost && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
             // §5 steps (4.1) to (4.3).
             tx.enter_recovery(cx);
             let gone = u64::from(DUP_THRESH) * u64::from(tx.mss);
-            tx.recovery.pipe = tx.flight().saturating_sub(gone);
+            tx.recovery.pipe = tx.in_flight().saturating_sub(gone);
         }
     }
 
-    fn on_ack(tx: &mut Sender, _: u64, cx: &mut Cx) -> Progress {
+    fn on_ack(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) -> Progress {
         if tx.una >= tx.recovery.recover {
             // §5 step A.
             tx.leave_recovery();
@@ -42,14 +42,14 @@ impl Scheme for Sack {
         Progress { grow: false, rearm: true }
     }
 
-    fn outside(tx: &mut Sender, config: &Config) {
+    fn outside(&mut self, tx: &mut Flight, config: &Config) {
         if config.sack_rule == SackRule::Counter {
             // Fall and Floyd's scoreboard begins with the first duplicate ACK and ends with recovery.
             tx.sacked.clear();
         }
     }
 
-    fn begin_burst(tx: &mut Sender, config: &Config) {
+    fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {
         match config.sack_rule {
             // §5 step B: SetPipe on each ACK.
             SackRule::Rfc6675 => tx.recovery.pipe = pipe(tx),
@@ -59,7 +59,7 @@ impl Scheme for Sack {
         }
     }
 
-    fn next(tx: &mut Sender, config: &Config) -> Option<Chunk> {
+    fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
         // §5 step C: while cwnd - pipe >= 1 SMSS.
         if tx.law.cwnd().saturating_sub(tx.recovery.pipe) < u64::from(tx.mss) {
             return None;
@@ -78,13 +78,13 @@ impl Scheme for Sack {
 }
 
 /// NextSeg() of RFC 6675 §4.
-fn next_seg(tx: &mut Sender) -> Option<Chunk> {
+fn next_seg(tx: &mut Flight) -> Option<Chunk> {
     // Rules 1 to 3: a lost hole, else new data, else any hole.
     hole(tx, lost_below(tx)).or_else(|| tx.new_data()).or_else(|| hole(tx, u64::MAX)).or_else(|| rescue(tx))
 }
 
 /// Rule 4: once in a recovery, the last segment outstanding, so that its loss need not wait for the timer.
-fn rescue(tx: &mut Sender) -> Option<Chunk> {
+fn rescue(tx: &mut Flight) -> Option<Chunk> {
     let top = tx.sacked.highest()?;
     let end = tx.max.min(tx.end);
     if tx.recovery.rescued || end <= top {
@@ -97,7 +97,7 @@ fn rescue(tx: &mut Sender) -> Option<Chunk> {
 }
 
 /// The lowest hole not yet sent again in this recovery, below a SACKed byte and below `limit`.
-pub(super) fn hole(tx: &Sender, limit: u64) -> Option<Chunk> {
+pub(super) fn hole(tx: &Flight, limit: u64) -> Option<Chunk> {
     let top = tx.sacked.highest()?;
     let start = tx.sacked.next_gap(tx.recovery.high_rxt.max(tx.una));
     if start >= top.min(limit) {
@@ -109,7 +109,7 @@ pub(super) fn hole(tx: &Sender, limit: u64) -> Option<Chunk> {
 
 /// IsLost() of RFC 6675 §4 as a boundary: the unSACKed bytes below it are lost, for they have DupThresh
 /// SACKed ranges, or more than (DupThresh - 1)·SMSS SACKed bytes, above them.
-fn lost_below(tx: &Sender) -> u64 {
+fn lost_below(tx: &Flight) -> u64 {
     let enough = u64::from(DUP_THRESH - 1) * u64::from(tx.mss);
     let mut bytes = 0;
     for (i, range) in tx.sacked.as_slice().iter().rev().enumerate() {
@@ -122,7 +122,7 @@ fn lost_below(tx: &Sender) -> u64 {
 }
 
 /// SetPipe() of RFC 6675 §4: bytes neither SACKed nor lost, and bytes sent again.
-fn pipe(tx: &Sender) -> u64 {
+fn pipe(tx: &Flight) -> u64 {
     let unsacked = |from: u64, to: u64| {
         let sacked = tx.sacked.bytes_below(to) - tx.sacked.bytes_below(from);
         to.saturating_sub(from).saturating_sub(sacked)
@@ -139,10 +139,10 @@ mod tests {
     use ecnlab_wire::Seq;
 
     /// Ten segments of 1000 bytes outstanding: offsets 1 to 10001; those named, from 1, are SACKed.
-    fn ten_outstanding(sacked: &[u64]) -> Sender {
+    fn ten_outstanding(sacked: &[u64]) -> Flight {
         let mut config = profile("modern").unwrap().config.clone();
         config.mss = ecnlab_base::Bytes(1_000);
-        let mut tx = Sender::new(&config, Seq(0));
+        let mut tx = Flight::new(&config, Seq(0));
         (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 10_001);
         tx.set_peer_window(1 << 20, &config);
         for n in sacked {

@@ -4,14 +4,14 @@
 use super::{DUP_THRESH, Scheme};
 use crate::config::EcnResponse;
 use crate::ecn::Feedback;
-use crate::sender::{Cx, Sender};
+use crate::sender::{Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe;
 
 impl Scheme for Tahoe {
-    fn on_dupack(tx: &mut Sender, cx: &mut Cx) {
-        if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(cx.config) {
+    fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
             tx.reduce_for_loss(cx);
             tx.law_to_one_segment();
             // ns-2 tells of this reduction, too, where ECN has made the one of this window (tcp.cc, dupack_action: slowdown).

@@ -3,10 +3,10 @@
 use ecnlab_base::Dur;
 use ecnlab_wire::SackBlocks;
 
-use super::{Cx, Sender};
+use super::{Cx, Flight, Sender};
 use crate::cc::{Ack, Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
-use crate::recovery::{self, Cause};
+use crate::recovery::Cause;
 
 /// What an acceptable ACK says.
 #[derive(Clone, Copy, Debug)]
@@ -24,37 +24,35 @@ pub(crate) struct AckSeen {
 }
 
 impl Sender {
-    /// Takes in SACK blocks; whether they tell of bytes not known before.
+    /// Takes in SACK blocks; whether they report bytes not known before.
     pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config) -> bool {
-        if self.timeouts > 0 && !config.sack_after_timeout {
+        let flight = &mut self.flight;
+        if flight.timeouts > 0 && !config.sack_after_timeout {
             return false;
         }
         let mut new = 0;
         for block in blocks.as_slice() {
             // RFC 2018 §8: only what was sent and is not yet acknowledged can be held.
-            if let (Some(start), Some(end)) = (self.offset(block.start), self.offset(block.end))
-                && start > self.una
+            if let (Some(start), Some(end)) = (flight.offset(block.start), flight.offset(block.end))
+                && start > flight.una
             {
-                let bytes = self.sacked.insert(start, end);
+                let bytes = flight.sacked.insert(start, end);
                 new += bytes;
                 if bytes > 0 {
-                    recovery::on_sacked(self, start, end, bytes);
+                    self.scheme.on_sacked(flight, start, end, bytes);
                 }
             }
         }
         new > 0
     }
 
-    /// Whether an echo on the ACK of `ack` tells more than a source quench has told.
-    #[inline]
-    pub fn hears_echo_of(&self, ack: u64) -> bool {
-        ack > self.told_until
-    }
-
-    /// An acceptable ACK, unless the scheme sees to it itself.
+    /// An acceptable ACK.
     #[inline]
     pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
-        let acked = seen.ack - self.una;
+        if self.scheme.takes_acks() {
+            return self.scheme.take_ack(&mut self.flight, seen, cx);
+        }
+        let acked = seen.ack - self.flight.una;
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
         if seen.echo && ns2 {
             self.on_echo_ns2(seen.ack, cx);
@@ -65,7 +63,7 @@ impl Sender {
             self.on_duplicate(cx);
         }
         if ns2 {
-            self.shut_below_one_segment();
+            self.flight.shut_below_one_segment();
         } else if seen.echo {
             self.on_echo(acked, cx);
         }
@@ -74,14 +72,75 @@ impl Sender {
     /// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate. To ns-2 it is, and limited transmit may send
     /// through a window that is shut.
     fn on_duplicate(&mut self, cx: &mut Cx) {
-        let outstanding = self.max > self.una;
+        let outstanding = self.flight.max > self.flight.una;
         if outstanding || cx.config.ecn_response == EcnResponse::Ns2 {
             cx.counters.dupacks_received += 1;
-            self.recovery.dupacks += 1;
+            self.flight.recovery.dupacks += 1;
         }
         if outstanding {
-            recovery::on_dupack(self, cx);
+            self.scheme.on_dupack(&mut self.flight, cx);
         }
+    }
+
+    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
+        let flight = &mut self.flight;
+        flight.sample_rtt(seen, cx);
+        flight.acknowledge(seen.ack);
+        let (grow, rearm) = if flight.recovery.active {
+            let progress = self.scheme.on_ack(flight, acked, cx);
+            (progress.grow, progress.rearm)
+        } else {
+            flight.new_data_acked();
+            // RFC 7661 §4.2: a window of which half is used is validated.
+            (!cx.config.grow_only_when_limited || 2 * flight.used >= flight.law.cwnd(), true)
+        };
+        if !flight.recovery.active {
+            self.scheme.outside(flight, cx.config);
+        }
+        // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
+        let echoes = seen.echo && !(cx.config.echo_lets_slow_start && flight.starts_again(seen.ack));
+        let held_up = echoes || seen.ack <= flight.quiet_until;
+        if grow && !held_up {
+            flight.law.on_ack(&Ack { acked });
+            flight.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
+        }
+        if rearm {
+            flight.rearm(cx);
+        }
+    }
+
+    /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first.
+    fn on_echo(&mut self, acked: u64, cx: &mut Cx) {
+        let flight = &mut self.flight;
+        if flight.recovery.active || flight.una <= flight.recovery.recover {
+            return;
+        }
+        self.scheme.reduce_for_ecn(flight, acked, cx);
+        cx.counters.ecn_reductions += 1;
+    }
+
+    /// ECN-Echo as ns-2 hears it, before the ACK itself (tcp.cc, ecn).
+    fn on_echo_ns2(&mut self, ack: u64, cx: &mut Cx) {
+        let recovery = &self.flight.recovery;
+        // recover_ begins at 0, the SYN's number there: its ACK, repeated, is not heard either.
+        if ack <= recovery.recover.max(1) && recovery.cause != Cause::Timeout {
+            return;
+        }
+        self.reduce_for_ecn_ns2(cx);
+        cx.counters.ecn_reductions += 1;
+    }
+
+    /// The reduction of ECN as ns-2 makes it.
+    pub(super) fn reduce_for_ecn_ns2(&mut self, cx: &mut Cx) {
+        self.flight.reduce_for_ecn_ns2(self.scheme.counts_sacks(), cx);
+    }
+}
+
+impl Flight {
+    /// Whether an echo on the ACK of `ack` says more than a source quench has said.
+    #[inline]
+    pub fn hears_echo_of(&self, ack: u64) -> bool {
+        ack > self.quench_echo_until
     }
 
     /// All up to `ack` has arrived.
@@ -94,41 +153,15 @@ impl Sender {
         }
     }
 
-    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
-        self.sample_rtt(seen, cx);
-        self.acknowledge(seen.ack);
-        let (grow, rearm) = if self.recovery.active {
-            let progress = recovery::on_ack(self, acked, cx);
-            (progress.grow, progress.rearm)
-        } else {
-            self.new_data_acked();
-            // RFC 7661 §4.2: a window of which half is used is validated.
-            (!cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), true)
-        };
-        if !self.recovery.active {
-            recovery::outside(self, cx.config);
-        }
-        // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
-        let echoes = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
-        let held_up = echoes || seen.ack <= self.quiet_until;
-        if grow && !held_up {
-            self.law.on_ack(&Ack { acked });
-            self.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
-        }
-        if rearm {
-            self.rearm(cx);
-        }
-    }
-
     /// Whether `ack` is of what was sent again, in slow start.
     fn starts_again(&self, ack: u64) -> bool {
         let window = self.law.state();
-        ack <= self.resent_below && window.cwnd < window.ssthresh
+        ack <= self.retransmitted_below && window.cwnd < window.ssthresh
     }
 
     fn sample_rtt(&mut self, seen: AckSeen, cx: &mut Cx) {
         // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
-        let sent_once = self.una >= self.resent_below;
+        let sent_once = self.una >= self.retransmitted_below;
         let rtt = match cx.config.rtt_sampling {
             RttSampling::TimedSegment => match self.timed {
                 Some((end, sent)) if seen.ack >= end => {
@@ -175,15 +208,6 @@ impl Sender {
         ((ticks as i32) >= 0).then(|| cx.config.timestamp_clock.saturating_mul(ticks.into()))
     }
 
-    /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss told of it first.
-    fn on_echo(&mut self, acked: u64, cx: &mut Cx) {
-        if self.recovery.active || self.una <= self.recovery.recover {
-            return;
-        }
-        recovery::reduce_for_ecn(self, acked, cx);
-        cx.counters.ecn_reductions += 1;
-    }
-
     /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
     pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
@@ -199,18 +223,8 @@ impl Sender {
         }
     }
 
-    /// ECN-Echo as ns-2 hears it, before the ACK itself (tcp.cc, ecn).
-    fn on_echo_ns2(&mut self, ack: u64, cx: &mut Cx) {
-        // recover_ begins at 0, the SYN's number there: its ACK, repeated, is not heard either.
-        if ack <= self.recovery.recover.max(1) && self.recovery.cause != Cause::Timeout {
-            return;
-        }
-        self.reduce_for_ecn_ns2(cx);
-        cx.counters.ecn_reductions += 1;
-    }
-
-    /// The reduction of ECN as ns-2 makes it.
-    pub(super) fn reduce_for_ecn_ns2(&mut self, cx: &mut Cx) {
+    /// The reduction of ECN as ns-2 makes it; it ends a recovery that counts duplicate ACKs and no SACKs.
+    fn reduce_for_ecn_ns2(&mut self, counts_sacks: bool, cx: &mut Cx) {
         let segment = u64::from(self.mss);
         let at_one = self.law.cwnd() <= segment;
         if at_one && self.echo_at_one {
@@ -220,7 +234,7 @@ impl Sender {
         let base = self.reduction_base(cx.config);
         self.law.on_congestion(Congestion::Ecn, base);
         self.reduced(Cause::Ecn, cx);
-        if self.recovery.active && !self.scheme.counts_sacks() {
+        if self.recovery.active && !counts_sacks {
             self.leave_recovery();
         }
         self.shut_below_one_segment();

@@ -1,498 +1,121 @@
-//! The sending half: its state, what to send next, its timer.
+//! The sending half: what is outstanding ([`Flight`]), and the recovery scheme that works on it.
 
+mod ack_sample;
 mod acks;
-mod alert;
-mod board;
-mod course;
-mod prr;
+mod cwnd_validation;
+mod flight;
 mod quench;
 mod reduction;
-mod reordering;
-mod told;
-mod undo;
-mod usage;
-
-use std::collections::VecDeque;
+mod scoreboard;
 
 use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
+pub(crate) use ack_sample::AckSample;
 pub(crate) use acks::AckSeen;
-pub(crate) use alert::Alert;
-pub(crate) use board::{Board, Outstanding};
-pub(crate) use course::{Course, Prefer, State};
-pub(crate) use prr::Prr;
-pub(crate) use reordering::Reordering;
-pub(crate) use told::Told;
-pub(crate) use undo::{Undo, is_before};
-pub(crate) use usage::{Burst, Usage};
+pub(crate) use cwnd_validation::{Burst, CwndValidation};
+pub(crate) use flight::{Chunk, Cx, Flight, How};
+pub(crate) use scoreboard::{Outstanding, Scoreboard};
 
-use crate::cc::{CongestionControl, Law};
-use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
-use crate::counters::Counters;
-use crate::ecn;
-use crate::ranges::Ranges;
-use crate::recovery::{self, Cause, InUse, Recovery};
-use crate::rto::Rto;
-use crate::wheel;
+use crate::config::{Config, EcnResponse};
+use crate::recovery::InUse;
+use crate::registry::RecoveryKind;
 
-/// "Endless": no run writes 2^62 bytes.
-const ENDLESS: u64 = 1 << 62;
-
-/// What surrounds the sender while it works.
-pub(crate) struct Cx<'a> {
-    pub config: &'a Config,
-    pub now: Time,
-    pub counters: &'a mut Counters,
-    pub ecn: &'a mut ecn::Scheme,
-}
-
-/// How a chunk comes to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// In the order of the stream: new data, or what follows a step back.
-    InOrder,
-    /// The first unacknowledged segment again, at a fast retransmit.
-    FastHead,
-    /// The same, at a partial ACK.
-    PartialHead,
-    /// A hole of the scoreboard.
-    Hole,
-    /// The last segment outstanding (RFC 6675 NextSeg rule 4).
-    Rescue,
-    /// One byte past a closed window.
-    Probe,
-}
-
-/// A stretch of the stream to send as one segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chunk {
-    pub start: u64,
-    pub len: u32,
-    pub fin: bool,
-    pub how: How,
-}
-
-/// The sending half. Offsets count the own stream: SYN is 0, data starts at 1, FIN follows the data.
+/// The sending half.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    /// First offset not acknowledged.
-    pub una: u64,
-    /// Next offset to send in order; stepped back by a timeout.
-    pub nxt: u64,
-    /// One past the highest offset sent.
-    pub max: u64,
-    /// One past the last byte the application has written.
-    pub end: u64,
-    /// When the retransmission or persist timer fires.
-    pub deadline: Time,
-    /// Window the peer announced, in bytes.
-    peer_window: u64,
-    /// Greatest window the peer announced.
-    max_peer_window: u64,
-    pub law: Law,
-    /// Payload bytes of a full segment.
-    pub mss: u32,
+    pub flight: Flight,
     pub scheme: InUse,
-    /// The application has closed: FIN follows the data.
-    pub closing: bool,
-    /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2). In ns-2: the
-    /// window is less than a segment.
-    hold: bool,
-    /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
-    echo_at_one: bool,
-    /// ACKs up to here do not open the window: a source quench wants a round trip of quiet.
-    quiet_until: u64,
-    /// Echoes on ACKs up to here tell what a source quench has told.
-    told_until: u64,
-    /// Bytes outstanding after the last burst that sent anything.
-    used: u64,
-    /// Timeouts in a row.
-    pub timeouts: u32,
-    pub recovery: Recovery,
-    pub rto: Rto,
-    pub iss: Seq,
-    /// The segment being timed: its end and when it was sent.
-    timed: Option<(u64, Time)>,
-    /// One past the highest byte ever sent twice.
-    resent_below: u64,
-    last_sent: Time,
-    /// Bytes the peer reported by SACK.
-    pub sacked: Ranges,
-    /// End and time of each segment sent for the first time, where each is timed.
-    sent_times: VecDeque<(u64, Time)>,
 }
 
 impl Sender {
     pub fn new(config: &Config, iss: Seq) -> Sender {
-        let mss = config.mss.0 as u32;
-        Sender {
-            una: 0,
-            nxt: 0,
-            max: 0,
-            end: 1,
-            deadline: Time::NEVER,
-            peer_window: 0,
-            max_peer_window: 0,
-            law: Law::new(config, mss),
-            mss,
-            scheme: InUse::new(config.recovery),
-            closing: false,
-            hold: false,
-            echo_at_one: false,
-            quiet_until: 0,
-            told_until: 0,
-            used: 0,
-            timeouts: 0,
-            recovery: Recovery::default(),
-            rto: Rto::new(config, iss.0),
-            iss,
-            timed: None,
-            resent_below: 0,
-            last_sent: Time::ZERO,
-            sacked: Ranges::default(),
-            sent_times: VecDeque::new(),
-        }
+        Sender { flight: Flight::new(config, iss), scheme: InUse::new(config.recovery) }
     }
 
-    /// The application has `bytes` more.
-    pub fn write(&mut self, bytes: u64) {
-        self.end = self.end.saturating_add(bytes).min(ENDLESS);
+    /// The SYN is acknowledged, by a segment that echoes the timestamp `echoed`: data may flow, repaired by `recovery`.
+    pub fn establish(&mut self, recovery: RecoveryKind, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
+        let rtt = self.flight.establish(mss, echoed, cx);
+        self.scheme = InUse::new(recovery);
+        self.scheme.on_established(&mut self.flight, rtt);
     }
 
-    /// The application takes back what has not been sent. Nothing, if its FIN has.
-    pub fn withdraw(&mut self) {
-        self.end = self.end.min(self.max.max(1));
-    }
-
-    /// Whether nothing was ever written and no FIN is wanted, as at an end that only receives.
-    pub fn has_nothing_to_say(&self) -> bool {
-        self.end == 1 && !self.closing
-    }
-
-    /// The sequence number of `offset`.
-    pub fn seq(&self, offset: u64) -> Seq {
-        self.iss + offset as u32
-    }
-
-    /// The offset of `seq`, if it lies in what was sent and not yet acknowledged, both ends included.
-    pub fn offset(&self, seq: Seq) -> Option<u64> {
-        let offset = self.una + u64::from(seq - self.seq(self.una));
-        (offset <= self.max).then_some(offset)
-    }
-
-    /// Sent and not acknowledged; after a step back, only what was sent since.
-    pub fn flight(&self) -> u64 {
-        self.nxt - self.una
-    }
-
-    /// Own data acknowledged.
-    pub fn data_acked(&self) -> u64 {
-        self.una.min(self.end).saturating_sub(1)
-    }
-
-    /// Whether the FIN was sent and acknowledged.
-    pub fn fin_acked(&self) -> bool {
-        self.closing && self.una > self.end
-    }
-
-    /// Whether a FIN follows the data that ends at `end`.
-    pub fn fin_ends(&self, end: u64) -> bool {
-        self.closing && end == self.end
-    }
-
-    /// The window update of an acceptable segment.
-    pub fn set_peer_window(&mut self, window: u64, config: &Config) -> bool {
-        let changed = window != self.peer_window;
-        self.peer_window = window;
-        if window > self.max_peer_window {
-            self.widen(window, config);
-        }
-        changed
-    }
-
-    /// The peer's window is wider than ever: so is the first ssthresh that was set to it. The window of a SYN is not scaled
-    /// (RFC 7323 §2.2), and past 65535 bytes the first ACK tells it.
-    #[cold]
-    fn widen(&mut self, window: u64, config: &Config) {
-        let follows = config.initial_ssthresh == InitialSsthresh::PeerWindow;
-        if follows && self.law.state().ssthresh == self.max_peer_window {
-            self.law.set_ssthresh(window);
-        }
-        self.max_peer_window = window;
-    }
-
-    /// The timestamp clock, which starts where the sequence numbers do: anywhere.
-    pub fn clock(&self, config: &Config, now: Time) -> u32 {
-        let ticks = now.since(Time::ZERO).whole(config.timestamp_clock);
-        (ticks as u32).wrapping_add(self.iss.0)
+    /// Whether a recovery is going on, for time series and source quenches.
+    pub fn in_recovery(&self) -> bool {
+        self.scheme.in_recovery(&self.flight)
     }
 
     // ---- what to send ----
 
     /// Before a burst: the restart after idleness, and the scheme's estimates.
     pub fn begin_burst(&mut self, config: &Config, now: Time) {
-        let idle = self.max == self.una && self.una > 1;
-        // RFC 5681 §4.1: after more than one RTO, at most the restart window.
-        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current(config) {
-            let restart = u64::from(config.initial_window) * u64::from(self.mss);
-            if self.law.cwnd() > restart {
-                self.law.set_cwnd(restart);
-            }
-        }
-        self.recovery.burst_left = u32::MAX;
-        if self.recovery.active {
-            recovery::begin_burst(self, config);
+        self.flight.restart_after_idle(config, now);
+        self.flight.recovery.burst_left = u32::MAX;
+        if self.flight.recovery.active {
+            self.scheme.begin_burst(&mut self.flight, config);
         }
     }
 
     /// What may be sent now.
     #[inline]
     pub fn next(&mut self, config: &Config) -> Option<Chunk> {
-        if self.recovery.head_due {
-            self.recovery.head_due = false;
-            return Some(self.head());
+        let flight = &mut self.flight;
+        if flight.recovery.head_due {
+            flight.recovery.head_due = false;
+            return Some(flight.head());
         }
         // ns-2 asks the window, to which limited transmit may add (tcp.cc, send_one).
-        let held = self.hold && config.ecn_response != EcnResponse::Ns2;
-        if held || self.recovery.burst_left == 0 {
+        let held = flight.is_held() && config.ecn_response != EcnResponse::Ns2;
+        if held || flight.recovery.burst_left == 0 {
             return None;
         }
-        let chunk = if self.recovery.active { recovery::next(self, config) } else { self.next_in_window(config) }?;
-        self.recovery.burst_left -= 1;
+        let in_recovery = flight.recovery.active;
+        let chunk = if in_recovery { self.scheme.next(flight, config) } else { flight.next_in_window(config) }?;
+        flight.recovery.burst_left -= 1;
         Some(chunk)
-    }
-
-    fn head(&self) -> Chunk {
-        let end = self.sacked.next_start(self.una).unwrap_or(u64::MAX).min(self.end).min(self.max);
-        let len = end.saturating_sub(self.una).min(self.mss.into());
-        let how = if self.recovery.partial_seen { How::PartialHead } else { How::FastHead };
-        Chunk { start: self.una, len: len as u32, fin: self.fin_ends(self.una + len), how }
-    }
-
-    /// The next stretch in order that congestion window and peer's window admit.
-    #[inline]
-    pub fn next_in_window(&mut self, config: &Config) -> Option<Chunk> {
-        let start = self.nxt;
-        let stop = start + u64::from(self.mss);
-        // Almost always a full segment of new data, which the peer's window has room for.
-        if start < self.max || stop >= self.end || stop > self.una + self.peer_window {
-            return self.next_in_window_at_an_edge(config);
-        }
-        let admitted = stop - self.una <= self.window(config);
-        admitted.then_some(Chunk { start, len: self.mss, fin: false, how: How::InOrder })
-    }
-
-    /// The same for what is sent again, for the end of the data, and for the peer's window.
-    #[inline(never)]
-    fn next_in_window_at_an_edge(&mut self, config: &Config) -> Option<Chunk> {
-        let start =
-            if self.nxt < self.max && config.sack_after_timeout { self.sacked.next_gap(self.nxt) } else { self.nxt };
-        let chunk = self.stretch(start)?;
-        let mut flight = start - self.una;
-        if start < self.max && config.sack_after_timeout && !self.sacked.is_empty() {
-            // After a step back, what the receiver holds is not sent again and not in flight.
-            flight -= self.sacked.bytes_below(start);
-        }
-        (flight + u64::from(chunk.len) <= self.window(config)).then_some(chunk)
-    }
-
-    /// What follows in order, if the peer's window admits any.
-    pub fn in_order(&self) -> Option<Chunk> {
-        self.stretch(self.nxt)
-    }
-
-    /// New data, if the peer's window admits any.
-    pub fn new_data(&self) -> Option<Chunk> {
-        self.stretch(self.max.max(self.nxt))
-    }
-
-    /// The congestion window with what recovery and limited transmit add.
-    fn window(&self, config: &Config) -> u64 {
-        let r = &self.recovery;
-        let mut window = self.law.cwnd() + r.inflation;
-        if r.dupacks > 0 && r.dupacks < recovery::DUP_THRESH && config.limited_transmit && !r.active {
-            // RFC 3042 §2: the first two duplicate ACKs each let one new segment out.
-            window += u64::from(r.dupacks) * u64::from(self.mss);
-        }
-        window
-    }
-
-    /// The congestion window in whole segments.
-    pub fn window_in_segments(&self) -> u32 {
-        (self.law.cwnd() / u64::from(self.mss)).min(u32::MAX.into()) as u32
-    }
-
-    /// Up to a full segment from `start`, as far as data and peer's window go.
-    #[inline]
-    fn stretch(&self, start: u64) -> Option<Chunk> {
-        let mut stop = self.end.min(start + u64::from(self.mss));
-        if start < self.max {
-            // What is sent again is not mixed with what is not, so that each byte is counted rightly.
-            stop = stop.min(self.max);
-            if let Some(held) = self.sacked.next_start(start) {
-                stop = stop.min(held);
-            }
-        }
-        let fin = self.fin_ends(stop.max(start));
-        if start >= stop {
-            // FIN alone takes no room in the congestion window.
-            return (fin && start == self.end).then_some(Chunk { start, len: 0, fin, how: How::InOrder });
-        }
-        let len = stop - start;
-        let room = (self.una + self.peer_window).saturating_sub(start);
-        if room >= len {
-            return Some(Chunk { start, len: len as u32, fin, how: How::InOrder });
-        }
-        // Silly windows are left alone; half of the greatest window is not silly (RFC 9293 §3.8.6.2.1).
-        let worth = room > 0 && room >= self.max_peer_window / 2;
-        worth.then_some(Chunk { start, len: room as u32, fin: false, how: How::InOrder })
-    }
-
-    /// A burst has ended: the timer may be needed although nothing is in flight.
-    pub fn end_burst(&mut self, config: &Config, now: Time) {
-        recovery::end_burst(self, config, now);
-        let waits = self.max == self.una && (self.hold || self.end > self.nxt);
-        if waits && self.deadline == Time::NEVER {
-            self.arm(config, now);
-        }
     }
 
     /// Books a chunk that leaves now.
     #[inline]
     pub fn sent(&mut self, chunk: Chunk, cx: &mut Cx) {
+        let flight = &mut self.flight;
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
-        let first_outstanding = self.max == self.una;
-        match chunk.how {
-            How::InOrder => self.nxt = self.nxt.max(stop),
-            How::Hole => self.recovery.high_rxt = stop,
-            How::FastHead | How::PartialHead => {
-                self.recovery.high_rxt = self.recovery.high_rxt.max(stop);
-                self.nxt = self.nxt.max(stop);
+        let first_outstanding = flight.max == flight.una;
+        flight.advance(chunk, stop);
+        if chunk.start < flight.max {
+            self.scheme.on_sent(flight, chunk, cx);
+            flight.count_retransmission(chunk, stop, cx);
+        }
+        if stop > flight.max {
+            flight.max = stop;
+            if !self.scheme.on_sent(flight, chunk, cx) {
+                flight.time(stop, cx);
             }
-            How::Rescue | How::Probe => {}
+            flight.count_limited_transmit(chunk);
         }
-        if chunk.start < self.max {
-            self.count_resent(chunk, stop, cx);
-        }
-        if stop > self.max {
-            self.max = stop;
-            self.time(chunk, stop, cx);
-            let r = &mut self.recovery;
-            if r.dupacks > 0 && !r.active {
-                r.limited_sent += u64::from(chunk.len);
-            }
-        }
-        self.last_sent = cx.now;
-        self.used = self.max - self.una;
+        flight.note_sent(cx.now);
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
         // a window that was shut.
-        if self.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
-            recovery::arm(self, cx);
+        if flight.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
+            self.scheme.arm(flight, cx);
         }
     }
 
-    fn count_resent(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
-        recovery::on_sent(self, chunk, cx);
-        let counters = &mut *cx.counters;
-        self.resent_below = self.resent_below.max(stop.min(self.max));
-        counters.bytes_retransmitted += u64::from(chunk.len);
-        match (chunk.how, self.recovery.stepped_back) {
-            (How::FastHead, _) => counters.retransmits_fast += 1,
-            (How::Probe, _) => {}
-            (How::InOrder, Cause::Timeout) => counters.retransmits_timeout += 1,
-            _ => counters.retransmits_recovery += 1,
-        }
-    }
-
-    /// Keeps the time of a new chunk, unless the scheme does.
-    fn time(&mut self, chunk: Chunk, stop: u64, cx: &Cx) {
-        if recovery::on_sent(self, chunk, cx) {
-            return;
-        }
-        match cx.config.rtt_sampling {
-            RttSampling::TimedSegment => {
-                self.timed.get_or_insert((stop, cx.now));
-            }
-            RttSampling::EachAck | RttSampling::Timestamps => self.sent_times.push_back((stop, cx.now)),
-        }
+    /// A burst has ended: the timer may be needed although nothing is in flight.
+    pub fn end_burst(&mut self, config: &Config, now: Time) {
+        self.scheme.end_burst(&mut self.flight, config, now);
+        self.flight.arm_if_waiting(config, now);
     }
 
     // ---- the timer ----
 
-    /// ECN met a window of one segment: nothing new before the timer fires.
-    pub fn hold(&mut self, cx: &mut Cx) {
-        self.hold = true;
-        cx.counters.ecn_holds += 1;
-        self.arm(cx.config, cx.now);
+    /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+    pub fn on_timer(&mut self, cx: &mut Cx) -> bool {
+        self.scheme.on_timer(&mut self.flight, cx)
     }
 
-    /// Whether the timer must pass before anything new is sent.
-    pub fn is_held(&self) -> bool {
-        self.hold
-    }
-
-    /// Restarts the timer.
-    pub fn arm(&mut self, config: &Config, now: Time) {
-        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current(config));
-    }
-
-    /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
-    pub(crate) fn rearm(&mut self, cx: &Cx) {
-        // ns-2 restarts the timer with each new ACK, whatever it waits for (tcp.cc, newtimer).
-        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        if self.hold && !ns2 {
-            return;
-        }
-        if self.una == self.max && !self.hold {
-            self.deadline = Time::NEVER;
-        } else {
-            self.arm(cx.config, cx.now);
-        }
-    }
-
-    // ---- the handshake's part ----
-
-    /// Books the SYN, sent for the first time or again.
-    pub fn syn_sent(&mut self, config: &Config, now: Time) {
-        if self.max == 0 {
-            self.nxt = 1;
-            self.max = 1;
-            self.timed = Some((1, now));
-        } else {
-            self.timed = None;
-        }
-        self.arm(config, now);
-    }
-
-    /// The SYN is acknowledged, by what echoes the timestamp `echoed`: the connection's values are known and data may flow.
-    pub fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
-        self.mss = mss;
-        self.law = Law::new(cx.config, mss);
-        if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
-            self.law.set_ssthresh(self.peer_window);
-        }
-        let timed = self.timed.take().filter(|_| cx.config.rtt_from_syn);
-        let timed = timed.map(|(_, sent)| self.rto.measure(cx.config, sent, cx.now));
-        let stamped = || self.stamp_rtt(echoed.filter(|_| cx.config.rtt_from_resent_syn)?, cx);
-        let rtt = timed.or_else(stamped);
-        if let Some(rtt) = rtt {
-            self.take_rtt(rtt, cx);
-            self.rto.end_backoff();
-        }
-        recovery::on_established(self, rtt);
-        if self.timeouts > 0 {
-            // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
-            let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
-            if resent >= cx.config.syn_losses_to_one.into() {
-                self.law_to_one_segment();
-            }
-            if rtt.is_none() {
-                self.rto.restart_after_syn_loss(cx.config);
-            }
-        }
-        self.una = 1;
-        self.timeouts = 0;
-        self.deadline = Time::NEVER;
+    /// The retransmission timer has fired with data outstanding.
+    pub fn on_timeout(&mut self, cx: &mut Cx) {
+        self.scheme.on_timeout(&mut self.flight, cx);
     }
 }

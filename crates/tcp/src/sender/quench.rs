@@ -3,47 +3,48 @@
 
 use ecnlab_wire::QuenchCause;
 
-use super::{Cx, Sender};
+use super::{Cx, Flight, Sender};
 use crate::config::EcnResponse;
 use crate::ecn::Feedback;
-use crate::recovery;
 
 impl Sender {
     /// A source quench about the segment at `offset`, from `una` on. At most one reduction a round trip, whether a
     /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
         // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
-        if offset >= self.max || recovery::in_recovery(self) {
+        if offset >= self.flight.max || self.in_recovery() {
             return;
         }
         // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
         // quenches, when all sent before it is (tcp.cc, quench).
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
         let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
-        if self.una <= within(self.recovery.recover) {
+        if self.flight.una <= within(self.flight.recovery.recover) {
             // Passed over, for what the last one did answers it too. The receiver is told so.
-            if self.una <= self.told_until {
-                self.told(cx);
+            if self.flight.una <= self.flight.quench_echo_until {
+                self.flight.owe_cwr(cx);
             }
             return;
         }
         if ns2 {
             self.reduce_for_ecn_ns2(cx);
         } else {
-            recovery::reduce_for_ecn(self, 0, cx);
+            self.scheme.reduce_for_ecn(&mut self.flight, 0, cx);
         }
         cx.counters.quench_reductions += 1;
         if cause == QuenchCause::Marked {
             // "Waits a full roundtrip time after window reduction before it starts increasing the window."
-            self.quiet_until = within(self.max);
+            self.flight.quiet_until = within(self.flight.max);
         }
-        self.told(cx);
+        self.flight.owe_cwr(cx);
     }
+}
 
+impl Flight {
     /// What is outstanding need not be echoed; CWR on the packet behind it ends the echo at the receiver.
-    fn told(&mut self, cx: &mut Cx) {
+    fn owe_cwr(&mut self, cx: &mut Cx) {
         if cx.ecn.echo_is_backup() {
-            self.told_until = self.max;
+            self.quench_echo_until = self.max;
             cx.ecn.on_reduction();
         }
     }

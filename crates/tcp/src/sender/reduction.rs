@@ -2,18 +2,18 @@
 
 use ecnlab_base::Time;
 
-use super::{Chunk, Cx, How, Sender};
+use super::{Chunk, Cx, Flight, How};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
 use crate::recovery::Cause;
 
-impl Sender {
+impl Flight {
     /// What is halved.
     pub(super) fn reduction_base(&self, config: &Config) -> u64 {
         match config.reduce_from {
             // RFC 5681 §3.2: limited transmit's data is not counted.
-            ReduceFrom::Flight => self.flight().saturating_sub(self.recovery.limited_sent),
+            ReduceFrom::Flight => self.in_flight().saturating_sub(self.recovery.limited_sent),
             ReduceFrom::Window => (self.law.cwnd() + self.recovery.inflation).min(self.peer_window),
         }
     }
@@ -25,13 +25,12 @@ impl Sender {
         cx.ecn.on_reduction();
     }
 
-    /// Whether duplicate ACKs may now start a fast retransmit.
-    pub fn may_fast_retransmit(&self, config: &Config) -> bool {
+    /// Whether duplicate ACKs may now start a fast retransmit, of a scheme that `counts_sacks` or does not.
+    pub fn may_fast_retransmit(&self, counts_sacks: bool, config: &Config) -> bool {
         let r = &self.recovery;
         let min_window = u64::from(config.fast_retransmit_min_window) * u64::from(self.mss);
         // RFC 6675 §5: HighACK >= RecoveryPoint is enough; ns-2 asks for more after a timeout (tcp-sack1.cc, dupack_action).
-        let at_point =
-            self.scheme.counts_sacks() && (config.sack_rule == SackRule::Rfc6675 || r.cause != Cause::Timeout);
+        let at_point = counts_sacks && (config.sack_rule == SackRule::Rfc6675 || r.cause != Cause::Timeout);
         let beyond = self.una > r.recover || (at_point && self.una == r.recover);
         let careful = beyond || !config.careful_retransmit || r.cause == Cause::Ecn;
         self.law.cwnd() >= min_window && careful

@@ -1,13 +1,13 @@
-//! What one ACK tells of the segments outstanding: how many have arrived, when they were sent, and whether in order.
+//! What one ACK says about the outstanding segments: how many were delivered, when they were sent, and in which order.
 
 use ecnlab_base::{Dur, Time};
 
-use super::{AckSeen, Cx, Outstanding, Sender};
+use super::{AckSeen, Cx, Flight, Outstanding};
 use crate::config::RttSampling;
 
-/// What one ACK has told, in the course of its handling.
+/// What one ACK has sample, in the course of its handling.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct AckSample {
     /// It acknowledges new bytes.
     pub advanced: bool,
     /// It reports new bytes by SACK.
@@ -19,12 +19,12 @@ pub(crate) struct Told {
     /// What was known to have arrived before it ends here, and what was sent before the window was last reduced here.
     highest: u64,
     recover: u64,
-    /// Segments told of for the first time.
+    /// Segments sample of for the first time.
     pub delivered: u32,
     /// Something that was never sent again has arrived, from below the recovery point.
     original: bool,
     /// Of what it acknowledges, some was sent again.
-    resent: bool,
+    retransmitted: bool,
     /// First and last times of sending of what it acknowledges, then of what it reports, each sent once only.
     acked: Option<(Time, Time)>,
     pub reported: Option<(Time, Time)>,
@@ -38,11 +38,11 @@ pub(crate) struct Told {
     pub set_timer: bool,
 }
 
-impl Told {
+impl AckSample {
     /// An ACK to a sender that knew of everything up to `una`, and of something up to `highest`, that it has arrived, and
     /// last reduced its window when it had sent up to `recover`.
-    pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> Told {
-        Told {
+    pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> AckSample {
+        AckSample {
             advanced: seen.ack > una,
             sacked: seen.new_sack,
             duplicate: seen.bare && seen.ack == una,
@@ -50,14 +50,14 @@ impl Told {
             echoed: seen.echoed,
             highest: highest.max(una),
             recover,
-            ..Told::default()
+            ..AckSample::default()
         }
     }
 
     /// Whether it proves that something sent before the window was last reduced has arrived at once. Without SACK
     /// what was sent again may stand for it (the kernel's tcp_clean_rtx_queue).
     pub fn proves_original(&self, sackless: bool) -> bool {
-        self.original && !(sackless && self.resent)
+        self.original && !(sackless && self.retransmitted)
     }
 
     /// Whether it is a duplicate that tells of no arrival.
@@ -68,26 +68,26 @@ impl Told {
     /// SACK reports `segment`.
     pub fn report(&mut self, segment: &Outstanding) {
         self.deliver(segment);
-        if !segment.ever_resent {
+        if !segment.ever_retransmitted {
             widen(&mut self.reported, segment.sent);
         }
     }
 
     /// The ACK's number covers `segment`.
     pub fn acknowledge(&mut self, segment: &Outstanding) {
-        self.resent |= segment.ever_resent;
-        if segment.held {
+        self.retransmitted |= segment.ever_retransmitted;
+        if segment.sacked {
             return;
         }
         self.deliver(segment);
-        if !segment.ever_resent {
+        if !segment.ever_retransmitted {
             widen(&mut self.acked, segment.sent);
         }
     }
 
     fn deliver(&mut self, segment: &Outstanding) {
         self.delivered += 1;
-        if segment.ever_resent {
+        if segment.ever_retransmitted {
             return;
         }
         self.original |= segment.end() <= self.recover;
@@ -98,26 +98,26 @@ impl Told {
 
     /// The RTT it tells (the kernel's tcp_ack_update_rtt): from what was sent once, else from the echoed timestamp
     /// (RFC 6298 §3).
-    pub fn rtt(&self, tx: &Sender, cx: &Cx) -> Option<Dur> {
+    pub fn rtt(&self, tx: &Flight, cx: &Cx) -> Option<Dur> {
         let own = self.first_timed().map(|first| tx.rto.measure(cx.config, first, cx.now));
         let stamped = || tx.stamp_rtt(self.echoed?, cx).filter(|_| self.advanced);
         let by_stamp = cx.config.rtt_sampling == RttSampling::Timestamps;
         if by_stamp { stamped().or(own) } else { own.or_else(stamped) }
     }
 
-    /// When the first sent was sent of what gives an RTT sample. Karn leaves out what may have been sent again (RFC 6298
+    /// Send time of the earliest segment usable for an RTT sample. Karn's rule leaves out retransmitted segments (RFC 6298
     /// §3).
     pub fn first_timed(&self) -> Option<Time> {
         self.acked_once().or(self.reported).map(|(first, _)| first)
     }
 
-    /// The same for the last sent.
+    /// Send time of the latest one.
     pub fn last_timed(&self) -> Option<Time> {
         self.reported.or(self.acked_once()).map(|(_, last)| last)
     }
 
     fn acked_once(&self) -> Option<(Time, Time)> {
-        self.acked.filter(|_| !self.resent)
+        self.acked.filter(|_| !self.retransmitted)
     }
 }
 
@@ -134,44 +134,53 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    fn told(highest: u64, recover: u64) -> Told {
-        Told { highest, recover, ..Told::default() }
+    fn sample(highest: u64, recover: u64) -> AckSample {
+        AckSample { highest, recover, ..AckSample::default() }
     }
 
     /// The n-th segment of 1000 bytes, sent at n ms.
     fn segment(n: u64) -> Outstanding {
-        let (held, lost, resent, ever_resent) = (false, false, false, false);
-        Outstanding { start: n * 1_000, len: 1_000, fin: false, sent: at(n), held, lost, resent, ever_resent }
+        let (sacked, lost, retransmitted, ever_retransmitted) = (false, false, false, false);
+        Outstanding {
+            start: n * 1_000,
+            len: 1_000,
+            fin: false,
+            sent: at(n),
+            sacked,
+            lost,
+            retransmitted,
+            ever_retransmitted,
+        }
     }
 
     #[test]
     fn what_was_held_is_not_delivered_again() {
-        let mut told = told(0, 0);
-        told.acknowledge(&segment(1));
-        told.acknowledge(&Outstanding { held: true, ..segment(2) });
-        told.acknowledge(&segment(3));
-        told.report(&segment(5));
-        assert_eq!(told.delivered, 3);
-        assert_eq!((told.first_timed(), told.last_timed()), (Some(at(1)), Some(at(5))));
+        let mut sample = sample(0, 0);
+        sample.acknowledge(&segment(1));
+        sample.acknowledge(&Outstanding { sacked: true, ..segment(2) });
+        sample.acknowledge(&segment(3));
+        sample.report(&segment(5));
+        assert_eq!(sample.delivered, 3);
+        assert_eq!((sample.first_timed(), sample.last_timed()), (Some(at(1)), Some(at(5))));
     }
 
     #[test]
     fn what_was_sent_again_gives_no_time_and_was_not_late() {
-        let mut told = told(9_000, 3_000);
-        told.acknowledge(&Outstanding { ever_resent: true, ..segment(1) });
-        assert_eq!((told.first_timed(), told.late, told.original), (None, None, false));
-        told.acknowledge(&segment(2));
-        assert_eq!((told.first_timed(), told.late, told.original), (None, Some(2_000), true));
-        assert!(told.proves_original(false));
-        assert!(!told.proves_original(true), "without SACK the second may have come with the first");
-        told.report(&segment(4));
-        assert_eq!((told.first_timed(), told.late), (Some(at(4)), Some(2_000)));
+        let mut sample = sample(9_000, 3_000);
+        sample.acknowledge(&Outstanding { ever_retransmitted: true, ..segment(1) });
+        assert_eq!((sample.first_timed(), sample.late, sample.original), (None, None, false));
+        sample.acknowledge(&segment(2));
+        assert_eq!((sample.first_timed(), sample.late, sample.original), (None, Some(2_000), true));
+        assert!(sample.proves_original(false));
+        assert!(!sample.proves_original(true), "without SACK the second may have come with the first");
+        sample.report(&segment(4));
+        assert_eq!((sample.first_timed(), sample.late), (Some(at(4)), Some(2_000)));
     }
 
     #[test]
     fn only_what_lies_below_the_highest_is_late_and_below_the_recovery_point_original() {
-        let mut told = told(3_000, 3_999);
-        told.report(&segment(3));
-        assert_eq!((told.late, told.original), (None, false));
+        let mut sample = sample(3_000, 3_999);
+        sample.report(&segment(3));
+        assert_eq!((sample.late, sample.original), (None, false));
     }
 }

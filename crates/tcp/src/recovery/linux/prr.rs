@@ -1,5 +1,5 @@
-//! Proportional rate reduction (RFC 6937, RFC 9937): how the window goes down to its target in the course of a round
-//! trip, one segment sent for so many that arrive.
+//! Proportional rate reduction (RFC 6937, RFC 9937): how the window falls to its target within a round
+//! trip: one segment is sent for so many delivered.
 
 /// The state of one reduction. All counts are segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Prr {
     }
 
     /// The window after an ACK that delivered so many segments. `in_flight` is what is left in the network, `target` the
-    /// target in segments; `clean` says that the ACK moved the window's edge and told of no further loss.
+    /// target in segments; `clean` says that the ACK advanced SND.UNA and reported no further loss.
     pub fn window(&mut self, delivered: u64, in_flight: u64, target: u64, clean: bool) -> u64 {
         self.delivered += delivered;
         let count = if in_flight > target {

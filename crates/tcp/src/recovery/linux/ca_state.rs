@@ -1,44 +1,45 @@
-//! What a sender does about congestion, and what leads from one thing to another: the five states of the kernel's
-//! tcp_fastretrans_alert and tcp_enter_loss (net/ipv4/tcp_input.c). The window goes down in proportion ([`Prr`]), and comes
-//! back if it went down for nothing ([`Undo`], and F-RTO after a timeout). What is lost is the scheme's to say.
+//! The five congestion states of the kernel (`tcp_ca_state`), and the transitions of tcp_fastretrans_alert and
+//! tcp_enter_loss (net/ipv4/tcp_input.c). A reduction is proportional ([`Prr`]); a spurious one is undone ([`Undo`], and
+//! F-RTO after a timeout). Which segments are lost is decided by the scheme.
 
-use super::{Board, Chunk, Cx, How, Prr, Sender, Told, Undo};
+use super::{Prr, Undo};
 use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
+use crate::sender::{AckSample, Chunk, Cx, Flight, How, Scoreboard};
 
-/// What a sender is doing (the kernel's `tcp_ca_state`).
+/// The kernel's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum State {
-    /// All is well.
+pub(crate) enum CaState {
+    /// No sign of loss or congestion (TCP_CA_Open).
     #[default]
     Open,
-    /// Something was held or sent again, and nothing is lost.
+    /// SACKs, duplicate ACKs or retransmissions are outstanding, and nothing is taken for lost (TCP_CA_Disorder).
     Disorder,
-    /// ECN has told of congestion: the window is going down.
+    /// ECN-Echo has come: the window is being reduced (TCP_CA_CWR).
     Cwr,
-    /// A loss has: the same, and what is lost is sent again.
+    /// Fast recovery: the window is being reduced and lost segments are retransmitted (TCP_CA_Recovery).
     Recovery,
-    /// The timer has fired.
+    /// The retransmission timer has fired (TCP_CA_Loss).
     Loss,
 }
 
-/// What goes before what.
+/// Which segments are sent first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prefer {
     /// New data only.
     #[default]
     New,
-    /// What is lost, then new data.
+    /// Lost segments, then new data.
     Lost,
-    /// New data; what is lost if there is none (F-RTO, RFC 5682 §3.1 step 2b).
+    /// New data; lost segments if there is none (F-RTO, RFC 5682 §3.1 step 2b).
     NewElseLost,
 }
 
-/// Where a sender is in all that.
+/// The congestion state of a sender, with its reduction and what may undo it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Course {
-    pub state: State,
+pub(crate) struct CongestionState {
+    pub ca_state: CaState,
     pub prefer: Prefer,
     pub prr: Prr,
     /// A reduction has begun since last asked.
@@ -57,10 +58,10 @@ pub(crate) struct Course {
     sackless: bool,
 }
 
-impl Course {
+impl CongestionState {
     /// Where no SACK tells what has arrived.
-    pub fn sackless() -> Course {
-        Course { sackless: true, ..Course::default() }
+    pub fn sackless() -> CongestionState {
+        CongestionState { sackless: true, ..CongestionState::default() }
     }
 
     /// Refuses what goes with none of this: here each segment is timed, and ns-2's windows are not known.
@@ -74,19 +75,19 @@ impl Course {
         })
     }
 
-    /// Congestion may be told of, by an ACK or otherwise, with so many bytes outstanding before it.
+    /// An ACK or another sign of congestion is about to be handled; `flight` bytes were outstanding before it.
     pub fn begin(&mut self, flight: u64) {
         self.flight = flight;
     }
 
     /// Whether the window is going down in proportion.
     pub fn is_reducing(&self) -> bool {
-        matches!(self.state, State::Cwr | State::Recovery)
+        matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
     }
 
     /// Whether the window is being reduced after a loss.
     pub fn in_recovery(&self) -> bool {
-        self.state >= State::Recovery
+        self.ca_state >= CaState::Recovery
     }
 
     /// Whether a reduction has begun, asked once.
@@ -100,35 +101,35 @@ impl Course {
     }
 
     /// A segment was sent again at timestamp `stamp`.
-    pub fn resent(&mut self, stamp: u32) {
-        self.undo.resent(stamp);
+    pub fn retransmitted(&mut self, stamp: u32) {
+        self.undo.retransmitted(stamp);
     }
 
     // ---- an ACK that is not all well ----
 
     /// Before losses are looked for: what the ACK ends.
-    pub fn hear(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
-        if told.echo {
+    pub fn hear(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+        if sample.echo {
             self.undo.ssthresh = None;
         }
-        if self.state == State::Open {
+        if self.ca_state == CaState::Open {
             self.undo.forget_stamp();
         } else if tx.una >= tx.recovery.recover {
-            self.leave(tx, board, told);
+            self.leave(tx, scoreboard, sample);
         }
     }
 
     /// All that was outstanding at the reduction is acknowledged.
-    fn leave(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
-        match self.state {
+    fn leave(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+        match self.ca_state {
             // CWR has then not yet reached the receiver: something above must be acknowledged.
-            State::Cwr if tx.una > tx.recovery.recover => {
+            CaState::Cwr if tx.una > tx.recovery.recover => {
                 self.end_reduction(tx);
-                self.state = State::Open;
+                self.ca_state = CaState::Open;
             }
-            State::Recovery => {
-                self.recovered(tx, board, told);
-                if self.state == State::Open {
+            CaState::Recovery => {
+                self.recovered(tx, scoreboard, sample);
+                if self.ca_state == CaState::Open {
                     self.end_reduction(tx);
                 }
             }
@@ -137,66 +138,66 @@ impl Course {
     }
 
     /// Recovery, or what follows a timeout, is over.
-    fn recovered(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
-        if self.may_undo(tx, told) {
-            self.take_back(tx, board, false);
+    fn recovered(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+        if self.may_undo(tx, sample) {
+            self.take_back(tx, scoreboard, false);
         }
-        self.open(tx, board);
+        self.open(tx, scoreboard);
     }
 
     /// All is well again, unless what has begun still holds.
-    fn open(&mut self, tx: &Sender, board: &Board) {
+    fn open(&mut self, tx: &Flight, scoreboard: &Scoreboard) {
         if self.sackless && tx.una == tx.recovery.recover {
-            self.forget_stamp_unless_resent(board);
+            self.forget_stamp_unless_retransmitted(scoreboard);
         } else {
-            self.state = State::Open;
+            self.ca_state = CaState::Open;
         }
     }
 
     /// Whether a recovery whose data are all acknowledged still holds, and the ACK at hand has no more to say.
-    pub fn holds(&self, tx: &Sender) -> bool {
-        self.sackless && self.state == State::Recovery && tx.una >= tx.recovery.recover
+    pub fn holds(&self, tx: &Flight) -> bool {
+        self.sackless && self.ca_state == CaState::Recovery && tx.una >= tx.recovery.recover
     }
 
     /// Whether the ACK proves that what was sent again was not lost. Without SACK the stamp is forgotten while a reduction
     /// holds (the kernel's tcp_packet_delayed).
-    fn may_undo(&self, tx: &Sender, told: &Told) -> bool {
+    fn may_undo(&self, tx: &Flight, sample: &AckSample) -> bool {
         let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
-        self.undo.may(told.echoed) && !forgotten
+        self.undo.may(sample.echoed) && !forgotten
     }
 
     /// Whether the ACK was late, so that nothing was lost.
-    pub fn was_late(&self, tx: &Sender, told: &Told) -> bool {
-        told.advanced && self.may_undo(tx, told)
+    pub fn was_late(&self, tx: &Flight, sample: &AckSample) -> bool {
+        sample.advanced && self.may_undo(tx, sample)
     }
 
     /// Nothing was lost, and nothing is still sent again.
-    pub fn end_spurious_recovery(&mut self, tx: &mut Sender, board: &mut Board) {
-        self.forget_stamp_unless_resent(board);
-        self.take_back(tx, board, true);
-        self.keep_open(tx, board);
+    pub fn end_spurious_recovery(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard) {
+        self.forget_stamp_unless_retransmitted(scoreboard);
+        self.take_back(tx, scoreboard, true);
+        self.keep_open(tx, scoreboard);
     }
 
     /// The kernel's tcp_process_loss: an ACK after a timeout.
-    pub fn after_timeout(&mut self, tx: &mut Sender, board: &mut Board, told: &Told) {
+    pub fn after_timeout(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
         let recovered = tx.una >= tx.recovery.recover;
-        if self.was_late(tx, told) {
-            self.take_back(tx, board, true);
+        if self.was_late(tx, sample) {
+            self.take_back(tx, scoreboard, true);
             // Without SACK nothing tells what else is lost: the state stays.
             if !self.sackless || tx.una == tx.recovery.recover {
-                self.open(tx, board);
+                self.open(tx, scoreboard);
             }
             return;
         }
         if self.frto {
             // RFC 5682 §3.1: what was sent before the timeout arrives, so it was not lost.
-            if told.proves_original(self.sackless) {
-                self.take_back(tx, board, true);
-                return self.open(tx, board);
+            if sample.proves_original(self.sackless) {
+                self.take_back(tx, scoreboard, true);
+                return self.open(tx, scoreboard);
             }
             if tx.max > tx.recovery.recover {
-                self.frto &= !(told.sacked || told.duplicate);
-            } else if told.advanced && !recovered {
+                self.frto &= !(sample.sacked || sample.duplicate);
+            } else if sample.advanced && !recovered {
                 tx.recovery.recover = tx.max;
                 if tx.in_order().is_some() {
                     self.prefer = Prefer::NewElseLost;
@@ -206,42 +207,42 @@ impl Course {
             }
         }
         if recovered {
-            return self.recovered(tx, board, told);
+            return self.recovered(tx, scoreboard, sample);
         }
         self.prefer = Prefer::Lost;
     }
 
     /// Nothing is lost: hears ECN-Echo, or else all may be well again.
-    pub fn try_to_open(&mut self, tx: &mut Sender, board: &Board, echo: bool, cx: &mut Cx) {
-        self.forget_stamp_unless_resent(board);
-        if echo && self.state < State::Cwr {
+    pub fn try_to_open(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
+        self.forget_stamp_unless_retransmitted(scoreboard);
+        if echo && self.ca_state < CaState::Cwr {
             self.enter_cwr(tx, cx);
             cx.counters.ecn_reductions += 1;
         }
-        if self.state != State::Cwr {
-            self.keep_open(tx, board);
+        if self.ca_state != CaState::Cwr {
+            self.keep_open(tx, scoreboard);
         }
     }
 
-    fn keep_open(&mut self, tx: &mut Sender, board: &Board) {
-        let disorder = board.held() + board.lost() > 0 || board.any_resent();
-        let state = if disorder { State::Disorder } else { State::Open };
-        if self.state != state {
-            self.state = state;
+    fn keep_open(&mut self, tx: &mut Flight, scoreboard: &Scoreboard) {
+        let disorder = scoreboard.sacked() + scoreboard.lost() > 0 || scoreboard.any_retransmitted();
+        let state = if disorder { CaState::Disorder } else { CaState::Open };
+        if self.ca_state != state {
+            self.ca_state = state;
             tx.recovery.recover = tx.max;
         }
     }
 
-    fn forget_stamp_unless_resent(&mut self, board: &Board) {
-        if !board.any_resent() {
+    fn forget_stamp_unless_retransmitted(&mut self, scoreboard: &Scoreboard) {
+        if !scoreboard.any_retransmitted() {
             self.undo.forget_stamp();
         }
     }
 
     /// The kernel's tcp_undo_cwnd_reduction.
-    fn take_back(&mut self, tx: &mut Sender, board: &mut Board, none_lost: bool) {
+    fn take_back(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, none_lost: bool) {
         if none_lost {
-            board.forget_lost();
+            scoreboard.forget_lost();
         }
         self.undo.take_back(&mut tx.law);
         // Where the recovery holds nonetheless, the threshold given back is what its window goes to.
@@ -253,15 +254,15 @@ impl Course {
 
     /// The kernel's tcp_enter_cwr: ECN has proven the congestion, so nothing is taken back. At a window of one segment the
     /// sender may then be held.
-    pub fn enter_cwr(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    pub fn enter_cwr(&mut self, tx: &mut Flight, cx: &mut Cx) {
         self.undo.ssthresh = None;
-        if self.state >= State::Cwr {
+        if self.ca_state >= CaState::Cwr {
             return;
         }
         self.undo.disarm();
         let one_segment = tx.window_in_segments() < 2;
         self.begin_reduction(tx, Congestion::Ecn, cx);
-        self.state = State::Cwr;
+        self.ca_state = CaState::Cwr;
         if one_segment && cx.config.ecn_response == EcnResponse::Standard {
             // RFC 3168 §6.1.2: nothing new before the timer.
             tx.hold(cx);
@@ -269,31 +270,31 @@ impl Course {
     }
 
     /// Something is lost.
-    pub fn enter_recovery(&mut self, tx: &mut Sender, board: &Board, echo: bool, cx: &mut Cx) {
-        self.forget_stamp_unless_resent(board);
+    pub fn enter_recovery(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
+        self.forget_stamp_unless_retransmitted(scoreboard);
         self.undo.ssthresh = None;
         self.undo.arm();
         self.fresh = true;
         cx.counters.fast_recoveries += 1;
-        if self.state != State::Cwr {
+        if self.ca_state != CaState::Cwr {
             if !echo {
                 self.undo.ssthresh = Some(self.ssthresh(tx));
             }
             self.begin_reduction(tx, Congestion::Loss, cx);
         }
-        self.state = State::Recovery;
+        self.ca_state = CaState::Recovery;
     }
 
     /// A probe has repaired a loss, which calls for a reduction (RFC 8985 §7.4.2).
-    pub fn reduce_at_once(&mut self, tx: &mut Sender, board: &Board, cx: &mut Cx) {
+    pub fn reduce_at_once(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, cx: &mut Cx) {
         self.begin_reduction(tx, Congestion::Loss, cx);
-        self.state = State::Cwr;
+        self.ca_state = CaState::Cwr;
         self.end_reduction(tx);
-        self.keep_open(tx, board);
+        self.keep_open(tx, scoreboard);
     }
 
     /// The kernel's tcp_init_cwnd_reduction: where the window is to go. It stays until something is delivered.
-    fn begin_reduction(&mut self, tx: &mut Sender, why: Congestion, cx: &mut Cx) {
+    fn begin_reduction(&mut self, tx: &mut Flight, why: Congestion, cx: &mut Cx) {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
         self.reduced = true;
@@ -304,8 +305,8 @@ impl Course {
         tx.reduced(cause, cx);
     }
 
-    /// What is halved. The flight is that before the ACK that told of the congestion.
-    fn reduction_base(&self, tx: &Sender, config: &Config) -> u64 {
+    /// What is halved. The flight is the one before the ACK that signals congestion.
+    fn reduction_base(&self, tx: &Flight, config: &Config) -> u64 {
         match config.reduce_from {
             ReduceFrom::Flight => self.flight,
             ReduceFrom::Window => tx.law.cwnd(),
@@ -315,23 +316,23 @@ impl Course {
     // ---- what to send, and how much ----
 
     /// What to send next: what goes before what, as far as the window goes.
-    pub fn next(&mut self, board: &mut Board, tx: &Sender) -> Option<Chunk> {
-        if board.in_flight() >= tx.window_in_segments() {
+    pub fn next(&mut self, scoreboard: &mut Scoreboard, tx: &Flight) -> Option<Chunk> {
+        if scoreboard.in_flight() >= tx.window_in_segments() {
             return None;
         }
         match self.prefer {
             Prefer::New => tx.in_order(),
-            Prefer::Lost => self.lost_segment(board, tx).or_else(|| tx.in_order()),
+            Prefer::Lost => self.lost_segment(scoreboard, tx).or_else(|| tx.in_order()),
             Prefer::NewElseLost => tx.in_order().or_else(|| {
                 self.nothing_new();
-                self.lost_segment(board, tx)
+                self.lost_segment(scoreboard, tx)
             }),
         }
     }
 
-    fn lost_segment(&mut self, board: &mut Board, tx: &Sender) -> Option<Chunk> {
-        let segment = board.waiting()?;
-        let how = if self.state == State::Loss {
+    fn lost_segment(&mut self, scoreboard: &mut Scoreboard, tx: &Flight) -> Option<Chunk> {
+        let segment = scoreboard.waiting()?;
+        let how = if self.ca_state == CaState::Loss {
             How::InOrder
         } else if std::mem::take(&mut self.fresh) {
             How::FastHead
@@ -348,53 +349,53 @@ impl Course {
     }
 
     /// The kernel's tcp_cong_control: a reduction goes on, or the window `opens`.
-    pub fn control_window(&mut self, tx: &mut Sender, board: &Board, told: &Told, opens: bool) {
+    pub fn control_window(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, sample: &AckSample, opens: bool) {
         if self.is_reducing() {
-            return self.reduce(tx, board, told.delivered, told.advanced && told.lost == 0);
+            return self.reduce(tx, scoreboard, sample.delivered, sample.advanced && sample.lost == 0);
         }
-        if opens && told.delivered > 0 && tx.may_grow() {
-            grow(&mut tx.law, u64::from(told.delivered) * u64::from(tx.mss));
+        if opens && sample.delivered > 0 && tx.may_grow() {
+            grow(&mut tx.law, u64::from(sample.delivered) * u64::from(tx.mss));
         }
     }
 
     /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
-    pub fn reduce(&mut self, tx: &mut Sender, board: &Board, delivered: u32, clean: bool) {
+    pub fn reduce(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, delivered: u32, clean: bool) {
         if delivered == 0 {
             return;
         }
         let mss = u64::from(tx.mss);
-        let window = self.prr.window(delivered.into(), board.in_flight().into(), self.prr.target / mss, clean);
+        let window = self.prr.window(delivered.into(), scoreboard.in_flight().into(), self.prr.target / mss, clean);
         tx.law.set_cwnd(window * mss);
     }
 
     /// The window is its target, unless the reduction was taken back.
-    fn end_reduction(&mut self, tx: &mut Sender) {
-        if self.state == State::Cwr || self.undo.is_armed() {
+    fn end_reduction(&mut self, tx: &mut Flight) {
+        if self.ca_state == CaState::Cwr || self.undo.is_armed() {
             tx.law.set_cwnd(self.prr.target);
         }
     }
 
     /// The kernel's tcp_current_ssthresh.
-    fn ssthresh(&self, tx: &Sender) -> u64 {
+    fn ssthresh(&self, tx: &Flight) -> u64 {
         let state = tx.law.state();
         if self.is_reducing() { state.ssthresh } else { state.ssthresh.max(state.cwnd / 2 + state.cwnd / 4) }
     }
 
-    /// The kernel's tcp_enter_loss: the timer has fired, and `board` knows what is lost.
-    pub fn time_out(&mut self, tx: &mut Sender, board: &Board, cx: &mut Cx) {
-        let first = self.state < State::Recovery;
+    /// The kernel's tcp_enter_loss: the timer has fired, and `scoreboard` knows what is lost.
+    pub fn time_out(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, cx: &mut Cx) {
+        let first = self.ca_state < CaState::Recovery;
         let new_window = tx.recovery.recover <= tx.una;
-        if self.state <= State::Disorder || new_window || (self.state == State::Loss && tx.timeouts == 0) {
+        if self.ca_state <= CaState::Disorder || new_window || (self.ca_state == CaState::Loss && tx.timeouts == 0) {
             self.undo.ssthresh = Some(self.ssthresh(tx));
             self.undo.window = tx.law.cwnd();
             self.undo.arm();
-            self.flight = tx.flight();
+            self.flight = tx.in_flight();
             tx.law.on_congestion(Congestion::Timeout, self.reduction_base(tx, cx.config));
         } else {
             tx.law.on_further_loss();
         }
-        tx.law.set_cwnd(u64::from(board.in_flight() + 1) * u64::from(tx.mss));
-        self.state = State::Loss;
+        tx.law.set_cwnd(u64::from(scoreboard.in_flight() + 1) * u64::from(tx.mss));
+        self.ca_state = CaState::Loss;
         self.reduced = true;
         self.frto = first || tx.timeouts > 0;
         self.prefer = Prefer::New;
@@ -427,125 +428,128 @@ mod tests {
 
     /// Does `act` with a sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten, and as
     /// many more to send.
-    fn with_ten(ecn_response: EcnResponse, act: impl FnOnce(&mut Course, &mut Sender, &mut Board, &mut Cx)) {
+    fn with_ten(
+        ecn_response: EcnResponse,
+        act: impl FnOnce(&mut CongestionState, &mut Flight, &mut Scoreboard, &mut Cx),
+    ) {
         let mut config = profile("linux-7").unwrap().config.clone();
         config.mss = ecnlab_base::Bytes(1_000);
         config.ecn_response = ecn_response;
-        let mut tx = Sender::new(&config, Seq(0));
+        let mut tx = Flight::new(&config, Seq(0));
         (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 20_001);
         tx.set_peer_window(1 << 20, &config);
-        let mut board = Board::default();
-        (0..10).for_each(|n| board.sent(1 + n * 1_000, 1_000, false, false, Time::ZERO));
+        let mut scoreboard = Scoreboard::default();
+        (0..10).for_each(|n| scoreboard.sent(1 + n * 1_000, 1_000, false, false, Time::ZERO));
         let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
         let mut cx = Cx { config: &config, now: Time::ZERO, counters: &mut counters, ecn: &mut ecn };
-        let mut course = Course::default();
-        course.begin(tx.flight());
-        act(&mut course, &mut tx, &mut board, &mut cx);
+        let mut congestion = CongestionState::default();
+        congestion.begin(tx.in_flight());
+        act(&mut congestion, &mut tx, &mut scoreboard, &mut cx);
     }
 
     /// The segments up to the n-th arrive.
-    fn acknowledge(tx: &mut Sender, board: &mut Board, n: u64) -> Told {
+    fn acknowledge(tx: &mut Flight, scoreboard: &mut Scoreboard, n: u64) -> AckSample {
         let ack = 1 + n * 1_000;
         let seen = AckSeen { ack, echo: false, bare: false, new_sack: false, echoed: None };
-        let mut told = Told::new(&seen, tx.una, tx.una, tx.recovery.recover);
+        let mut sample = AckSample::new(&seen, tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
-        board.acknowledge(tx.una, |s| told.acknowledge(s));
-        told
+        scoreboard.acknowledge(tx.una, |s| sample.acknowledge(s));
+        sample
     }
 
     #[test]
     fn ecn_takes_the_window_to_half_until_something_sent_after_it_has_arrived() {
-        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-            course.enter_cwr(tx, cx);
-            assert_eq!((course.state, tx.law.cwnd(), tx.law.state().ssthresh), (State::Cwr, 10_000, 5_000));
-            let told = acknowledge(tx, board, 10);
-            course.hear(tx, board, &told);
-            assert_eq!(course.state, State::Cwr, "CWR has not yet reached the receiver");
+        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+            congestion.enter_cwr(tx, cx);
+            assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Cwr, 10_000, 5_000));
+            let sample = acknowledge(tx, scoreboard, 10);
+            congestion.hear(tx, scoreboard, &sample);
+            assert_eq!(congestion.ca_state, CaState::Cwr, "CWR has not yet reached the receiver");
             tx.una = 11_001;
-            course.hear(tx, board, &told);
-            assert_eq!((course.state, tx.law.cwnd()), (State::Open, 5_000));
+            congestion.hear(tx, scoreboard, &sample);
+            assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
         });
     }
 
     #[test]
     fn at_a_window_of_one_segment_ecn_holds_the_sender_but_in_linux() {
-        for (response, window, held) in
+        for (response, window, sacked) in
             [(EcnResponse::Standard, 1, true), (EcnResponse::Standard, 2, false), (EcnResponse::Linux, 1, false)]
         {
-            with_ten(response, |course, tx, _, cx| {
+            with_ten(response, |congestion, tx, _, cx| {
                 tx.law.set_cwnd(window * 1_000);
-                course.enter_cwr(tx, cx);
-                assert_eq!(tx.is_held(), held);
+                congestion.enter_cwr(tx, cx);
+                assert_eq!(tx.is_held(), sacked);
             });
         }
     }
 
     #[test]
     fn what_arrives_from_before_a_timeout_gives_the_window_back() {
-        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-            board.lose_after_timeout(|_| true);
-            course.time_out(tx, board, cx);
-            assert_eq!((course.state, tx.law.cwnd(), tx.law.state().ssthresh), (State::Loss, 1_000, 5_000));
-            board.sent(1, 1_000, false, false, cx.now);
-            course.resent(0);
+        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+            scoreboard.lose_after_timeout(|_| true);
+            congestion.time_out(tx, scoreboard, cx);
+            assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Loss, 1_000, 5_000));
+            scoreboard.sent(1, 1_000, false, false, cx.now);
+            congestion.retransmitted(0);
             // The retransmission's ACK; new data may show what became of the others (F-RTO).
-            let told = acknowledge(tx, board, 1);
-            course.after_timeout(tx, board, &told);
-            assert_eq!((course.state, course.prefer), (State::Loss, Prefer::NewElseLost));
-            let told = acknowledge(tx, board, 2);
-            assert!(told.proves_original(false));
-            course.after_timeout(tx, board, &told);
-            assert_eq!((course.state, tx.law.cwnd(), board.lost()), (State::Open, 10_000, 0));
-            assert!(course.looks_again());
+            let sample = acknowledge(tx, scoreboard, 1);
+            congestion.after_timeout(tx, scoreboard, &sample);
+            assert_eq!((congestion.ca_state, congestion.prefer), (CaState::Loss, Prefer::NewElseLost));
+            let sample = acknowledge(tx, scoreboard, 2);
+            assert!(sample.proves_original(false));
+            congestion.after_timeout(tx, scoreboard, &sample);
+            assert_eq!((congestion.ca_state, tx.law.cwnd(), scoreboard.lost()), (CaState::Open, 10_000, 0));
+            assert!(congestion.looks_again());
         });
     }
 
     #[test]
     fn a_recovery_ends_at_its_target_unless_it_was_for_nothing() {
         for (echoed, window) in [(Some(7), 5_000), (Some(6), 10_000)] {
-            with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-                course.enter_recovery(tx, board, false, cx);
-                board.sent(1, 1_000, false, false, cx.now);
-                course.resent(7);
-                let mut told = acknowledge(tx, board, 10);
-                told.echoed = echoed;
-                course.hear(tx, board, &told);
-                assert_eq!((course.state, tx.law.cwnd()), (State::Open, window));
+            with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+                congestion.enter_recovery(tx, scoreboard, false, cx);
+                scoreboard.sent(1, 1_000, false, false, cx.now);
+                congestion.retransmitted(7);
+                let mut sample = acknowledge(tx, scoreboard, 10);
+                sample.echoed = echoed;
+                congestion.hear(tx, scoreboard, &sample);
+                assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, window));
             });
         }
     }
 
     #[test]
     fn without_sack_a_recovery_holds_at_its_point_and_ends_above_it() {
-        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-            *course = Course::sackless();
-            course.enter_recovery(tx, board, false, cx);
-            board.sent(1, 1_000, false, false, cx.now);
-            course.resent(7);
-            let mut told = acknowledge(tx, board, 10);
-            course.hear(tx, board, &told);
-            assert_eq!((course.state, course.holds(tx)), (State::Recovery, true));
+        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+            *congestion = CongestionState::sackless();
+            congestion.enter_recovery(tx, scoreboard, false, cx);
+            scoreboard.sent(1, 1_000, false, false, cx.now);
+            congestion.retransmitted(7);
+            let mut sample = acknowledge(tx, scoreboard, 10);
+            congestion.hear(tx, scoreboard, &sample);
+            assert_eq!((congestion.ca_state, congestion.holds(tx)), (CaState::Recovery, true));
             // The first retransmission is forgotten by then, and no echo can answer what was sent before it.
-            told.echoed = Some(6);
-            assert!(!course.was_late(tx, &told));
+            sample.echoed = Some(6);
+            assert!(!congestion.was_late(tx, &sample));
             tx.una = 11_001;
-            course.hear(tx, board, &told);
-            assert_eq!((course.state, tx.law.cwnd()), (State::Open, 5_000));
+            congestion.hear(tx, scoreboard, &sample);
+            assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
         });
     }
 
     #[test]
     fn without_sack_a_late_original_gives_the_window_back_and_the_timeouts_state_stays() {
-        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-            *course = Course::sackless();
-            board.lose_after_timeout(|_| true);
-            course.time_out(tx, board, cx);
-            board.sent(1, 1_000, false, false, cx.now);
-            course.resent(7);
-            let mut told = acknowledge(tx, board, 2);
-            told.echoed = Some(6);
-            course.after_timeout(tx, board, &told);
-            assert_eq!((course.state, tx.law.cwnd(), board.lost()), (State::Loss, 10_000, 0));
+        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+            *congestion = CongestionState::sackless();
+            scoreboard.lose_after_timeout(|_| true);
+            congestion.time_out(tx, scoreboard, cx);
+            scoreboard.sent(1, 1_000, false, false, cx.now);
+            congestion.retransmitted(7);
+            let mut sample = acknowledge(tx, scoreboard, 2);
+            sample.echoed = Some(6);
+            congestion.after_timeout(tx, scoreboard, &sample);
+            assert_eq!((congestion.ca_state, tx.law.cwnd(), scoreboard.lost()), (CaState::Loss, 10_000, 0));
         });
     }
 
@@ -564,10 +568,10 @@ mod tests {
 
     #[test]
     fn a_loss_that_a_probe_has_repaired_halves_the_window_at_once() {
-        with_ten(EcnResponse::Linux, |course, tx, board, cx| {
-            course.reduce_at_once(tx, board, cx);
-            assert_eq!((course.state, tx.law.cwnd()), (State::Open, 5_000));
-            assert!(course.has_reduced() && !course.has_reduced());
+        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+            congestion.reduce_at_once(tx, scoreboard, cx);
+            assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
+            assert!(congestion.has_reduced() && !congestion.has_reduced());
         });
     }
 }

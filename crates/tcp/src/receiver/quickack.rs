@@ -25,7 +25,7 @@ pub(crate) enum Brought {
 
 /// What one end knows of the data that arrives.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Quick {
+pub(crate) struct QuickAck {
     /// ACKs that are still sent at once.
     left: u64,
     /// The segment that has just arrived is acknowledged at once, whatever else.
@@ -39,7 +39,7 @@ pub(crate) struct Quick {
     marked: bool,
 }
 
-impl Quick {
+impl QuickAck {
     /// A segment with data has arrived. How long its ACK may wait; zero is at once.
     #[inline(never)]
     pub fn on_data(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> Dur {

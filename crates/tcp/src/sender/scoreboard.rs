@@ -19,13 +19,13 @@ pub(crate) struct Outstanding {
     /// When it was last sent.
     pub sent: Time,
     /// The receiver has reported it by SACK.
-    pub held: bool,
+    pub sacked: bool,
     /// It is taken for lost.
     pub lost: bool,
     /// Sent again, and that copy is not known to have left the network.
-    pub resent: bool,
+    pub retransmitted: bool,
     /// Sent more than once.
-    pub ever_resent: bool,
+    pub ever_retransmitted: bool,
 }
 
 impl Outstanding {
@@ -43,20 +43,20 @@ impl Outstanding {
 
     /// Whether the segment waits to be sent again.
     pub fn waits(&self) -> bool {
-        self.lost && !self.resent && !self.held
+        self.lost && !self.retransmitted && !self.sacked
     }
 }
 
 /// What is outstanding, in the order of the stream, and the order in which it was last sent.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Board {
+pub(crate) struct Scoreboard {
     segments: VecDeque<Outstanding>,
     /// Times and first offsets of transmissions. Entries of segments that were sent again since, acknowledged, or
     /// taken for lost are stale; they go once they come to the front.
     order: VecDeque<(Time, u64)>,
-    held: u32,
+    sacked: u32,
     lost: u32,
-    resent: u32,
+    retransmitted: u32,
     /// What SACK has reported and is not yet taken in: first offset, end, bytes not known before.
     reports: Vec<(u64, u64, u64)>,
     /// One past the highest byte reported.
@@ -65,7 +65,7 @@ pub(crate) struct Board {
     waits_from: u64,
 }
 
-impl Board {
+impl Scoreboard {
     /// Segments outstanding.
     pub fn len(&self) -> u32 {
         self.segments.len() as u32
@@ -87,8 +87,8 @@ impl Board {
     }
 
     /// Segments that the receiver holds: reported by SACK, or else presumed.
-    pub fn held(&self) -> u32 {
-        self.held
+    pub fn sacked(&self) -> u32 {
+        self.sacked
     }
 
     /// One past the highest byte reported by SACK.
@@ -102,18 +102,18 @@ impl Board {
     }
 
     /// Segments of which a second copy is in flight.
-    pub fn resent(&self) -> u32 {
-        self.resent
+    pub fn retransmitted(&self) -> u32 {
+        self.retransmitted
     }
 
     /// Whether something is, or was, sent again.
-    pub fn any_resent(&self) -> bool {
-        self.resent > 0 || self.head().is_some_and(|s| s.ever_resent)
+    pub fn any_retransmitted(&self) -> bool {
+        self.retransmitted > 0 || self.head().is_some_and(|s| s.ever_retransmitted)
     }
 
-    /// Segments in flight: those outstanding less those held or lost, and copies of the lost.
+    /// Segments in flight: those outstanding less those sacked or lost, and copies of the lost.
     pub fn in_flight(&self) -> u32 {
-        (self.len() + self.resent).saturating_sub(self.held + self.lost)
+        (self.len() + self.retransmitted).saturating_sub(self.sacked + self.lost)
     }
 
     /// Books a transmission of what begins at `start`: of a segment outstanding, or of a new one behind all others. A
@@ -122,10 +122,10 @@ impl Board {
         self.order.push_back((now, start));
         if let Some(i) = self.find(start) {
             let segment = &mut self.segments[i];
-            (segment.sent, segment.ever_resent) = (now, true);
-            if !probe && !segment.resent {
-                segment.resent = true;
-                self.resent += 1;
+            (segment.sent, segment.ever_retransmitted) = (now, true);
+            if !probe && !segment.retransmitted {
+                segment.retransmitted = true;
+                self.retransmitted += 1;
             }
             return;
         }
@@ -134,10 +134,10 @@ impl Board {
             len,
             fin,
             sent: now,
-            held: false,
+            sacked: false,
             lost: false,
-            resent: false,
-            ever_resent: false,
+            retransmitted: false,
+            ever_retransmitted: false,
         });
     }
 
@@ -152,7 +152,7 @@ impl Board {
         self.reports.push((start, end, new));
     }
 
-    /// Takes in what was reported: `f` sees each segment that becomes held, as it was before, in the order of the stream.
+    /// Takes in what was reported: `f` sees each segment that becomes sacked, as it was before, in the order of the stream.
     pub fn take_reports(&mut self, mut f: impl FnMut(&Outstanding)) {
         let mut reports = std::mem::take(&mut self.reports);
         reports.sort_unstable();
@@ -171,18 +171,18 @@ impl Board {
         while from > first && left > 0 {
             from -= 1;
             let s = &self.segments[from];
-            left = if s.held { left } else { left.saturating_sub(s.end() - s.start) };
+            left = if s.sacked { left } else { left.saturating_sub(s.end() - s.start) };
         }
-        for segment in self.segments.range_mut(from..last.max(from)).filter(|s| !s.held) {
+        for segment in self.segments.range_mut(from..last.max(from)).filter(|s| !s.sacked) {
             f(segment);
-            self.held += 1;
+            self.sacked += 1;
             self.lost -= u32::from(segment.lost);
             // A copy of what is no longer taken for lost stays in flight, as in the kernel's tcp_sacktag_one.
             if segment.lost {
-                self.resent -= u32::from(segment.resent);
-                segment.resent = false;
+                self.retransmitted -= u32::from(segment.retransmitted);
+                segment.retransmitted = false;
             }
-            (segment.held, segment.lost) = (true, false);
+            (segment.sacked, segment.lost) = (true, false);
         }
     }
 
@@ -190,9 +190,9 @@ impl Board {
     pub fn acknowledge(&mut self, ack: u64, mut f: impl FnMut(&Outstanding)) {
         while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack).copied() {
             self.segments.pop_front();
-            self.held -= u32::from(segment.held);
+            self.sacked -= u32::from(segment.sacked);
             self.lost -= u32::from(segment.lost);
-            self.resent -= u32::from(segment.resent);
+            self.retransmitted -= u32::from(segment.retransmitted);
             f(&segment);
         }
         self.trim_order();
@@ -211,7 +211,7 @@ impl Board {
     fn pending(&self, sent: Time, start: u64) -> Option<usize> {
         let i = self.find(start)?;
         let s = &self.segments[i];
-        (s.sent == sent && !s.held && (!s.lost || s.resent)).then_some(i)
+        (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
 
     /// Goes through what is in flight in the order it was last sent: `judge` says whether to take it for lost, or, with
@@ -233,13 +233,13 @@ impl Board {
     /// Takes segment `i` for lost; whether that is news, of it or of its copy.
     fn lose(&mut self, i: usize) -> bool {
         let segment = &mut self.segments[i];
-        if segment.held {
+        if segment.sacked {
             return false;
         }
-        let news = !segment.lost || segment.resent;
+        let news = !segment.lost || segment.retransmitted;
         if segment.lost {
-            self.resent -= u32::from(segment.resent);
-            segment.resent = false;
+            self.retransmitted -= u32::from(segment.retransmitted);
+            segment.retransmitted = false;
         } else {
             self.lost += 1;
             segment.lost = true;
@@ -260,28 +260,28 @@ impl Board {
         found
     }
 
-    // ---- without SACK: how many are held, and not which ----
+    // ---- without SACK: how many are sacked, and not which ----
 
-    /// A duplicate ACK stands for one more segment held (the kernel's tcp_add_reno_sack). Returns whether more have come
+    /// A duplicate ACK stands for one more segment sacked (the kernel's tcp_add_reno_sack). Returns whether more have come
     /// than can be.
-    pub fn presume_held(&mut self) -> bool {
-        self.held += 1;
+    pub fn presume_sacked(&mut self) -> bool {
+        self.sacked += 1;
         self.limit_held()
     }
 
-    /// `acked` segments are acknowledged: one filled a hole, the others had been held (tcp_remove_reno_sacks). Returns how
-    /// many are told of for the first time, and whether more had been presumed held than can be.
-    pub fn settle_held(&mut self, acked: u32) -> (u32, bool) {
-        let first = if acked > 0 { acked.saturating_sub(self.held).max(1) } else { 0 };
-        self.held = self.held.saturating_sub(acked.saturating_sub(1));
+    /// `acked` segments are acknowledged: one filled a hole, the others had been sacked (tcp_remove_reno_sacks). Returns how
+    /// many are reported for the first time, and whether more had been presumed sacked than can be.
+    pub fn settle_sacked(&mut self, acked: u32) -> (u32, bool) {
+        let first = if acked > 0 { acked.saturating_sub(self.sacked).max(1) } else { 0 };
+        self.sacked = self.sacked.saturating_sub(acked.saturating_sub(1));
         (first, self.limit_held())
     }
 
-    /// What is lost, and at least one segment, cannot be held (tcp_limit_reno_sacked).
+    /// What is lost, and at least one segment, cannot be sacked (tcp_limit_reno_sacked).
     fn limit_held(&mut self) -> bool {
         let most = self.len() - self.lost.max(1).min(self.len());
-        let beyond = self.held > most;
-        self.held = self.held.min(most);
+        let beyond = self.sacked > most;
+        self.sacked = self.sacked.min(most);
         beyond
     }
 
@@ -290,10 +290,10 @@ impl Board {
         self.head().is_some_and(|s| !s.lost) && self.lose(0)
     }
 
-    /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed held is not.
-    pub fn forget_held(&mut self) {
-        self.segments.iter_mut().for_each(|s| s.held = false);
-        self.held = 0;
+    /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed sacked is not.
+    pub fn forget_sacked(&mut self) {
+        self.segments.iter_mut().for_each(|s| s.sacked = false);
+        self.sacked = 0;
         self.highest = 0;
     }
 
@@ -305,7 +305,7 @@ impl Board {
 
     /// The first segment that waits to be sent again.
     pub fn waiting(&mut self) -> Option<Outstanding> {
-        if self.resent >= self.lost {
+        if self.retransmitted >= self.lost {
             return None;
         }
         let from = self.segments.partition_point(|s| s.start < self.waits_from);
@@ -325,105 +325,109 @@ mod tests {
     }
 
     /// Segments of 1000 bytes from 1 on, the n-th sent at n ms.
-    fn board(segments: u64) -> Board {
-        let mut board = Board::default();
-        (0..segments).for_each(|n| board.sent(1 + n * 1_000, 1_000, false, false, at(n)));
-        board
+    fn scoreboard(segments: u64) -> Scoreboard {
+        let mut scoreboard = Scoreboard::default();
+        (0..segments).for_each(|n| scoreboard.sent(1 + n * 1_000, 1_000, false, false, at(n)));
+        scoreboard
     }
 
     #[test]
     fn in_flight_is_what_is_neither_held_nor_lost_and_the_copies() {
-        let mut board = board(5);
-        board.hold(1_001, 2_001, 1_000, |_| {});
-        assert_eq!(board.in_flight(), 4);
+        let mut scoreboard = scoreboard(5);
+        scoreboard.hold(1_001, 2_001, 1_000, |_| {});
+        assert_eq!(scoreboard.in_flight(), 4);
         // The first is lost, the third waits, and the fourth was sent too late to be judged.
         let judge = |s: &Outstanding| match s.start {
             1 => Some(true),
             2_001 => Some(false),
             _ => None,
         };
-        assert_eq!(board.judge(judge), 1);
-        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
-        board.sent(1, 1_000, false, false, at(9));
-        assert_eq!((board.in_flight(), board.waiting()), (4, None));
+        assert_eq!(scoreboard.judge(judge), 1);
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
+        scoreboard.sent(1, 1_000, false, false, at(9));
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting()), (4, None));
         // It is the last in the order of sending now. Lost again, it waits again.
         let mut order = Vec::new();
-        board.judge(|s| {
+        scoreboard.judge(|s| {
             order.push(s.start);
             Some(s.start == 1)
         });
         assert_eq!(order, [2_001, 3_001, 4_001, 1]);
-        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (3, Some(1)));
-        board.acknowledge(2_001, |_| {});
-        assert_eq!((board.len(), board.held(), board.lost(), board.in_flight()), (3, 0, 0, 3));
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
+        scoreboard.acknowledge(2_001, |_| {});
+        assert_eq!((scoreboard.len(), scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (3, 0, 0, 3));
     }
 
     #[test]
     fn reports_are_taken_in_from_the_lowest_up() {
-        let mut board = board(5);
-        board.report(3_001, 5_001, 2_000);
-        board.report(1_001, 2_001, 1_000);
+        let mut scoreboard = scoreboard(5);
+        scoreboard.report(3_001, 5_001, 2_000);
+        scoreboard.report(1_001, 2_001, 1_000);
         let mut order = Vec::new();
-        board.take_reports(|s| order.push(s.start));
+        scoreboard.take_reports(|s| order.push(s.start));
         // The segments of a block from its end, where what is new mostly lies.
         assert_eq!((order.len(), order[0]), (3, 1_001));
-        assert_eq!((board.held(), board.highest()), (3, 5_001));
-        board.take_reports(|_| panic!("taken in"));
-        board.forget_held();
-        assert_eq!((board.held(), board.highest()), (0, 0));
+        assert_eq!((scoreboard.sacked(), scoreboard.highest()), (3, 5_001));
+        scoreboard.take_reports(|_| panic!("taken in"));
+        scoreboard.forget_sacked();
+        assert_eq!((scoreboard.sacked(), scoreboard.highest()), (0, 0));
     }
 
     #[test]
     fn what_duplicates_stand_for_leaves_the_flight_and_is_never_all() {
-        let mut board = board(4);
-        assert_eq!([(); 4].map(|()| board.presume_held()), [false, false, false, true]);
-        assert_eq!((board.held(), board.in_flight()), (3, 1));
-        // The first is lost: with three held, nothing is in flight. It is sent again.
-        assert!(board.lose_head() && !board.lose_head());
-        assert_eq!((board.in_flight(), board.waiting().map(|s| s.start)), (0, Some(1)));
-        board.sent(1, 1_000, false, false, at(9));
+        let mut scoreboard = scoreboard(4);
+        assert_eq!([(); 4].map(|()| scoreboard.presume_sacked()), [false, false, false, true]);
+        assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (3, 1));
+        // The first is lost: with three sacked, nothing is in flight. It is sent again.
+        assert!(scoreboard.lose_head() && !scoreboard.lose_head());
+        assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (0, Some(1)));
+        scoreboard.sent(1, 1_000, false, false, at(9));
         // Two are acknowledged: the first filled the hole, the other was one of the three.
-        board.acknowledge(2_001, |_| {});
-        assert_eq!(board.settle_held(2), (1, true), "one of the two left is missing, so that two cannot be held");
-        assert_eq!((board.held(), board.in_flight()), (1, 1));
+        scoreboard.acknowledge(2_001, |_| {});
+        assert_eq!(
+            scoreboard.settle_sacked(2),
+            (1, true),
+            "one of the two left is missing, so that two cannot be sacked"
+        );
+        assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (1, 1));
     }
 
     #[test]
     fn an_ack_of_more_than_the_duplicates_told_of_delivers_the_rest() {
-        let mut board = board(10);
-        board.presume_held();
-        board.acknowledge(6_001, |_| {});
-        assert_eq!((board.settle_held(6), board.held()), ((5, false), 0));
-        assert_eq!((board.settle_held(0), board.held()), ((0, false), 0));
+        let mut scoreboard = scoreboard(10);
+        scoreboard.presume_sacked();
+        scoreboard.acknowledge(6_001, |_| {});
+        assert_eq!((scoreboard.settle_sacked(6), scoreboard.sacked()), ((5, false), 0));
+        assert_eq!((scoreboard.settle_sacked(0), scoreboard.sacked()), ((0, false), 0));
     }
 
     #[test]
     fn a_probe_is_a_copy_that_does_not_count() {
-        let mut board = board(2);
-        board.sent(1_001, 1_000, false, true, at(5));
-        assert_eq!((board.in_flight(), board.resent()), (2, 0));
-        assert!(board.tail().is_some_and(|s| s.ever_resent && s.sent == at(5)));
+        let mut scoreboard = scoreboard(2);
+        scoreboard.sent(1_001, 1_000, false, true, at(5));
+        assert_eq!((scoreboard.in_flight(), scoreboard.retransmitted()), (2, 0));
+        assert!(scoreboard.tail().is_some_and(|s| s.ever_retransmitted && s.sent == at(5)));
     }
 
     #[test]
     fn a_timeout_takes_the_first_and_the_old_for_lost() {
-        let mut board = board(4);
+        let mut scoreboard = scoreboard(4);
         // Those sent at 0 and 1 ms have had their time. The first is taken for lost in any case.
-        assert_eq!(board.lose_after_timeout(|s| s.sent <= at(1)), 2);
-        assert_eq!(board.in_flight(), 2);
-        let mut board = self::board(4);
-        assert_eq!(board.lose_after_timeout(|_| false), 1);
-        assert_eq!(board.waiting().map(|s| s.start), Some(1));
+        assert_eq!(scoreboard.lose_after_timeout(|s| s.sent <= at(1)), 2);
+        assert_eq!(scoreboard.in_flight(), 2);
+        let mut scoreboard = self::scoreboard(4);
+        assert_eq!(scoreboard.lose_after_timeout(|_| false), 1);
+        assert_eq!(scoreboard.waiting().map(|s| s.start), Some(1));
     }
 
     #[test]
     fn what_is_forgotten_is_in_flight_again() {
-        let mut board = board(3);
-        board.hold(1_001, 3_001, 2_000, |_| {});
-        board.lose_after_timeout(|_| true);
-        board.forget_lost();
-        assert_eq!((board.lost(), board.in_flight()), (0, 1));
-        board.forget_held();
-        assert_eq!((board.held(), board.in_flight()), (0, 3));
+        let mut scoreboard = scoreboard(3);
+        scoreboard.hold(1_001, 3_001, 2_000, |_| {});
+        scoreboard.lose_after_timeout(|_| true);
+        scoreboard.forget_lost();
+        assert_eq!((scoreboard.lost(), scoreboard.in_flight()), (0, 1));
+        scoreboard.forget_sacked();
+        assert_eq!((scoreboard.sacked(), scoreboard.in_flight()), (0, 3));
     }
 }

@@ -31,7 +31,7 @@ impl Undo {
     }
 
     /// A segment was sent again at timestamp `stamp`.
-    pub fn resent(&mut self, stamp: u32) {
+    pub fn retransmitted(&mut self, stamp: u32) {
         self.stamp.get_or_insert(stamp);
     }
 
@@ -89,8 +89,8 @@ mod tests {
         let (_, mut undo) = halved();
         assert!(undo.may(None), "nothing was sent again");
         // The clock wraps between the two retransmissions: the first counts.
-        undo.resent(u32::MAX);
-        undo.resent(5);
+        undo.retransmitted(u32::MAX);
+        undo.retransmitted(5);
         assert!(undo.may(Some(u32::MAX - 1)));
         assert!(!undo.may(Some(u32::MAX)), "it may answer the retransmission");
         assert!(!undo.may(Some(2)));

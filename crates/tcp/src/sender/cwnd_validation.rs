@@ -1,13 +1,13 @@
 //! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
-use super::{Board, Sender};
+use super::{Flight, Scoreboard};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 
 /// How the window of data at hand has used the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Usage {
+pub(crate) struct CwndValidation {
     /// Once it was full.
     limited: bool,
     /// The most segments outstanding.
@@ -32,24 +32,24 @@ impl Burst {
     }
 }
 
-impl Usage {
+impl CwndValidation {
     /// A burst has ended with so many segments `outstanding`, from offset `una` up to `max`; the window may be `full`.
     fn note(&mut self, outstanding: u32, full: bool, una: u64, max: u64) {
         if una >= self.until || full || (!self.limited && outstanding > self.most) {
-            *self = Usage { limited: full, most: outstanding, until: max };
+            *self = CwndValidation { limited: full, most: outstanding, until: max };
         }
     }
 
     /// A `burst` has ended.
-    pub fn end_burst(&mut self, burst: Burst, board: &Board, tx: &Sender) {
-        let full = board.in_flight() >= tx.window_in_segments();
+    pub fn end_burst(&mut self, burst: Burst, scoreboard: &Scoreboard, tx: &Flight) {
+        let full = scoreboard.in_flight() >= tx.window_in_segments();
         if burst.new > 0 || full {
-            self.note(board.len(), full, tx.una, tx.max);
+            self.note(scoreboard.len(), full, tx.una, tx.max);
         }
     }
 
     /// Whether the window may grow: it is what limits the sender, or need not be.
-    pub fn allows_growth(&self, tx: &Sender, config: &Config) -> bool {
+    pub fn allows_growth(&self, tx: &Flight, config: &Config) -> bool {
         let state = tx.law.state();
         !config.grow_only_when_limited || self.lets_grow(tx.window_in_segments(), state.cwnd < state.ssthresh)
     }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn slow_start_goes_on_while_more_than_half_is_used() {
-        let mut usage = Usage::default();
+        let mut usage = CwndValidation::default();
         usage.note(5, false, 1, 5_001);
         assert!(usage.lets_grow(9, true) && !usage.lets_grow(10, true));
         assert!(!usage.lets_grow(9, false), "congestion avoidance wants a full window");
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_full_window_counts_until_its_data_is_acknowledged() {
-        let mut usage = Usage::default();
+        let mut usage = CwndValidation::default();
         usage.note(10, true, 1, 10_001);
         usage.note(4, false, 6_001, 10_001);
         assert!(usage.lets_grow(10, false));

@@ -62,14 +62,14 @@ impl Reordering {
         self.segments > DUP_THRESH
     }
 
-    /// A timeout although more than the usual was held: less is reordered than was thought.
+    /// A timeout although more than the usual was sacked: less is reordered than was thought.
     pub fn lower(&mut self) {
         self.segments = self.segments.min(DUP_THRESH);
     }
 
-    /// How long a segment may be late (RFC 8985 §6.2 step 4), with `held` segments reported by SACK and a smoothed RTT of `srtt`.
-    pub fn window(&self, in_recovery: bool, held: u32, srtt: Dur) -> Dur {
-        if !self.seen && (in_recovery || held >= self.segments) {
+    /// How long a segment may be late (RFC 8985 §6.2 step 4), with `sacked` segments reported by SACK and a smoothed RTT of `srtt`.
+    pub fn window(&self, in_recovery: bool, sacked: u32, srtt: Dur) -> Dur {
+        if !self.seen && (in_recovery || sacked >= self.segments) {
             return Dur::ZERO;
         }
         (self.least_rtt / 4).min(srtt)

@@ -1,13 +1,16 @@
 //! The receiving half: reassembly, when to acknowledge, what to report.
 
+mod quickack;
+
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Flags, SackBlock, SackBlocks, Segment, Seq};
 
 use crate::config::{Config, DelayedAck};
-use crate::quick::{Brought, Quick};
 use crate::ranges::Ranges;
 use crate::rto::Rto;
 use crate::wheel;
+
+use quickack::{Brought, QuickAck};
 
 /// When the ACK that a segment calls for is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub(crate) struct Receiver {
     /// Linux 2.0's estimate of the spacing of data, and when data last came.
     ato: Dur,
     last_data: Option<Time>,
-    quick: Quick,
+    quick_ack: QuickAck,
 }
 
 impl Receiver {
@@ -73,7 +76,7 @@ impl Receiver {
             fin: None,
             ato: Dur::ZERO,
             last_data: None,
-            quick: Quick::default(),
+            quick_ack: QuickAck::default(),
         }
     }
 
@@ -175,7 +178,7 @@ impl Receiver {
             if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
                 let early = if self.next == before { Brought::Early } else { Brought::InOrder };
                 let brought = if new == 0 { Brought::Nothing } else { early };
-                self.quick.on_data(segment, brought, config, rto, now);
+                self.quick_ack.on_data(segment, brought, config, rto, now);
             }
             return arrival(AckDue::Now);
         }
@@ -215,7 +218,7 @@ impl Receiver {
         let longest = if segment.flags.contains(Flags::PSH) { config.ack_delay_push } else { config.ack_delay };
         match config.delayed_ack {
             DelayedAck::Fixed => longest,
-            DelayedAck::Linux7 => self.quick.on_data(segment, Brought::InOrder, config, rto, now),
+            DelayedAck::Linux7 => self.quick_ack.on_data(segment, Brought::InOrder, config, rto, now),
             DelayedAck::Linux20 => {
                 // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
                 // retransmission timeout where the spacing is past it.
@@ -235,14 +238,14 @@ impl Receiver {
     /// A segment has nothing in the window: all of it has come before.
     pub fn refused(&mut self, segment: &Segment, config: &Config) {
         if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
-            self.quick.on_duplicate(config);
+            self.quick_ack.on_duplicate(config);
         }
     }
 
     /// The delay is over.
     pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
         if config.delayed_ack == DelayedAck::Linux7 {
-            self.quick.inflate(config, rto);
+            self.quick_ack.inflate(config, rto);
         }
     }
 

@@ -1,18 +1,16 @@
 //! RACK-TLP (RFC 8985) with proportional rate reduction (RFC 6937, RFC 9937), as Linux 7 has them: a segment is lost once
 //! one sent later has arrived and a reordering window has passed; a probe follows a silence.
 //!
-//! The sender is in one of five states ([`Course`]), and each ACK passes through them in the order of the kernel's
+//! The sender is in one of five states ([`CongestionState`]), and each ACK passes through them in the order of the kernel's
 //! `tcp_ack` (net/ipv4/tcp_input.c). Windows and flights are counted in segments.
 
 use ecnlab_base::{Dur, Time};
 
-use super::{DUP_THRESH, InUse, Scheme, TakeAck};
+use super::{CaState, CongestionState, FastRetransAlert, Prefer, Reordering, is_before};
 use crate::config::{Config, Invalid};
+use crate::recovery::{DUP_THRESH, Scheme};
 use crate::registry::RecoveryKind;
-use crate::sender::{
-    AckSeen, Alert, Board, Burst, Chunk, Course, Cx, How, Outstanding, Prefer, Reordering, Sender, State, Told, Usage,
-    is_before,
-};
+use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Outstanding, Scoreboard};
 use crate::wheel;
 
 /// What the sender's deadline is for.
@@ -48,10 +46,10 @@ const TICK: Dur = Dur::from_ms(1);
 /// The state of the law.
 #[derive(Clone, Debug, Default)]
 struct RackState {
-    board: Board,
-    course: Course,
+    scoreboard: Scoreboard,
+    congestion: CongestionState,
     detect: Detect,
-    usage: Usage,
+    validation: CwndValidation,
     timer: Timer,
     first: First,
     /// The probe under way, and whether this burst holds one of new data.
@@ -60,197 +58,178 @@ struct RackState {
     burst: Burst,
 }
 
-/// The law; its state once data may flow.
+/// The law. Boxed, for it is far larger than other schemes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rack(Option<Box<RackState>>);
+pub(crate) struct Rack(Box<RackState>);
 
 impl Scheme for Rack {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::LinuxNewReno);
-    const TAKES_ACKS: Option<TakeAck> = Some(|tx, seen, cx| {
-        with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
-    });
+    const TAKES_ACKS: bool = true;
 
     /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
     fn check(config: &Config) -> Result<(), Invalid> {
-        Course::check(config)
+        CongestionState::check(config)
     }
 
-    fn on_established(tx: &mut Sender, rtt: Option<Dur>) {
-        let mut state = Box::<RackState>::default();
+    fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
+        self.0.on_ack(tx, seen, cx);
+    }
+
+    fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
         if let Some(rtt) = rtt {
-            state.detect.path.note_rtt(rtt);
+            self.0.detect.path.note_rtt(rtt);
         }
-        tx.scheme = InUse::Rack(Rack(Some(state)));
         tx.recovery.active = true;
     }
 
-    fn on_sacked(tx: &mut Sender, start: u64, end: u64, new: u64) {
-        with(tx, |rack, _| rack.board.report(start, end, new));
+    fn on_sacked(&mut self, _: &mut Flight, start: u64, end: u64, new: u64) {
+        self.0.scoreboard.report(start, end, new);
     }
 
     #[inline(never)]
-    fn next(tx: &mut Sender, _: &Config) -> Option<Chunk> {
-        with(tx, |rack, tx| rack.next(tx)).flatten()
+    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
+        self.0.next(tx)
     }
 
-    fn on_sent(tx: &mut Sender, chunk: Chunk, cx: &Cx) -> bool {
-        // In parts, so that other senders may keep them in registers.
-        on_sent(tx, chunk.start, (chunk.len, chunk.fin, chunk.how), cx);
+    #[cold]
+    #[inline(never)]
+    fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        let stamp = tx.clock(cx.config, cx.now);
+        if chunk.how != How::Probe && self.0.sent(chunk, tx.una, cx.now, stamp) {
+            tx.arm(cx.config, cx.now);
+        }
         true
     }
 
     /// The timer is set for a burst at once.
-    fn arm(_: &mut Sender, _: &Cx) {}
+    fn arm(&mut self, _: &mut Flight, _: &Cx) {}
 
     #[inline(never)]
-    fn end_burst(tx: &mut Sender, config: &Config, now: Time) {
-        with(tx, |rack, tx| rack.end_burst(tx, config, now));
+    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
+        self.0.end_burst(tx, config, now);
     }
 
-    fn on_timer(tx: &mut Sender, cx: &mut Cx) -> bool {
-        with(tx, |rack, tx| rack.on_timer(tx, cx)).unwrap_or(false)
+    fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
+        self.0.on_timer(tx, cx)
     }
 
-    fn on_timeout(tx: &mut Sender, cx: &mut Cx) {
-        with(tx, |rack, tx| rack.on_timeout(tx, cx));
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        self.0.on_timeout(tx, cx);
     }
 
-    fn reduce_for_ecn(tx: &mut Sender, _: u64, cx: &mut Cx) {
-        with(tx, |rack, tx| {
-            rack.course.begin(tx.flight());
-            rack.course.enter_cwr(tx, cx);
-            rack.heed_hold(tx);
-        });
+    fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
+        self.0.congestion.begin(tx.in_flight());
+        self.0.congestion.enter_cwr(tx, cx);
+        self.0.heed_hold(tx);
     }
 
-    fn in_recovery(tx: &Sender) -> bool {
-        matches!(&tx.scheme, InUse::Rack(Rack(Some(rack))) if rack.course.in_recovery())
+    fn in_recovery(&self, _: &Flight) -> bool {
+        self.0.congestion.in_recovery()
     }
-}
-
-/// Calls `f` with the law's state apart from the sender's.
-fn with<T>(tx: &mut Sender, f: impl FnOnce(&mut RackState, &mut Sender) -> T) -> Option<T> {
-    let InUse::Rack(Rack(slot)) = &mut tx.scheme else { return None };
-    let mut rack = slot.take()?;
-    let result = f(&mut rack, tx);
-    tx.scheme = InUse::Rack(Rack(Some(rack)));
-    Some(result)
-}
-
-#[cold]
-#[inline(never)]
-fn on_sent(tx: &mut Sender, start: u64, (len, fin, how): (u32, bool, How), cx: &Cx) {
-    let chunk = Chunk { start, len, fin, how };
-    with(tx, |rack, tx| {
-        let stamp = tx.clock(cx.config, cx.now);
-        if how != How::Probe && rack.sent(chunk, tx.una, cx.now, stamp) {
-            tx.arm(cx.config, cx.now);
-        }
-    });
 }
 
 impl RackState {
     // ---- an ACK ----
 
-    fn on_ack(&mut self, tx: &mut Sender, seen: AckSeen, cx: &mut Cx) {
+    fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
-        self.course.begin(tx.flight());
-        let mut told = Told::new(&seen, before, self.board.highest(), tx.recovery.recover);
-        let idle = self.board.is_empty();
-        let head_sent = self.take_in(tx, seen.ack, &mut told, cx);
-        self.sample_rtt(tx, &mut told, head_sent, cx);
-        self.note_reordering(tx, told.late);
+        self.congestion.begin(tx.in_flight());
+        let mut sample = AckSample::new(&seen, before, self.scoreboard.highest(), tx.recovery.recover);
+        let idle = self.scoreboard.is_empty();
+        let head_sent = self.take_in(tx, seen.ack, &mut sample, cx);
+        self.sample_rtt(tx, &mut sample, head_sent, cx);
+        self.note_reordering(tx, sample.late);
         if idle {
-            self.probe().on_ack(tx.una, told.is_bare());
+            self.probe().on_ack(tx.una, sample.is_bare());
             return;
         }
-        if self.probe().on_ack(tx.una, told.is_bare()) {
-            self.course.reduce_at_once(tx, &self.board, cx);
+        if self.probe().on_ack(tx.una, sample.is_bare()) {
+            self.congestion.reduce_at_once(tx, &self.scoreboard, cx);
         }
-        let alert = told.duplicate || told.sacked || told.echo || self.course.state != State::Open;
-        self.course.prefer = Prefer::New;
+        let alert = sample.duplicate || sample.sacked || sample.echo || self.congestion.ca_state != CaState::Open;
+        self.congestion.prefer = Prefer::New;
         if alert {
-            cx.counters.dupacks_received += u64::from(!told.advanced && told.sacked);
-            self.alert(tx, before, &mut told, cx);
+            cx.counters.dupacks_received += u64::from(!sample.advanced && sample.sacked);
+            self.fastretrans_alert(tx, before, &mut sample, cx);
         }
-        if told.set_timer {
+        if sample.set_timer {
             self.set_timer(tx, cx.config, cx.now);
         }
-        let moves = told.advanced || (told.sacked && self.detect.path.is_high());
-        let opens = moves && self.usage.allows_growth(tx, cx.config);
-        self.course.control_window(tx, &self.board, &told, opens);
+        let moves = sample.advanced || (sample.sacked && self.detect.path.is_high());
+        let opens = moves && self.validation.allows_growth(tx, cx.config);
+        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
     }
 
     /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
     /// was last sent.
-    fn take_in(&mut self, tx: &mut Sender, ack: u64, told: &mut Told, cx: &Cx) -> Option<Time> {
-        let (detect, board) = (&mut self.detect, &mut self.board);
-        board.take_reports(|s| {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample, cx: &Cx) -> Option<Time> {
+        let (detect, scoreboard) = (&mut self.detect, &mut self.scoreboard);
+        scoreboard.take_reports(|s| {
             detect.advance(s, cx.now);
-            told.report(s);
+            sample.report(s);
         });
-        let head_sent = board.head().map(|s| s.sent);
-        let echoed = told.echoed;
+        let head_sent = scoreboard.head().map(|s| s.sent);
+        let echoed = sample.echoed;
         // The ACK was sent before the segment was sent again.
         let of_first = |s: &Outstanding| {
             let again = tx.clock(cx.config, s.sent);
-            s.ever_resent && echoed.is_some_and(|echoed| is_before(echoed, again))
+            s.ever_retransmitted && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
-        board.acknowledge(ack, |s| {
-            told.acknowledge(s);
-            if !s.held && !of_first(s) {
+        scoreboard.acknowledge(ack, |s| {
+            sample.acknowledge(s);
+            if !s.sacked && !of_first(s) {
                 detect.advance(s, cx.now);
             }
         });
-        if told.advanced {
+        if sample.advanced {
             tx.acknowledge(ack);
-            told.set_timer = true;
+            sample.set_timer = true;
         }
-        if self.board.is_empty() {
+        if self.scoreboard.is_empty() {
             self.timer = Timer::Timeout;
         }
         head_sent
     }
 
     /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
-    fn sample_rtt(&mut self, tx: &mut Sender, told: &mut Told, head_sent: Option<Time>, cx: &mut Cx) {
-        let Some(rtt) = told.rtt(tx, cx) else { return };
-        self.detect.path.note_rtt(told.last_timed().map_or(rtt, |last| cx.now.since(last)));
+    fn sample_rtt(&mut self, tx: &mut Flight, sample: &mut AckSample, head_sent: Option<Time>, cx: &mut Cx) {
+        let Some(rtt) = sample.rtt(tx, cx) else { return };
+        self.detect.path.note_rtt(sample.last_timed().map_or(rtt, |last| cx.now.since(last)));
         tx.take_rtt(rtt, cx);
         tx.rto.end_backoff();
         // A later segment's report does not put off the timeout of the first one (tcp_clean_rtx_queue).
-        if let (false, Some((first, _)), Some(head)) = (told.advanced, told.reported, head_sent) {
-            told.set_timer |= first < head;
+        if let (false, Some((first, _)), Some(head)) = (sample.advanced, sample.reported, head_sent) {
+            sample.set_timer |= first < head;
         }
     }
 
     // ---- what to send ----
 
-    fn next(&mut self, tx: &Sender) -> Option<Chunk> {
+    fn next(&mut self, tx: &Flight) -> Option<Chunk> {
         match std::mem::take(&mut self.first) {
-            First::Head => return self.board.head().map(|s| s.again(tx.una, How::InOrder)),
+            First::Head => return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder)),
             First::Probe => return self.next_probe(tx),
             First::Nothing => {}
         }
-        self.course.next(&mut self.board, tx)
+        self.congestion.next(&mut self.scoreboard, tx)
     }
 
     /// A chunk has been sent. Returns whether it sets the retransmission timer.
     fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
-        let before = self.board.len();
+        let before = self.scoreboard.len();
         let probe = chunk.how == How::Rescue;
-        self.board.sent(chunk.start, chunk.len, chunk.fin, probe, now);
-        if self.course.is_reducing() && !probe {
-            self.course.prr.sent(1);
+        self.scoreboard.sent(chunk.start, chunk.len, chunk.fin, probe, now);
+        if self.congestion.is_reducing() && !probe {
+            self.congestion.prr.sent(1);
         }
-        if self.board.len() > before {
+        if self.scoreboard.len() > before {
             self.burst.sent(before);
             return false;
         }
         if probe {
             return false;
         }
-        self.course.resent(stamp);
+        self.congestion.retransmitted(stamp);
         // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
         let sets = chunk.start <= una && self.timer != Timer::Reordering;
         if sets {
@@ -259,9 +238,9 @@ impl RackState {
         sets
     }
 
-    fn end_burst(&mut self, tx: &mut Sender, config: &Config, now: Time) {
+    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         let burst = std::mem::take(&mut self.burst);
-        self.usage.end_burst(burst, &self.board, tx);
+        self.validation.end_burst(burst, &self.scoreboard, tx);
         if burst.new == 0 {
             return;
         }
@@ -275,7 +254,7 @@ impl RackState {
 
     // ---- the timer ----
 
-    fn on_timer(&mut self, tx: &mut Sender, cx: &mut Cx) -> bool {
+    fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
         match self.timer {
             Timer::Timeout => return false,
             Timer::Reordering => self.on_reordering_timer(tx, cx),
@@ -285,19 +264,19 @@ impl RackState {
     }
 
     /// The kernel's tcp_set_xmit_timer: a probe if one may be, or else the timeout.
-    fn set_timer(&mut self, tx: &mut Sender, config: &Config, now: Time) {
-        if self.board.is_empty() || !self.schedule_probe(tx, config, now, true) {
+    fn set_timer(&mut self, tx: &mut Flight, config: &Config, now: Time) {
+        if self.scoreboard.is_empty() || !self.schedule_probe(tx, config, now, true) {
             self.rearm(tx, config, now);
         }
     }
 
     /// The kernel's tcp_rearm_rto: a whole timeout from now; in place of another timer, what was left of the timeout.
-    fn rearm(&mut self, tx: &mut Sender, config: &Config, now: Time) {
+    fn rearm(&mut self, tx: &mut Flight, config: &Config, now: Time) {
         let timer = std::mem::take(&mut self.timer);
         if tx.is_held() {
             return;
         }
-        let Some(head) = self.board.head() else {
+        let Some(head) = self.scoreboard.head() else {
             tx.deadline = Time::NEVER;
             return;
         };
@@ -306,7 +285,7 @@ impl RackState {
         tx.deadline = wheel::due(config.timer_wheel, now, timeout.since(now).max(TICK));
     }
 
-    fn set(&mut self, tx: &mut Sender, timer: Timer, at: Time) {
+    fn set(&mut self, tx: &mut Flight, timer: Timer, at: Time) {
         if !tx.is_held() {
             self.timer = timer;
             tx.deadline = at;
@@ -317,11 +296,13 @@ impl RackState {
 
     /// §7.2, the kernel's tcp_schedule_loss_probe; whether a probe is due before the timeout. `restarted` says that the
     /// timeout counts from now.
-    fn schedule_probe(&mut self, tx: &mut Sender, config: &Config, now: Time, restarted: bool) -> bool {
-        let Some(head) = self.board.head().filter(|_| matches!(self.course.state, State::Open | State::Cwr)) else {
+    fn schedule_probe(&mut self, tx: &mut Flight, config: &Config, now: Time, restarted: bool) -> bool {
+        let Some(head) =
+            self.scoreboard.head().filter(|_| matches!(self.congestion.ca_state, CaState::Open | CaState::Cwr))
+        else {
             return false;
         };
-        let wait = TailProbe::wait(tx.rto.smoothed(config).0, self.board.len(), config);
+        let wait = TailProbe::wait(tx.rto.smoothed(config).0, self.scoreboard.len(), config);
         let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current(config));
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
@@ -331,28 +312,28 @@ impl RackState {
 
     /// The probe under way. A reduction ends what it might tell (tcp_init_cwnd_reduction, tcp_enter_loss).
     fn probe(&mut self) -> &mut TailProbe {
-        if self.course.has_reduced() {
+        if self.congestion.has_reduced() {
             self.probe.forget();
         }
         &mut self.probe
     }
 
     /// §7.3: one probe, unless one is under way.
-    fn on_probe_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
+    fn on_probe_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if !self.probe().is_out() {
             self.first = First::Probe;
             // The timeout counts from the probe.
             self.timer = Timer::Timeout;
         }
-        self.course.prefer = Prefer::New;
+        self.congestion.prefer = Prefer::New;
         self.rearm(tx, cx.config, cx.now);
     }
 
     /// The probe: a new segment, or the last one again.
-    fn next_probe(&mut self, tx: &Sender) -> Option<Chunk> {
+    fn next_probe(&mut self, tx: &Flight) -> Option<Chunk> {
         let new = tx.in_order();
         self.probes_new = new.is_some();
-        let chunk = new.or_else(|| self.board.tail().map(|s| s.again(tx.una, How::Rescue)))?;
+        let chunk = new.or_else(|| self.scoreboard.tail().map(|s| s.again(tx.una, How::Rescue)))?;
         self.probe().sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
         Some(chunk)
     }
@@ -360,12 +341,12 @@ impl RackState {
     // ---- what is lost (RFC 8985 §6) ----
 
     /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
-    fn find_lost(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) -> bool {
-        let news = std::mem::take(&mut self.detect.advanced) | self.course.looks_again();
+    fn find_lost(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) -> bool {
+        let news = std::mem::take(&mut self.detect.advanced) | self.congestion.looks_again();
         if !news {
             return false;
         }
-        let wait = self.detect_loss(tx, told, cx);
+        let wait = self.detect_loss(tx, sample, cx);
         let waits = !wait.is_zero();
         if waits {
             let wait = (wait + SLACK).min(tx.rto.current(cx.config));
@@ -375,12 +356,12 @@ impl RackState {
     }
 
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
-    fn detect_loss(&mut self, tx: &Sender, told: &mut Told, cx: &Cx) -> Dur {
+    fn detect_loss(&mut self, tx: &Flight, sample: &mut AckSample, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.rto.smoothed(cx.config).0;
-        let late = detect.path.window(self.course.in_recovery(), self.board.held(), srtt);
+        let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.sacked(), srtt);
         let mut wait = Dur::ZERO;
-        told.lost += self.board.judge(|s| {
+        sample.lost += self.scoreboard.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
                 return None;
             }
@@ -392,75 +373,75 @@ impl RackState {
     }
 
     /// What may have been reordered has not come: it is lost.
-    fn on_reordering_timer(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        let in_flight = self.board.in_flight();
-        self.course.begin(tx.flight());
-        let mut told = Told::default();
-        self.detect_loss(tx, &mut told, cx);
-        if self.board.in_flight() != in_flight {
-            if self.course.state != State::Recovery {
-                self.course.enter_recovery(tx, &self.board, false, cx);
-                self.course.reduce(tx, &self.board, 1, false);
+    fn on_reordering_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        let in_flight = self.scoreboard.in_flight();
+        self.congestion.begin(tx.in_flight());
+        let mut sample = AckSample::default();
+        self.detect_loss(tx, &mut sample, cx);
+        if self.scoreboard.in_flight() != in_flight {
+            if self.congestion.ca_state != CaState::Recovery {
+                self.congestion.enter_recovery(tx, &self.scoreboard, false, cx);
+                self.congestion.reduce(tx, &self.scoreboard, 1, false);
             }
-            self.course.prefer = Prefer::Lost;
+            self.congestion.prefer = Prefer::Lost;
         }
         self.rearm(tx, cx.config, cx.now);
     }
 
     /// The kernel's tcp_check_sack_reordering: `late` has arrived after what was sent behind it.
-    fn note_reordering(&mut self, tx: &Sender, late: Option<u64>) {
+    fn note_reordering(&mut self, tx: &Flight, late: Option<u64>) {
         if let Some(late) = late {
-            self.detect.path.note_late(late, self.board.highest().max(tx.una), tx.mss);
+            self.detect.path.note_late(late, self.scoreboard.highest().max(tx.una), tx.mss);
         }
     }
 
     /// ECN at a window of one segment leaves nothing but the timeout to wait for.
-    fn heed_hold(&mut self, tx: &Sender) {
+    fn heed_hold(&mut self, tx: &Flight) {
         if tx.is_held() {
             self.timer = Timer::Timeout;
         }
     }
 
     /// The kernel's tcp_retransmit_timer.
-    fn on_timeout(&mut self, tx: &mut Sender, cx: &mut Cx) {
-        let reneges = self.board.head().is_some_and(|s| s.held);
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        let reneges = self.scoreboard.head().is_some_and(|s| s.sacked);
         if reneges {
-            self.board.forget_held();
+            self.scoreboard.forget_sacked();
             tx.sacked.clear();
         }
         let detect = &self.detect;
         // What was sent within the last round trip may yet arrive.
-        self.board.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
-        if self.course.state <= State::Disorder && self.board.held() >= DUP_THRESH {
+        self.scoreboard.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
+        if self.congestion.ca_state <= CaState::Disorder && self.scoreboard.sacked() >= DUP_THRESH {
             self.detect.path.lower();
         }
         self.timer = Timer::Timeout;
         self.first = First::Head;
-        self.course.time_out(tx, &self.board, cx);
+        self.congestion.time_out(tx, &self.scoreboard, cx);
     }
 }
 
-impl Alert for RackState {
-    fn parts(&mut self) -> (&mut Course, &mut Board) {
-        (&mut self.course, &mut self.board)
+impl FastRetransAlert for RackState {
+    fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard) {
+        (&mut self.congestion, &mut self.scoreboard)
     }
 
-    fn identify(&mut self, tx: &mut Sender, told: &mut Told, cx: &Cx) {
-        if self.board.is_empty() {
+    fn identify(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) {
+        if self.scoreboard.is_empty() {
             return;
         }
-        let resent = self.board.resent();
-        if self.find_lost(tx, told, cx) {
-            told.set_timer = false;
+        let retransmitted = self.scoreboard.retransmitted();
+        if self.find_lost(tx, sample, cx) {
+            sample.set_timer = false;
         }
-        told.lost_again |= self.board.resent() < resent;
+        sample.lost_again |= self.scoreboard.retransmitted() < retransmitted;
     }
 
-    fn filled_late(&mut self, tx: &Sender, before: u64) {
+    fn filled_late(&mut self, tx: &Flight, before: u64) {
         self.note_reordering(tx, Some(before));
     }
 
-    fn after_calm(&mut self, tx: &Sender) {
+    fn after_calm(&mut self, tx: &Flight) {
         self.heed_hold(tx);
     }
 }
@@ -484,7 +465,7 @@ impl Detect {
     fn advance(&mut self, segment: &Outstanding, now: Time) {
         let rtt = now.since(segment.sent);
         // An ACK sooner than any before is of the first copy.
-        if segment.ever_resent && self.path.too_soon(rtt) {
+        if segment.ever_retransmitted && self.path.too_soon(rtt) {
             return;
         }
         self.advanced = true;
@@ -561,114 +542,70 @@ impl TailProbe {
 mod tests {
     use super::*;
     use crate::config::{EcnResponse, RttSampling};
-    use crate::counters::Counters;
-    use crate::ecn;
     use crate::profile;
-    use crate::registry::EcnKind;
-    use ecnlab_wire::Seq;
+    use crate::recovery::InUse;
+    use crate::recovery::linux::host::{Host, at};
+    use crate::sender::Sender;
 
     fn ms(ms: u64) -> Dur {
         Dur::from_ms(ms)
     }
 
-    fn at(time: u64) -> Time {
-        Time::ZERO + ms(time)
+    /// A host that sends so many segments at 100 ms, and has timers that fire on time.
+    fn sending(segments: u64) -> Host {
+        with_wheel(segments, Dur::ZERO)
     }
 
-    /// A sender of segments of 1000 bytes. Its handshake took from 0 to 100 ms.
-    struct Host {
-        tx: Sender,
-        config: Config,
-        counters: Counters,
-        ecn: ecn::Scheme,
+    fn with_wheel(segments: u64, timer_wheel: Dur) -> Host {
+        Host::sending(segments, Config { timer_wheel, ..profile("linux-7").unwrap().config.clone() })
     }
 
     impl Host {
-        /// Which sends `segments` at 100 ms, and has timers that fire on time.
-        fn sending(segments: u64) -> Host {
-            Host::with_wheel(segments, Dur::ZERO)
-        }
-
-        fn with_wheel(segments: u64, timer_wheel: Dur) -> Host {
-            let config = Config { timer_wheel, ..profile("linux-7").unwrap().config.clone() };
-            let mut tx = Sender::new(&config, Seq(0));
-            tx.set_peer_window(1 << 20, &config);
-            tx.syn_sent(&config, at(0));
-            let ecn = ecn::Scheme::new(EcnKind::Off);
-            let mut host = Host { tx, config, counters: Counters::default(), ecn };
-            host.with(100, |tx, cx| tx.establish(1_000, None, cx));
-            host.tx.write(segments * 1_000);
-            host.burst(100);
-            host
-        }
-
-        fn with<T>(&mut self, time: u64, f: impl FnOnce(&mut Sender, &mut Cx) -> T) -> T {
-            let Host { tx, config, counters, ecn } = self;
-            f(tx, &mut Cx { config, now: at(time), counters, ecn })
-        }
-
-        /// Sends what may be sent. Returns the first offsets.
-        fn burst(&mut self, time: u64) -> Vec<u64> {
-            self.with(time, |tx, cx| {
-                tx.begin_burst(cx.config, cx.now);
-                let mut sent = Vec::new();
-                while let Some(chunk) = tx.next(cx.config) {
-                    tx.sent(chunk, cx);
-                    sent.push(chunk.start);
-                }
-                tx.end_burst(cx.config, cx.now);
-                sent
-            })
-        }
-
         /// A duplicate ACK with SACK of the segments from `first` to `last`, counted from 1.
         fn sacked(&mut self, time: u64, first: u64, last: u64) {
-            let ack = self.tx.una;
-            self.with(time, |tx, cx| {
-                Rack::on_sacked(tx, 1 + (first - 1) * 1_000, 1 + last * 1_000, (last + 1 - first) * 1_000);
-                let seen = AckSeen { ack, echo: false, bare: true, new_sack: true, echoed: None };
-                with(tx, |rack, tx| rack.on_ack(tx, seen, cx));
-            });
+            let (start, end) = (1 + (first - 1) * 1_000, 1 + last * 1_000);
+            self.tx.scheme.on_sacked(&mut self.tx.flight, start, end, end - start);
+            self.ack(time, self.tx.flight.una, true);
         }
 
         fn rack(&self) -> &RackState {
             match &self.tx.scheme {
-                InUse::Rack(Rack(Some(rack))) => rack,
+                InUse::Rack(rack) => &rack.0,
                 _ => panic!("another scheme"),
             }
         }
 
         /// What the timer is for, and how long it has from `time`.
         fn timer(&self, time: u64) -> (Timer, Dur) {
-            (self.rack().timer, self.tx.deadline.since(at(time)))
+            (self.rack().timer, self.tx.flight.deadline.since(at(time)))
         }
     }
 
     #[test]
     fn a_probe_is_due_after_two_round_trips_or_with_the_timeout() {
-        assert_eq!(Host::sending(10).timer(100), (Timer::Probe, ms(202)));
+        assert_eq!(sending(10).timer(100), (Timer::Probe, ms(202)));
         // A single segment's would be due after 200 ms and `min_rto`, another 200. The timeout is SRTT + 200 ms.
-        assert_eq!(Host::sending(1).timer(100), (Timer::Probe, ms(300)));
+        assert_eq!(sending(1).timer(100), (Timer::Probe, ms(300)));
     }
 
     #[test]
     fn a_hole_is_lost_a_reordering_window_after_what_was_sent_later_has_come() {
-        let mut host = Host::sending(10);
+        let mut host = sending(10);
         host.sacked(200, 2, 2);
         // The first has 25 ms more, a quarter of the RTT, and the timer 2 ms of slack.
         assert_eq!(host.timer(200), (Timer::Reordering, ms(27)));
-        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Disorder, 0));
+        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Disorder, 0));
         assert!(host.burst(200).is_empty(), "there is no new data");
-        assert!(host.with(227, Rack::on_timer));
-        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
+        assert!(host.with(227, Sender::on_timer));
+        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(227), [1]);
     }
 
     #[test]
     fn three_segments_above_a_hole_are_enough() {
-        let mut host = Host::sending(10);
+        let mut host = sending(10);
         host.sacked(200, 2, 4);
-        assert_eq!((host.rack().course.state, host.rack().board.lost()), (State::Recovery, 1));
+        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(200), [1]);
         // Should that be lost too, no probe follows it.
         assert_eq!(host.timer(200), (Timer::Timeout, ms(300)));
@@ -676,24 +613,24 @@ mod tests {
 
     #[test]
     fn a_probe_sends_the_last_segment_again_and_then_the_timeout_runs() {
-        let mut host = Host::sending(10);
-        assert!(host.with(302, Rack::on_timer));
+        let mut host = sending(10);
+        assert!(host.with(302, Sender::on_timer));
         assert_eq!(host.burst(302), [9_001]);
         // RFC 8985 §7.3 step 3: from the probe a whole timeout.
         assert_eq!(host.timer(302), (Timer::Timeout, ms(300)));
-        assert!(!host.with(602, Rack::on_timer), "the timeout is everybody's");
+        assert!(!host.with(602, Sender::on_timer), "the timeout is everybody's");
     }
 
     #[test]
     fn every_timer_is_on_the_wheel() {
-        let mut host = Host::with_wheel(10, ms(1));
+        let mut host = with_wheel(10, ms(1));
         // From 100 ms on: the probe's 202 ms end at 302, after which 304 is the first multiple of 8.
         assert_eq!(host.timer(100), (Timer::Probe, ms(204)));
         // The reordering timer's 27 ms end at 227.
         host.sacked(200, 2, 2);
         assert_eq!(host.timer(200), (Timer::Reordering, ms(28)));
         // The timeout's 300 ms end at 528, a multiple of 8, which may be early.
-        assert!(host.with(228, Rack::on_timer));
+        assert!(host.with(228, Sender::on_timer));
         assert_eq!(host.burst(228), [1]);
         assert_eq!(host.timer(228), (Timer::Timeout, ms(308)));
     }
@@ -702,10 +639,10 @@ mod tests {
     fn an_arrival_too_soon_for_a_retransmission_is_of_the_first_copy() {
         let mut detect = Detect::default();
         detect.path.note_rtt(ms(100));
-        let mut board = Board::default();
-        board.sent(1, 1_000, false, false, at(0));
-        board.sent(1, 1_000, false, false, at(150));
-        let again = *board.head().unwrap();
+        let mut scoreboard = Scoreboard::default();
+        scoreboard.sent(1, 1_000, false, false, at(0));
+        scoreboard.sent(1, 1_000, false, false, at(150));
+        let again = *scoreboard.head().unwrap();
         detect.advance(&again, at(249));
         assert!(!detect.advanced);
         detect.advance(&again, at(250));

@@ -1,0 +1,63 @@
+//! A host for the schemes' tests: a sender of segments of 1000 bytes, whose handshake took from 0 to 100 ms.
+
+use ecnlab_base::{Dur, Time};
+use ecnlab_wire::Seq;
+
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::ecn;
+use crate::registry::EcnKind;
+use crate::sender::{AckSeen, Cx, Sender};
+
+pub(super) struct Host {
+    pub tx: Sender,
+    config: Config,
+    counters: Counters,
+    ecn: ecn::Scheme,
+}
+
+pub(super) fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+impl Host {
+    /// Which sends `segments` at 100 ms.
+    pub fn sending(segments: u64, config: Config) -> Host {
+        let mut tx = Sender::new(&config, Seq(0));
+        tx.flight.set_peer_window(1 << 20, &config);
+        tx.flight.syn_sent(&config, at(0));
+        let ecn = ecn::Scheme::new(EcnKind::Off);
+        let mut host = Host { tx, config, counters: Counters::default(), ecn };
+        let recovery = host.config.recovery;
+        host.with(100, |tx, cx| tx.establish(recovery, 1_000, None, cx));
+        host.tx.flight.write(segments * 1_000);
+        host.burst(100);
+        host
+    }
+
+    /// Calls `f` at so many milliseconds.
+    pub fn with<T>(&mut self, time: u64, f: impl FnOnce(&mut Sender, &mut Cx) -> T) -> T {
+        let Host { tx, config, counters, ecn } = self;
+        f(tx, &mut Cx { config, now: at(time), counters, ecn })
+    }
+
+    /// Sends what may be sent. Returns the first offsets.
+    pub fn burst(&mut self, time: u64) -> Vec<u64> {
+        self.with(time, |tx, cx| {
+            tx.begin_burst(cx.config, cx.now);
+            let mut sent = Vec::new();
+            while let Some(chunk) = tx.next(cx.config) {
+                tx.sent(chunk, cx);
+                sent.push(chunk.start);
+            }
+            tx.end_burst(cx.config, cx.now);
+            sent
+        })
+    }
+
+    /// A bare ACK up to the offset `ack`, with or without new SACK information.
+    pub fn ack(&mut self, time: u64, ack: u64, new_sack: bool) {
+        let seen = AckSeen { ack, echo: false, bare: true, new_sack, echoed: None };
+        self.with(time, |tx, cx| tx.on_ack(seen, cx));
+    }
+}

@@ -1,0 +1,17 @@
+//! Loss recovery as Linux 7 does it: what its two schemes share, and the schemes. All counts are segments.
+
+mod ca_state;
+mod fastretrans_alert;
+#[cfg(test)]
+mod host;
+pub mod newreno;
+mod prr;
+pub mod rack;
+mod reordering;
+mod undo;
+
+use ca_state::{CaState, CongestionState, Prefer};
+use fastretrans_alert::FastRetransAlert;
+use prr::Prr;
+use reordering::Reordering;
+use undo::{Undo, is_before};
