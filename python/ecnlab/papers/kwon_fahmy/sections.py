@@ -236,7 +236,9 @@ def calibration(points: pl.DataFrame, published: Published) -> Section:
         if all(row[key] == choice.CHOSEN[key] for key in choice.KEYS)
     )
     columns = [*choice.KEYS, *(published.metrics[metric].name for metric in choice.FITTED), "off by"]
-    caption = f"The nearest of {ranked.height}; the networks of all other runs is number {chosen} of this size's seeds"
+    caption = (
+        f"The nearest of {ranked.height}; the network of all other runs is number {chosen} by the seeds of this size"
+    )
     return Section(
         "calibration",
         "The network, calibrated on one row",
