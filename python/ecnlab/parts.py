@@ -8,13 +8,16 @@ So a sweep of thousands of runs ends with a dozen files, and an interrupted one 
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ecnlab import digests, store
 from ecnlab.errors import FolderError
@@ -26,6 +29,13 @@ ALWAYS: Final = "links"
 
 BATCH: Final = 60
 """Runs that are merged at a time."""
+
+PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
+NAME: Final = np.dtype(f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}")
+"""The name of a part. Arrays hold them: objects of Python for each of very many runs take ten times the memory."""
+
+Ids = NDArray[np.uint64]
+"""Ids of runs, as numbers."""
 
 
 def write_part(
@@ -55,7 +65,7 @@ class Parts:
         self.folder = folder / "parts"
         self._merged = folder / "tables"
         self._build = build
-        self._files: dict[str, Path] = {}
+        self._names = np.empty(0, NAME)
         self._large: dict[tuple[str, str], Path] = {}
         self._captures: dict[str, dict[str, str]] = {}
         self._old: _Merged | None = None
@@ -66,11 +76,11 @@ class Parts:
         for scratch in [*self._merged.parent.glob(".*.partial"), *self.folder.glob(".*.partial")]:
             shutil.rmtree(scratch) if scratch.is_dir() else scratch.unlink()
 
-    def held(self) -> set[str]:
+    def held(self) -> Ids:
         """Ids of all runs there are, usable or not."""
-        return {*_merged_ids(self._merged), *(_id(path) for path in self.folder.glob("[!.]*.parquet"))}
+        return np.union1d(_merged_ids(self._merged), _ids(_names(self.folder)))
 
-    def usable(self) -> set[str]:
+    def usable(self) -> Ids:
         """Ids of the runs that this build made, with all tables wanted now, and that are not damaged.
 
         Those of ``parts`` that are not are removed.
@@ -81,33 +91,44 @@ class Parts:
         self.folder.mkdir(exist_ok=True)
         store.write_json(self.folder / MADE, self.made())
         self.take_stock()
-        for path in [*self._files.values(), *self._large.values()]:
-            if digests.of_file(path) != path.name.split(".")[-2]:
-                self._files.pop(_id(path), None)
-        intact = self._files
-        for path in [*self.folder.glob("[!.]*.parquet"), *self._large.values()]:
-            if _id(path) not in intact:
+        damaged = {run for (run, _), path in self._large.items() if digests.of_file(path) != _digest(path.name)}
+        for name in map(bytes.decode, self._names):
+            if _id(name) in damaged or digests.of_bytes((self.folder / name).read_bytes()) != _digest(name):
+                damaged.add(_id(name))
+                (self.folder / name).unlink()
+        self.take_stock()
+        for (run, _), path in self._large.items():
+            if self._part(run) is None:
                 path.unlink()
-        return {*self._files, *(self._old.ids if self._old else ())}
+        self.take_stock()
+        parts = _ids(self._names)
+        return np.union1d(parts, self._old.ids) if self._old else parts
 
     def take_stock(self) -> None:
         """Find the parts there are."""
-        self._files = {_id(path): path for path in self.folder.glob("[!.]*.parquet")}
-        self._large = {(_id(path), path.name.split(".")[1]): path for path in self.folder.glob("[!.]*.rows")}
+        self._names = _names(self.folder)
+        self._large = {(_id(path.name), path.name.split(".")[1]): path for path in self.folder.glob("[!.]*.rows")}
+
+    def stored_captures(self) -> dict[str, dict[str, str]]:
+        """The digests of the captures of each run that has any, by name, as the parts tell them."""
+        for name in map(bytes.decode, self._names):
+            self._note_captures(_id(name), pl.read_parquet(self.folder / name, columns=["captures"]))
+        return self.captures()
 
     def captures(self) -> dict[str, dict[str, str]]:
-        """The digests of the captures of each run, by name."""
-        found = dict(self._old.captures) if self._old else {}
-        for id_, path in self._files.items():
-            if path.name not in self._captures:
-                self._note_captures(path, pl.read_parquet(path, columns=["captures"]))
-            if known := self._captures[path.name]:
-                found[id_] = known
-        return found
+        """The same, of the runs that were merged."""
+        return {**(self._old.captures if self._old else {}), **self._captures}
 
-    def _note_captures(self, path: Path, part: pl.DataFrame) -> None:
+    def _note_captures(self, run: str, part: pl.DataFrame) -> None:
         lines = (line.partition(" ") for line in part["captures"][0])
-        self._captures[path.name] = {name: digest for digest, _, name in lines}
+        if found := {name: digest for digest, _, name in lines}:
+            self._captures[run] = found
+
+    def _part(self, run: str) -> Path | None:
+        """The file of ``run``, if there is one."""
+        place = np.searchsorted(self._names, f"{run}.".encode())
+        name = self._names[place].decode() if place < self._names.size else ""
+        return self.folder / name if _id(name) == run else None
 
     def batches(self, runs: Iterable[str]) -> Iterator[tuple[list[str], dict[str, pl.LazyFrame]]]:
         """Some of the ``runs`` at a time, in their order: each table under each other, with the run's ``id`` in front."""
@@ -133,9 +154,9 @@ class Parts:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
-        parts = {run: pl.read_parquet(self._files[run]) for run in batch if run in self._files}
+        parts = {run: pl.read_parquet(path) for run in batch if (path := self._part(run))}
         for run, part in parts.items():
-            self._note_captures(self._files[run], part)
+            self._note_captures(run, part)
         others = [run for run in batch if run not in parts]
         order = pl.LazyFrame({"id": batch}, schema={"id": pl.String})
         result = {}
@@ -159,9 +180,28 @@ class Parts:
             return False
 
 
-def _id(part: Path) -> str:
-    """The id of the run in ``part``."""
-    return part.name.partition(".")[0]
+def _names(folder: Path) -> NDArray[np.bytes_]:
+    """The names of the parts in ``folder``, in order."""
+    if not folder.is_dir():
+        return np.empty(0, NAME)
+    with os.scandir(folder) as entries:
+        names = (entry.name for entry in entries if PART.fullmatch(entry.name))
+        return np.sort(np.fromiter(map(str.encode, names), NAME))
+
+
+def _ids(names: NDArray[np.bytes_]) -> Ids:
+    """The ids of the runs in the parts ``names``."""
+    return np.fromiter((int(name.partition(b".")[0], 16) for name in names), np.uint64, names.size)
+
+
+def _id(part: str) -> str:
+    """The id of the run in the file ``part``."""
+    return part.partition(".")[0]
+
+
+def _digest(part: str) -> str:
+    """The digest that the file ``part`` has by its name."""
+    return part.split(".")[-2]
 
 
 def _with_id(run: str, path: Path) -> pl.LazyFrame:
@@ -175,7 +215,7 @@ class _Merged:
         self._folder = folder
         self.captures: dict[str, dict[str, str]] = made.get("captures", {})
         self.ids = _merged_ids(folder)
-        self._places: dict[str, dict[str, tuple[int, int]]] = {}
+        self._places: dict[str, _Places] = {}
 
     @classmethod
     def read(cls, folder: Path, build: str, tables: Sequence[str]) -> _Merged | None:
@@ -195,10 +235,9 @@ class _Merged:
         if not path.exists():
             return []
         if table not in self._places:
-            self._places[table] = _places(path)
-        places = self._places[table]
+            self._places[table] = _Places(path)
         ranges: list[list[int]] = []
-        for start, length in sorted(places[run] for run in runs if run in places):
+        for start, length in self._places[table].of(runs):
             if ranges and sum(ranges[-1]) == start:
                 ranges[-1][1] += length
             else:
@@ -206,22 +245,34 @@ class _Merged:
         return [pl.scan_parquet(path).slice(start, length) for start, length in ranges]
 
 
-def _places(path: Path) -> dict[str, tuple[int, int]]:
-    """First row and number of rows of each run; the rows of a run stand together."""
-    runs = pl.scan_parquet(path).select(pl.col("id").rle()).collect().unnest("id")
-    lengths = runs["len"].to_list()
-    starts = accumulate(lengths, initial=0)
-    return dict(zip(runs["value"], zip(starts, lengths, strict=False), strict=True))
+class _Places:
+    """First row and number of rows of each run in a merged table; the rows of a run stand together."""
+
+    def __init__(self, path: Path) -> None:
+        runs = pl.scan_parquet(path).select(pl.col("id").rle()).collect().unnest("id")
+        lengths = runs["len"].to_numpy().astype(np.int64)
+        ids = _numbers(runs["value"])
+        order = np.argsort(ids)
+        self._ids, self._lengths = ids[order], lengths[order]
+        self._starts = (np.cumsum(lengths) - lengths)[order]
+
+    def of(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+        """Those of ``runs`` that are there, in the order of the table."""
+        asked = np.fromiter((int(run, 16) for run in runs), np.uint64, len(runs))
+        there = np.isin(self._ids, asked)
+        return sorted(zip(self._starts[there].tolist(), self._lengths[there].tolist(), strict=True))
 
 
-def _merged_ids(folder: Path) -> list[str]:
+def _merged_ids(folder: Path) -> Ids:
     path = folder / f"{ALWAYS}.parquet"
-    if not path.exists():
-        return []
     try:
-        return pl.scan_parquet(path).select(pl.col("id").rle().struct.field("value")).collect().to_series().to_list()
-    except pl.exceptions.PolarsError:
-        return []
+        return _numbers(pl.scan_parquet(path).select(pl.col("id").rle().struct.field("value")).collect().to_series())
+    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError):
+        return np.empty(0, np.uint64)
+
+
+def _numbers(ids: pl.Series) -> Ids:
+    return np.fromiter((int(run, 16) for run in ids), np.uint64, len(ids))
 
 
 def _serves(made: Mapping[str, Any], build: str, tables: Sequence[str]) -> bool:

@@ -266,7 +266,7 @@ def _one_of_each(experiment: Experiment) -> Iterator[ExperimentRun]:
 
 def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     """Raise FolderError if the sweep in ``folder`` is not a beginning of the one asked for."""
-    held = np.array([int(run, 16) for run in parts.held()], dtype=np.uint64)
+    held = parts.held()
     strange = np.setdiff1d(held, _ids(experiment)).size
     if not strange:
         return
@@ -338,19 +338,17 @@ class _Todo:
         """How many runs there are."""
         captures = [bool(tapping.tapped(run).captures) for run in _one_of_each(experiment)]
         self._captured = any(captures)
-        usable, known = parts.usable(), parts.captures()
-        there = (self._there(int(index), usable, known, tapping) for index in distinct)
-        self.indices = distinct[~np.fromiter(there, np.bool_, self.all)]
+        there = np.isin(_ids(experiment)[distinct], parts.usable())
+        if self._captured:
+            known = parts.stored_captures()
+            whole = (self._has_captures(int(index), known, tapping) for index in distinct[there])
+            there[there] = np.fromiter(whole, np.bool_, there.sum())
+        self.indices = distinct[~there]
         """Of the runs to do."""
 
-    def _there(self, index: int, usable: set[str], known: Mapping[str, Mapping[str, str]], tapping: Taps) -> bool:
-        id_ = self._experiment.id(index)
-        if id_ not in usable:
-            return False
-        if not self._captured:
-            return True
+    def _has_captures(self, index: int, known: Mapping[str, Mapping[str, str]], tapping: Taps) -> bool:
         run = self._experiment.run(index)
-        return not tapping.lack(id_, tapping.tapped(run), known.get(id_, {}))
+        return not tapping.lack(run.id, tapping.tapped(run), known.get(run.id, {}))
 
     def runs(self) -> Iterator[ExperimentRun]:
         """Those to do."""
