@@ -13,7 +13,7 @@ from ecnlab.engines import frame
 from ecnlab.errors import EcnlabError
 from ecnlab.types import Column
 
-ROW_GROUP: Final = 1 << 14
+ROW_GROUP: Final = 1 << 12
 """Rows of a table that are put together at a time, at the least."""
 
 BLOCK_ROWS: Final = 1 << 18

@@ -44,10 +44,10 @@ SPECS: Final = "specs.json"
 MOST_TOLD: Final = 10
 """Runs without a result that are named; of more, the number is told."""
 
-MERGED_ROWS: Final = 1 << 11
+MERGED_ROWS: Final = 1 << 9
 """Rows of a merged table that are written at a time: a sweep of many runs needs no more memory than one of few."""
 
-ROWS_AT_A_TIME: Final = 4096
+ROWS_AT_A_TIME: Final = 512
 """Runs whose names are put beside their metrics at a time."""
 
 
