@@ -251,7 +251,7 @@ class _Places:
     def __init__(self, path: Path) -> None:
         runs = pl.scan_parquet(path).select(pl.col("id").rle()).collect().unnest("id")
         lengths = runs["len"].to_numpy().astype(np.int64)
-        ids = _numbers(runs["value"])
+        ids = numbers(runs["value"])
         order = np.argsort(ids)
         self._ids, self._lengths = ids[order], lengths[order]
         self._starts = (np.cumsum(lengths) - lengths)[order]
@@ -266,12 +266,13 @@ class _Places:
 def _merged_ids(folder: Path) -> Ids:
     path = folder / f"{ALWAYS}.parquet"
     try:
-        return _numbers(pl.scan_parquet(path).select(pl.col("id").rle().struct.field("value")).collect().to_series())
+        return numbers(pl.scan_parquet(path).select(pl.col("id").rle().struct.field("value")).collect().to_series())
     except (OSError, ValueError, TypeError, pl.exceptions.PolarsError):
         return np.empty(0, np.uint64)
 
 
-def _numbers(ids: pl.Series) -> Ids:
+def numbers(ids: pl.Series) -> Ids:
+    """The ids of runs as numbers. Raises ValueError, TypeError for what is no id."""
     return np.fromiter((int(run, 16) for run in ids), np.uint64, len(ids))
 
 

@@ -28,7 +28,7 @@ from ecnlab.differences import differences
 from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.growing import Growing
-from ecnlab.parts import Parts
+from ecnlab.parts import Parts, numbers
 from ecnlab.run import CAPTURES
 from ecnlab.scenario import read_experiment
 from ecnlab.taps import Taps
@@ -430,13 +430,13 @@ def _alone(file: str, run: str) -> str:
 def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]:
     """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
     parts.take_stock()
-    values: list[pl.DataFrame] = []
+    values = _Values(list(experiment.metrics))
     with store.whole_folder(folder / "tables") as scratch, _only_new_garbage():
         blocks = scratch / ".blocks"
         growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
         for ids, tables in parts.batches(map(experiment.id, map(int, _distinct(experiment)))):
             frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
-            values.append(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
+            values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
             for name, rows in tables.items():
                 for piece in [frames[name]] if name in frames else store.pieces(rows):
                     growing.add(name, piece)
@@ -444,7 +444,7 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
             gc.collect()
         made = [name for name in parts.tables if name in growing.tables]
         _refuse_missing(experiment, made)
-        _add_keyed(experiment, pl.concat(values), growing)
+        _add_keyed(experiment, values, growing)
         for name in ("runs", "metrics", *made):
             growing.finish(name, scratch / f"{name}.parquet")
         shutil.rmtree(blocks, ignore_errors=True)
@@ -485,15 +485,42 @@ def _refuse_missing(experiment: Experiment, made: Sequence[str]) -> None:
             raise store.missing_table(name, dict.fromkeys(made))
 
 
-def _add_keyed(experiment: Experiment, values: pl.DataFrame, growing: Growing) -> None:
+class _Values:
+    """The metrics of runs, as arrays: frames would take several times the memory, and a join of each part its time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._ids: list[NDArray[np.uint64]] = []
+        self._values: list[NDArray[np.float64]] = []
+
+    def add(self, wide: pl.DataFrame) -> None:
+        """The next runs: ``id`` and a column for each metric."""
+        self._ids.append(numbers(wide["id"]))
+        columns = [wide[name].fill_null(float("nan")).to_numpy() for name in self._names]
+        self._values.append(np.array(columns).reshape(len(self._names), wide.height))
+
+    def by_id(self) -> Callable[[pl.Series], pl.DataFrame]:
+        """Gives the rows of runs by their ids."""
+        ids, values = np.concatenate(self._ids), np.concatenate(self._values, axis=1)
+        order = np.argsort(ids)
+
+        def of(runs: pl.Series) -> pl.DataFrame:
+            places = order[np.searchsorted(ids, numbers(runs), sorter=order)]
+            columns = [
+                pl.Series(name, found[places]).fill_nan(None) for name, found in zip(self._names, values, strict=True)
+            ]
+            return pl.DataFrame([runs, *columns])
+
+        return of
+
+
+def _add_keyed(experiment: Experiment, values: _Values, growing: Growing) -> None:
     """The tables ``runs`` and ``metrics``: ids and ``values`` of runs under the names of the experiment, in its order."""
+    of = values.by_id()
     for first in range(0, len(experiment), ROWS_AT_A_TIME):
         keys = run_keys(experiment, first, min(first + ROWS_AT_A_TIME, len(experiment)))
         growing.add("runs", keys)
-        own = keys.select(pl.col("id").unique(maintain_order=True)).join(
-            values, on="id", how="left", maintain_order="left"
-        )
-        rows = metrics.long(own)
+        rows = metrics.long(of(keys["id"].unique(maintain_order=True)))
         growing.add(
             "metrics", keys.drop("seed", "spec_hash").join(rows, on="id", maintain_order="left_right").drop("id")
         )
