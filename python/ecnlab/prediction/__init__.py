@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab import laws
 from ecnlab._core import Scenario
+from ecnlab.covered import NotCoveredError, expected
 from ecnlab.engines import MODEL
 from ecnlab.models import ecn, equilibrium, units
-from ecnlab.prediction.covered import NotCoveredError, expected
 from ecnlab.prediction.law import control_law
 from ecnlab.prediction.path import FlowClass, bottleneck
 from ecnlab.quantities import quantity
@@ -138,8 +139,6 @@ def _response(flow: FlowClass) -> tuple[float, float]:
     """Slope and kept part after a mark."""
     law = flow.sender["congestion"]
     kind = law if isinstance(law, str) else law["kind"]
-    expected(kind, ("reno", "abe", "ecn-alpha-beta"), f"flow {flow.name} has the window law")
-    given = {} if isinstance(law, str) else law
-    if kind == "ecn-alpha-beta":
-        return given.get("alpha", ecn.ALPHA), given.get("beta", ecn.BETA)
-    return 1.0, given.get("beta", 0.8) if kind == "abe" else 0.5
+    responses = {name: known.response for name, known in laws.windows().items() if known.response}
+    expected(kind, list(responses), f"flow {flow.name} has the window law")
+    return responses[kind]({} if isinstance(law, str) else law)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab import laws
 from ecnlab.papers.grid import Grid
 
 ARMS: Final = ("reno", "reno-ecn", "ecn-ab", "ecn-ab-real")
@@ -26,13 +27,15 @@ AS_IS: Final = "as is"
 MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
 
+NAMES: Final = {law: known.label for law, known in laws.windows().items()}
+
 GRID: Final = Grid(
     keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object_size", "inter_session", "udp_rate"),
     names={
-        "reno": "Reno",
-        "reno-ecn": "Reno-ECN",
-        "ecn-ab": "ECN(α, β)",
-        "ecn-ab-real": "ECN(α, β), real windows",
+        "reno": NAMES["reno"],
+        "reno-ecn": f"{NAMES['reno']}-ECN",
+        "ecn-ab": NAMES["ecn-alpha-beta"],
+        "ecn-ab-real": f"{NAMES['ecn-alpha-beta']}, real windows",
     },
     words={
         "against": "against {}",
