@@ -13,7 +13,7 @@ from conftest import SCENARIO
 
 from ecnlab import agree, store
 from ecnlab._core import Scenario, SpecError
-from ecnlab.engines import answerer_of
+from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.laws.queue.red import tc_exponent
 from ecnlab.linux import build, kernel, source, tables

@@ -15,7 +15,8 @@ import polars as pl
 
 from ecnlab import digests, store
 from ecnlab._core import Experiment
-from ecnlab.engines import LINUX, PACKETS, answerer_of
+from ecnlab.answerers import answerer_of
+from ecnlab.engines import LINUX, PACKETS
 from ecnlab.errors import EcnlabError
 from ecnlab.fallback import said
 from ecnlab.papers.index import index_page
