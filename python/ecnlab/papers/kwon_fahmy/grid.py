@@ -14,15 +14,6 @@ PRIMARY: Final = ("reno", "reno-ecn", "ecn-ab")
 """The arms that everything is judged with: those of the simulator that slides 15 and 19 name, whose slowdown() cuts windows
 to whole packets. The other is shown beside them."""
 
-PAIRS: Final = (
-    ("reno-ecn", "reno"),
-    ("ecn-ab", "reno"),
-    ("ecn-ab", "reno-ecn"),
-    ("ecn-ab-real", "reno"),
-    ("ecn-ab-real", "reno-ecn"),
-)
-"""Who is compared with whom."""
-
 AS_IS: Final = "as is"
 MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
