@@ -12,8 +12,10 @@ from analysed import of_step
 
 from ecnlab.papers.akujobi import sections, settings
 from ecnlab.papers.akujobi.choice import GAIN, KEYS, LOSS, STATED, choose
+from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
+from ecnlab.papers.told import Told
 from ecnlab.scenario import read_experiment
 
 PAPER = Path(__file__).parents[2] / "papers" / "akujobi"
@@ -266,7 +268,9 @@ def test_a_claim_is_compared_with_other_settings_only_where_these_have_all_its_p
 def test_a_printed_change_is_drawn_from_what_its_base_has_here() -> None:
     points = pl.DataFrame({"metric": ["web_loss"], "scheme": ["eb20"], "flows": ["15"], "mean": [2.0]})
     numbers = pl.DataFrame({"id": ["A21.3"], "printed": [0.5]})
-    drawn = sections._scaled(points, numbers, "web_loss", "A21.3", "eb20", "15", sections.FTP, 0)
+    drawn = sections._scaled(
+        points, Told(GRID, read_published(PAPER), numbers, {}), "web_loss", "A21.3", "eb20", "15", 0
+    )
     assert [(point.x, point.mean) for point in drawn.points] == [(15.0, 3.0)]
     assert "ECN+BECN (20 kB)" in drawn.name
 
