@@ -4,7 +4,7 @@ A section has a ``title``, a ``text``, figures and tables. ``[axis.NAME]`` is an
 ``labels`` on it, each a number or beginning with one. A figure has an ``axis``, a ``metric`` and curves: ``by`` is a key of
 the grid, with a curve for each of ``labels``; or ``curves`` lists them, each with a ``name``, a ``metric`` and a place
 (``where``). ``printed`` draws the printed points of these curves, too. An axis may give the ``values`` of its labels and their
-``ticks``. A table lists ``metrics`` by ``keys``.
+``ticks``, "" for none. A table lists ``metrics`` by ``keys``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from ecnlab.errors import EcnlabError
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Published, read_toml
@@ -38,8 +39,21 @@ class Told:
 
     @classmethod
     def read(cls, folder: Path, grid: Grid, published: Published, numbers: pl.DataFrame) -> Told:
-        """From the paper's ``folder``."""
-        return cls(grid, published, numbers, read_toml(folder / "sections.toml"))
+        """From the paper's ``folder``. Raises EcnlabError for an axis or a metric that there is not."""
+        given = read_toml(folder / "sections.toml")
+        for section, told in given["section"].items():
+            for figure in told.get("figure", []):
+                _known(section, "axis", [figure["axis"]], given["axis"])
+                _known(section, "metric", [figure["metric"]], published.metrics)
+                _known(
+                    section,
+                    "metric",
+                    [x["metric"] for x in figure.get("curves", []) if "metric" in x],
+                    published.metrics,
+                )
+            for table in told.get("table", []):
+                _known(section, "metric", table["metrics"], published.metrics)
+        return cls(grid, published, numbers, given)
 
     def section(
         self, name: str, points: pl.DataFrame, marks: Marks | None = None, tables: Sequence[Table] = ()
@@ -71,7 +85,11 @@ class Told:
         return blocks.figure(
             told["title"],
             told["caption"],
-            Axis(axis["label"], list(zip(scale.values(), ticks, strict=True)), log=axis.get("log", False)),
+            Axis(
+                axis["label"],
+                [(value, text) for value, text in zip(scale.values(), ticks, strict=True) if text],
+                log=axis.get("log", False),
+            ),
             self.published.metrics[told["metric"]],
             curves,
             printed,
@@ -94,3 +112,9 @@ class Told:
         return blocks.table_of(
             wanted, self.published, told["caption"], told["keys"], self.grid, folded=told.get("folded", True)
         )
+
+
+def _known(section: str, kind: str, names: Sequence[str], there: Mapping[str, Any]) -> None:
+    for name in names:
+        if name not in there:
+            raise EcnlabError(f"sections.toml: {section}: no {kind} is called {name!r}; there are {', '.join(there)}")
