@@ -126,7 +126,7 @@ def test_large_tables_are_written_while_the_run_goes_on(scenario, tmp_path, monk
 
 
 def whole_tables(self, scenario, seed, /, *, events, captures=None, blocks=None):
-    from ecnlab.engines import frames
+    from ecnlab.frames import frames
 
     return frames(scenario.run(seed, events=events, captures=captures))
 
