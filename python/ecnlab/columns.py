@@ -6,19 +6,10 @@ One registry for the manifest (units), the metrics (which names exist), the docu
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final
 
-Kind: TypeAlias = Literal["number", "text", "flag"]
-"""What a column holds: numbers, names, or yes and no."""
-
-
-class Column(NamedTuple):
-    """A column's unit and meaning. ``unit`` is "" for names, identifiers and flags."""
-
-    unit: str
-    meaning: str
-    kind: Kind = "number"
-
+from ecnlab import laws
+from ecnlab.laws.kinds import Column
 
 FLOWS: Final = {
     "flow": Column("", "number of the flow instance, from 0; the key of the other tables"),
@@ -128,11 +119,7 @@ LINKS: Final = {
     "queue_mean_packets": Column("packets", "time average of the queue"),
     "queue_mean_bytes": Column("bytes", "time average of the queue"),
     "queue_var_packets": Column("packets^2", "variance over time of the queue"),
-    "average_mean_packets": Column("packets", "time average of the discipline's own average queue"),
-    "average_mean_bytes": Column("bytes", "time average of the discipline's own average queue"),
-    "share_below": Column("ratio", "share of time RED's average was below min_th"),
-    "share_in_region": Column("ratio", "share of time RED's average was in [min_th, max_th)"),
-    "share_above": Column("ratio", "share of time RED's average was at or above max_th"),
+    **laws.columns("links"),
     "sojourn_mean_s": Column("s", "mean time of a packet in the queue"),
     "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
 }
@@ -159,9 +146,7 @@ QUEUE_SERIES: Final = {
     "link": Column("", "link whose queue it is", "text"),
     "packets": Column("packets", "queue"),
     "bytes": Column("bytes", "queue"),
-    "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none"),
-    "average_bytes": Column("bytes", "the discipline's average queue; missing if it keeps none"),
-    "max_p": Column("ratio", "RED's max_p at that time; missing if it has none"),
+    **laws.columns("queue_series"),
 }
 
 FLOW_SERIES: Final = {

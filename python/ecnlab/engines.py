@@ -1,14 +1,14 @@
-"""Who answers a scenario: the packet simulator, closed forms, or the Linux kernel. One face for runs and sweeps."""
+"""The engines by their names, and what each must offer: the packet simulator, closed forms, the Linux kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol, get_args, runtime_checkable
 
 import polars as pl
 
-from ecnlab._core import Cancel, Scenario
+from ecnlab._core import Scenario
 from ecnlab.errors import EcnlabError
 from ecnlab.provenance import maker
 from ecnlab.types import Column, Engine, Instead
@@ -73,25 +73,6 @@ class Judge(Protocol):
         """The manifest's ``evidence`` for a run that gave the tables ``found``."""
 
 
-def answerer_of(engine: Engine) -> Answerer:
-    """The answerer called ``engine``. Raises EcnlabError if there is none, or no Linux kernel has been built."""
-    if engine == PACKETS:
-        return Packets()
-    if engine == MODEL:
-        from ecnlab.prediction.engine import Model  # SciPy takes a second to load
-
-        return Model()
-    if engine == LINUX:
-        from ecnlab.linux.engine import Linux
-
-        return Linux()
-    if engine == LINUX_WALL:
-        from ecnlab.linux.wall.engine import LinuxWall
-
-        return LinuxWall()
-    raise EcnlabError(f"no engine is called {engine!r}; there are {', '.join(ENGINES)}")
-
-
 def seed_for(engine: Engine, seed: int | None, *, events: bool = False, captures: bool = False) -> int | None:
     """The seed of a run by ``engine`` for which ``seed`` (None: not said), ``events`` and ``captures`` were asked.
 
@@ -139,55 +120,3 @@ def suffix(engine: Engine) -> str:
 def signature(answerer: Answerer, title: str | None, seed: int | None) -> dict[str, Any]:
     """What the manifests of runs and sweeps have in common: who answered."""
     return {"engine": answerer.engine, "title": title, "ecnlab": maker(), **answerer.made, "seed": seed}
-
-
-class Packets:
-    """The packet simulator of this package."""
-
-    engine: Engine = PACKETS
-
-    def __init__(self) -> None:
-        self.build = maker()["build"] or ""
-        self.made: dict[str, Any] = {}
-        self._cancel = Cancel()
-
-    def check(self, scenario: Scenario) -> None:
-        """Nothing to do: a scenario is what the simulator can do."""
-
-    def tables(
-        self,
-        scenario: Scenario,
-        seed: int,
-        /,
-        *,
-        events: bool,
-        captures: Path | None = None,
-        blocks: Blocks | None = None,
-    ) -> dict[str, pl.DataFrame]:
-        """The tables of a run; those that grow are handed to ``blocks``, if given, but for their last rows."""
-        return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks))
-
-    def instead(self, _scenario: Scenario, /) -> list[Instead]:
-        """Nowhere."""
-        return []
-
-    def stop(self) -> None:
-        """End within some milliseconds."""
-        self._cancel.cancel()
-
-
-def frames(tables: Mapping[str, Mapping[str, Column]]) -> dict[str, pl.DataFrame]:
-    """The simulator's tables as Polars frames: NaN becomes missing, coded text becomes strings."""
-    return {name: frame(columns) for name, columns in tables.items()}
-
-
-def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
-    """One of the simulator's tables as a Polars frame."""
-    return pl.DataFrame([_series(column, values) for column, values in columns.items()])
-
-
-def _series(name: str, values: Column) -> pl.Series:
-    if isinstance(values, tuple):
-        codes, categories = values
-        return pl.Series(name, categories, dtype=pl.String).gather(codes)
-    return pl.Series(name, values, nan_to_null=True)

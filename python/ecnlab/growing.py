@@ -9,8 +9,8 @@ from typing import Final
 import polars as pl
 
 from ecnlab import store, volume
-from ecnlab.engines import frame
 from ecnlab.errors import EcnlabError
+from ecnlab.frames import frame
 from ecnlab.types import Column
 
 ROW_GROUP: Final = 1 << 12

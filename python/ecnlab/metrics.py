@@ -20,8 +20,9 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from ecnlab._core import Experiment, Scenario
-from ecnlab.columns import TABLES, Column, Kind
+from ecnlab.columns import TABLES
 from ecnlab.errors import MetricError
+from ecnlab.laws.kinds import Column, Kind
 from ecnlab.store import pieces
 
 Metrics = Mapping[str, Mapping[str, Any]]

@@ -17,3 +17,16 @@ def quantity(text: str) -> float:
         return math.inf
     number, unit = text.split()
     return float(number) * UNITS[unit]
+
+
+def length(text: str) -> tuple[float, str]:
+    """``text``, a queue's length, with what it counts: "packets" or "bytes"."""
+    return quantity(text), "packets" if text.endswith("packets") else "bytes"
+
+
+def written(text: str) -> str:
+    """A quantity in the unit that it is short in, as reports write it."""
+    number, _, unit = text.partition(" ")
+    if unit == "B" and float(number) >= 1e3:
+        return f"{float(number) / UNITS['kB']:g} kB"
+    return text.replace("bps", "b/s").replace("us", "µs") if unit else text

@@ -17,7 +17,8 @@ import polars as pl
 
 from ecnlab import store, volume
 from ecnlab._core import Scenario
-from ecnlab.engines import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, Packets, answerer_of, seed_for, signature
+from ecnlab.answerers import Packets, answerer_of
+from ecnlab.engines import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for, signature
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.growing import Growing
 from ecnlab.scenario import read_scenario

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from ecnlab import digests, metrics, store, taps, volume
 from ecnlab._core import Experiment, ExperimentRun, Scenario
+from ecnlab.answerers import answerer_of
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.differences import differences
-from ecnlab.engines import PACKETS, Answerer, answerer_of, refuse_unless_random, signature
+from ecnlab.engines import PACKETS, Answerer, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.growing import Growing
 from ecnlab.parts import Parts, numbers

@@ -18,7 +18,8 @@ from typing import IO, Any, Final
 
 from ecnlab import digests
 from ecnlab._core import Cancelled, RunError, Scenario
-from ecnlab.engines import Answerer, Packets
+from ecnlab.answerers import Packets
+from ecnlab.engines import Answerer
 from ecnlab.errors import EcnlabError
 from ecnlab.growing import Growing
 from ecnlab.parts import write_part

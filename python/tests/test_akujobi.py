@@ -8,11 +8,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from analysed import of_step
 
-from ecnlab.papers.akujobi import measure, sections, settings
+from ecnlab.papers.akujobi import sections, settings
 from ecnlab.papers.akujobi.choice import GAIN, KEYS, LOSS, STATED, choose
+from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
+from ecnlab.papers.told import Told
 from ecnlab.scenario import read_experiment
 
 PAPER = Path(__file__).parents[2] / "papers" / "akujobi"
@@ -53,7 +56,9 @@ def one_kind(scheme: str, quenches: int) -> tuple[pl.DataFrame, pl.DataFrame, pl
 
 def homogeneous(**quenches: int) -> pl.DataFrame:
     queues, links, flows = zip(*(one_kind(scheme, n) for scheme, n in quenches.items()), strict=True)
-    return measure.homogeneous(Sweep(queues=pl.concat(queues), links=pl.concat(links), flows=pl.concat(flows)))
+    return of_step(
+        "akujobi", "homogeneous", Sweep(queues=pl.concat(queues), links=pl.concat(links), flows=pl.concat(flows))
+    )
 
 
 def test_source_quenches_are_a_share_of_all_that_goes_back() -> None:
@@ -91,7 +96,7 @@ def used(**shares: float) -> Sweep:
 
 def test_utilisation_is_placed_between_ecn_and_becn() -> None:
     # 92 is 2 of the 8 points from 90 to 98, 97 is 7 of them; 97 less 92 are 5.
-    found = measure.homogeneous(used(ecn=0.90, eb40=0.92, eb20=0.97, becn=0.98))
+    found = of_step("akujobi", "homogeneous", used(ecn=0.90, eb40=0.92, eb20=0.97, becn=0.98))
     way = {row["scheme"]: row["value"] / row["other"] for row in at(found, "utilisation_way", {}).iter_rows(named=True)}
     assert way == pytest.approx({"eb40": 0.25, "eb20": 0.875})
     (less,) = at(found, "utilisation_less_eb20", {"scheme": "eb40"}).iter_rows(named=True)
@@ -117,7 +122,9 @@ def lossy_runs(window: int, average: tuple[int, int], goodput_bps: float, loss: 
 
 def test_what_a_lossy_way_back_does_is_of_window_queue_and_goodput() -> None:
     without, with_loss = lossy_runs(8, (1000, 3000), 4e5, "0%"), lossy_runs(10, (1000, 7000), 3e5, "10%")
-    found = measure.unharmed(Sweep(**{name: pl.concat([without[name], with_loss[name]]) for name in without}))
+    found = of_step(
+        "akujobi", "lossy-unharmed", Sweep(**{name: pl.concat([without[name], with_loss[name]]) for name in without})
+    )
     ratios = {row["metric"]: row["value"] / row["other"] for row in found.iter_rows(named=True)}
     # The spread of two values is as wide as they are apart.
     assert ratios == pytest.approx({"unharmed": 10 / 8, "unharmed_queue": 3.0, "unharmed_goodput": 0.75})
@@ -141,7 +148,7 @@ def test_a_gain_is_of_averages_and_schemes_are_compared_by_seed() -> None:
         ]
     )
     # Schemes that a run lacks give no row.
-    found = measure.heavy(Sweep(flows=flows, queues=queues))
+    found = of_step("akujobi", "heavy", Sweep(flows=flows, queues=queues))
     over = at(found, "gain_over_ecn", {"scheme": "becn"})
     assert (over["value"][0], over["other"][0]) == pytest.approx((1.0, 0.5))
     less = at(found, "loss_to_ecn", {"scheme": "becn"})
@@ -159,7 +166,7 @@ def test_the_ends_of_the_threshold_are_beside_what_they_are_to_be() -> None:
             for g in ("able", "plain")
         ]
     )
-    found = measure.ends(Sweep(flows=flows, queues=queues))
+    found = of_step("akujobi", "ends", Sweep(flows=flows, queues=queues))
     over = {row["metric"]: (row["scheme"], row["value"] - row["other"]) for row in found.iter_rows(named=True)}
     assert over["ends_gain_over_ecn"] == ("eb45", pytest.approx(0.1))
     assert over["ends_gain_over_becn"] == ("eb15", pytest.approx(-0.1))
@@ -177,7 +184,7 @@ def test_delay_and_its_fairness_are_of_whole_objects() -> None:
     links = pl.DataFrame([{**k, "queue_mean_packets": 20.0, "queue_var_packets": 100.0} for k in key])
     queues = pl.DataFrame([{**k, "group": "web", "arrived": 1000, "dropped": 10} for k in key])
     whole = pl.concat([objects(scheme, delays) for scheme, delays in schemes.items()])
-    found = measure.web(Sweep(objects=whole, links=links, queues=queues))
+    found = of_step("akujobi", "web-fifteen", Sweep(objects=whole, links=links, queues=queues))
     # (1 + 3)^2 / (2 * (1 + 9)) = 0.8
     assert at(found, "delay_fairness", {"scheme": "ecn"})["value"][0] == pytest.approx(0.8)
     beside = at(found, "delay_of_ecn", {"scheme": "eb20"})
@@ -261,7 +268,9 @@ def test_a_claim_is_compared_with_other_settings_only_where_these_have_all_its_p
 def test_a_printed_change_is_drawn_from_what_its_base_has_here() -> None:
     points = pl.DataFrame({"metric": ["web_loss"], "scheme": ["eb20"], "flows": ["15"], "mean": [2.0]})
     numbers = pl.DataFrame({"id": ["A21.3"], "printed": [0.5]})
-    drawn = sections._scaled(points, numbers, "web_loss", "A21.3", "eb20", "15", sections.FTP, 0)
+    drawn = sections._scaled(
+        points, Told(GRID, read_published(PAPER), numbers, {}), "web_loss", "A21.3", "eb20", "15", 0
+    )
     assert [(point.x, point.mean) for point in drawn.points] == [(15.0, 3.0)]
     assert "ECN+BECN (20 kB)" in drawn.name
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from analysed import given, of_all, quantity
 from pages import assert_whole, stored
 
 from ecnlab.papers import kadhum_hassan, measures
@@ -105,8 +106,9 @@ def test_queues_are_compared_under_the_same_seed_only() -> None:
     values = pl.LazyFrame(
         {"queue": ["ecn", "red", "red"], "users": ["10"] * 3, "replicate": [0, 0, 1], "value": [3.0, 1.0, 9.0]}
     )
-    (found,) = measure._compared("goodput_difference", values)
-    assert found.select("queue", "against", "value", "other").rows() == [("ecn", "red", 3.0, 1.0)]
+    flows = values.rename({"value": "goodput_bps"})
+    found = quantity("kadhum-hassan", "goodput_difference", given(flows=flows))
+    assert found.select("queue", "against", "value", "other").rows() == [("ecn", "red", 0.003, 0.001)]
 
 
 def test_a_share_that_is_lost_is_set_beside_another_queues_and_reductions_are_per_flow_and_second() -> None:
@@ -114,16 +116,11 @@ def test_a_share_that_is_lost_is_set_beside_another_queues_and_reductions_are_pe
     rows = [{**key, "queue": q, "link": "bottleneck", "group": "all", "arrived": 1000, "dropped": d} for q, d in LOST]
     counts = {"fast_recoveries": 30, "timeouts": 9, "ecn_reductions": 1}
     flows = [{**key, "queue": "red", **counts}, {**key, "queue": "red", **dict.fromkeys(counts, 0)}]
-    tables = {"queues": pl.LazyFrame(rows), "flows": pl.LazyFrame(flows)}
-
-    class Sweep:
-        def table(self, name: str) -> pl.LazyFrame:
-            return tables[name]
-
-    found = {row["against"]: row for f in measure._compared("loss_to", measure._loss(Sweep())) for row in f.to_dicts()}
+    sweep = given(queues=pl.LazyFrame(rows), flows=pl.LazyFrame(flows))
+    found = {row["against"]: row for row in quantity("kadhum-hassan", "loss_to", sweep).to_dicts()}
     assert (found["droptail"]["queue"], found["droptail"]["value"], found["droptail"]["other"]) == ("ecn", 0.1, 0.02)
     # 40 and 0 reductions in 40 s
-    assert measure._reductions(Sweep()).collect()["value"].to_list() == [0.5]
+    assert quantity("kadhum-hassan", "reductions", sweep)["value"].to_list() == [0.5]
 
 
 LOST = (("droptail", 20), ("ecn", 100))
@@ -163,7 +160,7 @@ def sweeps(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def measured(sweeps) -> pl.DataFrame:
-    return kadhum_hassan.analyse(sweeps)
+    return of_all("kadhum-hassan", sweeps)
 
 
 def test_every_number_and_claim_is_measured(published, measured) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from analysed import of_all, of_step
 from pages import assert_whole, stored
 
 from ecnlab.models import ecn
@@ -184,7 +185,7 @@ def test_losses_on_the_way_back_are_not_those_of_the_table() -> None:
             for measured in (True, False)
         ]
     )
-    found = measure.sensitivity(Given(queues=queues, flows=flows, objects=objects))
+    found = of_step("kwon-fahmy", "sensitivity", Given(queues=queues, flows=flows, objects=objects))
     (drops,) = at(found, "drops_gain", {}).iter_rows(named=True)
     assert (drops["arm"], drops["against"], drops["value"], drops["other"]) == ("ecn-ab", "reno", 0.0025, 0.01)
     assert at(found, "ftp_gain", {}).select("value", "other").rows() == [(4.0, 2.0)]
@@ -223,7 +224,7 @@ def sweeps(tmp_path_factory) -> dict[str, Sweep]:
 
 @pytest.fixture(scope="module")
 def measured(sweeps) -> pl.DataFrame:
-    return kwon_fahmy.analyse(sweeps)
+    return of_all("kwon-fahmy", sweeps)
 
 
 def test_every_number_and_claim_is_measured(published, measured) -> None:

@@ -21,7 +21,7 @@ import pytest
 from conftest import SCENARIO, Cli, ecnlab_command
 
 import ecnlab
-from ecnlab.engines import answerer_of
+from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, RunError, SpecError
 from ecnlab.linux.plan import plan
 from ecnlab.linux.wall import capabilities, container, evidence

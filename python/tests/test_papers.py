@@ -19,7 +19,7 @@ from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.layout import paper_page, read_material
-from ecnlab.papers.paper import Drawn, Paper, Step, Stored, Tables, measured
+from ecnlab.papers.paper import Drawn, Paper, Step, Stored
 from ecnlab.papers.published import Claim, Metric, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
@@ -195,12 +195,6 @@ def test_shares_and_fairness_have_bounds(name) -> None:
 GRID = Grid(("variant", "maxp"))
 
 
-def goodput(sweep: Tables) -> pl.DataFrame:
-    flows = sweep.table("flows")
-    keys = GRID.run_keys(flows)
-    return GRID.samples("goodput", flows.group_by(keys, maintain_order=True).agg(value=pl.col("goodput_bps").sum()))
-
-
 def small_page(folder: Path, tables: Stored) -> Page:
     given = read_material(folder, tables, GRID)
     say = [given.say("S01.much", "It is much.")]
@@ -210,8 +204,7 @@ def small_page(folder: Path, tables: Stored) -> Page:
 SMALL = Paper(
     "small",
     GRID,
-    steps := (Step("pipes", 2, 3, goodput),),
-    lambda sweeps: pl.concat(measured(steps, sweeps).values()),
+    (Step("pipes", 2, 3),),
     lambda _sweeps: Drawn(facts={"drawn": "nothing"}),
     small_page,
 )
@@ -240,7 +233,8 @@ where = {}
 test = "above"
 limit = 1e5
 """
-METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\n'
+METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\nsteps = ["pipes", "beside"]\n'
+METRICS += 'measure = { table = "flows", over = "sum(goodput_bps)" }\n'
 CHECKLIST = """\
 format = 1
 [[row]]
@@ -315,7 +309,7 @@ def test_the_kernel_is_asked_the_same_as_the_simulator(small, tmp_path, monkeypa
     except EcnlabError as error:
         pytest.skip(f"{error} (`make linux`)")
     (small / "beside.toml").write_text((small / "pipes.toml").read_text() + '[set]\nprofile = "linux-7"\n')
-    monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=(Step("beside", 2, 3, goodput),)))
+    monkeypatch.setitem(registry.PAPERS, "small", replace(SMALL, on_linux=(Step("beside", 2, 3),)))
     told: list[int] = []
     papers.reproduce("small", tmp_path / "out", linux=True, progress=lambda done, _of: told.append(done))
     assert told[-1] == 3 * 4  # two points, two seeds: the paper's own, and beside them both engines

@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from analysed import of_all
 from pages import stored
 from synthetic import MadeUp
 
@@ -52,7 +53,7 @@ def test_most_verdicts_can_be_computed_again(name) -> None:
 def made_up(tmp_path_factory) -> Path:
     """A results folder of RFC 2884 with made-up runs, judged by the project."""
     folder = tmp_path_factory.mktemp("results") / "rfc2884"
-    sweeps = {step.name: MadeUp(step.name) for step in rfc2884.STEPS if step.measure}
+    sweeps = {step.name: MadeUp(step.name) for step in rfc2884.STEPS if not step.drawn}
     for name, sweep in sweeps.items():
         tables = folder / "sweeps" / name / "tables"
         tables.mkdir(parents=True)
@@ -63,7 +64,7 @@ def made_up(tmp_path_factory) -> Path:
             rows = sweep.table(table).collect().join(runs, on=keys, nulls_equal=True).drop(keys)
             rows.write_parquet(tables / f"{table}.parquet")
     published = read_published(CHECKOUT / "papers" / "rfc2884")
-    samples = rfc2884.analyse(sweeps)
+    samples = of_all("rfc2884", sweeps)
     (folder / "analysis").mkdir()
     judged = stored(folder / "analysis", published, samples, GRID)
     results = {name: _plain(judged[name]) for name in ("numbers", "claims")}

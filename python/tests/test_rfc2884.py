@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from analysed import given, of_all, of_step
+from analysed import quantity as step_quantity
 from pages import assert_whole, stored
 from synthetic import PAPER, MadeUp, gain
 
@@ -34,7 +36,7 @@ def published():
 
 @pytest.fixture(scope="module")
 def measured() -> pl.DataFrame:
-    return rfc2884.analyse({step.name: MadeUp(step.name) for step in rfc2884.STEPS})
+    return of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.STEPS if not step.drawn})
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +118,7 @@ def test_jain_by_hand() -> None:
             rows = [("ecn", 0, 1.0), ("ecn", 0, 2.0), ("ecn", 0, 3.0), ("plain", 0, 5.0), ("plain", 0, 5.0)]
             return pl.LazyFrame(rows, schema=["background", "replicate", "goodput_bps"], orient="row")
 
-    found = rfc2884.measure.fairness(One())
+    found = of_step("rfc2884", "fairness", One())
     index = dict(at(found, "jain", {}).select("background", "value").iter_rows())
     assert index == pytest.approx({"ecn": 36 / 42, "plain": 1.0})
     assert at(found, "jain_difference", {})["value"].to_list() == pytest.approx([36 / 42])
@@ -158,7 +160,7 @@ def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
 
 
 def test_the_same_runs_give_the_same_samples(measured) -> None:
-    again = rfc2884.analyse({step.name: MadeUp(step.name) for step in rfc2884.STEPS})
+    again = of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.STEPS if not step.drawn})
     assert again.equals(measured)
 
 
@@ -308,12 +310,18 @@ def test_the_search_and_the_joint_reading_ask_the_same_thresholds() -> None:
 
 
 def test_another_recovery_is_paired_with_reno_by_seed() -> None:
-    def gains(recovery: str, value: list[float]) -> pl.DataFrame:
-        frame = pl.DataFrame({"replicate": range(len(value)), "value": value, "other": [2.0] * len(value)})
-        return GRID.samples("bulk_gain", frame.with_columns(recovery=pl.lit(recovery), congestion=pl.lit("high")))
+    def speeds(recovery: str, group: str, values: list[float]) -> pl.DataFrame:
+        return pl.DataFrame(
+            {"replicate": range(len(values)), "bytes_delivered": values, "start_s": 0.0, "finish_s": 1.0}
+        ).with_columns(recovery=pl.lit(recovery), congestion=pl.lit("high"), group=pl.lit(group))
 
-    both = pl.concat([gains("reno", [3.0, 4.0]), gains("fack", [2.0, 5.0, 9.0])])
-    found = rfc2884.measure.over_reno(both, "bulk_gain")
+    runs = {"reno": [3.0, 4.0], "fack": [2.0, 5.0, 9.0]}
+    both = [
+        speeds(recovery, group, values if group == "ecn" else [2.0] * len(values))
+        for recovery, values in runs.items()
+        for group in ("ecn", "plain")
+    ]
+    found = step_quantity("rfc2884", "bulk_gain_over_reno", given(flows_run=pl.concat(both)))
     assert found["recovery"].unique().to_list() == ["fack"]
     assert (found["value"] - found["other"]).to_list() == pytest.approx([-0.5, 0.5])
 

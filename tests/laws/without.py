@@ -1,9 +1,9 @@
-"""Takes each law away, and asks the compiler whether anything misses it or stays behind without use.
+"""Takes each law away, and asks the compiler and mypy whether anything misses it or stays behind without use.
 
 "A law is one file" (docs/design.md, law 2) means that a copy of the sources without a law's file, its line in the
 folder's index and its rows in the registry is a whole program: no other code asks for the law, and no type, function
 or constant is there for its sake alone. A method or a field of what laws share may have one user. Laws that others are
-built on stay.
+built on stay. The law's file in Python goes too: every module that remains is imported and type-checked.
 """
 
 from __future__ import annotations
@@ -28,8 +28,23 @@ INDEX = {
     "crates/tcp/src/recovery/linux": "crates/tcp/src/recovery/linux/mod.rs",
 }
 """Folders of laws, each with the file that declares its modules."""
+FAMILIES = {"crates/aqm/src": "queue", "crates/tcp/src/cc": "congestion"}
+"""Folders of python/ecnlab/laws for the laws of a folder, where the folder's own name is not the family's."""
 ROW = r'\s*(?:"[\w-]+": {module}::(\w+),|(\w+), {module},|(\w+)\({module}::)'
 """A row of a registry: of a queue, of a scheme, of a window law. In groups, the law's type."""
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+sys.path.insert(0, "")
+import ecnlab
+from ecnlab import laws
+for module in pkgutil.walk_packages(ecnlab.__path__, "ecnlab."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+for family in (laws.queues, laws.windows, laws.recoveries, laws.feedbacks):
+    family()
+"""
+"""Imports every module of the copy in the current folder, and reads the files of all laws."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,14 @@ class Law:
         """A line of the registry, if it is a row of the law."""
         part = "/".join([*self.folder.parts[4:], self.module])
         return re.match(ROW.format(module=part), line)
+
+
+def python_files(law: Law) -> list[Path]:
+    """The law's files in Python, from the root: one for each name that its rows give it."""
+    family = FAMILIES.get(law.folder.as_posix()) or law.folder.parts[3]
+    lines = [line for line in (ROOT / law.registry).read_text().splitlines() if law.row(line)]
+    names = [re.findall(r'"([\w-]+)"', line)[0] for line in lines]
+    return [Path("python/ecnlab/laws", family, f"{name.replace('-', '_')}.py") for name in dict.fromkeys(names)]
 
 
 def main() -> None:
@@ -95,7 +118,19 @@ def compile_without(law: Law) -> list[str]:
     messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     said = [m["message"] for m in messages if m.get("reason") == "compiler-message"]
     complaints = [f"{where(m)}: {m['message']}" for m in said if m["spans"] and not of_a_part(m)]
-    return complaints or ([done.stderr] if done.returncode else [])
+    return complaints or ([done.stderr] if done.returncode else python_without())
+
+
+def python_without() -> list[str]:
+    """What Python and mypy have against the copy: it is imported whole, with the simulator of this checkout."""
+    python = PLACE / "sources" / "python"
+    shutil.copy2(ROOT / "python" / "ecnlab" / "_core.abi3.so", python / "ecnlab")
+    command = ["-m", "mypy", "--config-file", ROOT / "pyproject.toml", "--cache-dir", PLACE / "mypy", "ecnlab"]
+    for arguments in (["-c", IMPORT_ALL], command):
+        done = subprocess.run([sys.executable, *arguments], cwd=python, capture_output=True, text=True)
+        if done.returncode:
+            return [(done.stderr or done.stdout).strip()]
+    return []
 
 
 def of_a_part(message: dict[str, Any]) -> bool:
@@ -124,6 +159,8 @@ def copy(law: Law) -> None:
             shutil.copy2(ROOT / name, sources / name)
     (sources / law.source).unlink()
     shutil.rmtree(sources / law.folder / law.module, ignore_errors=True)
+    for file in python_files(law):
+        (sources / file).unlink()
     drop_lines(sources / INDEX[law.folder.as_posix()], lambda line: line == f"pub mod {law.module};")
     drop_lines(sources / law.registry, lambda line: law.row(line) is not None)
 

@@ -15,11 +15,21 @@ from ecnlab.types import Engine
 
 @click.command()
 @click.argument("file", type=File)
-@click.option("--margin", type=click.FloatRange(0.0, 1.0, True, True), default=0.1, show_default=True, help="Of 1.")
-@click.option("--replicates", type=click.IntRange(2, 10**6), help="Instead of 8, or what the experiment says.")
-@click.option("--out", type=File, help="Folder of runs and page. [default: results/NAME-agreement]")
-@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
-@engine_option("Whom to set beside the simulator.", LINUX)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0.0, 1.0, True, True),
+    default=0.1,
+    show_default=True,
+    help="Largest accepted distance of the ratio from 1.",
+)
+@click.option(
+    "--replicates",
+    type=click.IntRange(2, 10**6),
+    help="Number of replicates. [default: 8, or what the experiment says]",
+)
+@click.option("--out", type=File, help="Folder for the runs and the page. [default: results/NAME-agreement]")
+@click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@engine_option("Engine to compare with the simulator.", LINUX)
 @as_json
 @examples("""
       ecnlab agree dumbbell.toml
@@ -34,7 +44,7 @@ def agree(
     engine: Engine,
     as_json: bool,
 ) -> None:
-    """Ask the simulator and another engine the scenario or experiment FILE, and say how far they agree.
+    """Run the scenario or experiment FILE in the simulator and in another engine, and compare the results.
 
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """

@@ -13,7 +13,7 @@ from ecnlab.types import FileKind
 @click.command()
 @as_json
 def laws(as_json: bool) -> None:
-    """List the laws there are: queue disciplines, window laws, recoveries, ECN feedback, traffic."""
+    """List all laws: queue disciplines, window laws, loss recoveries, ECN feedback schemes, kinds of traffic."""
     known = _core.laws()
     if as_json:
         console.write_json(known)

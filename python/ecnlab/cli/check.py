@@ -23,7 +23,7 @@ from ecnlab.volume import Expected
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Say whether each of FILES, scenarios or experiments, can be run, and how large tables that grow become.
+    """Check that scenario and experiment FILES can be run, and estimate the size of their tables.
 
     All are checked; the exit code is that of the worst.
     """

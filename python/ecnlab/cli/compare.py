@@ -21,7 +21,7 @@ from ecnlab.results import compare as compare_folders
       ecnlab compare results/monday results/tuesday
 """)
 def compare(a: Path, b: Path, as_json: bool) -> None:
-    """Say whether the results in folders A and B answer the same question, and how the answers differ.
+    """Compare the result folders A and B: whether they have the same specification, and which results differ.
 
     Exit code 0 if both hold the same, 1 if they differ or cannot be compared. Wall time does not count.
     """

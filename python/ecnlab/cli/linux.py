@@ -12,18 +12,18 @@ from ecnlab.cli.options import File, Workers, examples
 
 @click.group()
 def linux() -> None:
-    """The Linux kernel as an engine: in virtual time, without root."""
+    """The Linux kernel as an engine, in virtual time. Needs no root."""
 
 
 @linux.command()
-@click.option("--source", type=File, help="Kernel source, a folder or a .tar.xz. [default: Debian's, fetched]")
-@click.option("--jobs", type=Workers, default=2, show_default=True, help="Compilers at a time.")
+@click.option("--source", type=File, help="Kernel source: a folder or a .tar.xz. [default: Debian's, downloaded]")
+@click.option("--jobs", type=Workers, default=2, show_default=True, help="Number of compilers at a time.")
 @examples("""
       ecnlab linux build
       ecnlab linux build --source linux-7.3.tar.xz --jobs 8
 """)
 def build(source: Path | None, jobs: int) -> None:
-    """Build the kernel, once, and boot it to see that it works: about six minutes of a processor."""
+    """Build the kernel, once, and boot it as a check. Needs no root and about six CPU minutes."""
     from ecnlab.linux.build import build as build_kernel
 
     kernel = build_kernel(source, jobs, console.now_and_then())

@@ -37,7 +37,7 @@ clock_option = click.option(
     type=click.Choice(CLOCKS),
     default="virtual",
     show_default=True,
-    help="With --engine linux: the built kernel in virtual time, or the machine's own in real time.",
+    help="With --engine linux: `virtual` is the kernel of `ecnlab linux build`, `wall` is this machine's kernel in real time.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)

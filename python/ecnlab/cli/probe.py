@@ -14,11 +14,15 @@ from ecnlab.errors import EcnlabError
 
 @click.command()
 @click.argument("file", type=File, required=False)
-@click.option("--flow", "flows", multiple=True, help="Only this flow's server. Can be repeated.")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Random streams.")
-@click.option("--boxes", is_flag=True, help="A server behind each box there is, as Markdown, instead of FILE.")
-@click.option("--host", metavar="HOST:PORT", help="A real server instead of FILE; `:PORT` is this machine.")
-@click.option("--request", default=probing.REQUEST, help="What to ask it for. [default: an HTTP request for /]")
+@click.option("--flow", "flows", multiple=True, help="Probe only the server of this flow. Can be repeated.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Seed of all random streams."
+)
+@click.option(
+    "--boxes", is_flag=True, help="Instead of FILE, probe a server behind each kind of box and print a Markdown table."
+)
+@click.option("--host", metavar="HOST:PORT", help="Instead of FILE, probe a real server; `:PORT` is this machine.")
+@click.option("--request", default=probing.REQUEST, help="Request to send to it. [default: an HTTP request for /]")
 @as_json
 @examples("""
       ecnlab probe hostile.toml
@@ -35,7 +39,7 @@ def probe(
     request: str,
     as_json: bool,
 ) -> None:
-    """Ask TBIT's questions about ECN of the servers of the scenario FILE, or of a real one.
+    """Test the ECN of servers as TBIT does: those of the scenario FILE, or a real one.
 
     Does it answer a SYN with ECN, echo CE, stop at CWR, send CWR and slow down after ECE? Does the path change codepoints?
     No packet leaves the machine without --host.

@@ -13,12 +13,12 @@ from ecnlab.cli.resume import resumable
 
 @click.command()
 @click.argument("paper")
-@click.option("--full", is_flag=True, help="The whole grid, not the size of a few minutes.")
+@click.option("--full", is_flag=True, help="Run the whole grid. Without it, a smaller size that takes a few minutes.")
 @click.option(
-    "--linux", "on_linux", is_flag=True, help="Ask the Linux kernel, too, where a paper has something for it."
+    "--linux", "on_linux", is_flag=True, help="Also run the experiments that the paper has for the Linux kernel."
 )
-@click.option("--out", type=File, help="Folder of results and report. [default: results/PAPER, for all: results]")
-@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
+@click.option("--out", type=File, help="Folder for results and report. [default: results/PAPER; for `all`: results]")
+@click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @examples("""
       ecnlab reproduce rfc2884
       ecnlab reproduce rfc2884 --full --out results/rfc2884-full
@@ -26,7 +26,7 @@ from ecnlab.cli.resume import resumable
       ecnlab reproduce all
 """)
 def reproduce(paper: str, full: bool, on_linux: bool, out: Path | None, workers: int | None) -> None:
-    """Do the experiments of PAPER and write a report: what was printed, what was measured, do they agree.
+    """Run the experiments of PAPER and write a report that compares printed and measured values.
 
     The PAPER all stands for every paper, each in its own folder, and an index of their reports. What is done is not
     done again: after an interruption, the same command continues.

@@ -23,9 +23,9 @@ NOT_EVIDENCE: Final = "the run is stored, but is no evidence (docs/linux.md, rea
 
 @click.command()
 @click.argument("file", type=File)
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Random streams. [default: 1]")
-@click.option("--out", type=File, help="Run folder. [default: results/NAME-HASH-seedN]")
-@click.option("--events", is_flag=True, help="Record every packet event.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random streams. [default: 1]")
+@click.option("--out", type=File, help="Folder for the run. [default: results/NAME-HASH-seedN]")
+@click.option("--events", is_flag=True, help="Record every packet event, in the table `packets`.")
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @engine_option("Simulate every packet, predict by closed forms, or run on the Linux kernel.")
 @clock_option
@@ -49,7 +49,7 @@ def run(
     clock: str,
     as_json: bool,
 ) -> None:
-    """Run the scenario FILE once, in the simulator or on the Linux kernel, or predict it, and store the run."""
+    """Run the scenario FILE once, in the engine of your choice, and store the results."""
     engine = with_clock(engine, clock)
     chosen = seed_for(engine, seed, events=events, captures=bool(places))
     scenario = with_captures(read_scenario(file), places)
@@ -68,7 +68,7 @@ def run(
 
 
 def _insist_on_evidence(result: Run) -> None:
-    """Exit with a word if the run is there and proves nothing."""
+    """Exit with a message if the run was stored but cannot serve as evidence."""
     found = result.manifest.get("evidence")
     if found and not found["ok"]:
         console.complain(f"{NOT_EVIDENCE} {late(found)}")

@@ -20,7 +20,7 @@ from ecnlab.sweep import Sweep
 @click.command()
 @click.argument("folder", type=File)
 @click.option("--table", "tables", multiple=True, help="Show this table. Can be repeated.")
-@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each.")
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Number of rows to show of each table.")
 @as_json
 @examples("""
       ecnlab show results/dumbbell

@@ -23,17 +23,17 @@ from ecnlab.types import Engine
 
 @click.command()
 @click.argument("experiment", type=File)
-@click.option("--out", type=File, help="Sweep folder. [default: results/NAME]")
-@click.option("--workers", type=Workers, help="Runs at a time. [default: one a core]")
-@click.option("--replicates", type=Replicates, help="Instead of what the experiment says.")
+@click.option("--out", type=File, help="Folder for the sweep. [default: results/NAME]")
+@click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
+@click.option("--replicates", type=Replicates, help="Number of replicates. [default: what the experiment says]")
 @click.option(
     "--keep",
     multiple=True,
     type=click.Choice([name for name in TABLES if name not in SUMMARY]),
-    help="Store this table, too. Can be repeated.",
+    help="Also store this table of every run. Can be repeated.",
 )
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
-@click.option("--only", metavar="ID", help="Do the run of this id alone, and store it as a run.")
+@click.option("--only", metavar="ID", help="Do only the run with this id, and store it as a run.")
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
 @as_json
 @examples("""
@@ -53,7 +53,7 @@ def sweep(
     engine: Engine,
     as_json: bool,
 ) -> None:
-    """Do all runs of EXPERIMENT on all cores and store them.
+    """Do all runs of EXPERIMENT, in parallel, and store the results.
 
     Runs that the folder already has are not done again: after an interruption, the same command continues.
     """

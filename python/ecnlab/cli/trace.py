@@ -49,14 +49,22 @@ KINDS: Final = {
 
 @click.command()
 @click.argument("file", type=File)
-@click.option("--filter", "filter_", help="Only these packets: 'host 10.0.0.1 and not port 22'.")
-@click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Only the connection of this number.")
+@click.option("--filter", "filter_", help="Read only packets that match, such as 'host 10.0.0.1 and not port 22'.")
+@click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Show only the connection with this number.")
 @click.option("--standard", type=click.Choice(["rfc3168", "rfc2481"]), default="rfc3168", show_default=True)
-@click.option("--against", type=File, help="Another capture of the same packets: what changed from FILE to there.")
-@click.option("--parquet", type=File, help="Write the tables into this folder.")
-@click.option("--html", type=File, help="Write a page with the graphs of a connection, by default the largest.")
-@click.option("--rows", type=Rows, default=20, show_default=True, help="Rows to show of each table.")
-@click.option("--memory", type=Memory(), help='What connections may take: "4 GB". By default 3/4 of what is available.')
+@click.option(
+    "--against", type=File, help="A second capture of the same packets; show what changed between FILE and it."
+)
+@click.option("--parquet", type=File, help="Folder to write the tables to, as Parquet.")
+@click.option(
+    "--html", type=File, help="File to write a page with graphs of one connection to, by default the largest."
+)
+@click.option("--rows", type=Rows, default=20, show_default=True, help="Number of rows to show of each table.")
+@click.option(
+    "--memory",
+    type=Memory(),
+    help='Memory limit for connections, such as "4 GB". [default: 3/4 of the available memory]',
+)
 @as_json
 @examples("""
       ecnlab trace x.pcapng
@@ -76,7 +84,7 @@ def trace(
     memory: int | None,
     as_json: bool,
 ) -> None:
-    """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their ECN."""
+    """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their use of ECN."""
     _spare_inputs([file, *([against] if against else [])], html, parquet)
     whole = heard(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
     result = whole if connection is None else whole.only(connection)

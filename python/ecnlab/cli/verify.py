@@ -19,7 +19,7 @@ from ecnlab.cli.options import File, as_json, examples
       ecnlab verify results
 """)
 def verify(folder: Path, as_json: bool) -> None:
-    """Say whether every stored file in FOLDER and below is as it was written: runs, sweeps, reproductions.
+    """Check every stored file in FOLDER and below against its digest: runs, sweeps, reproductions.
 
     Exit code 0 if all are, 1 if not; a damaged file is named with the command that makes it again.
     """

@@ -127,7 +127,7 @@ def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
     options = ["ARCH=um", f"O={objects}", *STAMP]
     _make(links, [*options, f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], scratch)
     _check_config(objects / ".config")
-    say(f"compiling Linux {source.version(tree)}: about six minutes of a processor")
+    say(f"compiling Linux {source.version(tree)}: about six CPU minutes")
     for done in _make_steps(links, [*options, f"-j{jobs}", "linux"], scratch):
         say(f"compiling Linux: {done} files of about {FILES}")
     shutil.copy2(objects / "linux", scratch / "linux")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ecnlab import _core
+from ecnlab import _core, laws
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
@@ -19,13 +19,8 @@ from ecnlab.linux.quantity import number
 KERNEL: Final = "linux-7"
 """The profile that describes the kernel's TCP."""
 
-WITHOUT_SACK: Final = "linux-newreno"
-"""The kernel's loss recovery where SACK is not permitted."""
-
-ECN: Final = {"off": 0, "rfc2481": 1, "rfc3168": 1}
-"""net.ipv4.tcp_ecn: 0 never, 1 asked for and accepted. RFC 3168 is what the kernel does for RFC 2481."""
-
-CONGESTION: Final = ("reno", "cubic", "dctcp")
+OFF: Final = {"off": 0}
+"""A TCP without ECN, and its net.ipv4.tcp_ecn."""
 
 FLAGS: Final = {
     "sack": "tcp_sack",
@@ -69,20 +64,22 @@ def tcps_of(spec: Mapping[str, Any], departures: set[str], found: Findings) -> d
 def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> Tcp:
     path = f"tcp.{name}"
     congestion = table["congestion"] if isinstance(table["congestion"], str) else table["congestion"]["kind"]
-    if table["ecn"] not in ECN:
-        found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{table['ecn']}`", f"it has {_or(ECN)}")
-    if congestion not in CONGESTION:
+    ecn = OFF | {law: known.tcp_ecn for law, known in laws.feedbacks().items() if known.tcp_ecn is not None}
+    if table["ecn"] not in ecn:
+        found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{table['ecn']}`", f"it has {_or(ecn)}")
+    windows = {law: known.kernel for law, known in laws.windows().items() if known.kernel}
+    if congestion not in windows:
         message = f"`{path}.congestion`: the kernel has no `{congestion}`"
-        found.refuse(f"{path}.congestion", message, f"it has {_or(CONGESTION)}")
+        found.refuse(f"{path}.congestion", message, f"it has {_or(windows)}")
     _tell_differences(path, table, departures, found)
-    sysctl = {"tcp_ecn": str(ECN.get(table["ecn"], 0))}
+    sysctl = {"tcp_ecn": str(ecn.get(table["ecn"], 0))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
     sysctl["tcp_rto_max_ms"] = str(min(max(number(table["max_rto"]) // 10**6, 1000), 120_000))
     route = f"initcwnd {table['initial_window']} rto_min {number(table['min_rto']) // 10**6}ms"
     if table["ack_every"] == 1:
         route += " quickack 1"
-    return Tcp(name, sysctl, route, congestion, number(table["receive_buffer"]), number(table["mss"]))
+    return Tcp(name, sysctl, route, windows.get(congestion, ""), number(table["receive_buffer"]), number(table["mss"]))
 
 
 def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> None:
@@ -91,18 +88,27 @@ def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str],
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
-        own = kernel[key]["value"] if table["sack"] or key != "recovery" else WITHOUT_SACK
-        # NewReno asks for a kind of law, of which the kernel's is one.
-        if value == own or (own == WITHOUT_SACK and value == "newreno"):
+        own = kernel[key]["value"]
+        same = [own]
+        if key == "recovery" and not table["sack"]:
+            own, *like = _recoveries_without_sack()
+            same = [own, *like]
+        if value in same:
             continue
         if f"{path}.{key}" in departures:
-            found.refuse_value(f"{path}.{key}", value, _remedy(key, own))
+            found.refuse_value(f"{path}.{key}", value, _remedy(key, kernel[key]["value"]))
         found.tell(path, key, value, own)
+
+
+def _recoveries_without_sack() -> list[str]:
+    """What the kernel does where SACK is not permitted, and the schemes for which it stands in."""
+    known = {law: recovery.kernel_without_sack for law, recovery in laws.recoveries().items()}
+    return [law for kind in ("same", "like") for law, own in known.items() if own == kind]
 
 
 def _remedy(key: str, own: object) -> str:
     if key == "recovery":
-        return f"it has `rack`, and `{WITHOUT_SACK}` with `sack = false`"
+        return f"it has `{own}`, and `{_recoveries_without_sack()[0]}` with `sack = false`"
     return f"its TCP has {json.dumps(own)}, and no setting for it"
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab import laws
 from ecnlab.columns import TABLES
 from ecnlab.linux import web
 from ecnlab.linux.plan import Plan
@@ -21,8 +22,7 @@ Frames = dict[str, pl.DataFrame]
 
 TEXT: Final = frozenset({"name", "group", "from", "to", "link"})
 WHOLE: Final = frozenset({"", "bytes", "count", "packets"})
-"""Units of columns that hold whole numbers, except for those named in ``REAL``."""
-REAL: Final = frozenset({"average_packets", "average_bytes"})
+"""Units of columns that hold whole numbers, but for averages."""
 
 ETHERNET_HEADER: Final = 14
 """Bytes that the kernel counts for a packet on the wire beyond IP's."""
@@ -87,7 +87,7 @@ def _typed(table: str, frame: pl.DataFrame) -> pl.DataFrame:
             kind = pl.Boolean
         elif name in ("flow", "index", "session", "page"):
             kind = pl.UInt32
-        elif column.unit in WHOLE and name not in REAL and "mean" not in name and "share" not in name:
+        elif column.unit in WHOLE and not column.fraction and "mean" not in name and "share" not in name:
             kind = pl.UInt64
         value = frame[name] if name in frame.columns else pl.Series(name, [None] * frame.height)
         columns.append(value.cast(kind).rename(name))
@@ -154,9 +154,7 @@ def _of_queues(rows: pl.DataFrame) -> pl.DataFrame:
 def _queues(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """The kernel counts packets, not flows: there is the group of all only."""
     own = _of_queues(rows)
-    # sch_red adds early and forced drops up in one counter; what it calls pdrop is a full buffer.
-    chosen = [None if plan.links[i].law == "red" else 0 for i in own["link"]]
-    tail = [row["full"] if plan.links[row["link"]].law == "red" else row["drops"] for row in own.iter_rows(named=True)]
+    drops = [laws.discipline(plan.links[row["link"]].law).drops(row) for row in own.iter_rows(named=True)]
     return pl.DataFrame(
         {
             "link": [plan.links[i].name for i in own["link"]],
@@ -166,9 +164,9 @@ def _queues(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
             "departed_bytes": own["bytes"],
             "marks": own["marked"],
             "dropped": own["drops"],
-            "early_drops": pl.Series(chosen, dtype=pl.UInt64),
-            "forced_drops": pl.Series(chosen, dtype=pl.UInt64),
-            "tail_drops": tail,
+            "early_drops": pl.Series([one.early for one in drops], dtype=pl.UInt64),
+            "forced_drops": pl.Series([one.forced for one in drops], dtype=pl.UInt64),
+            "tail_drops": [one.tail for one in drops],
         }
     )
 

@@ -6,7 +6,7 @@ Groups keep their order: a sum of floats is the same bytes only in one order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -60,37 +60,38 @@ def beside(grid: Grid, values: pl.LazyFrame, key: str, left: str, right: str) ->
     return here.join(there, on=on)
 
 
-def mean_of(grid: Grid, rows: pl.LazyFrame, column: str) -> pl.LazyFrame:
-    """The mean of ``column`` over the many rows of each run, rounded once.
+def mean_of(grid: Grid, rows: pl.LazyFrame, value: str) -> pl.LazyFrame:
+    """The mean of ``value``, SQL, over the many rows of each run, rounded once.
 
     A group that is summed in several threads has another last digit from one time to the next.
     """
     keys = grid.run_keys(rows)
-    listed = rows.group_by(keys, maintain_order=True).agg(pl.col(column).drop_nulls()).collect()
-    means = pl.Series("value", [math.fsum(values) / len(values) for values in listed[column]], pl.Float64)
+    each = pl.sql_expr(value).alias("value").drop_nulls()
+    listed = rows.group_by(keys, maintain_order=True).agg(each).collect()
+    means = pl.Series("value", [math.fsum(values) / len(values) for values in listed["value"]], pl.Float64)
     return listed.select(*keys, means).lazy()
 
 
-def jain(grid: Grid, flows: pl.LazyFrame) -> pl.LazyFrame:
-    """Jain's index of the goodputs of ``flows``: 1 when all are equal, 1/n when one has everything."""
-    x = pl.col("goodput_bps")
+def jain(grid: Grid, rows: pl.LazyFrame, column: str = "goodput_bps") -> pl.LazyFrame:
+    """Jain's index of ``column``: 1 when all rows of a run have the same, 1/n when one has everything."""
+    x = pl.col(column)
     index = (x.sum() ** 2 / (pl.len() * (x**2).sum())).alias("value")
-    return flows.group_by(grid.run_keys(flows), maintain_order=True).agg(index)
+    return rows.group_by(grid.run_keys(rows), maintain_order=True).agg(index)
 
 
 def window_correlation(grid: Grid, sweep: Tables, since_s: float) -> pl.LazyFrame:
     """Mean correlation of two flows' windows: 0 when they move by themselves, 1 when all move as one."""
     series = sweep.table("flow_series").filter(pl.col("time_s") >= since_s)
-    return mean_correlation(grid, series.rename({"cwnd_bytes": "x"}))
+    return mean_correlation(grid, series, "cwnd_bytes")
 
 
-def mean_correlation(grid: Grid, series: pl.LazyFrame) -> pl.LazyFrame:
-    """Mean correlation over all pairs of flows of ``x``, given for each ``flow`` at the same times ``time_s``.
+def mean_correlation(grid: Grid, series: pl.LazyFrame, column: str = "x") -> pl.LazyFrame:
+    """Mean correlation over all pairs of flows of ``column``, given for each ``flow`` at the same times ``time_s``.
 
     With z the values in standard deviations, the sum of n of them has the variance n + n (n - 1) times it. A flow whose
     value never changes has no correlation and is left out.
     """
-    keys, x = grid.run_keys(series), pl.col("x").cast(pl.Float64)
+    keys, x = grid.run_keys(series), pl.col(column).cast(pl.Float64)
     z = ((x - x.mean()) / x.std()).over([*keys, "flow"]).alias("z")
     total = (
         series.with_columns(z)
@@ -100,3 +101,11 @@ def mean_correlation(grid: Grid, series: pl.LazyFrame) -> pl.LazyFrame:
     )
     n = pl.col("n").first()
     return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
+
+
+STATISTICS: Final[Mapping[str, Callable[[Grid, pl.LazyFrame, str], pl.LazyFrame]]] = {
+    "mean": mean_of,
+    "jain": jain,
+    "correlation": mean_correlation,
+}
+"""What ``metrics.toml`` may ask of the rows of a run besides an expression."""

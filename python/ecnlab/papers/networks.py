@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ecnlab.quantities import UNITS, quantity
+from ecnlab import laws
+from ecnlab.quantities import quantity, written
 from ecnlab.report import Topology
 from ecnlab.report.topology import Wire
 from ecnlab.scenario import read_scenario
 
 COLUMNS: Final = ("rate", "delay", "queue", "queue of the way back")
-DISCIPLINES: Final = {"droptail": "drop-tail", "red": "RED"}
 INDEXED: Final = re.compile(r"(.+)\[(\d+)\]")
 
 
@@ -93,41 +93,29 @@ def _words(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
 
 def _cells(link: Mapping[str, Any], queues: Mapping[str, Any]) -> list[str]:
     """What the table says of a link."""
-    shaped = f" (of {_written(link['rate'])})" if "shaper" in link else ""
+    shaped = f" (of {written(link['rate'])})" if "shaper" in link else ""
     back = _queue(queues[link["reverse"]["queue"]]) if link["duplex"] else "none"
     return [_bits(link) + shaped, _time(link["delay"]), _queue(queues[link["queue"]]), back]
 
 
 def _bits(link: Mapping[str, Any]) -> str:
-    return _written(link.get("shaper", link)["rate"])
+    return written(link.get("shaper", link)["rate"])
 
 
 def _time(delay: Any) -> str:
     """A delay, or what it is drawn from."""
     if isinstance(delay, str):
-        return _written(delay)
+        return written(delay)
     ((law, value),) = delay.items()
     if law == "uniform":
         low, high = value
-        return f"{low.split()[0]} to {_written(high)}" if low.split()[1] == high.split()[1] else f"{low} to {high}"
+        return f"{low.split()[0]} to {written(high)}" if low.split()[1] == high.split()[1] else f"{low} to {high}"
     return f"{law} {value}"
 
 
 def _queue(queue: Mapping[str, Any]) -> str:
     """A queue's discipline and what it goes by."""
-    name = DISCIPLINES.get(queue["discipline"], queue["discipline"])
+    law = laws.discipline(queue["discipline"])
     full = "" if queue.get("full", "tail") == "tail" else f" ({queue['full']} on full)"
-    parts = [f"{name}{full} {_written(queue['limit'])}", *(["ECN"] if queue.get("ecn") else [])]
-    if "min_th" in queue:
-        parts.append(f"min_th {_written(queue['min_th'])}")
-        parts.append(f"max_th {_written(queue['max_th'])}")
-        parts.append(f"max_p {queue['max_p']}")
-    return ", ".join(parts)
-
-
-def _written(text: str) -> str:
-    """A quantity in the unit that it is short in."""
-    number, _, unit = text.partition(" ")
-    if unit == "B" and float(number) >= 1e3:
-        return f"{float(number) / UNITS['kB']:g} kB"
-    return text.replace("bps", "b/s").replace("us", "µs") if unit else text
+    always = [f"{law.label}{full} {written(queue['limit'])}", *(["ECN"] if queue.get("ecn") else [])]
+    return ", ".join(always + law.says(queue))

@@ -6,10 +6,10 @@ package ``ecnlab.papers.<name>`` with one `Paper`, which `ecnlab.papers.registry
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import polars as pl
 
@@ -27,19 +27,30 @@ class Tables(Protocol):
         ...
 
 
+Own: TypeAlias = Callable[[Tables], pl.LazyFrame]
+"""A quantity that a paper computes in Python: ``value``, and maybe ``other``, of each run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """An experiment file and how often it is replicated, in the quick and in the full size.
 
-    The quick size is a part of the full one: the same seeds, fewer of them. ``measure`` gives the samples of the step;
-    without it, the step is a run to be drawn. ``keep`` names tables to store besides the usual ones.
+    The quick size is a part of the full one: the same seeds, fewer of them. ``metrics.toml`` says what is measured in it;
+    a step in which nothing is, is a run to be drawn. ``keep`` names tables to store besides the usual ones.
     """
 
     name: str
     quick: int
     full: int
-    measure: Callable[[Tables], pl.DataFrame] | None
     keep: tuple[str, ...] = ()
+    place: Mapping[str, str] = field(default_factory=dict)
+    """Labels of all its samples on axes of the grid that it does not vary."""
+    blocks: bool = False
+    """Whether to measure a few seeds at a time, because their time series are long."""
+    drawn: bool = False
+    """Whether it is a run to be drawn, in which nothing is measured."""
+    measure: Callable[[Tables], pl.DataFrame] | None = None
+    """Samples of metrics that only code of the paper can give."""
 
 
 SIMULATOR: Final = "simulator"
@@ -71,7 +82,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper with a reproduction. ``analyse`` and ``draw`` get the sweeps by the name of their step.
+    """A paper with a reproduction. ``draw`` gets the sweeps by the name of their step.
 
     The steps of ``on_linux`` are for the simulator and the Linux kernel alike, and done only when the kernel is asked for;
     ``variant``, which must be a key of the grid, says who answered.
@@ -80,12 +91,12 @@ class Paper:
     name: str
     grid: Grid
     steps: tuple[Step, ...]
-    analyse: Callable[[Mapping[str, Tables]], pl.DataFrame]
     draw: Callable[[Mapping[str, Sweep]], Drawn]
     page: Callable[[Path, Stored], Page]
     on_linux: tuple[Step, ...] = ()
-
-
-def measured(steps: Sequence[Step], sweeps: Mapping[str, Tables]) -> dict[str, pl.DataFrame]:
-    """The samples of each step that has any, in the order of the steps."""
-    return {step.name: step.measure(sweeps[step.name]) for step in steps if step.measure}
+    own: Mapping[str, Own] = field(default_factory=dict)
+    """Quantities that are the paper's own thought, by name."""
+    across: Callable[[Mapping[str, Tables], Mapping[str, pl.DataFrame]], list[pl.DataFrame]] = (
+        lambda _sweeps, _samples: []
+    )
+    """Samples that several steps give together, from their sweeps and their own samples."""

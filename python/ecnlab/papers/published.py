@@ -42,6 +42,10 @@ class Metric:
     digits: int = 3
     bounds: Sequence[float] = ()
     """The least and the largest value there can be, ``inf`` where there is none; nothing for a quantity without bounds."""
+    steps: Sequence[str] = ()
+    """The steps in which it is measured as ``measure`` says."""
+    measure: Mapping[str, Any] = field(default_factory=dict)
+    """How: see `ecnlab.papers.measuring`. Without it, as the quantity of the metric's name."""
 
     @property
     def limits(self) -> Bounds:
@@ -106,6 +110,9 @@ class Published:
     claims: tuple[Claim, ...]
     where: Where = field(default_factory=dict)
     """Where all of it is measured, but for entries that say otherwise."""
+    quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What metrics are made of, and which runs are compared: see `ecnlab.papers.measuring`."""
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def ids(self) -> set[str]:
         """Of all numbers and claims."""
@@ -119,10 +126,8 @@ def read_published(folder: Path) -> Published:
     """
     path = folder / "published.toml"
     table = read_toml(path)
-    metrics = {
-        key: _make(Metric, entry, f"metric {key}")
-        for key, entry in read_toml(folder / "metrics.toml")["metric"].items()
-    }
+    measured = read_toml(folder / "metrics.toml")
+    metrics = {key: _make(Metric, entry, f"metric {key}") for key, entry in measured["metric"].items()}
     where = table.get("where", {})
     numbers = tuple(_make(Number, _placed(entry, where), "number") for entry in table["number"])
     claims = tuple(_make(Claim, _placed(entry, where), "claim") for entry in table["claim"])
@@ -148,7 +153,8 @@ def read_published(folder: Path) -> Published:
     if twice := {i for i in ids if ids.count(i) > 1}:
         raise EcnlabError(f"{path}: {min(twice)} is there twice")
     about = {key: table[key] for key in ("paper", "title", "authors", "date")}
-    return Published(**about, metrics=metrics, numbers=numbers, claims=claims, where=where)
+    how = {"quantities": measured.get("quantity", {}), "beside": measured.get("beside", {})}
+    return Published(**about, **how, metrics=metrics, numbers=numbers, claims=claims, where=where)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

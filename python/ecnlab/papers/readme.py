@@ -24,7 +24,8 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab import store
-from ecnlab.engines import PACKETS, answerer_of
+from ecnlab.answerers import answerer_of
+from ecnlab.engines import PACKETS
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.grid import MEANS
 from ecnlab.papers.paper import Paper

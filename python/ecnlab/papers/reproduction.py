@@ -15,11 +15,13 @@ import polars as pl
 
 from ecnlab import digests, store
 from ecnlab._core import Experiment
-from ecnlab.engines import LINUX, PACKETS, answerer_of
+from ecnlab.answerers import answerer_of
+from ecnlab.engines import LINUX, PACKETS
 from ecnlab.errors import EcnlabError
 from ecnlab.fallback import said
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.measuring import analyse, samples
 from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step, Stored
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
@@ -168,9 +170,8 @@ def _kernel_of(done: Mapping[str, Sweep]) -> dict[str, Any] | None:
 def _beside(paper: Paper, published: Published, done: Mapping[str, Sweep]) -> pl.DataFrame:
     """The points of what both engines were asked; the variant says who answered."""
     parts = [
-        step.measure(done[name]).with_columns(variant=pl.lit(who))
+        samples(paper, published, step, done[name]).with_columns(variant=pl.lit(who))
         for step in paper.on_linux
-        if step.measure
         for who, name in ((SIMULATOR, step.name), (KERNEL, _on_kernel(step)))
     ]
     return paper.grid.points(pl.concat(parts), published.metrics)
@@ -181,13 +182,13 @@ def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int]
 
 
 def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
-    samples = paper.analyse(sweeps)
-    points = paper.grid.points(samples, published.metrics)
+    measured = analyse(paper, published, sweeps)
+    points = paper.grid.points(measured, published.metrics)
     return {
-        "samples": samples,
+        "samples": measured,
         "points": points,
         "numbers": judge_numbers(published, points, paper.grid),
-        "claims": judge_claims(published, samples, points, paper.grid),
+        "claims": judge_claims(published, measured, points, paper.grid),
     }
 
 
@@ -237,7 +238,7 @@ def _bounded(value: Any) -> Any:
 
 def _about(paper: Paper, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, Any]:
     """Who made the results, from what, and how much of it."""
-    replicates = sorted({sweeps[step.name].manifest["replicates"] for step in paper.steps if step.measure})
+    replicates = sorted({sweeps[step.name].manifest["replicates"] for step in paper.steps if not step.drawn})
     seconds = sum(_simulated(s) for s in sweeps.values())
     return {
         "ecnlab": maker(),

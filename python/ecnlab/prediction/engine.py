@@ -8,7 +8,7 @@ import polars as pl
 
 from ecnlab._core import Scenario
 from ecnlab.engines import MODEL, PACKETS
-from ecnlab.prediction import prediction
+from ecnlab.prediction.table import prediction
 from ecnlab.provenance import maker
 from ecnlab.types import Engine, Instead
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ecnlab.prediction.covered import covered, expected
+from ecnlab import laws
+from ecnlab.covered import covered, expected
 from ecnlab.quantities import quantity
 
 HEADERS_BYTES = 40.0
@@ -15,6 +16,9 @@ HEADERS_BYTES = 40.0
 
 TIMESTAMP_BYTES = 12.0
 """The timestamps option as it is sent, padded (RFC 7323 appendix A)."""
+
+OFF = "off"
+"""What a TCP without ECN has for a feedback scheme."""
 
 Table = Mapping[str, Any]
 
@@ -122,12 +126,13 @@ def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
     covered(traffic["kind"] == "ftp", f"flow {name} sends {traffic['kind']}", 'models cover traffic = "ftp"')
     covered("stop" not in flow, f"flow {name} stops at {flow.get('stop')}", "leave out its stop")
     covered("size" not in traffic, f"flow {name} ends after {traffic.get('size')}", "leave out its size")
+    known = [law for law, feedback in laws.feedbacks().items() if feedback.halves_on_mark]
     sender, receiver = spec["tcp"][flow["tcp_from"]], spec["tcp"][flow["tcp_to"]]
     for tcp in (sender, receiver):
-        expected(tcp["ecn"], ("off", "rfc2481", "rfc3168"), f"flow {name} answers congestion by ecn")
+        expected(tcp["ecn"], (OFF, *known), f"flow {name} answers congestion by ecn")
     start, end = _node(flow["from"]), _node(flow["to"])
     count = flow.get("count") or max(spec["node"][node].get("count", 1) for node in (start, end))
-    ecn = sender["ecn"] != "off" and receiver["ecn"] != "off"
+    ecn = OFF not in (sender["ecn"], receiver["ecn"])
     path, back = _path(links, start, end), _path(links, end, start)
     return FlowClass(name, flow["group"], count, path, back, ecn, sender, receiver)
 

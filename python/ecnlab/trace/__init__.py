@@ -18,8 +18,8 @@ from typing import Final
 import polars as pl
 
 from ecnlab import _core, store
-from ecnlab.engines import frames
 from ecnlab.errors import EcnlabError
+from ecnlab.frames import frames
 from ecnlab.trace.memory import for_connections
 from ecnlab.types import Standard
 

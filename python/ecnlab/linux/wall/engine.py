@@ -11,8 +11,9 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Cancel, Router, Scenario
-from ecnlab.engines import LINUX_WALL, frames
+from ecnlab.engines import LINUX_WALL
 from ecnlab.errors import Cancelled, RunError
+from ecnlab.frames import frames
 from ecnlab.linux import tables
 from ecnlab.linux.engine import refuse_events
 from ecnlab.linux.plan import Plan, plan

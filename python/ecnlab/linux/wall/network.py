@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ecnlab import laws
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.hosts import Host
 from ecnlab.linux.network import Flow, Layout, as_files, batch_commands, settings
@@ -48,8 +49,9 @@ def _lines(home: Host) -> Iterator[str]:
 
 def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
     for name, queue in spec["queue"].items():
-        if queue.get("becn"):
-            found.refuse_value(f"queue.{name}.becn", queue["becn"], "its hosts hear no source quench: leave it out")
+        key = laws.discipline(queue["discipline"]).quenches
+        if queue.get(key):
+            found.refuse_value(f"queue.{name}.{key}", queue[key], "its hosts hear no source quench: leave it out")
 
 
 def _refuse_web(flows: Iterable[Flow], found: Findings) -> None:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab import laws
 from ecnlab.papers.grid import Grid
 
 SCHEMES: Final = ("ecn", "eb40", "eb20", "becn")
 """The paper's schemes, in the order of its claims."""
 
+BECN: Final = laws.feedbacks()["becn"].label
+COMBINED: Final = laws.feedbacks()["ecn-becn"].label
+
 NAMES: Final = {
     "plain": "plain TCP",
     "ecn": "ECN",
-    "eb45": "ECN+BECN (45 kB)",
-    "eb40": "ECN+BECN (40 kB)",
-    "eb20": "ECN+BECN (20 kB)",
-    "eb15": "ECN+BECN (15 kB)",
-    "eb6": "ECN+BECN (6 kB)",
-    "becn": "BECN",
-    "becn56": "BECN, 56-byte quenches",
+    "eb45": f"{COMBINED} (45 kB)",
+    "eb40": f"{COMBINED} (40 kB)",
+    "eb20": f"{COMBINED} (20 kB)",
+    "eb15": f"{COMBINED} (15 kB)",
+    "eb6": f"{COMBINED} (6 kB)",
+    "becn": BECN,
+    "becn56": f"{BECN}, 56-byte quenches",
 }
 
 OTHER_READINGS: Final = (

@@ -11,6 +11,7 @@ from ecnlab.papers.akujobi import sections, settings
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.layout import Material, paper_page, read_material
 from ecnlab.papers.paper import Stored
+from ecnlab.papers.told import Told
 from ecnlab.report import Finding, Page
 
 CONTEXT: Final = {"heavy_gain": "46 flows", "heavy_loss": "46 flows"}
@@ -19,7 +20,7 @@ CONTEXT: Final = {"heavy_gain": "46 flows", "heavy_loss": "46 flows"}
 def page(paper: Path, tables: Stored) -> Page:
     """The report of the analysis in ``tables``, with the texts in the folder ``paper``."""
     given = read_material(paper, tables, GRID)
-    numbers, published = given.numbers, given.published
+    published, told = given.published, Told.read(paper, GRID, given.published, given.numbers)
     points = given.points.filter(pl.col("settings") == "")
     return paper_page(
         given,
@@ -34,10 +35,10 @@ def page(paper: Path, tables: Stored) -> Page:
         "neither intervals nor how long it simulated.",
         context=CONTEXT,
         sections=[
-            sections.mixed(points, numbers, published),
-            sections.homogeneous(points, numbers, published),
-            sections.lossy(points, published),
-            sections.web(points, numbers, published),
+            sections.mixed(points, told),
+            sections.homogeneous(points, told),
+            told.section("lossy", points),
+            sections.web(points, told),
             settings.variants(points, published),
             settings.nearest(given),
             sections.evolution(tables["queue_15"], tables["queue_lossy"], tables["window_lossy"]),

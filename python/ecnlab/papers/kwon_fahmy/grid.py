@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab import laws
 from ecnlab.papers.grid import Grid
 
 ARMS: Final = ("reno", "reno-ecn", "ecn-ab", "ecn-ab-real")
@@ -13,26 +14,19 @@ PRIMARY: Final = ("reno", "reno-ecn", "ecn-ab")
 """The arms that everything is judged with: those of the simulator that slides 15 and 19 name, whose slowdown() cuts windows
 to whole packets. The other is shown beside them."""
 
-PAIRS: Final = (
-    ("reno-ecn", "reno"),
-    ("ecn-ab", "reno"),
-    ("ecn-ab", "reno-ecn"),
-    ("ecn-ab-real", "reno"),
-    ("ecn-ab-real", "reno-ecn"),
-)
-"""Who is compared with whom."""
-
 AS_IS: Final = "as is"
 MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
 
+NAMES: Final = {law: known.label for law, known in laws.windows().items()}
+
 GRID: Final = Grid(
     keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object_size", "inter_session", "udp_rate"),
     names={
-        "reno": "Reno",
-        "reno-ecn": "Reno-ECN",
-        "ecn-ab": "ECN(α, β)",
-        "ecn-ab-real": "ECN(α, β), real windows",
+        "reno": NAMES["reno"],
+        "reno-ecn": f"{NAMES['reno']}-ECN",
+        "ecn-ab": NAMES["ecn-alpha-beta"],
+        "ecn-ab-real": f"{NAMES['ecn-alpha-beta']}, real windows",
     },
     words={
         "against": "against {}",

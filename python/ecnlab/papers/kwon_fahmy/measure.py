@@ -1,7 +1,6 @@
-"""From runs to samples: what Kwon & Fahmy measure, one value per run.
+"""The models beside the runs: what the rate formula and the equilibrium say of each run, and what it had.
 
-Each function reads the tables of one experiment (``Tables``) and gives the samples of the metrics that
-``papers/kwon-fahmy/metrics.toml`` defines.
+The other metrics are measured as ``papers/kwon-fahmy/metrics.toml`` says.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ from scipy.optimize import brentq
 
 from ecnlab import models
 from ecnlab.models import ecn, padhye, red
-from ecnlab.papers import measures
-from ecnlab.papers.kwon_fahmy.grid import AS_IS, GRID, MORE_FTP, MORE_UDP, PAIRS
+from ecnlab.papers.kwon_fahmy.grid import GRID
 from ecnlab.papers.paper import Tables
 
 RESPONSES: Final[Mapping[str, tuple[float, float]]] = {
@@ -50,8 +48,6 @@ BUFFER: Final = 168.0
 
 TIMEOUT_S: Final = 1.0
 """T0 of the equilibrium, which uses no measurement; about what the timers of the runs show."""
-
-MEGA: Final = 1e6
 
 PACKET_BITS: Final = 8000
 """A segment of 1 KB."""
@@ -99,11 +95,6 @@ def rates(sweep: Tables, window: float = WINDOW) -> pl.DataFrame:
     return pl.concat([GRID.samples(metric, pl.DataFrame(found)) for metric, found in rows.items() if found])
 
 
-def calibration(sweep: Tables) -> pl.DataFrame:
-    """The five columns of slide 20 for Reno, over what the slides leave open."""
-    return pl.concat([GRID.samples(metric, frame) for metric, frame in _columns(sweep).items()])
-
-
 def operating_point(sweep: Tables) -> pl.DataFrame:
     """Slide 17: queue and p where model senders and model queue agree, and where the run had them."""
     links = sweep.table("links").filter(pl.col("link") == "pipe")
@@ -122,38 +113,6 @@ def operating_point(sweep: Tables) -> pl.DataFrame:
             GRID.samples(f"{metric}_predicted", both.select(*keys, "value")),
         ]
     return pl.concat(parts)
-
-
-def tables(sweep: Tables) -> pl.DataFrame:
-    """Slides 20 and 21: the five columns, compared arm by arm, and the two readings of the ten more."""
-    columns = _columns(sweep)
-    return pl.concat(
-        [
-            *(GRID.samples(metric, frame) for metric, frame in columns.items()),
-            *(_compared(f"{metric}_gain", frame) for metric, frame in columns.items()),
-            *(_changes(f"{metric}_change", columns[metric]) for metric in ("udp", "ftp")),
-            GRID.samples("web_complete", _complete(sweep)),
-        ]
-    )
-
-
-def sensitivity(sweep: Tables) -> pl.DataFrame:
-    """Slide 20 with other choices: comparisons only."""
-    columns = _columns(sweep)
-    return pl.concat([_compared(f"{metric}_gain", frame) for metric, frame in columns.items()])
-
-
-def share(sweep: Tables) -> pl.DataFrame:
-    """Slide 11: goodput of the flows with the new response beside that of Reno-ECN's on the same link."""
-    flows = sweep.table("flows")
-    keys = GRID.run_keys(flows)
-
-    def side(group: str) -> pl.LazyFrame:
-        chosen = flows.filter(pl.col("group") == group)
-        return chosen.group_by(keys, maintain_order=True).agg(pl.col("goodput_bps").mean())
-
-    goodput = pl.col("goodput_bps")
-    return GRID.samples("share_gain", measures.pair(GRID, side("bulk"), goodput, side("rival"), goodput))
 
 
 def _predicted(run: pl.DataFrame, rate: Callable[..., ArrayLike]) -> dict[str, float]:
@@ -204,57 +163,3 @@ def _model(arm: str) -> Callable[[float, float, float], ArrayLike]:
     """B(RTT, p, r) of an arm."""
     alpha, beta = RESPONSES[arm]
     return partial(ecn.sending_rate, timeout_s=TIMEOUT_S, alpha=alpha, beta=beta)
-
-
-def _columns(sweep: Tables) -> dict[str, pl.LazyFrame]:
-    """Each column of the printed tables, one value a run."""
-    flows = sweep.table("flows")
-    keys = GRID.run_keys(flows)
-
-    def goodput(group: str) -> pl.LazyFrame:
-        chosen = flows.filter(pl.col("group") == group)
-        return chosen.group_by(keys, maintain_order=True).agg(value=pl.col("goodput_bps").sum() / MEGA)
-
-    objects = sweep.table("objects").filter(pl.col("measured"))
-    forward = sweep.table("queues").filter(pl.col("link").str.contains(r"^L\d$"), pl.col("group") == "all")
-    drops = pl.col("dropped").sum() / pl.col("arrived").sum()
-    return {
-        "delay": measures.mean_of(GRID, objects, "delay_s"),
-        "web": goodput("web"),
-        "udp": goodput("udp"),
-        "ftp": goodput("ftp"),
-        "drops": forward.group_by(keys, maintain_order=True).agg(value=drops),
-    }
-
-
-def _compared(metric: str, values: pl.LazyFrame) -> pl.DataFrame:
-    """Each pair of arms, under the same seeds."""
-    return pl.concat(
-        [
-            GRID.samples(
-                metric,
-                measures.beside(GRID, values, "arm", arm, against).with_columns(
-                    pl.lit(arm).alias("arm"), pl.lit(against).alias("against")
-                ),
-            )
-            for arm, against in PAIRS
-        ]
-    )
-
-
-def _changes(metric: str, values: pl.LazyFrame) -> pl.DataFrame:
-    """Slide 21 over slide 20, the same arm under the same seeds."""
-    return pl.concat(
-        [
-            GRID.samples(
-                metric, measures.beside(GRID, values, "test", test, AS_IS).with_columns(pl.lit(test).alias("test"))
-            )
-            for test in (MORE_FTP, MORE_UDP)
-        ]
-    )
-
-
-def _complete(sweep: Tables) -> pl.LazyFrame:
-    """Objects transferred of those asked for."""
-    objects = sweep.table("objects")
-    return objects.group_by(GRID.run_keys(objects), maintain_order=True).agg(value=pl.col("complete").mean())

@@ -5,19 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import polars as pl
+
 from ecnlab.papers.kwon_fahmy import sections
-from ecnlab.papers.kwon_fahmy.grid import GRID
+from ecnlab.papers.kwon_fahmy.grid import AS_IS, GRID, MORE_FTP, MORE_UDP
 from ecnlab.papers.layout import paper_page, read_material
 from ecnlab.papers.paper import Stored
+from ecnlab.papers.told import Told
 from ecnlab.report import Page
 
 CONTEXT: Final[dict[str, str]] = {}
+
+MORE: Final = (MORE_FTP, MORE_UDP)
 
 
 def page(paper: Path, tables: Stored) -> Page:
     """The report of the analysis in ``tables``, with the texts in the folder ``paper``."""
     given = read_material(paper, tables, GRID)
     points, published = given.points, given.published
+    told = Told.read(paper, GRID, published, given.numbers)
     return paper_page(
         given,
         title="ECN(α, β), run again",
@@ -45,11 +51,11 @@ def page(paper: Path, tables: Stored) -> Page:
         sections=[
             sections.calibration(points, published),
             sections.printed_tables(points, published, given.numbers),
-            sections.ten_more(points, published),
-            sections.choices(points, published),
+            told.section("ten-more", points.filter(pl.col("test").is_in(MORE))),
+            told.section("choices", points.filter(~pl.col("test").is_in(["", AS_IS, *MORE, "10 Mb/s"]))),
             sections.evolution(tables),
-            sections.rate(points, published),
+            told.section("rate", points),
             sections.equilibrium(points, published, tables),
-            sections.long_term(points, published),
+            told.section("long-term", points),
         ],
     )

@@ -1,4 +1,4 @@
-"""Sections of the report: the models beside the runs, the printed tables, and what the choices change."""
+"""What the report draws besides ``sections.toml``: the equilibrium, the calibration, the printed tables, one run over time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ from ecnlab.report.page import Cell, Tone
 
 FLOWS: Final = {label: float(label) for label in ("5", "10", "20", "30", "40")}
 FLOWS_AXIS: Final = Axis("flows", [(value, label) for label, value in FLOWS.items()], log=True)
-LOSS: Final = {"0": 0.0, "0.005": 0.005, "0.01": 0.01, "0.02": 0.02, "0.04": 0.04, "0.08": 0.08}
-LOSS_AXIS: Final = Axis("loss on the wire", [(value, label) for label, value in LOSS.items() if value != 0.005])
 MAX_P: Final = {label: float(label) for label in ("0.05", "0.1", "0.2")}
 MAX_P_AXIS: Final = Axis("max_p", [(value, label) for label, value in MAX_P.items()], log=True)
 GAINS: Final = [f"{metric}_gain" for metric in COLUMNS]
@@ -74,67 +72,6 @@ def in_settings(given: Material, claim: str, statement: str) -> Finding:
     answer = tests["answer"][0]
     evidence = f"In {holds} of {tests.height} settings; errors from {best} to {worst}."
     return Finding(answer.capitalize(), blocks.ANSWERS[answer], statement, evidence)
-
-
-def rate(points: pl.DataFrame, published: Published) -> Section:
-    """Slide 16."""
-    here, wide = points.filter(pl.col("test") == ""), points.filter(pl.col("test") == "10 Mb/s")
-    over_p = [*_arms(at(here, "rate", {"loss": ""}), "flows", FLOWS), *_full(at(here, "rate_full", {}))]
-    figures = [
-        *(
-            _beside(at(here, "rate_measured", {"loss": ""}), at(here, "rate_predicted", {"loss": ""}), arm, published)
-            for arm in ARMS
-        ),
-        _error("Error over p", "1 Mb/s; more flows, smaller windows, larger p.", FLOWS_AXIS, over_p, published),
-        _error(
-            "Error over r",
-            "20 flows; the wire's losses take the place of marks.",
-            LOSS_AXIS,
-            _arms(at(here, "rate", {"flows": ""}), "loss", LOSS),
-            published,
-        ),
-        _error(
-            "Error with large windows",
-            "10 Mb/s; at 5 flows p is 0.001.",
-            FLOWS_AXIS,
-            [*_arms(at(wide, "rate", {}), "flows", FLOWS), *_full(at(wide, "rate_full", {}))],
-            published,
-        ),
-    ]
-    return Section(
-        "rate",
-        "The sending rate",
-        "B(RTT, p, r), our derivation (docs/models.md), from each flow's own p, r and round trip, against the rate at which "
-        "it sent. With twenty flows on 1 Mb/s a window is four or five packets, below what any of these models is for: "
-        "only whole packets are sent, so that a window of 4.9 carries 4. Reduced windows in whole packets (ECN(α, β) as "
-        "ns-2.1b6 would count) keep less than 7/8. With windows of tens of packets the error is a few percent.",
-        [
-            Group(figures),
-            blocks.table_of(
-                points.filter(pl.col("metric").is_in(["rate", "rate_full", "indications", "mark_share"])),
-                published,
-                "All settings",
-                ["test", "arm", "flows", "loss"],
-                GRID,
-            ),
-        ],
-    )
-
-
-def _beside(measured: pl.DataFrame, predicted: pl.DataFrame, arm: str, published: Published) -> Figure:
-    """The formula and the measured rate of one response, over the number of flows."""
-    curves = [
-        blocks.series(points.filter(pl.col("arm") == arm), "flows", FLOWS, name, style)
-        for style, (points, name) in enumerate(((measured, "measured"), (predicted, "B(RTT, p, r)")))
-    ]
-    return blocks.figure(
-        f"B beside the measured throughput: {GRID.named(arm)}",
-        "Slide 16. 1 Mb/s; more flows, larger p.",
-        FLOWS_AXIS,
-        published.metrics["rate_measured"],
-        curves,
-        label="kb/s of one flow",
-    )
 
 
 def equilibrium(points: pl.DataFrame, published: Published, tables: Stored) -> Section:
@@ -294,41 +231,6 @@ def _printed(numbers: pl.DataFrame, published: Published, slide: int, arm: str, 
     return blocks.as_printed(row["printed"].item(), published.metrics[metric])
 
 
-def ten_more(points: pl.DataFrame, published: Published) -> Section:
-    """Slide 21 and open question 8."""
-    tests = points.filter(pl.col("test").is_in([MORE_FTP, MORE_UDP]))
-    changes = tests.filter(pl.col("metric").is_in(["udp_change", "ftp_change"]))
-    gains = tests.filter(pl.col("metric").is_in(GAINS))
-    return Section(
-        "ten-more",
-        "Ten more in mid-run",
-        "The slide says ten more bulk-data sessions. Its table has twice the UDP goodput of slide 20 and 8% less FTP "
-        "goodput. Both readings are run. That ten more UDP sources like five that were there, for half of the time, double "
-        "UDP is arithmetic, and no evidence for that reading. The slide's sentence that ECN(α, β) outperforms Reno with "
-        "and without ECN is not what its own table says of the web response (12.841 s against 12.082 s for Reno-ECN).",
-        [
-            blocks.table_of(changes, published, "With ten more, over without", ["test", "arm"], GRID, folded=False),
-            blocks.table_of(
-                gains, published, "Compared under the same seeds", ["test", "arm", "against"], GRID, folded=False
-            ),
-        ],
-    )
-
-
-def choices(points: pl.DataFrame, published: Published) -> Section:
-    """What the slides leave open, chosen otherwise."""
-    others = points.filter(
-        ~pl.col("test").is_in(["", AS_IS, MORE_FTP, MORE_UDP, "10 Mb/s"]), pl.col("metric").is_in(GAINS)
-    )
-    return Section(
-        "choices",
-        "Other choices",
-        "Slide 20 again with other thresholds, with small web objects, with links of 2 ms, and with RED that drops above "
-        "max_th.",
-        [blocks.table_of(others, published, "Compared under the same seeds", ["test", "arm", "against"], GRID)],
-    )
-
-
 def evolution(tables: Stored) -> Section:
     """Slides 10 and 12."""
     drawn = tables["drawn_windows"]
@@ -348,37 +250,4 @@ def evolution(tables: Stored) -> Section:
                 "segments",
             )
         ],
-    )
-
-
-def long_term(points: pl.DataFrame, published: Published) -> Section:
-    """Slide 11."""
-    return Section(
-        "long-term",
-        "Side by side",
-        "Ten flows with the new response and ten of Reno-ECN share the validation network. (1, 1/2) and (0.2, 7/8) have the "
-        "same square-root law, and with real windows the same goodput. Where a reduced window is cut to whole packets, "
-        "7/8 of 5 is 4, and the new response gets less.",
-        [
-            blocks.table_of(
-                at(points, "share_gain", {}), published, "Goodput beside Reno-ECN", ["arm"], GRID, folded=False
-            )
-        ],
-    )
-
-
-def _arms(points: pl.DataFrame, axis: str, scale: dict[str, float]) -> list[Series]:
-    return [
-        blocks.series(points.filter(pl.col("arm") == arm), axis, scale, GRID.named(arm), style)
-        for style, arm in enumerate(ARMS)
-    ]
-
-
-def _full(points: pl.DataFrame) -> list[Series]:
-    return [blocks.series(points, "flows", FLOWS, "Reno, Padhye's full model", len(ARMS))]
-
-
-def _error(title: str, caption: str, axis: Axis, curves: list[Series], published: Published) -> Figure:
-    return blocks.figure(
-        title, caption, axis, published.metrics["rate"], curves, label="predicted over measured, less one"
     )

@@ -72,20 +72,6 @@ def shares(sweep: Tables) -> pl.DataFrame:
     return pl.concat([*parts, *(found.with_columns(setting=pl.lit(TESTBED)) for found in _bursts(sweep))])
 
 
-def degenerate(sweep: Tables) -> pl.DataFrame:
-    """Section 4.4: where the average is, and what ECN gains, as congesting flows grow."""
-    flows = sweep.table("flows")
-    ecn, plain = flows.filter(pl.col("group") == "ecn"), flows.filter(pl.col("group") == "plain")
-    goodput = pl.col("goodput_bps")
-    return pl.concat(
-        [
-            GRID.samples("degenerate_above", measures.of_link(GRID, sweep, PIPE, pl.col("share_above"))),
-            GRID.samples("degenerate_inside", measures.of_link(GRID, sweep, PIPE, pl.col("share_in_region"))),
-            GRID.samples("degenerate_gain", measures.pair(GRID, ecn, goodput, plain, goodput)),
-        ]
-    )
-
-
 def _faults(sweep: Tables, since_s: float, buffer: pl.Expr) -> pl.DataFrame:
     """Full queue, synchronisation and lock-out of each queue, and of tail drop against RED."""
     found = {
@@ -112,7 +98,7 @@ def _full(sweep: Tables, since_s: float, buffer: pl.Expr) -> pl.LazyFrame:
 def _synchrony(sweep: Tables, since_s: float) -> pl.LazyFrame:
     """As `measures.window_correlation`, where there are windows."""
     series = sweep.table("flow_series").filter(pl.col("time_s") >= since_s, pl.col("cwnd_bytes").is_not_null())
-    return measures.mean_correlation(GRID, series.rename({"cwnd_bytes": "x"}))
+    return measures.mean_correlation(GRID, series, "cwnd_bytes")
 
 
 def _least(sweep: Tables) -> pl.LazyFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab import laws
 from ecnlab.papers.grid import Grid
 
 LOADS: Final = {"low": 2.0, "moderate": 5.0, "high": 10.0}
@@ -13,9 +14,7 @@ GRID: Final = Grid(
     keys=("variant", "recovery", "congestion", "maxp", "size", "background", "min_th", "setting"),
     levels=LOADS,
     names={
-        "reno": "Reno",
-        "newreno": "NewReno",
-        "sack": "SACK",
+        **{scheme: laws.recoveries()[scheme].label for scheme in ("reno", "newreno", "sack")},
         "fack": "SACK/FACK",
         "plain": "non-ECN background",
         "ecn": "ECN background",

@@ -12,10 +12,7 @@ from typing import Final
 import polars as pl
 
 from ecnlab import stats
-from ecnlab.papers import measures
-from ecnlab.papers.paper import Tables
 from ecnlab.papers.published import Claim, Number, Published
-from ecnlab.papers.rfc2884 import measure
 from ecnlab.papers.rfc2884.choice import MAX_P, SHARE
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.samples import at
@@ -25,36 +22,6 @@ PREFIX: Final = "joint_"
 """Before the name of a number's metric: the same measured over thresholds."""
 
 TIMEOUTS: Final = "joint_timeouts_plain"
-
-
-def bulk(sweep: Tables) -> pl.DataFrame:
-    """Section 5.2 over thresholds."""
-    plain = sweep.table("flows_run").filter(pl.col("group") == "plain")
-    timeouts = measures.pair(GRID, plain, pl.col("timeouts"), plain, pl.col("retransmits"))
-    share = measures.of_link(GRID, sweep, measure.PIPE, pl.col("share_in_region"))
-    return pl.concat(
-        [
-            GRID.samples("joint_bulk_gain", measure.speeds(sweep)),
-            GRID.samples(TIMEOUTS, timeouts),
-            GRID.samples("joint_share", share),
-        ]
-    )
-
-
-def transactions(sweep: Tables) -> pl.DataFrame:
-    """Section 5.3 over thresholds."""
-    both = measure.rates(sweep)
-    return pl.concat(
-        [
-            GRID.samples("joint_transaction_gain", both),
-            GRID.samples("joint_transaction_ecn", both.select(pl.exclude("other"))),
-        ]
-    )
-
-
-def fairness(sweep: Tables) -> pl.DataFrame:
-    """Section 5.1 over thresholds."""
-    return GRID.samples("joint_jain", measures.jain(GRID, sweep.table("flows")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from ecnlab.papers import blocks, measures
-from ecnlab.papers.paper import KERNEL, SIMULATOR, Step, Stored, Tables
+from ecnlab.papers import blocks
+from ecnlab.papers.paper import KERNEL, SIMULATOR, Step, Stored
 from ecnlab.papers.published import Metric, Published
-from ecnlab.papers.rfc2884 import measure
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.samples import at
 from ecnlab.report import Section, Table
@@ -21,22 +20,10 @@ THEN: Final = {"bulk_gain": "reno", "transaction_gain": "reno", "jain": ""}
 """The recovery with which the simulator stands for the kernel of the RFC, by metric."""
 
 
-def _bulk(sweep: Tables) -> pl.DataFrame:
-    return GRID.samples("bulk_gain", measure.speeds(sweep))
-
-
-def _transactions(sweep: Tables) -> pl.DataFrame:
-    return GRID.samples("transaction_gain", measure.rates(sweep))
-
-
-def _fairness(sweep: Tables) -> pl.DataFrame:
-    return GRID.samples("jain", measures.jain(GRID, sweep.table("flows")))
-
-
 STEPS: Final = (
-    Step("linux-fairness", 5, 20, _fairness),
-    Step("linux-transactions", 5, 20, _transactions),
-    Step("linux-bulk", 3, 10, _bulk),
+    Step("linux-fairness", 5, 20),
+    Step("linux-transactions", 5, 20),
+    Step("linux-bulk", 3, 10),
 )
 """What both engines are asked."""
 

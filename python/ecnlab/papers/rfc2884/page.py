@@ -10,8 +10,9 @@ import polars as pl
 from ecnlab.papers.layout import Material, paper_page, read_material
 from ecnlab.papers.paper import Stored
 from ecnlab.papers.published import read_toml
-from ecnlab.papers.rfc2884 import gains, linux, queues, readings, sensitivity
+from ecnlab.papers.rfc2884 import linux, queues, readings, sections
 from ecnlab.papers.rfc2884.grid import GRID
+from ecnlab.papers.told import Told
 from ecnlab.report import Finding, Page
 from ecnlab.report.page import Tone
 
@@ -27,6 +28,7 @@ def page(paper: Path, tables: Stored) -> Page:
     """The report of the analysis in ``tables``, with the texts in the folder ``paper``."""
     given = read_material(paper, tables, GRID)
     points, numbers, published = given.points, given.numbers, given.published
+    told, settings = Told.read(paper, GRID, published, numbers), read_toml(paper / "red-settings.toml")
     return paper_page(
         given,
         title="RFC 2884, run again",
@@ -44,16 +46,16 @@ def page(paper: Path, tables: Stored) -> Page:
         "intervals nor RED thresholds.",
         context=CONTEXT,
         sections=[
-            gains.bulk(points, numbers, published),
-            gains.transactions(points, numbers, published),
-            gains.fairness(points, numbers, published),
+            told.section("bulk", points),
+            told.section("transactions", points),
+            told.section("fairness", points),
             readings.readings(points, numbers, published),
-            sensitivity.redistribution(points, published),
-            sensitivity.envelope(points, numbers, published),
-            sensitivity.variants(points, published),
-            sensitivity.region(points, published, read_toml(paper / "red-settings.toml")),
+            told.section("redistribution", points),
+            told.section("envelope", points, tables=[sections.nearest(points, numbers, published)]),
+            told.section("variants", points),
+            told.section("region", points, tables=[sections.chosen(points, published, settings)]),
             queues.crowded(points, published),
-            gains.evolution(tables["evolution_queue"], tables["evolution_windows"], tables.about["evolution"]),
+            sections.evolution(tables["evolution_queue"], tables["evolution_windows"], tables.about["evolution"]),
             queues.tail_drop(points, published),
             linux.section(tables, points, numbers, published),
         ],
@@ -63,7 +65,7 @@ def page(paper: Path, tables: Stored) -> Page:
 def _findings(given: Material) -> list[Finding]:
     return [
         _faster(given.points),
-        sensitivity.left_over(given.points, given.published),
+        sections.left_over(given.points, given.published),
         readings.worth(given.points, given.numbers, given.published),
         given.say("R27.relative", "Bulk: the gain grows with congestion."),
         given.say("R28.grows", "Bulk: the gain grows with max_p."),

@@ -12,15 +12,18 @@ from ecnlab.papers.published import Number, Published
 from ecnlab.papers.rfc2884 import joint
 from ecnlab.papers.rfc2884.choice import MAX_P
 from ecnlab.papers.rfc2884.choice import choose as first_choice
-from ecnlab.papers.rfc2884.gains import LOAD
-from ecnlab.papers.rfc2884.grid import GRID
+from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.joint import Choice
-from ecnlab.papers.rfc2884.sensitivity import THRESHOLD_AXIS, THRESHOLDS
 from ecnlab.papers.samples import at
-from ecnlab.report import Finding, Group, Section, Table
+from ecnlab.report import Axis, Finding, Group, Section, Table
 from ecnlab.report.page import Cell
 
 AGREES: Final = "agrees"
+
+THRESHOLDS: Final = {f"{k} kB": float(k) for k in (5, 7.5, 10, 15, 20, 30, 40, 60)}
+THRESHOLD_AXIS: Final = Axis(
+    "min_th, kB (max_th is three times as much)", [(v, f"{v:g}") for v in THRESHOLDS.values()], log=True
+)
 
 
 def worth(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Finding:
@@ -76,7 +79,7 @@ def readings(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) 
             f"{load} load",
             style,
         )
-        for style, load in enumerate(LOAD)
+        for style, load in enumerate(LOADS)
     ]
     caption = "Reno, max_p 0.1, the 20 MB file; per retransmission. R30 says: hardly any."
     kind = published.metrics[joint.TIMEOUTS]

@@ -1,0 +1,70 @@
+"""What Python knows of each law: one file per law, in the folder of the law's family.
+
+The core's registry (``ecnlab._core.laws``) says which laws there are. A law's file says how reports call it, and what
+the Linux engine, the closed forms and the tables have of it; what it leaves out, they have not. A file's name is the law's,
+with ``_`` for ``-``.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Final, TypeVar
+
+from ecnlab.errors import EcnlabError
+from ecnlab.laws.kinds import Column, Feedback, Queue, Recovery, Window
+
+FAMILIES: Final = {"queue": Queue, "congestion": Window, "recovery": Recovery, "ecn": Feedback}
+"""The registry's families, and what the file of a member tells."""
+
+Kind = TypeVar("Kind", Queue, Window, Recovery, Feedback)
+
+
+def queues() -> Mapping[str, Queue]:
+    """The queue disciplines, by the name that a scenario gives them."""
+    return _family("queue", Queue)
+
+
+def windows() -> Mapping[str, Window]:
+    """The window laws."""
+    return _family("congestion", Window)
+
+
+def recoveries() -> Mapping[str, Recovery]:
+    """The loss recovery schemes."""
+    return _family("recovery", Recovery)
+
+
+def feedbacks() -> Mapping[str, Feedback]:
+    """The ECN feedback schemes."""
+    return _family("ecn", Feedback)
+
+
+def discipline(name: str) -> Queue:
+    """The queue discipline called ``name``. Raises EcnlabError if it has no file here."""
+    if name not in queues():
+        raise EcnlabError(f"Python knows nothing of the queue `{name}`: write ecnlab/laws/queue/{_module(name)}.py")
+    return queues()[name]
+
+
+def columns(table: str) -> dict[str, Column]:
+    """The columns that queue disciplines add to ``table``, by name."""
+    return {name: column for law in queues().values() for name, column in law.columns.get(table, {}).items()}
+
+
+@cache
+def _family(family: str, kind: type[Kind]) -> Mapping[str, Kind]:
+    found: dict[str, Kind] = {}
+    folder = import_module(f"{__name__}.{family}")
+    for module in pkgutil.iter_modules(folder.__path__):
+        law = import_module(f"{folder.__name__}.{module.name}").LAW
+        if not isinstance(law, kind):
+            raise TypeError(f"{folder.__name__}.{module.name}.LAW must be a {kind.__name__}")
+        found[module.name.replace("_", "-")] = law
+    return found
+
+
+def _module(name: str) -> str:
+    return name.replace("-", "_")

@@ -1,0 +1,1 @@
+"""The window laws, one file each."""

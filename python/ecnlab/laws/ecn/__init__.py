@@ -1,0 +1,1 @@
+"""The ECN feedback schemes, one file each."""

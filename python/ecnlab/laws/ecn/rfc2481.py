@@ -1,0 +1,9 @@
+"""RFC 2481's ECN: Linux has RFC 3168's for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.laws.kinds import Feedback
+
+LAW: Final = Feedback(label="ECN (RFC 2481)", tcp_ecn=1, halves_on_mark=True)

@@ -1,0 +1,9 @@
+"""Standard ECN (RFC 3168)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.laws.kinds import Feedback
+
+LAW: Final = Feedback(label="ECN", tcp_ecn=1, halves_on_mark=True)

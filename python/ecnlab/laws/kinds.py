@@ -1,0 +1,112 @@
+"""What the file of a law tells, by the law's family. What is left out is not there for that law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from ecnlab.linux.findings import Findings
+    from ecnlab.models.red import ControlLaw
+
+Table: TypeAlias = Mapping[str, Any]
+"""A table of a resolved scenario: ``[queue.NAME]``, ``[tcp.NAME]``, or a window law with its parameters."""
+
+Kind: TypeAlias = Literal["number", "text", "flag"]
+"""What a column holds: numbers, names, or yes and no."""
+
+
+class Column(NamedTuple):
+    """A column's unit and meaning. ``unit`` is "" for names, identifiers and flags."""
+
+    unit: str
+    meaning: str
+    kind: Kind = "number"
+    fraction: bool = False
+    """Whether a column whose unit counts things holds fractions: an average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A ``[queue.NAME]`` before a link: what a closed form needs to know."""
+
+    name: str
+    settings: Table
+    wire_bytes: float
+    """Size of the packets that the link carries."""
+    rate_bps: float
+    ecn: bool
+    """Whether any flow is ECN-capable."""
+
+    def packets(self, length: float, unit: str) -> float:
+        """``length`` in packets on the wire; ``unit`` is "packets" or one of bytes."""
+        return length if unit == "packets" else length / self.wire_bytes
+
+
+class Drops(NamedTuple):
+    """The kernel's counters of a queue as causes of drops. None: the kernel adds it up with another cause."""
+
+    early: int | None
+    forced: int | None
+    tail: int
+
+
+def _only_full(counters: Mapping[str, int]) -> Drops:
+    """The queue drops what finds it full, and nothing else."""
+    return Drops(0, 0, counters["drops"])
+
+
+def _says_nothing(_settings: Table) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue discipline."""
+
+    label: str
+    """Its name in reports."""
+    says: Callable[[Table], list[str]] = _says_nothing
+    """Its own settings in words, for the table of a paper's network."""
+    qdisc: Callable[[Table, str, int | None, Findings], str] | None = None
+    """What follows ``tc qdisc add ... handle 10:`` for its table at a path, before a link of a rate in bit/s."""
+    drops: Callable[[Mapping[str, int]], Drops] = _only_full
+    """Reads a row of the kernel's counters: ``packets``, ``bytes``, ``drops``, ``full``, ``marked``, ``qlen``."""
+    control_law: Callable[[Place], ControlLaw] | None = None
+    """Its closed form. Raises NotCoveredError for settings that the form does not have."""
+    columns: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)
+    """Columns of its own, by table and name."""
+    quenches: str = ""
+    """The key that makes it send source quenches, if it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window law."""
+
+    label: str
+    kernel: str = ""
+    """What Linux calls it (TCP_CONGESTION)."""
+    response: Callable[[Table], tuple[float, float]] | None = None
+    """With its parameters: segments a round trip by which the window grows after a mark, and the part that a mark keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """A loss recovery scheme."""
+
+    label: str
+    kernel_without_sack: Literal["", "like", "same"] = ""
+    """Whether it is what Linux does where SACK is not permitted, or is like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """An ECN feedback scheme."""
+
+    label: str
+    tcp_ecn: int | None = None
+    """The value of net.ipv4.tcp_ecn that comes nearest to it: 1 is asked for and accepted."""
+    halves_on_mark: bool = False
+    """Whether a mark is one indication of congestion a round trip, as the closed forms take it."""

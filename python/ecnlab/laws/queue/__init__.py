@@ -1,0 +1,1 @@
+"""The queue disciplines, one file each."""

@@ -1,0 +1,31 @@
+"""Drop-tail: ``pfifo``, ``bfifo`` or ``pfifo_head_drop`` on Linux."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ecnlab.laws.kinds import Place, Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import split
+from ecnlab.linux.tc import only_tail
+from ecnlab.quantities import length
+
+if TYPE_CHECKING:
+    from ecnlab.models.red import ControlLaw
+
+
+def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
+    limit, unit = split(queue["limit"])
+    if queue["full"] == "front" and unit == "packets":
+        return f"pfifo_head_drop limit {limit}"
+    only_tail(queue, path, found)
+    return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {limit}"
+
+
+def _control_law(place: Place) -> ControlLaw:
+    from ecnlab.models import red  # SciPy takes a second to load
+
+    return red.drop_tail(place.packets(*length(place.settings["limit"])))
+
+
+LAW: Final = Queue(label="drop-tail", qdisc=_qdisc, control_law=_control_law)

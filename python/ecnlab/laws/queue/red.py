@@ -1,0 +1,190 @@
+"""RED: ``sch_red`` on Linux, the control function H of the models, and the columns of its average."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from ecnlab.covered import covered
+from ecnlab.laws.kinds import Column, Drops, Place, Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import in_bytes, only_tail
+from ecnlab.quantities import length, quantity, written
+
+if TYPE_CHECKING:
+    from ecnlab.models.red import ControlLaw
+
+COLUMNS: Final = {
+    "links": {
+        "average_mean_packets": Column("packets", "time average of the discipline's own average queue"),
+        "average_mean_bytes": Column("bytes", "time average of the discipline's own average queue"),
+        "share_below": Column("ratio", "share of time RED's average was below min_th"),
+        "share_in_region": Column("ratio", "share of time RED's average was in [min_th, max_th)"),
+        "share_above": Column("ratio", "share of time RED's average was at or above max_th"),
+    },
+    "queue_series": {
+        "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none", fraction=True),
+        "average_bytes": Column("bytes", "the discipline's average queue; missing if it keeps none", fraction=True),
+        "max_p": Column("ratio", "RED's max_p at that time; missing if it has none"),
+    },
+}
+
+KERNEL_HAS: Final[dict[str, object]] = {
+    "probability": "packets",
+    "spacing": "uniform",
+    "count_arrival": False,
+    "first_passes": True,
+    "spare_short": False,
+    "gentle": False,
+    "mark_p": None,
+    "adaptive": None,
+    "feng": None,
+    "frozen_gentle": False,
+    "becn": None,
+}
+"""Keys that sch_red leaves no choice, and what it has."""
+
+LEAST_AUTOMATIC: Final = 5.0
+"""Packets below which no automatic min_th lies; max_th is three times as much. Source: docs/laws/red.md."""
+
+
+def _says(queue: Table) -> list[str]:
+    return [
+        f"min_th {written(queue['min_th'])}",
+        f"max_th {written(queue['max_th'])}",
+        f"max_p {queue['max_p']}",
+    ]
+
+
+# ---------------------------------------------------------------- Linux
+
+
+def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
+    only_tail(queue, path, found)
+    _check_settings(queue, path, found)
+    packet = number(queue["mean_packet"])
+    low, high, limit = (in_bytes(queue, key, path, packet, found) for key in ("min_th", "max_th", "limit"))
+    if found.any():
+        return ""
+    exponent, burst = _weight(queue, path, low, packet, found)
+    if rate_bps is None:
+        found.refuse(f"{path}.discipline", f"`{path}`: RED needs a link with a rate on Linux", "give the link a rate")
+    if low >= high or limit < high:
+        found.refuse(f"{path}.limit", f"`{path}`: the kernel wants min_th < max_th <= limit", "")
+    if found.any():
+        return ""
+    found.tell(path, "weight", queue["weight"], 2.0**-exponent)
+    words = ["red limit", limit, "min", low, "max", high, "avpkt", packet, "burst", burst]
+    words += ["probability", queue["max_p"], "bandwidth", f"{rate_bps}bit"]
+    if queue["ecn"]:
+        words.append("ecn")
+        if queue["above"] == "drop":
+            words.append("harddrop")
+    return " ".join(str(word) for word in words)
+
+
+def _check_settings(queue: Table, path: str, found: Findings) -> None:
+    """Refuse settings that sch_red does not have; only tell of those that hardly matter."""
+    for key, only in KERNEL_HAS.items():
+        value = queue.get(key)
+        if value == only:
+            continue
+        if key in ("count_arrival", "first_passes"):
+            found.tell(path, key, value, only)
+        else:
+            found.refuse_value(f"{path}.{key}", value, f"its RED has {json.dumps(only)}" if only else "leave it out")
+    found.tell(path, "idle", queue["idle"], "the kernel's table of powers of the weight")
+
+
+def _weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> tuple[int, int]:
+    """The weight as a power of two, which is what the kernel computes with, and the ``burst`` for which tc finds it."""
+    weight = queue["weight"]
+    if not isinstance(weight, float):
+        found.refuse(f"{path}.weight", f"`{path}.weight`: the kernel knows only numbers", "write such as 0.002")
+        return 0, 0
+    exponent = min(range(1, 32), key=lambda e: abs(2.0**-e - weight))
+    for burst in range(low // packet + 1, 1 << 20):
+        if tc_exponent(low, burst, packet) == exponent:
+            return exponent, burst
+        if tc_exponent(low, burst, packet) > exponent:
+            break
+    found.refuse(f"{path}.weight", f"`{path}.weight`: tc cannot set 2^-{exponent} with this min_th", "")
+    return 0, 0
+
+
+def tc_exponent(low: int, burst: int, packet: int) -> int:
+    """The exponent of the weight that tc derives from ``burst``; 0 if it finds none.
+
+    The condition on it is how long an average of zero takes to reach min_th when ``burst`` packets arrive at once
+    (tc-red(8); tc_red_eval_ewma in iproute2's tc/tc_red.c).
+    """
+    needed = burst + 1 - low / packet
+    if needed < 1:
+        return 0
+    for exponent in range(1, 32):
+        weight = 2.0**-exponent
+        if needed <= (1 - (1 - weight) ** burst) / weight:
+            return exponent
+    return 0
+
+
+def _drops(counters: Mapping[str, int]) -> Drops:
+    """sch_red counts early and forced drops in one counter; its ``pdrop``, here ``full``, is a full buffer."""
+    return Drops(None, None, counters["full"])
+
+
+# ---------------------------------------------------------------- closed form
+
+
+def _control_law(place: Place) -> ControlLaw:
+    from ecnlab.models import red  # SciPy takes a second to load
+
+    queue = place.settings
+    for key in ("adaptive", "feng"):
+        covered(key not in queue, f"queue {place.name} moves max_p ({key})", "leave that out")
+    low, high = _thresholds(place)
+    law = red.red(
+        low,
+        high,
+        queue["max_p"],
+        gentle=queue["gentle"],
+        ecn=place.ecn and queue["ecn"],
+        above=queue["above"],
+        mark_p=queue.get("mark_p", math.inf),
+        limit=place.packets(*length(queue["limit"])),
+        spacing=queue["spacing"],
+    )
+    return law if queue["probability"] == "packets" else law.scaled(place.wire_bytes / quantity(queue["mean_packet"]))
+
+
+def _thresholds(place: Place) -> tuple[float, float]:
+    """Both thresholds in packets on the wire."""
+    queue = place.settings
+    mean = quantity(queue["mean_packet"])
+    capacity = place.rate_bps / (8.0 * mean)
+    automatic = max(LEAST_AUTOMATIC, quantity(queue["target_delay"]) * capacity / 2.0)
+    packet = mean / place.wire_bytes
+    found = []
+    for key in ("min_th", "max_th"):
+        if queue[key] == "auto packets":
+            found.append(automatic)
+        elif queue[key] == "auto bytes":
+            found.append(automatic * packet)
+        else:
+            found.append(place.packets(*length(queue[key])))
+        automatic = 3.0 * (found[0] if queue["min_th"].endswith("packets") else found[0] / packet)
+    return found[0], found[1]
+
+
+LAW: Final = Queue(
+    label="RED",
+    says=_says,
+    qdisc=_qdisc,
+    drops=_drops,
+    control_law=_control_law,
+    columns=COLUMNS,
+    quenches="becn",
+)

@@ -1,0 +1,1 @@
+"""The loss recovery schemes, one file each."""

@@ -1,0 +1,9 @@
+"""What Linux does where SACK is not permitted."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.laws.kinds import Recovery
+
+LAW: Final = Recovery(label="NewReno (Linux)", kernel_without_sack="same")

@@ -1,0 +1,67 @@
+"""No file of the package imports itself by way of others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import ecnlab
+
+SOURCES = Path(ecnlab.__file__).parent
+
+
+def test_no_imports_run_in_a_circle() -> None:
+    graph = imports(SOURCES)
+    assert "ecnlab.columns" in graph["ecnlab.store"]  # the search sees something
+    in_order(graph)
+
+
+def test_a_circle_is_found_where_a_function_closes_it(tmp_path: Path) -> None:
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "one.py").write_text("from toy import two\n")
+    (folder / "two.py").write_text("def later():\n    from toy.one import name\n")
+    with pytest.raises(AssertionError, match=r"toy\.(one|two) -> toy\.(one|two)"):
+        in_order(imports(folder))
+    typing_only = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from toy.one import name\n"
+    (folder / "two.py").write_text(typing_only)
+    in_order(imports(folder))
+
+
+def in_order(graph: Mapping[str, set[str]]) -> None:
+    """Fails, naming a circle, if there is one."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        raise AssertionError("imports run in a circle: " + " -> ".join(reversed(error.args[1]))) from error
+
+
+def imports(package: Path) -> dict[str, set[str]]:
+    """By module, the modules of ``package`` that it imports when it runs, at its top or in a function."""
+    files = {_name(path, package): path for path in package.rglob("*.py")}
+    found = {name: set(_imported(ast.parse(path.read_text()), files)) for name, path in files.items()}
+    return {name: there - {name} for name, there in found.items()}
+
+
+def _name(path: Path, package: Path) -> str:
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported(node: ast.AST, files: Mapping[str, Path]) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+            continue
+        if isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names if alias.name in files)
+        elif isinstance(child, ast.ImportFrom) and child.module in files:
+            for alias in child.names:
+                inner = f"{child.module}.{alias.name}"
+                # The simulator is a module that is no file of Python.
+                yield from [inner] if inner in files else [] if alias.name == "_core" else [child.module]
+        yield from _imported(child, files)

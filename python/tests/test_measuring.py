@@ -1,0 +1,119 @@
+"""What ``metrics.toml`` can say of runs, each by hand, and that what papers say is whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from analysed import given
+
+from ecnlab.errors import EcnlabError
+from ecnlab.papers.grid import Grid
+from ecnlab.papers.measuring import KEYS, Quantities
+from ecnlab.papers.published import Metric, Published, read_published
+from ecnlab.papers.registry import PAPERS, find
+
+GRID = Grid(("scheme", "against"))
+FLOWS = pl.DataFrame(
+    [
+        {"scheme": scheme, "replicate": 0, "group": group, "flow": flow, "time_s": time, "x": x, "whole": 7}
+        for scheme, factor in (("new", 2.0), ("old", 1.0))
+        for group, flow, time, x in (
+            ("a", "f", 0.0, 1.0),
+            ("a", "f", 1.0, 3.0),
+            ("a", "g", 1.0, 8.0),
+            ("b", "h", 1.0, 5.0),
+        )
+        for x in (factor * x,)
+    ]
+)
+
+
+def found(measure: dict[str, Any], beside: dict[str, Any] | None = None, **quantities: dict[str, Any]) -> pl.DataFrame:
+    metric = Metric("m", "", "mean", steps=("s",), measure=measure)
+    published = Published(
+        "p", "", "", "", {"m": metric}, (), (), quantities=quantities, beside={"one": beside} if beside else {}
+    )
+    own = {"own": lambda sweep: sweep.table("flows").select("scheme", "replicate", value=pl.lit(1.0)).unique()}
+    return Quantities(GRID, published, own, given(flows=FLOWS))["m"].collect().sort("scheme")
+
+
+@pytest.mark.parametrize(
+    ("measure", "new", "old"),
+    [
+        # group a at once: 1, 3, 8; each flow first: (2 + 8) / 2
+        ({"where": {"group": "a"}, "over": "avg(x)"}, 8.0, 4.0),
+        ({"where": {"group": "a"}, "each": "flow", "over": "avg(x)"}, 10.0, 5.0),
+        ({"where": {"group": ["a", "b"]}, "over": "sum(x)"}, 34.0, 17.0),
+        ({"filter": "time_s < 0.5", "value": "x"}, 2.0, 1.0),
+        ({"where": {"group": "a"}, "mean": "power(x, 2)"}, 4 * 74 / 3, 74 / 3),
+        # (1 + 3 + 8)^2 / (3 (1 + 9 + 64)), whatever the unit
+        ({"where": {"group": "a"}, "jain": "x"}, 144 / 222, 144 / 222),
+        # Not 0.038889, as whole numbers would be divided by a decimal.
+        ({"where": {"group": "b"}, "value": "whole / 180.0"}, 7 / 180, 7 / 180),
+    ],
+)
+def test_a_quantity_is_of_the_rows_that_are_asked(measure, new, old) -> None:
+    assert found({"table": "flows", **measure})["value"].to_list() == pytest.approx([new, old], rel=1e-15)
+
+
+SUM = {"table": "flows", "where": {"group": "a"}, "over": "sum(x)"}
+
+
+def test_quantities_are_combined_paired_and_set_beside_other_runs() -> None:
+    one = {"table": "flows", "where": {"group": "b"}, "value": "x"}
+    assert found({"of": ["a", "b"], "value": "a / b"}, a=SUM, b=one)["value"].to_list() == pytest.approx([2.4, 2.4])
+    pair = found({"of": "a", "other": "b"}, a=SUM, b=one)
+    assert pair.select("value", "other").rows() == [(24.0, 10.0), (12.0, 5.0)]
+    beside = {"key": "scheme", "to": "old"}
+    assert found({"of": "a", "beside": "one"}, beside, a=SUM).rows(named=True) == [
+        {"replicate": 0, "value": 24.0, "other": 12.0, "scheme": "new"}
+    ]
+    lead = {"of": "a", "beside": "one", "value": "value - other"}
+    assert found(lead, beside, a=SUM)["value"].to_list() == [12.0]
+
+
+@pytest.mark.parametrize(
+    ("at", "place"),
+    [("of", {"scheme": "new"}), ("to", {"scheme": "old"}), ("both", {"scheme": "new", "against": "old"})],
+)
+def test_a_comparison_stands_where_it_is_said(at, place) -> None:
+    row = found({"of": "a", "beside": "one"}, {"key": "scheme", "pairs": [["new", "old"]], "at": at}, a=SUM)
+    assert {key: row[key][0] for key in place} == place
+    assert ("against" in row.columns) == ("against" in place)
+
+
+@pytest.mark.parametrize(
+    ("measure", "told"),
+    [
+        ({"table": "flows", "over": "avg("}, "is not SQL"),
+        ({"table": "flows", "ovr": "avg(x)"}, "unknown key 'ovr'; there are beside, by"),
+        ({"table": "flows"}, "neither `value` nor `over` nor mean, jain, correlation"),
+        ({"of": "nothing"}, r"add \[quantity.nothing\]"),
+        ({"of": "own", "beside": "two"}, r"nothing is called \[beside.two\]"),
+    ],
+)
+def test_what_cannot_be_measured_is_told(measure, told) -> None:
+    with pytest.raises(EcnlabError, match=told):
+        found(measure)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_a_paper_says_is_whole_and_used(name) -> None:
+    paper, folder = find(name)
+    published = read_published(folder)
+    recipes = {**{key: m.measure for key, m in published.metrics.items() if m.measure}, **published.quantities}
+    steps = {step.name for step in (*paper.steps, *paper.on_linux) if not step.drawn}
+    asked = {key for key, metric in published.metrics.items() if metric.steps}
+    beside = set()
+    for key, metric in published.metrics.items():
+        assert set(metric.steps) <= steps, key
+        assert not metric.steps or key in recipes or key in paper.own, key
+    for key, recipe in recipes.items():
+        assert set(recipe) <= KEYS, key
+        of = recipe.get("of", [])
+        asked |= {*([of] if isinstance(of, str) else of), *([recipe["other"]] if "other" in recipe else [])}
+        beside |= {recipe["beside"]} if "beside" in recipe else set()
+    assert asked >= {*recipes, *paper.own}, "measured and not asked for"
+    assert beside == set(published.beside)
