@@ -30,8 +30,13 @@ INDEX = {
 """Folders of laws, each with the file that declares its modules."""
 FAMILIES = {"crates/aqm/src": "queue", "crates/tcp/src/cc": "congestion"}
 """Folders of python/ecnlab/laws for the laws of a folder, where the folder's own name is not the family's."""
-ROW = r'\s*(?:"[\w-]+": {module}::(\w+),|(\w+), {module},|(\w+)\({module}::)'
-"""A row of a registry: of a queue, of a scheme, of a window law. In groups, the law's type."""
+ROWS = {
+    "crates/aqm/src": r'\s*"[\w-]+": {module}::(\w+),',
+    "crates/tcp/src/cc": r"\s*(\w+)\({module}::",
+}
+"""A row of a registry: of a queue, of a window law. The group is the law's type."""
+SCHEME = r"\s*(\w+), {module},"
+"""The same, of a scheme of any other kind."""
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
@@ -67,7 +72,7 @@ class Law:
     def row(self, line: str) -> re.Match[str] | None:
         """A line of the registry, if it is a row of the law."""
         part = "/".join([*self.folder.parts[4:], self.module])
-        return re.match(ROW.format(module=part), line)
+        return re.match(ROWS.get(self.folder.as_posix(), SCHEME).format(module=part), line)
 
 
 def python_files(law: Law) -> list[Path]:

@@ -49,6 +49,16 @@ pub struct Average {
     pub region: Region,
 }
 
+/// A law that tells senders of marks and drops by source quench.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpeaksBack {
+    /// Bytes of a source quench on the wire.
+    pub wire_len: u32,
+    /// Whether one is owed to the sender of an ECN-capable packet whose arrival the law has just judged, if that packet
+    /// is marked or dropped.
+    pub now: bool,
+}
+
 /// A queue discipline. It decides; [`crate::Queue`] acts.
 ///
 /// The queue calls it with non-decreasing `now`. All of it is deterministic: its only chance is `rng`.
@@ -75,15 +85,10 @@ pub trait Aqm {
         false
     }
 
-    /// Whether it ever speaks back to senders: constant, and `false` if [`Aqm::quench`] never gives a length.
-    fn speaks_back(&self) -> bool {
-        false
-    }
-    /// The length of the source quench owed to the sender of an ECN-capable packet whose arrival the law has just
-    /// judged, if that packet is marked or dropped. `None` where the router does not speak back now.
+    /// How it speaks back to senders. Whether it ever does is constant: `None` is for good.
     ///
-    /// Asked only after [`Aqm::on_enqueue`]: departures are replayed late, when it is too late to speak.
-    fn quench(&self) -> Option<u32> {
+    /// Only a law that marks and drops on arrival can: departures are replayed late, when it is too late to speak.
+    fn speaks_back(&self) -> Option<SpeaksBack> {
         None
     }
 

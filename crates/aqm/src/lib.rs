@@ -14,7 +14,7 @@ use ecnlab_wire::{Ecn, QuenchCause};
 
 pub use config::{Admit, Common, Config, Forced, Full, Impossible, MarkAt};
 pub use counters::{Counters, Group, Kind, Tally};
-pub use law::{Aqm, Average, LinkContext, Region, View};
+pub use law::{Aqm, Average, LinkContext, Region, SpeaksBack, View};
 pub use queue::Queue;
 pub use stats::Stats;
 
@@ -75,6 +75,8 @@ pub trait Watch<P> {
     fn dropped(&mut self, _packet: &P, _why: DropReason) {}
     /// `packet` left the queue for the wire.
     fn dequeued(&mut self, _packet: &P) {}
+    /// The router owes a source quench; whether and how it is sent is the watcher's.
+    fn quenched(&mut self, _owed: &Owed<P>) {}
 }
 
 /// Watches nothing.

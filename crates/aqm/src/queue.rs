@@ -8,8 +8,8 @@ use ecnlab_wire::{Ecn, QuenchCause};
 use crate::registry::Law;
 use crate::stats::Gauge;
 use crate::{
-    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed, Stats,
-    Tally, Verdict, View, Watch,
+    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed,
+    SpeaksBack, Stats, Tally, Verdict, View, Watch,
 };
 
 /// A link's queue.
@@ -28,8 +28,6 @@ pub struct Queue<P> {
     law: Law,
     rng: Rng,
     gauge: Gauge,
-    /// Source quenches that the last arrival gave rise to.
-    owed: VecDeque<Owed<P>>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,7 +82,6 @@ impl<P: Item> Queue<P> {
             law,
             rng,
             gauge: Gauge::new(),
-            owed: VecDeque::new(),
         }
     }
 
@@ -198,16 +195,7 @@ impl<P: Item> Queue<P> {
 
     /// Whether source quenches are ever to be expected.
     pub fn speaks_back(&self) -> bool {
-        self.law.speaks_back()
-    }
-    /// Whether the last arrival left source quenches to send.
-    #[inline(always)]
-    pub fn owes(&self) -> bool {
-        !self.owed.is_empty()
-    }
-    /// Hands over the first of them.
-    pub fn take_owed(&mut self) -> Option<Owed<P>> {
-        self.owed.pop_front()
+        self.law.speaks_back().is_some()
     }
 
     /// What was counted since the start.
@@ -262,7 +250,7 @@ impl<P: Item> Queue<P> {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
         watch.dropped(packet, why);
         if packet.ecn().is_capable() {
-            self.speak_back(packet, QuenchCause::Dropped);
+            self.speak_back(packet, QuenchCause::Dropped, watch);
         }
     }
 
@@ -285,7 +273,7 @@ impl<P: Item> Queue<P> {
 
     fn mark_this(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
         if packet.ecn() != Ecn::Ce {
-            self.speak_back(packet, QuenchCause::Marked);
+            self.speak_back(packet, QuenchCause::Marked, watch);
         }
         packet.mark();
         self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
@@ -293,10 +281,10 @@ impl<P: Item> Queue<P> {
     }
 
     /// The effect on the way back of a mark or a drop, if the law speaks back.
-    fn speak_back(&mut self, packet: &P, cause: QuenchCause) {
-        if let Some(wire_len) = self.law.quench() {
+    fn speak_back(&mut self, packet: &P, cause: QuenchCause, watch: &mut impl Watch<P>) {
+        if let Some(SpeaksBack { wire_len, now: true }) = self.law.speaks_back() {
             self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
-            self.owed.push_back(Owed { packet: *packet, cause, wire_len });
+            watch.quenched(&Owed { packet: *packet, cause, wire_len });
         }
     }
 

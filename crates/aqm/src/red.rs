@@ -17,7 +17,7 @@ use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Aqm, Average, Impossible, LinkContext, Region, Verdict, View};
+use crate::{Aqm, Average, Impossible, LinkContext, Region, SpeaksBack, Verdict, View};
 use adaptive::Adaptation;
 use average::Ewma;
 use curve::Curve;
@@ -294,13 +294,9 @@ impl Aqm for Red {
         }
     }
 
-    fn speaks_back(&self) -> bool {
-        self.becn.is_some()
-    }
-
-    fn quench(&self) -> Option<u32> {
-        let becn = self.becn.filter(|becn| self.avg() >= becn.from())?;
-        Some(becn.quench_size.0 as u32)
+    fn speaks_back(&self) -> Option<SpeaksBack> {
+        let becn = self.becn?;
+        Some(SpeaksBack { wire_len: becn.quench_size.0 as u32, now: self.avg() >= becn.from() })
     }
 
     fn tick(&self) -> Option<Dur> {

@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
-use crate::{Aqm, Average, Impossible, LinkContext, Verdict, View};
+use crate::{Aqm, Average, Impossible, LinkContext, SpeaksBack, Verdict, View};
 
 /// What there is to know of a law without running it.
 #[derive(Clone, Copy, Debug)]
@@ -103,14 +103,9 @@ macro_rules! registry {
                     $(Law::$Law(law) => law.is_indifferent(),)+
                 }
             }
-            fn speaks_back(&self) -> bool {
+            fn speaks_back(&self) -> Option<SpeaksBack> {
                 match self {
                     $(Law::$Law(law) => law.speaks_back(),)+
-                }
-            }
-            fn quench(&self) -> Option<u32> {
-                match self {
-                    $(Law::$Law(law) => law.quench(),)+
                 }
             }
             fn tick(&self) -> Option<Dur> {

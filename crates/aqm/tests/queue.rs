@@ -3,7 +3,8 @@
 use ecnlab_aqm::red::{self, Above, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
-    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Queue, Region, Watch, droptail,
+    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Owed, Queue, Region, Watch,
+    droptail,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Ecn, QuenchCause};
@@ -43,9 +44,9 @@ fn speaking(thresh: f64, change: impl FnOnce(&mut red::Params, &mut Common)) -> 
     Bench::new(Params::Red(params), common.limit, |c| *c = common)
 }
 
-/// What befell whom, in order.
+/// What befell whom, in order, and the source quenches owed.
 #[derive(Default)]
-struct Diary(Vec<(&'static str, u32)>);
+struct Diary(Vec<(&'static str, u32)>, Vec<Owed<Packet>>);
 
 impl Watch<Packet> for Diary {
     fn enqueued(&mut self, packet: &Packet) {
@@ -64,6 +65,9 @@ impl Watch<Packet> for Diary {
     }
     fn dequeued(&mut self, packet: &Packet) {
         self.0.push(("out", packet.id));
+    }
+    fn quenched(&mut self, owed: &Owed<Packet>) {
+        self.1.push(*owed);
     }
 }
 
@@ -113,15 +117,14 @@ impl Bench {
         while self.queue.packets() < held {
             self.put(0, 125, Ecn::Ect0);
         }
-        while self.queue.take_owed().is_some() {}
-        self.diary.0.clear();
+        self.diary = Diary::default();
     }
     /// Puts packets of this codepoint into a queue kept at `held` until one befalls `what`; the source quenches of all.
     fn until(&mut self, held: usize, ecn: Ecn, what: &str) -> Vec<(u32, QuenchCause, u32)> {
         let mut owed = Vec::new();
         for _ in 0..100 {
             self.put(0, 125, ecn);
-            owed.extend(std::iter::from_fn(|| self.queue.take_owed()).map(|o| (o.packet.id, o.cause, o.wire_len)));
+            owed.extend(self.diary.1.drain(..).map(|o| (o.packet.id, o.cause, o.wire_len)));
             if !self.befell(what).is_empty() {
                 return owed;
             }
@@ -338,9 +341,9 @@ fn a_packet_without_room_is_told_of_as_of_any_drop() {
     while bench.queue.average().unwrap().packets < 20.0 {
         bench.put(0, 125, Ecn::NotEct);
     }
-    assert_eq!(bench.queue.take_owed(), None);
+    assert_eq!(bench.diary.1, []);
     bench.put(0, 125, Ecn::Ect0);
-    let owed = bench.queue.take_owed().unwrap();
+    let owed = bench.diary.1[0];
     assert_eq!((owed.packet.id, owed.cause), (bench.sent, QuenchCause::Dropped));
     assert_eq!(*bench.befell("tail").last().unwrap(), bench.sent);
 }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_aqm::{Item, LinkContext, Owed, Queue, Stats, Tally, Watch};
+use ecnlab_aqm::{Item, LinkContext, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
@@ -174,9 +174,9 @@ impl Link {
         self.transmit(packet, now);
     }
 
-    /// `packet` arrives at the queue. Whether the queue now owes source quenches.
+    /// `packet` arrives at the queue.
     #[inline(never)]
-    pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) -> bool {
+    pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) {
         if self.is_due(now) {
             self.replay(now, watch);
         }
@@ -187,17 +187,11 @@ impl Link {
         if self.is_due(now) {
             self.replay(now, watch);
         }
-        self.slow.queue.owes()
     }
 
     /// The node that it leaves.
     pub fn from(&self) -> u32 {
         self.slow.from
-    }
-
-    /// The source quenches that the last arrival left to send.
-    pub fn take_owed(&mut self) -> impl Iterator<Item = Owed<Packet>> {
-        std::iter::from_fn(|| self.slow.queue.take_owed())
     }
 
     /// When the next packet reaches the far end; [`Time::NEVER`] if none is on the wire.

@@ -1,6 +1,6 @@
 //! Each packet's way, when a run is asked to keep it or to hand it on.
 
-use ecnlab_aqm::{DropReason, Item, Watch};
+use ecnlab_aqm::{DropReason, Item, Owed, Watch};
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Seq};
 
@@ -68,15 +68,21 @@ pub enum Event {
 pub struct LinkWatch<'a, P> {
     probe: &'a mut P,
     hold: &'a mut Hold,
+    owed: &'a mut Vec<Owed<Packet>>,
     link: u32,
     now: Time,
 }
 
 impl<P: Probe> LinkWatch<'_, P> {
-    /// The watch of the link `link`.
+    /// The watch of the link `link`; source quenches are kept in `owed`.
     #[inline]
-    pub fn new<'a>(probe: &'a mut P, hold: &'a mut Hold, link: u32) -> LinkWatch<'a, P> {
-        LinkWatch { probe, hold, link, now: Time::ZERO }
+    pub fn new<'a>(
+        probe: &'a mut P,
+        hold: &'a mut Hold,
+        owed: &'a mut Vec<Owed<Packet>>,
+        link: u32,
+    ) -> LinkWatch<'a, P> {
+        LinkWatch { probe, hold, owed, link, now: Time::ZERO }
     }
 
     #[inline]
@@ -105,6 +111,9 @@ impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
     #[inline]
     fn dequeued(&mut self, packet: &Packet) {
         self.note(Event::Dequeue, packet);
+    }
+    fn quenched(&mut self, owed: &Owed<Packet>) {
+        self.owed.push(*owed);
     }
 }
 

@@ -1,12 +1,14 @@
 //! The run: events in, packets moved, until the time is up.
 
+mod quench;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
-use ecnlab_wire::{Flags, Quench, Seq};
+use ecnlab_wire::Flags;
 
 use crate::Error;
 use crate::boxes::{self, Inside, Inspect, Passage};
@@ -14,7 +16,7 @@ use crate::events::{Class, Event, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
-use crate::packet::{Body, Cargo, Hold, Label, Packet, Returned, Way};
+use crate::packet::{Body, Cargo, Hold, Label, Packet, Way};
 use crate::packets::{Event as Happening, LinkWatch, Probe};
 use crate::paths::Paths;
 use crate::plan::{BoxPlan, FlowPlan, Plan};
@@ -36,6 +38,8 @@ pub struct Sim<'b, P: Probe> {
     pub links: Vec<Link>,
     /// What the packets under way carry.
     pub hold: Hold,
+    /// Source quenches that the arrival at hand gave rise to.
+    owed: Vec<Owed<Packet>>,
     /// Flows, as in the plan.
     pub flows: Vec<Flow>,
     /// Connections.
@@ -95,6 +99,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         Ok(Sim {
             links,
             hold: Hold::default(),
+            owed: Vec::new(),
             flows,
             hosts,
             transactions: Vec::new(),
@@ -158,7 +163,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     pub fn flush(&mut self, now: Time, last: bool) -> Result<(), Error> {
         for (i, link) in self.links.iter_mut().enumerate() {
             if link.is_due(now) {
-                link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
+                link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, i as u32));
             }
         }
         self.stopped |= !self.probe.flush(last);
@@ -191,7 +196,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             return; // as in `on_timer`: a nearer event has taken this one's place
         }
         if link.is_due(now) {
-            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index));
+            link.replay(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index));
         }
         if link.first_arrival() > now {
             return self.arm_link(index);
@@ -242,55 +247,21 @@ impl<'b, P: Probe> Sim<'b, P> {
     fn offer(&mut self, index: u32, packet: Packet, now: Time) {
         self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
-        let owes = if link.is_clear(now) {
+        if link.is_clear(now) {
             self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
             self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
             link.pass(packet, now);
-            false
         } else {
-            link.enqueue(packet, now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, index))
-        };
+            let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index);
+            link.enqueue(packet, now, watch);
+        }
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
             self.events.push(next, Class::Link, index);
         }
-        if owes {
+        if !self.owed.is_empty() {
             self.speak_back(index, now);
-        }
-    }
-
-    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
-    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
-    #[cold]
-    fn speak_back(&mut self, index: u32, now: Time) {
-        let link = &mut self.links[index as usize];
-        let (router, row) = (link.from(), link.row_behind());
-        // All are read before one is sent: it may take the place of a dropped packet's cargo.
-        let owed: Vec<(Owed<Packet>, Cargo)> =
-            link.take_owed().map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
-        for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
-            let (seq, len, udp, way) = match body {
-                Body::Tcp(segment) => {
-                    (segment.seq, segment.ipv4_len(), false, self.hosts.host(endpoint).way.from(router))
-                }
-                Body::Datagram(datagram) => {
-                    let way = self.flows[packet.flow() as usize].way_back(packet.flow(), router);
-                    (Seq(datagram.seq), datagram.wire_len, true, way)
-                }
-                Body::Quench(..) => continue,
-            };
-            if way.connection != connection {
-                self.stray += 1;
-                continue;
-            }
-            let returned = Returned { to: packet.to(), len, ecn: packet.ecn(), udp };
-            let body = Body::Quench(Quench::new(cause, seq, wire_len), returned);
-            let quench = self.hold.load(body, endpoint ^ 1, &way);
-            match self.routes.next(row, way.to()) {
-                ARRIVED => self.receive(quench, now),
-                link => self.offer(link, quench, now),
-            }
         }
     }
 
@@ -319,23 +290,6 @@ impl<'b, P: Probe> Sim<'b, P> {
         segment.ecn = packet.ecn();
         host.endpoint.on_segment(segment, now, &mut self.out);
         self.after(endpoint, flags, now);
-    }
-
-    /// An ICMP message for a connection that is over has no one to tell.
-    #[cold]
-    fn receive_quench(&mut self, packet: Packet, now: Time) {
-        let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
-        let Body::Quench(quench, returned) = body else { return };
-        if returned.udp {
-            return self.flows[packet.flow() as usize].receive_quench(now);
-        }
-        let host = self.hosts.host_mut(endpoint);
-        if host.way.connection != connection {
-            self.stray += 1;
-            return;
-        }
-        host.endpoint.on_quench(&quench, now);
-        self.arm_timer(endpoint);
     }
 
     fn on_timer(&mut self, index: u32, now: Time) {
@@ -552,7 +506,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     /// Brings every link and its statistics up to `now`.
     fn observe(&mut self, now: Time) {
         for (i, link) in self.links.iter_mut().enumerate() {
-            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, i as u32));
+            link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, i as u32));
         }
     }
 }

@@ -79,7 +79,6 @@ pub fn queue(input: &[u8]) {
             for _ in 0..=(what >> 2 & 15) {
                 queue.enqueue(Packet { len, ecn, group: usize::from(ecn.is_capable()) }, now, &mut seen);
                 arrived += 1;
-                while queue.take_owed().is_some() {}
             }
         } else {
             for _ in 0..=(what & 15) {

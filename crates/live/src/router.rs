@@ -365,30 +365,30 @@ impl Router {
             taps.arrives(index, packet.cargo(), self.cargo.bytes(packet.cargo()), at);
         }
         let mut watcher = Watcher::new(&mut self.cargo, self.taps.as_mut(), index);
-        let mut owes = false;
         if link.is_clear(at) {
             watcher.at(at);
             watcher.dequeued(&packet);
             link.pass(packet, at);
-        } else if link.enqueue(packet, at, &mut watcher) {
-            owes = true;
+        } else {
+            link.enqueue(packet, at, &mut watcher);
         }
+        let owed = watcher.owed;
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;
             self.events.push(Reverse((next, Class::Link, index)));
         }
-        if owes { self.speak_back(index, at, clock) } else { Ok(()) }
+        if owed.is_empty() { Ok(()) } else { self.speak_back(index, &owed, at, clock) }
     }
 
     /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
     /// the way that its node has to it, and is queued, delayed and lost like any other packet.
-    fn speak_back(&mut self, index: u32, at: Time, clock: Clock) -> Result<(), Failure> {
-        let link = &mut self.links[index as usize];
+    fn speak_back(&mut self, index: u32, owed: &[Owed<Packet>], at: Time, clock: Clock) -> Result<(), Failure> {
+        let link = &self.links[index as usize];
         let (router, row) = (node_address(link.from()), link.row_behind());
         // All are written before one is sent: it may take the place of a dropped packet's bytes.
         let mut told = Vec::new();
-        for Owed { packet, cause, .. } in link.take_owed() {
+        for &Owed { packet, cause, .. } in owed {
             let mut message = Vec::new();
             if packets::emit_quench(router, cause, self.cargo.bytes(packet.cargo()), &mut message) {
                 told.push((packet, message));
@@ -543,13 +543,14 @@ impl Inspect for Contents<'_> {
 struct Watcher<'a> {
     hold: &'a mut Hold,
     taps: Option<&'a mut Taps<Out>>,
+    owed: Vec<Owed<Packet>>,
     link: u32,
     now: Time,
 }
 
 impl<'a> Watcher<'a> {
     fn new(hold: &'a mut Hold, taps: Option<&'a mut Taps<Out>>, link: u32) -> Watcher<'a> {
-        Watcher { hold, taps, link, now: Time::ZERO }
+        Watcher { hold, taps, owed: Vec::new(), link, now: Time::ZERO }
     }
 }
 
@@ -565,6 +566,9 @@ impl Watch<Packet> for Watcher<'_> {
             let bytes = self.hold.bytes(packet.cargo());
             taps.leaves(self.link, packet.cargo(), bytes, packet.ecn(), self.now);
         }
+    }
+    fn quenched(&mut self, owed: &Owed<Packet>) {
+        self.owed.push(*owed);
     }
 }
 

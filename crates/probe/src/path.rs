@@ -177,9 +177,9 @@ impl<'a> Path<'a> {
         let link = &mut self.links[index as usize];
         if link.is_clear(now) {
             link.pass(packet, now);
-        } else if link.enqueue(packet, now, &mut ()) {
-            // The prober does not listen to source quenches, and sends too little to get one.
-            link.take_owed().for_each(drop);
+        } else {
+            // Source quenches are not watched: the prober does not listen to them, and sends too little to get one.
+            link.enqueue(packet, now, &mut ());
         }
         self.arm(index);
         None

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_wire::{Flags, Quench, Segment, Seq};
+use ecnlab_wire::{Quench, Segment, Seq};
 
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::ecn::{self, Feedback};
+use crate::ecn;
 use crate::receiver::Receiver;
 use crate::sender::{Cx, Sender};
 
@@ -145,10 +145,8 @@ impl Endpoint {
     pub fn abort(&mut self, out: &mut Out) {
         if !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait) {
             // RFC 9293 §3.10.5: SEQ = SND.NXT and no ACK.
-            self.push(
-                Segment { seq: self.tx.flight.seq(self.tx.flight.nxt), flags: Flags::RST, ..Segment::default() },
-                out,
-            );
+            let seq = self.tx.flight.seq(self.tx.flight.nxt);
+            self.send_reset(Segment { seq, ..Segment::default() }, out);
         }
         self.die();
     }
@@ -168,7 +166,7 @@ impl Endpoint {
     /// sends nothing.
     pub fn on_quench(&mut self, quench: &Quench, now: Time) {
         self.counters.quenches_received += 1;
-        if !self.ecn.hears_quench() || !self.is_established() {
+        if !self.is_established() {
             return;
         }
         let Some(offset) = self.tx.flight.offset(quench.seq) else { return };

@@ -3,10 +3,9 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Segment, Timestamps};
 
-use crate::ecn::{self, Feedback};
+use crate::ecn::{Feedback, PacketKind};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::Receiver;
-use crate::registry::EcnKind;
 use crate::sender::Cx;
 
 /// Segment size of a peer that announces none (RFC 9293 §3.7.1).
@@ -17,21 +16,20 @@ const TIMESTAMPS_LEN: u32 = 12;
 impl Endpoint {
     /// Sends the SYN, for the first time or again.
     pub(crate) fn send_syn(&mut self, now: Time, out: &mut Out) {
-        let flags = Flags::SYN | self.ecn.syn();
-        let mut syn = self.syn_segment(flags);
+        let mut syn = self.syn_segment(Flags::SYN);
         // RFC 7323 §3.2: the echo of a SYN without ACK is zero.
         syn.timestamps =
             self.timestamps.then(|| Timestamps { value: self.tx.flight.clock(&self.config, now), echo: 0 });
-        self.finish_syn(syn, now, out);
+        self.finish_syn(PacketKind::Syn, syn, now, out);
     }
 
-    /// Answers a SYN that had `peer_flags`, for the first time or again.
-    fn send_syn_ack(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
-        let mut syn = self.syn_segment(Flags::SYN | Flags::ACK | self.ecn.syn_ack(peer_flags).unwrap_or_default());
+    /// Answers the SYN, for the first time or again.
+    fn send_syn_ack(&mut self, now: Time, out: &mut Out) {
+        let mut syn = self.syn_segment(Flags::SYN | Flags::ACK);
         syn.ack = self.rx.ack();
         syn.timestamps = self.timestamps.then(|| self.stamp(now));
         self.rx.acknowledged();
-        self.finish_syn(syn, now, out);
+        self.finish_syn(PacketKind::SynAck, syn, now, out);
     }
 
     /// A SYN with what this end offers, or, answering, with what both ends can do.
@@ -50,9 +48,9 @@ impl Endpoint {
         }
     }
 
-    fn finish_syn(&mut self, syn: Segment, now: Time, out: &mut Out) {
+    fn finish_syn(&mut self, kind: PacketKind, syn: Segment, now: Time, out: &mut Out) {
         self.tx.flight.syn_sent(&self.config, now);
-        self.push(syn, out);
+        self.push(kind, syn, out);
     }
 
     /// A segment for a listening endpoint.
@@ -62,21 +60,20 @@ impl Endpoint {
             return;
         }
         if segment.flags.contains(Flags::ACK) {
-            self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
+            self.send_reset(Segment { seq: segment.ack, ..Segment::default() }, out);
         } else if segment.flags.contains(Flags::SYN) {
             self.learn(segment);
             self.state = State::SynReceived;
-            self.answer_syn(segment.flags, now, out);
+            self.answer_syn(segment, now, out);
         }
     }
 
-    /// Answers the SYN, or the same SYN again.
-    pub(crate) fn answer_syn(&mut self, peer_flags: Flags, now: Time, out: &mut Out) {
-        if self.ecn.syn_ack(peer_flags).is_none() {
-            // RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none, whatever another asked.
-            self.ecn = ecn::Scheme::new(EcnKind::Off);
-        }
-        self.send_syn_ack(peer_flags, now, out);
+    /// Answers the SYN, or the same SYN again. RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none,
+    /// whatever another asked.
+    pub(crate) fn answer_syn(&mut self, syn: &Segment, now: Time, out: &mut Out) {
+        let agreed = self.ecn.answer(syn);
+        self.ecn.settle(agreed);
+        self.send_syn_ack(now, out);
     }
 
     /// A segment for an endpoint whose SYN is not yet answered (RFC 9293 §3.10.7.3).
@@ -85,7 +82,7 @@ impl Endpoint {
         let acks_syn = has(Flags::ACK) && segment.ack == self.tx.flight.seq(1);
         if has(Flags::ACK) && !acks_syn {
             if !has(Flags::RST) {
-                self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
+                self.send_reset(Segment { seq: segment.ack, ..Segment::default() }, out);
             }
             return;
         }
@@ -100,15 +97,13 @@ impl Endpoint {
             return;
         }
         self.learn(segment);
-        if !self.ecn.accepted(segment.flags) {
-            // RFC 3168 §6.1.1: the peer does not speak ECN, or reflects bits it does not know.
-            self.ecn = ecn::Scheme::new(EcnKind::Off);
-        }
+        let agreed = self.ecn.agree(segment);
+        self.ecn.settle(agreed);
         self.establish(segment, now);
         let before = out.len();
         self.output(now, out);
         if out.len() == before {
-            self.send_ack(now, out);
+            self.send_ack_as(PacketKind::HandshakeAck, now, out);
         }
     }
 
@@ -157,14 +152,10 @@ impl Endpoint {
             self.tx.flight.rto.back_off(&self.config);
         }
         if self.state == State::SynReceived {
-            let peer_flags = if self.ecn.is_off() { Flags::empty() } else { self.ecn.syn() };
-            return self.send_syn_ack(peer_flags, now, out);
+            return self.send_syn_ack(now, out);
         }
-        if self.config.ecn_syn_fallback && !self.ecn.syn().is_empty() {
-            // RFC 3168 §6.1.1.1: a middlebox may drop SYNs that ask for ECN.
-            self.counters.ecn_fallbacks += 1;
-            self.ecn = ecn::Scheme::new(EcnKind::Off);
-        }
+        let agreed = self.ecn.on_syn_timeout(&self.config);
+        self.counters.ecn_fallbacks += u64::from(self.ecn.settle(agreed));
         self.send_syn(now, out);
     }
 }

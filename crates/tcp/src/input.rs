@@ -3,7 +3,7 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-use crate::ecn::Feedback;
+use crate::ecn::{Acked, Feedback};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::receiver::AckDue;
 use crate::sender::{AckSeen, Cx};
@@ -12,8 +12,11 @@ impl Endpoint {
     pub(crate) fn on_synchronised(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         self.counters.ce_received += u64::from(segment.ecn == Ecn::Ce);
         let acceptable = self.rx.acceptable(segment);
+        if acceptable && self.rx.delays_ack() && self.ecn.flushes_ack(segment) {
+            self.send_ack(now, out);
+        }
+        let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
         if segment.len > 0 {
-            self.ecn.on_data(segment, acceptable);
             self.counters.cwr_received += u64::from(segment.flags.contains(Flags::CWR));
         }
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
@@ -49,7 +52,7 @@ impl Endpoint {
             None if self.tx.flight.seq(self.tx.flight.una).after(segment.ack) => {}
             None => return self.send_ack(now, out),
         }
-        self.take_data(segment, now, out);
+        self.take_data(segment, asks_for_ack, now, out);
     }
 
     /// A segment for no connection is answered by an RST that its sender will believe (RFC 9293 §3.10.7.1).
@@ -58,11 +61,11 @@ impl Endpoint {
             return;
         }
         let reset = if segment.flags.contains(Flags::ACK) {
-            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+            Segment { seq: segment.ack, ..Segment::default() }
         } else {
-            Segment { ack: segment.end(), flags: Flags::RST | Flags::ACK, ..Segment::default() }
+            Segment { ack: segment.end(), flags: Flags::ACK, ..Segment::default() }
         };
-        self.push(reset, out);
+        self.send_reset(reset, out);
     }
 
     /// A segment outside the window.
@@ -73,7 +76,7 @@ impl Endpoint {
         if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) && self.rx.is_first(segment.seq) {
             // The SYN again: our SYN-ACK was lost, or the peer no longer asks for ECN (RFC 3168 §6.1.1.1).
             self.counters.retransmits_recovery += 1;
-            return self.answer_syn(segment.flags, now, out);
+            return self.answer_syn(segment, now, out);
         }
         self.counters.duplicate_bytes += u64::from(segment.len);
         self.rx.refused(segment, &self.config);
@@ -83,7 +86,7 @@ impl Endpoint {
     /// The ACK that ends the passive side's handshake; whether it did.
     fn on_handshake_ack(&mut self, segment: &Segment, now: Time, out: &mut Out) -> bool {
         if self.tx.flight.offset(segment.ack) != Some(1) {
-            self.push(Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }, out);
+            self.send_reset(Segment { seq: segment.ack, ..Segment::default() }, out);
             return false;
         }
         self.establish(segment, now);
@@ -113,9 +116,11 @@ impl Endpoint {
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
         let heard = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
         self.counters.ece_received += u64::from(heard);
+        let heard = self.ecn.decode(segment, Acked { from: self.tx.flight.una, to: ack, mss: self.tx.flight.mss });
         AckSeen {
             ack,
-            echo: self.ecn.congestion(segment.flags) && self.tx.flight.hears_echo_of(ack),
+            echo: heard.echo,
+            no_growth: heard.no_growth,
             // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
             bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
             new_sack,
@@ -135,9 +140,10 @@ impl Endpoint {
         }
     }
 
-    /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it.
+    /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it. The feedback scheme
+    /// `asks_for_ack` or lets it wait.
     #[inline]
-    fn take_data(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+    fn take_data(&mut self, segment: &Segment, asks_for_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
             self.rx.take(segment, &self.config, &self.tx.flight.rto, now)
         } else {
@@ -158,7 +164,7 @@ impl Endpoint {
         let due = match arrival.ack {
             AckDue::No => false,
             AckDue::Now => true,
-            AckDue::Delayed => marked,
+            AckDue::Delayed => asks_for_ack || marked,
         };
         if due && (out.len() == before || self.rx.has_gap()) {
             self.send_ack(now, out);

@@ -1,9 +1,9 @@
 //! Segments out: data, ACKs, and what they carry besides.
 
 use ecnlab_base::Time;
-use ecnlab_wire::{Ecn, Flags, SackBlocks, Segment, Timestamps};
+use ecnlab_wire::{Flags, SackBlocks, Segment, Timestamps};
 
-use crate::ecn::{Feedback, Sending};
+use crate::ecn::{Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::sender::{Chunk, Cx, How};
 
@@ -31,17 +31,14 @@ impl Endpoint {
     /// Sends one chunk.
     #[inline]
     pub(crate) fn emit(&mut self, chunk: Chunk, now: Time, out: &mut Out) {
-        let sending = match chunk.how {
-            How::Probe => Sending::Probe,
-            _ if chunk.start < self.tx.flight.max => Sending::Retransmission,
-            _ => Sending::New,
+        let kind = match chunk.how {
+            _ if chunk.len == 0 => PacketKind::Fin,
+            How::Probe => PacketKind::Probe,
+            _ if chunk.start < self.tx.flight.max => PacketKind::Retransmission,
+            _ => PacketKind::Data,
         };
-        let mut flags = self.ack_flags();
-        let mut ecn = Ecn::NotEct;
+        let mut flags = Flags::ACK;
         if chunk.len > 0 {
-            // RFC 3168 §6.1.4, RFC 2481 §6.1: only segments with data are ECN-capable.
-            ecn = self.ecn.codepoint(sending);
-            flags |= self.ecn.data_flags(sending);
             self.counters.data_segments_sent += 1;
             self.counters.bytes_sent += u64::from(chunk.len);
             if chunk.start + u64::from(chunk.len) == self.tx.flight.end {
@@ -55,25 +52,30 @@ impl Endpoint {
         let (seq, len) = (self.tx.flight.seq(chunk.start), chunk.len);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.sent(chunk, &mut cx);
-        let segment = Segment { seq, len, flags, ecn, ..self.blank(now) };
+        let segment = Segment { seq, len, flags, ..self.blank(now) };
         self.rx.acknowledged();
-        self.push(segment, out);
+        self.push(kind, segment, out);
     }
 
     /// Sends an ACK and nothing else.
     #[inline]
     pub(crate) fn send_ack(&mut self, now: Time, out: &mut Out) {
-        let seq = self.tx.flight.seq(self.tx.flight.max);
-        let sack = if self.rx.has_gap() && self.sack { self.rx.sack_blocks() } else { SackBlocks::NONE };
-        let segment = Segment { seq, flags: self.ack_flags(), sack, ..self.blank(now) };
-        self.rx.acknowledged();
-        self.push(segment, out);
+        self.send_ack_as(PacketKind::Ack, now, out);
     }
 
-    /// The flags that all segments have after the handshake: ACK and, if it is due, ECN-Echo.
+    /// The same, where the ACK has a part to play.
     #[inline]
-    fn ack_flags(&mut self) -> Flags {
-        Flags::ACK | self.ecn.ack_flags()
+    pub(crate) fn send_ack_as(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
+        let seq = self.tx.flight.seq(self.tx.flight.max);
+        let sack = if self.rx.has_gap() && self.sack { self.rx.sack_blocks() } else { SackBlocks::NONE };
+        let segment = Segment { seq, flags: Flags::ACK, sack, ..self.blank(now) };
+        self.rx.acknowledged();
+        self.push(kind, segment, out);
+    }
+
+    /// Sends an RST with these numbers.
+    pub(crate) fn send_reset(&mut self, reset: Segment, out: &mut Out) {
+        self.push(PacketKind::Rst, Segment { flags: reset.flags | Flags::RST, ..reset }, out);
     }
 
     /// What all segments have besides after the handshake.
@@ -92,9 +94,11 @@ impl Endpoint {
         Timestamps { value: self.tx.flight.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
-    /// Fills in the length and counts the segment.
+    /// The way of all segments out: puts on what the feedback scheme wants, fills in the length and counts.
     #[inline(always)]
-    pub(crate) fn push(&mut self, segment: Segment, out: &mut Out) {
+    pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, out: &mut Out) {
+        let Stamp { flags, ecn } = self.ecn.stamp(kind);
+        let segment = Segment { flags: segment.flags | flags, ecn, ..segment };
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
         let wire_len = headers.wire_len(&segment);
         self.counters.segments_sent += 1;

@@ -2,114 +2,147 @@
 //! it and hosts to listen. F. Akujobi et al., "Congestion Control in TCP/IP Networks: A Combined ECN and BECN Approach",
 //! 2003 (§IV-B), and J. Hadi Salim et al., draft-salim-jhsbnns-ecn-00, June 1998 (BECN alone).
 //!
-//! What a source quench does to the window is in `sender/quench.rs`: these schemes say who listens.
+//! The sender's reaction, which is that to ECN-Echo, is in `sender/quench.rs`. These schemes say when it is due, and keep
+//! what outlasts it.
 
 use super::rfc2481::Rfc2481;
-use super::{Feedback, Sending};
-use ecnlab_wire::{Ecn, Flags, Segment};
+use super::{Acked, Agreed, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
+use crate::config::Config;
+use ecnlab_wire::{Ecn, QuenchCause, Segment};
+
+/// What a sender keeps of source quenches. Offsets of its stream.
+#[derive(Clone, Debug, Default)]
+struct Quenches {
+    /// The window does not grow on ACKs up to here.
+    quiet_until: u64,
+    /// ECN-Echo on ACKs up to here tells of congestion that a source quench has told.
+    echo_until: u64,
+}
+
+impl Quenches {
+    /// Whether the sender reduces its window: at most once a round trip, whether a source quench, ECN-Echo or duplicate
+    /// ACKs tell of the congestion first.
+    fn take(&mut self, quench: &QuenchSeen) -> bool {
+        let reduces = quench.una > quench.reduced;
+        if reduces && quench.cause == QuenchCause::Marked {
+            // §IV-B: "waits a full roundtrip time after window reduction before it starts increasing the window."
+            self.quiet_until = quench.round;
+        }
+        reduces
+    }
+
+    fn holds_window(&self, acked: Acked) -> bool {
+        acked.to <= self.quiet_until
+    }
+
+    /// A timeout has begun another slow start.
+    fn on_timeout(&mut self) {
+        self.quiet_until = 0;
+    }
+}
 
 /// BECN alone. The receiver has no part in it: nothing is negotiated, nothing echoed.
 #[derive(Clone, Debug, Default)]
-pub struct Becn;
+pub struct Becn {
+    quenches: Quenches,
+}
 
 impl Feedback for Becn {
-    fn syn(&self) -> Flags {
-        Flags::empty()
-    }
-
-    fn syn_ack(&self, _: Flags) -> Option<Flags> {
-        // draft-salim-jhsbnns-ecn-00, abstract: no end-to-end negotiation is needed.
-        Some(Flags::empty())
-    }
-
-    fn accepted(&self, _: Flags) -> bool {
-        true
-    }
-
-    fn codepoint(&self, sending: Sending) -> Ecn {
-        match sending {
+    fn stamp(&mut self, kind: PacketKind) -> Stamp {
+        match kind {
             // §IV-A, note 1: ECT tells the router that this is a packet of an ECN or BECN sender.
-            Sending::New | Sending::Retransmission => Ecn::Ect0,
-            Sending::Probe => Ecn::NotEct,
+            PacketKind::Data | PacketKind::Retransmission => Stamp { ecn: Ecn::Ect0, ..Stamp::NONE },
+            _ => Stamp::NONE,
         }
     }
 
-    fn data_flags(&mut self, _: Sending) -> Flags {
-        Flags::empty()
+    fn answer(&mut self, _: &Segment) -> Agreed {
+        // draft-salim-jhsbnns-ecn-00, abstract: no end-to-end negotiation is needed.
+        Agreed::This
     }
 
-    fn ack_flags(&mut self) -> Flags {
-        Flags::empty()
+    fn agree(&mut self, _: &Segment) -> Agreed {
+        Agreed::This
     }
 
-    fn on_data(&mut self, _: &Segment, _: bool) {}
-
-    fn congestion(&self, _: Flags) -> bool {
+    fn on_arrival(&mut self, _: &Segment, _: bool) -> bool {
         false
+    }
+
+    fn decode(&mut self, _: &Segment, acked: Acked) -> Heard {
+        Heard { no_growth: self.quenches.holds_window(acked), ..Heard::default() }
     }
 
     fn on_reduction(&mut self) {}
 
-    fn hears_quench(&self) -> bool {
-        true
+    fn on_timeout(&mut self) {
+        self.quenches.on_timeout();
+    }
+
+    fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
+        self.quenches.take(quench)
     }
 }
 
-/// RFC 2481's ECN, to which the paper refers, and BECN: both schemes below, which differ in what an echo says.
-macro_rules! ecn_and_becn {
-    ($(#[$doc:meta])* $scheme:ident, $backup:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default)]
-        pub struct $scheme {
-            ecn: Rfc2481,
-        }
+/// ECN+BECN. The echo stands in for a source quench that was lost (§II-B), and says nothing where none was.
+pub type EcnBecn = WithEcn<true>;
 
-        impl Feedback for $scheme {
-            fn syn(&self) -> Flags {
-                // §IV-B: negotiated "just like pure ECN hosts".
-                self.ecn.syn()
-            }
-            fn syn_ack(&self, flags: Flags) -> Option<Flags> {
-                self.ecn.syn_ack(flags)
-            }
-            fn accepted(&self, flags: Flags) -> bool {
-                self.ecn.accepted(flags)
-            }
-            fn codepoint(&self, sending: Sending) -> Ecn {
-                self.ecn.codepoint(sending)
-            }
-            fn data_flags(&mut self, sending: Sending) -> Flags {
-                // §IV-B: the first packet after the reduction carries CWR, whoever told of the congestion.
-                self.ecn.data_flags(sending)
-            }
-            fn ack_flags(&mut self) -> Flags {
-                self.ecn.ack_flags()
-            }
-            fn on_data(&mut self, segment: &Segment, in_window: bool) {
-                self.ecn.on_data(segment, in_window);
-            }
-            fn congestion(&self, flags: Flags) -> bool {
-                self.ecn.congestion(flags)
-            }
-            fn on_reduction(&mut self) {
-                self.ecn.on_reduction();
-            }
-            fn hears_quench(&self) -> bool {
-                true
-            }
-            fn echo_is_backup(&self) -> bool {
-                $backup
-            }
-        }
-    };
+/// ECN+BECN as two schemes side by side: each echo is heard as in ECN, whatever source quenches came.
+pub type EcnBecnBoth = WithEcn<false>;
+
+/// RFC 2481's ECN, to which the paper refers, and BECN. The echo is a `BACKUP` or not: as a backup, that of data which were
+/// outstanding when a source quench came tells nothing new.
+#[derive(Clone, Debug, Default)]
+pub struct WithEcn<const BACKUP: bool> {
+    ecn: Rfc2481,
+    quenches: Quenches,
 }
 
-ecn_and_becn! {
-    /// ECN+BECN. The echo stands in for a source quench that was lost (§II-B), and says nothing where none was.
-    EcnBecn, true
-}
+impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
+    fn stamp(&mut self, kind: PacketKind) -> Stamp {
+        // §IV-B: negotiated "just like pure ECN hosts"; the first packet after the reduction carries CWR, whoever told of
+        // the congestion.
+        self.ecn.stamp(kind)
+    }
 
-ecn_and_becn! {
-    /// ECN+BECN as two schemes side by side: each echo is heard as in ECN, whatever source quenches came.
-    EcnBecnBoth, false
+    fn answer(&mut self, syn: &Segment) -> Agreed {
+        self.ecn.answer(syn)
+    }
+
+    fn agree(&mut self, syn_ack: &Segment) -> Agreed {
+        self.ecn.agree(syn_ack)
+    }
+
+    fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
+        self.ecn.on_syn_timeout(config)
+    }
+
+    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
+        self.ecn.on_arrival(segment, in_window)
+    }
+
+    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+        let says_nothing_new = acked.to <= self.quenches.echo_until;
+        let heard = if says_nothing_new { Heard::default() } else { self.ecn.decode(ack, acked) };
+        Heard { no_growth: self.quenches.holds_window(acked), ..heard }
+    }
+
+    fn on_reduction(&mut self) {
+        self.ecn.on_reduction();
+    }
+
+    fn on_timeout(&mut self) {
+        self.quenches.on_timeout();
+    }
+
+    fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
+        let reduces = self.quenches.take(quench);
+        // Passed over, for what the last source quench did answers this one too, or heard: what is outstanding need not be
+        // echoed. CWR on the packet behind it ends the echo at the receiver.
+        if BACKUP && (reduces || quench.una <= self.quenches.echo_until) {
+            self.quenches.echo_until = quench.max;
+            self.ecn.on_reduction();
+        }
+        reduces
+    }
 }

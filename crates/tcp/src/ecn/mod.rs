@@ -4,48 +4,160 @@ pub mod becn;
 pub mod rfc2481;
 pub mod rfc3168;
 
-use ecnlab_wire::{Ecn, Flags, Segment};
+use ecnlab_wire::{Ecn, Flags, QuenchCause, Segment};
 
+use crate::config::Config;
 use crate::registry::{EcnKind, ecn_schemes};
 
-/// Why data is sent, for the codepoint it may carry.
+/// What kind of packet is sent, for what it may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sending {
-    /// For the first time.
-    New,
-    /// Again.
+pub enum PacketKind {
+    /// SYN of the end that opens.
+    Syn,
+    /// Its answer.
+    SynAck,
+    /// Last ACK of the handshake, where no data carry it.
+    HandshakeAck,
+    /// ACK and nothing else.
+    Ack,
+    /// Data sent for the first time, with or without FIN.
+    Data,
+    /// Data sent again.
     Retransmission,
-    /// To probe a closed window.
+    /// A byte that probes a closed window.
     Probe,
+    /// FIN without data.
+    Fin,
+    /// RST.
+    Rst,
+}
+
+/// What a packet carries of a scheme.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stamp {
+    /// Flags, added to those that the packet has anyway.
+    pub flags: Flags,
+    /// Codepoint in the IP header.
+    pub ecn: Ecn,
+}
+
+impl Stamp {
+    /// Nothing: no flag, Not-ECT.
+    pub const NONE: Stamp = Stamp { flags: Flags::empty(), ecn: Ecn::NotEct };
+
+    /// Flags on a packet that is not ECN-capable.
+    pub const fn flags(flags: Flags) -> Stamp {
+        Stamp { flags, ..Stamp::NONE }
+    }
+}
+
+/// What an end uses after the handshake, or after a SYN without answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreed {
+    /// The scheme itself.
+    This,
+    /// Another scheme, which both ends know.
+    Another(EcnKind),
+    /// No ECN.
+    Nothing,
+}
+
+/// The stretch of the own stream that an ACK acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acked {
+    /// First offset that was not acknowledged before.
+    pub from: u64,
+    /// First offset that is not acknowledged now.
+    pub to: u64,
+    /// Bytes of a full segment.
+    pub mss: u32,
+}
+
+impl Acked {
+    /// How many bytes; a FIN is one.
+    pub const fn bytes(&self) -> u64 {
+        self.to - self.from
+    }
+
+    /// How many packets, if all were full but the last.
+    pub const fn packets(&self) -> u64 {
+        self.bytes().div_ceil(self.mss as u64)
+    }
+}
+
+/// What an ACK says of marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// It reports congestion, to which a sender answers once for each window of data (RFC 3168 §6.1.2).
+    pub echo: bool,
+    /// Packets of those that it acknowledges which it reports as marked.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The window does not grow on it, whatever else it says.
+    pub no_growth: bool,
+}
+
+impl Heard {
+    /// An ACK that calls all it acknowledges marked.
+    pub const fn all(acked: Acked) -> Heard {
+        Heard { echo: true, packets: acked.packets(), bytes: acked.bytes(), no_growth: false }
+    }
+}
+
+/// A source quench about data on its way, beside what its sender has done before. Offsets of the own stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QuenchSeen {
+    /// What became of the packet.
+    pub cause: QuenchCause,
+    /// First offset not acknowledged.
+    pub una: u64,
+    /// One past the highest offset sent.
+    pub max: u64,
+    /// While `una` is not past it, the last reduction answers what is told.
+    pub reduced: u64,
+    /// Where a round trip that begins now ends.
+    pub round: u64,
 }
 
 /// One feedback scheme: both ends of it, since either may receive data.
 pub trait Feedback {
-    /// Flags of a SYN that offers the scheme.
-    fn syn(&self) -> Flags;
-    /// Flags of the SYN-ACK that answers a SYN with `flags`; `None` where the peer does not take part.
-    fn syn_ack(&self, flags: Flags) -> Option<Flags>;
-    /// Whether a SYN-ACK with `flags` accepts the offer.
-    fn accepted(&self, flags: Flags) -> bool;
-    /// Codepoint of a segment with data.
-    fn codepoint(&self, sending: Sending) -> Ecn;
-    /// Flags to add to a segment with data, which is then sent.
-    fn data_flags(&mut self, sending: Sending) -> Flags;
-    /// Flags to add to a segment with ACK, which is then sent.
-    fn ack_flags(&mut self) -> Flags;
-    /// A segment with data has arrived; `in_window` says whether it holds data the receiver may take.
-    fn on_data(&mut self, segment: &Segment, in_window: bool);
-    /// Whether an arriving ACK with `flags` reports congestion.
-    fn congestion(&self, flags: Flags) -> bool;
-    /// The congestion window was reduced, whatever the reason.
-    fn on_reduction(&mut self);
-    /// Whether a source quench is heard. RFC 9293 §3.9.2.2: a host ignores it.
-    fn hears_quench(&self) -> bool {
+    /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
+    fn stamp(&mut self, kind: PacketKind) -> Stamp;
+
+    // ---- the handshake ----
+
+    /// A SYN has come, for the first time or again. What this end then uses; [`PacketKind::SynAck`] says so.
+    fn answer(&mut self, syn: &Segment) -> Agreed;
+    /// The SYN-ACK has come. What this end then uses.
+    fn agree(&mut self, syn_ack: &Segment) -> Agreed;
+    /// No answer to a SYN. What the next one offers.
+    fn on_syn_timeout(&mut self, _config: &Config) -> Agreed {
+        Agreed::This
+    }
+
+    // ---- the receiver of data ----
+
+    /// Whether an ACK that waits is to leave before `segment`, which lies in the window, is taken in: with the number and
+    /// the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] asks for one.
+    fn flushes_ack(&self, _segment: &Segment) -> bool {
         false
     }
-    /// Whether an echo is no more than a source quench's backup: one of data that was outstanding when a source quench
-    /// came tells nothing new.
-    fn echo_is_backup(&self) -> bool {
+    /// A segment of any kind has come after the handshake, with the codepoint it came with; `in_window` says whether it
+    /// lies in the receive window. Whether its ACK is due at once.
+    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool;
+
+    // ---- the sender of data ----
+
+    /// What the acceptable `ack` says, which acknowledges `acked`.
+    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard;
+    /// The congestion window was reduced, whatever the reason.
+    fn on_reduction(&mut self);
+    /// The retransmission timer has fired with data outstanding.
+    fn on_timeout(&mut self) {}
+    /// A source quench has come outside recovery. Whether the sender reduces its window. RFC 9293 §3.9.2.2: a host ignores
+    /// it.
+    fn on_quench(&mut self, _quench: &QuenchSeen) -> bool {
         false
     }
 }
@@ -61,54 +173,65 @@ macro_rules! schemes {
             pub fn new(kind: EcnKind) -> Scheme {
                 match kind { EcnKind::Off => Scheme::Off, $(EcnKind::$scheme => Scheme::$scheme(Default::default())),+ }
             }
-            pub fn is_off(&self) -> bool {
-                matches!(self, Scheme::Off)
-            }
         }
 
         impl Feedback for Scheme {
-            fn syn(&self) -> Flags {
-                match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.syn()),+ }
+            #[inline]
+            fn stamp(&mut self, kind: PacketKind) -> Stamp {
+                match self { Scheme::Off => Stamp::NONE, $(Scheme::$scheme(s) => s.stamp(kind)),+ }
             }
-            fn syn_ack(&self, flags: Flags) -> Option<Flags> {
-                match self { Scheme::Off => None, $(Scheme::$scheme(s) => s.syn_ack(flags)),+ }
+            fn answer(&mut self, syn: &Segment) -> Agreed {
+                match self { Scheme::Off => Agreed::Nothing, $(Scheme::$scheme(s) => s.answer(syn)),+ }
             }
-            fn accepted(&self, flags: Flags) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.accepted(flags)),+ }
+            fn agree(&mut self, syn_ack: &Segment) -> Agreed {
+                match self { Scheme::Off => Agreed::Nothing, $(Scheme::$scheme(s) => s.agree(syn_ack)),+ }
+            }
+            fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
+                match self { Scheme::Off => Agreed::This, $(Scheme::$scheme(s) => s.on_syn_timeout(config)),+ }
             }
             #[inline]
-            fn codepoint(&self, sending: Sending) -> Ecn {
-                match self { Scheme::Off => Ecn::NotEct, $(Scheme::$scheme(s) => s.codepoint(sending)),+ }
+            fn flushes_ack(&self, segment: &Segment) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.flushes_ack(segment)),+ }
             }
             #[inline]
-            fn data_flags(&mut self, sending: Sending) -> Flags {
-                match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.data_flags(sending)),+ }
+            fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_arrival(segment, in_window)),+ }
             }
             #[inline]
-            fn ack_flags(&mut self) -> Flags {
-                match self { Scheme::Off => Flags::empty(), $(Scheme::$scheme(s) => s.ack_flags()),+ }
-            }
-            #[inline]
-            fn on_data(&mut self, segment: &Segment, in_window: bool) {
-                match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_data(segment, in_window)),+ }
-            }
-            #[inline]
-            fn congestion(&self, flags: Flags) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.congestion(flags)),+ }
+            fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+                match self { Scheme::Off => Heard::default(), $(Scheme::$scheme(s) => s.decode(ack, acked)),+ }
             }
             fn on_reduction(&mut self) {
                 match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_reduction()),+ }
             }
-            fn hears_quench(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.hears_quench()),+ }
+            fn on_timeout(&mut self) {
+                match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_timeout()),+ }
             }
-            fn echo_is_backup(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.echo_is_backup()),+ }
+            fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_quench(quench)),+ }
             }
         }
     };
 }
 ecn_schemes! { schemes! {} }
+
+impl Scheme {
+    /// Whether there is no ECN.
+    pub fn is_off(&self) -> bool {
+        matches!(self, Scheme::Off)
+    }
+
+    /// Goes over to what was agreed. Whether that is something else.
+    pub fn settle(&mut self, agreed: Agreed) -> bool {
+        let kind = match agreed {
+            Agreed::This => return false,
+            Agreed::Another(kind) => kind,
+            Agreed::Nothing => EcnKind::Off,
+        };
+        *self = Scheme::new(kind);
+        true
+    }
+}
 
 /// What RFC 2481 and RFC 3168 share, under the same section numbers: negotiation, echo and answer. What one end
 /// remembers of marks.
@@ -123,18 +246,30 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// The flags of a SYN that asks for ECN: both say that the host takes part as sender and receiver (§6.1.1).
-    pub const SYN: Flags = Flags::ECE.union(Flags::CWR);
+    /// A SYN that asks for ECN: its flags say that the host takes part as sender and receiver (§6.1.1).
+    pub const SYN: Stamp = Stamp::flags(Flags::ECE.union(Flags::CWR));
+    /// A SYN-ACK that agrees. §6.1.1: ECE alone, so that a host that reflects reserved bits is not believed.
+    pub const SYN_ACK: Stamp = Stamp::flags(Flags::ECE);
 
-    /// The flags that answer a SYN with `flags`, if it asked for ECN.
-    pub fn syn_ack(flags: Flags) -> Option<Flags> {
-        // §6.1.1: ECE alone in the SYN-ACK, so that a host that reflects reserved bits is not believed.
-        flags.contains(Echo::SYN).then_some(Flags::ECE)
+    /// Whether a SYN asks for ECN.
+    pub fn answer(syn: &Segment) -> Agreed {
+        if syn.flags.contains(Echo::SYN.flags) { Agreed::This } else { Agreed::Nothing }
     }
 
-    /// Whether a SYN-ACK with `flags` agrees to ECN (§6.1.1: ECE set and CWR not set).
-    pub fn accepted(flags: Flags) -> bool {
-        flags & Echo::SYN == Flags::ECE
+    /// Whether a SYN-ACK agrees to ECN (§6.1.1: ECE set and CWR not set).
+    pub fn agree(syn_ack: &Segment) -> Agreed {
+        if syn_ack.flags & Echo::SYN.flags == Echo::SYN_ACK.flags { Agreed::This } else { Agreed::Nothing }
+    }
+
+    /// RFC 3168 §6.1.1.1: a middlebox may drop SYNs that ask for ECN.
+    pub fn on_syn_timeout(config: &Config) -> Agreed {
+        if config.ecn_syn_fallback { Agreed::Nothing } else { Agreed::This }
+    }
+
+    /// §6.1.2: an ACK with ECN-Echo. How many of the packets that it acknowledges were marked it does not say: one at
+    /// least, all of them at most, and so many are counted.
+    pub fn decode(ack: &Segment, acked: Acked) -> Heard {
+        if ack.flags.contains(Flags::ECE) { Heard::all(acked) } else { Heard::default() }
     }
 
     /// CWR, if the receiver is still to be told of a reduction; it then has been.
@@ -162,5 +297,68 @@ impl Echo {
     pub fn on_reduction(&mut self) {
         // §6.1.2: whatever the reason: a retransmit timeout, a fast retransmit, or ECN-Echo.
         self.cwr_due = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [PacketKind; 9] = [
+        PacketKind::Syn,
+        PacketKind::SynAck,
+        PacketKind::HandshakeAck,
+        PacketKind::Ack,
+        PacketKind::Data,
+        PacketKind::Retransmission,
+        PacketKind::Probe,
+        PacketKind::Fin,
+        PacketKind::Rst,
+    ];
+
+    /// The kinds of packets of `scheme` that have `what`.
+    fn kinds(scheme: EcnKind, what: impl Fn(Stamp) -> bool) -> Vec<PacketKind> {
+        let stamp = |kind| {
+            // Each by a scheme of its own that has reduced and has heard a mark.
+            let mut scheme = Scheme::new(scheme);
+            scheme.on_reduction();
+            scheme.on_arrival(&Segment { len: 1_000, ecn: Ecn::Ce, ..Segment::default() }, true);
+            scheme.stamp(kind)
+        };
+        KINDS.into_iter().filter(|kind| what(stamp(*kind))).collect()
+    }
+
+    #[test]
+    fn standard_ecn_is_on_new_data_and_its_echo_on_all_that_acknowledges() {
+        use PacketKind::*;
+        let capable = |scheme| kinds(scheme, |stamp| stamp.ecn == Ecn::Ect0);
+        let with = |scheme, flag| kinds(scheme, |stamp| stamp.flags.contains(flag));
+        assert_eq!(capable(EcnKind::Rfc3168), [Data]);
+        assert_eq!(with(EcnKind::Rfc3168, Flags::CWR), [Syn, Data]);
+        assert_eq!(capable(EcnKind::Rfc2481), [Data, Retransmission]);
+        assert_eq!(with(EcnKind::Rfc2481, Flags::CWR), [Syn, Data, Retransmission, Probe]);
+        for scheme in [EcnKind::Rfc3168, EcnKind::Rfc2481] {
+            // All but the reset.
+            assert_eq!(with(scheme, Flags::ECE), KINDS[..8]);
+        }
+        assert_eq!(kinds(EcnKind::Off, |stamp| stamp != Stamp::NONE), []);
+    }
+
+    #[test]
+    fn an_echo_counts_all_that_its_ack_acknowledges() {
+        let acked = Acked { from: 1_001, to: 3_501, mss: 1_000 };
+        let heard = |flags| Scheme::new(EcnKind::Rfc3168).decode(&Segment { flags, ..Segment::default() }, acked);
+        // Packets of 1000, 1000 and 500 bytes.
+        assert_eq!(heard(Flags::ACK | Flags::ECE), Heard { echo: true, packets: 3, bytes: 2_500, no_growth: false });
+        assert_eq!(heard(Flags::ACK), Heard::default());
+    }
+
+    #[test]
+    fn the_handshake_may_end_with_another_scheme_or_none() {
+        let mut scheme = Scheme::new(EcnKind::Rfc2481);
+        assert!(!scheme.settle(Agreed::This));
+        assert!(scheme.settle(Agreed::Another(EcnKind::Rfc3168)));
+        assert!(matches!(scheme, Scheme::Rfc3168(_)));
+        assert!(scheme.settle(Agreed::Nothing) && scheme.is_off());
     }
 }

@@ -1,8 +1,9 @@
 //! ECN as RFC 2481 proposed it in January 1999. It differs from RFC 3168 in two rules: CWR goes on the
 //! first data packet after the reduction, be it a retransmission, and retransmissions are ECN-capable.
 
-use super::{Echo, Feedback, Sending};
-use ecnlab_wire::{Ecn, Flags, Segment};
+use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
+use crate::config::Config;
+use ecnlab_wire::{Ecn, Segment};
 
 /// RFC 2481's state at one end.
 #[derive(Clone, Debug, Default)]
@@ -11,41 +12,47 @@ pub struct Rfc2481 {
 }
 
 impl Feedback for Rfc2481 {
-    fn syn(&self) -> Flags {
-        Echo::SYN
-    }
-
-    fn syn_ack(&self, flags: Flags) -> Option<Flags> {
-        Echo::syn_ack(flags)
-    }
-
-    fn accepted(&self, flags: Flags) -> bool {
-        Echo::accepted(flags)
-    }
-
-    fn codepoint(&self, sending: Sending) -> Ecn {
-        match sending {
+    #[inline]
+    fn stamp(&mut self, kind: PacketKind) -> Stamp {
+        let ecn = match kind {
+            PacketKind::Syn => return Echo::SYN,
+            PacketKind::SynAck => return Echo::SYN_ACK,
+            PacketKind::Rst => return Stamp::NONE,
+            // §6.1: acknowledgements without data are not ECN-capable.
+            PacketKind::Ack | PacketKind::HandshakeAck | PacketKind::Fin => {
+                return Stamp::flags(self.echo.ack_flags());
+            }
             // §6.1.2: data packets carry ECT, whether they are sent for the first time or not.
-            Sending::New | Sending::Retransmission => Ecn::Ect0,
-            Sending::Probe => Ecn::NotEct,
-        }
-    }
-
-    fn data_flags(&mut self, _: Sending) -> Flags {
+            PacketKind::Data | PacketKind::Retransmission => Ecn::Ect0,
+            PacketKind::Probe => Ecn::NotEct,
+        };
         // §6.1.2: CWR in the first data packet after the window was reduced.
-        self.echo.take_cwr()
+        Stamp { flags: self.echo.ack_flags() | self.echo.take_cwr(), ecn }
     }
 
-    fn ack_flags(&mut self) -> Flags {
-        self.echo.ack_flags()
+    fn answer(&mut self, syn: &Segment) -> Agreed {
+        Echo::answer(syn)
     }
 
-    fn on_data(&mut self, segment: &Segment, _: bool) {
-        self.echo.on_data(segment);
+    fn agree(&mut self, syn_ack: &Segment) -> Agreed {
+        Echo::agree(syn_ack)
     }
 
-    fn congestion(&self, flags: Flags) -> bool {
-        flags.contains(Flags::ECE)
+    fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
+        Echo::on_syn_timeout(config)
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, segment: &Segment, _: bool) -> bool {
+        if segment.len > 0 {
+            self.echo.on_data(segment);
+        }
+        false
+    }
+
+    #[inline]
+    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+        Echo::decode(ack, acked)
     }
 
     fn on_reduction(&mut self) {

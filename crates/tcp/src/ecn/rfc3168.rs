@@ -1,7 +1,8 @@
 //! ECN as RFC 3168 standardised it in September 2001.
 
-use super::{Echo, Feedback, Sending};
-use ecnlab_wire::{Ecn, Flags, Segment};
+use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
+use crate::config::Config;
+use ecnlab_wire::{Ecn, Segment};
 
 /// RFC 3168's state at one end.
 #[derive(Clone, Debug, Default)]
@@ -10,49 +11,50 @@ pub struct Rfc3168 {
 }
 
 impl Feedback for Rfc3168 {
-    fn syn(&self) -> Flags {
-        // §6.1.1: an "ECN-setup SYN packet".
-        Echo::SYN
-    }
-
-    fn syn_ack(&self, flags: Flags) -> Option<Flags> {
-        // §6.1.1: an "ECN-setup SYN-ACK packet" answers an ECN-setup SYN only.
-        Echo::syn_ack(flags)
-    }
-
-    fn accepted(&self, flags: Flags) -> bool {
-        Echo::accepted(flags)
-    }
-
-    fn codepoint(&self, sending: Sending) -> Ecn {
-        match sending {
-            // §6.1.2: ECT on data packets; of the two codepoints, ECT(0) by default.
-            Sending::New => Ecn::Ect0,
-            // §6.1.5: MUST NOT set either ECT codepoint on retransmitted data packets.
-            Sending::Retransmission => Ecn::NotEct,
-            // §6.1.6: nor on window probes.
-            Sending::Probe => Ecn::NotEct,
+    #[inline]
+    fn stamp(&mut self, kind: PacketKind) -> Stamp {
+        match kind {
+            // §6.1.1: an "ECN-setup SYN packet", and the "ECN-setup SYN-ACK packet" that answers it.
+            PacketKind::Syn => Echo::SYN,
+            PacketKind::SynAck => Echo::SYN_ACK,
+            // §6.1.2: ECT on data packets; of the two codepoints, ECT(0) by default. CWR on the first NEW data packet
+            // after the reduction.
+            PacketKind::Data => Stamp { flags: self.echo.ack_flags() | self.echo.take_cwr(), ecn: Ecn::Ect0 },
+            // §6.1.4, §6.1.5, §6.1.6: MUST NOT set either ECT codepoint on pure ACKs, retransmitted data packets and
+            // window probes.
+            PacketKind::Retransmission
+            | PacketKind::Probe
+            | PacketKind::Ack
+            | PacketKind::HandshakeAck
+            | PacketKind::Fin => Stamp::flags(self.echo.ack_flags()),
+            PacketKind::Rst => Stamp::NONE,
         }
     }
 
-    fn data_flags(&mut self, sending: Sending) -> Flags {
-        // §6.1.2: CWR on the first NEW data packet after the reduction.
-        if sending == Sending::New { self.echo.take_cwr() } else { Flags::empty() }
+    fn answer(&mut self, syn: &Segment) -> Agreed {
+        Echo::answer(syn)
     }
 
-    fn ack_flags(&mut self) -> Flags {
-        self.echo.ack_flags()
+    fn agree(&mut self, syn_ack: &Segment) -> Agreed {
+        Echo::agree(syn_ack)
     }
 
-    fn on_data(&mut self, segment: &Segment, in_window: bool) {
+    fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
+        Echo::on_syn_timeout(config)
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
         // §6.1.5: CE on a packet outside the receive window SHOULD be ignored.
-        if in_window {
+        if segment.len > 0 && in_window {
             self.echo.on_data(segment);
         }
+        false
     }
 
-    fn congestion(&self, flags: Flags) -> bool {
-        flags.contains(Flags::ECE)
+    #[inline]
+    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+        Echo::decode(ack, acked)
     }
 
     fn on_reduction(&mut self) {

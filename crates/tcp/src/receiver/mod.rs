@@ -119,6 +119,11 @@ impl Receiver {
         self.fin.is_some_and(|fin| self.next > fin)
     }
 
+    /// Whether an ACK waits for company.
+    pub fn delays_ack(&self) -> bool {
+        self.deadline != Time::NEVER
+    }
+
     /// Whether data is held that cannot be delivered yet.
     pub fn has_gap(&self) -> bool {
         !self.held.is_empty()

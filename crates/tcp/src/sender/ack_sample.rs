@@ -15,6 +15,7 @@ pub(crate) struct AckSample {
     /// It has what a duplicate ACK must have.
     pub duplicate: bool,
     pub echo: bool,
+    pub no_growth: bool,
     pub echoed: Option<u32>,
     /// What was known to have arrived before it ends here, and what was sent before the window was last reduced here.
     highest: u64,
@@ -47,6 +48,7 @@ impl AckSample {
             sacked: seen.new_sack,
             duplicate: seen.bare && seen.ack == una,
             echo: seen.echo,
+            no_growth: seen.no_growth,
             echoed: seen.echoed,
             highest: highest.max(una),
             recover,

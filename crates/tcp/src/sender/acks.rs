@@ -15,6 +15,8 @@ pub(crate) struct AckSeen {
     pub ack: u64,
     /// It reports congestion by ECN.
     pub echo: bool,
+    /// The window does not grow on it, says the feedback scheme.
+    pub no_growth: bool,
     /// It has what a duplicate ACK must have, but for its number (RFC 5681 §2).
     pub bare: bool,
     /// Its SACK blocks told of bytes not known before.
@@ -99,7 +101,7 @@ impl Sender {
         }
         // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
         let echoes = seen.echo && !(cx.config.echo_lets_slow_start && flight.starts_again(seen.ack));
-        let held_up = echoes || seen.ack <= flight.quiet_until;
+        let held_up = echoes || seen.no_growth;
         if grow && !held_up {
             flight.law.on_ack(&Ack { acked });
             flight.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
@@ -137,12 +139,6 @@ impl Sender {
 }
 
 impl Flight {
-    /// Whether an echo on the ACK of `ack` says more than a source quench has said.
-    #[inline]
-    pub fn hears_echo_of(&self, ack: u64) -> bool {
-        ack > self.quench_echo_until
-    }
-
     /// All up to `ack` has arrived.
     pub fn acknowledge(&mut self, ack: u64) {
         self.una = ack;
@@ -194,11 +190,6 @@ impl Flight {
     pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
         cx.counters.rtt(rtt);
         self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
-    }
-
-    /// Whether no source quench holds the window down.
-    pub fn may_grow(&self) -> bool {
-        self.una > self.quiet_until
     }
 
     /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).

@@ -79,10 +79,6 @@ pub(crate) struct Flight {
     pub(super) hold: bool,
     /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
     pub(super) echo_at_one: bool,
-    /// ACKs up to here do not open the window: a source quench wants a round trip of quiet.
-    pub(super) quiet_until: u64,
-    /// ECN-Echo on ACKs up to here signals the congestion that a source quench has signalled.
-    pub(super) quench_echo_until: u64,
     /// Bytes outstanding after the last burst that sent anything.
     pub(super) used: u64,
     /// Timeouts in a row.
@@ -117,8 +113,6 @@ impl Flight {
             closing: false,
             hold: false,
             echo_at_one: false,
-            quiet_until: 0,
-            quench_echo_until: 0,
             used: 0,
             timeouts: 0,
             recovery: Recovery::default(),

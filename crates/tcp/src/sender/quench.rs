@@ -3,27 +3,25 @@
 
 use ecnlab_wire::QuenchCause;
 
-use super::{Cx, Flight, Sender};
+use super::{Cx, Sender};
 use crate::config::EcnResponse;
-use crate::ecn::Feedback;
+use crate::ecn::{Feedback, QuenchSeen};
 
 impl Sender {
-    /// A source quench about the segment at `offset`, from `una` on. At most one reduction a round trip, whether a
-    /// source quench, ECN-Echo or duplicate ACKs tell of the congestion first.
+    /// A source quench about the segment at `offset`, from `una` on.
     pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
+        let flight = &self.flight;
         // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
-        if offset >= self.flight.max || self.in_recovery() {
+        if offset >= flight.max || self.in_recovery() {
             return;
         }
         // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
         // quenches, when all sent before it is (tcp.cc, quench).
         let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
-        if self.flight.una <= within(self.flight.recovery.recover) {
-            // Passed over, for what the last one did answers it too. The receiver is told so.
-            if self.flight.una <= self.flight.quench_echo_until {
-                self.flight.owe_cwr(cx);
-            }
+        let end = |sent: u64| if ns2 { sent.saturating_sub(1) } else { sent };
+        let reduced = end(flight.recovery.recover);
+        let quench = QuenchSeen { cause, una: flight.una, max: flight.max, reduced, round: end(flight.max) };
+        if !cx.ecn.on_quench(&quench) {
             return;
         }
         if ns2 {
@@ -32,20 +30,5 @@ impl Sender {
             self.scheme.reduce_for_ecn(&mut self.flight, 0, cx);
         }
         cx.counters.quench_reductions += 1;
-        if cause == QuenchCause::Marked {
-            // "Waits a full roundtrip time after window reduction before it starts increasing the window."
-            self.flight.quiet_until = within(self.flight.max);
-        }
-        self.flight.owe_cwr(cx);
-    }
-}
-
-impl Flight {
-    /// What is outstanding need not be echoed; CWR on the packet behind it ends the echo at the receiver.
-    fn owe_cwr(&mut self, cx: &mut Cx) {
-        if cx.ecn.echo_is_backup() {
-            self.quench_echo_until = self.max;
-            cx.ecn.on_reduction();
-        }
     }
 }

@@ -116,7 +116,7 @@ impl Flight {
     /// Books a timeout, and doubles the next.
     pub fn timed_out(&mut self, cx: &mut Cx) {
         self.hold = false;
-        self.quiet_until = 0;
+        cx.ecn.on_timeout();
         self.timeouts += 1;
         cx.counters.timeouts += 1;
         self.rto.back_off(cx.config);

@@ -353,7 +353,7 @@ impl CongestionState {
         if self.is_reducing() {
             return self.reduce(tx, scoreboard, sample.delivered, sample.advanced && sample.lost == 0);
         }
-        if opens && sample.delivered > 0 && tx.may_grow() {
+        if opens && sample.delivered > 0 && !sample.no_growth {
             grow(&mut tx.law, u64::from(sample.delivered) * u64::from(tx.mss));
         }
     }
@@ -450,7 +450,7 @@ mod tests {
     /// The segments up to the n-th arrive.
     fn acknowledge(tx: &mut Flight, scoreboard: &mut Scoreboard, n: u64) -> AckSample {
         let ack = 1 + n * 1_000;
-        let seen = AckSeen { ack, echo: false, bare: false, new_sack: false, echoed: None };
+        let seen = AckSeen { ack, echo: false, no_growth: false, bare: false, new_sack: false, echoed: None };
         let mut sample = AckSample::new(&seen, tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
         scoreboard.acknowledge(tx.una, |s| sample.acknowledge(s));
