@@ -1,6 +1,7 @@
 //! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
+mod columns;
 mod config;
 mod counters;
 pub mod droptail;
@@ -12,9 +13,10 @@ mod stats;
 
 use ecnlab_wire::{Ecn, QuenchCause};
 
+pub use columns::{Column, Columns, Integral};
 pub use config::{Admit, Common, Config, Forced, Full, Impossible, MarkAt};
 pub use counters::{Counters, Group, Kind, Tally};
-pub use law::{Aqm, Average, LinkContext, Region, View};
+pub use law::{Aqm, LinkContext, PacketView, View};
 pub use queue::Queue;
 pub use stats::Stats;
 
@@ -52,6 +54,12 @@ pub trait Item: Copy {
     fn mark(&mut self);
     /// The index of the flow group it is counted under.
     fn group(&self) -> usize;
+    /// Stands for its five-tuple: the same for all packets of a connection in one direction.
+    fn flow_key(&self) -> u64;
+    /// Its differentiated services codepoint.
+    fn dscp(&self) -> u8 {
+        0
+    }
 }
 
 /// A source quench that the router owes the sender of `packet`.

@@ -8,7 +8,7 @@ use ecnlab_wire::{Ecn, QuenchCause};
 use crate::registry::Law;
 use crate::stats::Gauge;
 use crate::{
-    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed, Stats,
+    Admit, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed, PacketView, Stats,
     Tally, Verdict, View, Watch,
 };
 
@@ -130,7 +130,7 @@ impl<P: Item> Queue<P> {
         self.observe(now);
         self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
         let view = self.view(now);
-        let signal = match self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng) {
+        let signal = match self.law.on_enqueue(&self.seen(packet, Dur::ZERO), &view, now, &mut self.rng) {
             Verdict::Pass => false,
             Verdict::Signal if self.can_mark(packet) => true,
             Verdict::Signal | Verdict::SignalByDrop => {
@@ -157,7 +157,7 @@ impl<P: Item> Queue<P> {
     #[inline]
     fn releases(&mut self, packet: &mut P, sojourn: Dur, now: Time, watch: &mut impl Watch<P>) -> bool {
         let view = self.view(now);
-        match self.law.on_dequeue(sojourn, &view, now, &mut self.rng) {
+        match self.law.on_dequeue(&self.seen(packet, sojourn), &view, now, &mut self.rng) {
             Verdict::Pass => {}
             Verdict::Signal if self.can_mark(packet) => self.mark_this(packet, watch),
             Verdict::Signal | Verdict::SignalByDrop => {
@@ -193,7 +193,8 @@ impl<P: Item> Queue<P> {
     /// whole run are its parts put together by [`Stats::plus`].
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
-        self.gauge.cut(std::mem::take(&mut self.passed))
+        let (columns, integrals) = (self.law.columns().means, self.law.cut());
+        self.gauge.cut(std::mem::take(&mut self.passed), columns, integrals)
     }
 
     /// Whether source quenches are ever to be expected.
@@ -226,9 +227,10 @@ impl<P: Item> Queue<P> {
     pub const fn bytes(&self) -> u64 {
         self.state.bytes
     }
-    /// The law's average queue, if it keeps one.
-    pub fn average(&self) -> Option<Average> {
-        self.law.average()
+    /// What the law has now in its column `name`, if it has one of this name.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let columns = self.law.columns().values.iter();
+        columns.zip(self.law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
     }
     /// Whether arrived = departed + dropped + held, in packets and in bytes.
     pub fn is_balanced(&self) -> bool {
@@ -243,13 +245,28 @@ impl<P: Item> Queue<P> {
         View { packets: self.state.ring.len() as u64, bytes: self.state.bytes, idle: self.idle(now) }
     }
 
+    #[inline]
+    fn seen(&self, packet: &P, sojourn: Dur) -> PacketView {
+        PacketView {
+            size: packet.wire_len(),
+            ecn: packet.ecn(),
+            dscp: packet.dscp(),
+            flow: packet.flow_key(),
+            can_mark: self.can_mark(packet),
+            sojourn,
+        }
+    }
+
     fn idle(&self, now: Time) -> Option<Dur> {
         let idle = self.state.ring.is_empty() && now >= self.state.busy_until;
         idle.then(|| now.since(self.state.busy_until))
     }
 
     fn gather(&mut self, now: Time) {
-        self.gauge.observe(now, self.state.ring.len() as u64, self.state.bytes, self.law.average());
+        let elapsed = self.gauge.observe(now, self.state.ring.len() as u64, self.state.bytes);
+        if !elapsed.is_zero() {
+            self.law.elapsed(elapsed);
+        }
     }
 
     fn pop(&mut self) -> Option<Held<P>> {

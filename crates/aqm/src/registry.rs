@@ -5,7 +5,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
-use crate::{Aqm, Average, Impossible, LinkContext, Verdict, View};
+use crate::columns::{Column, Columns, Integral, union};
+use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of a law without running it.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,18 @@ pub struct Row {
     pub page: &'static str,
     /// The JSON schema of its own keys in `[queue.NAME]`.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What it keeps for the record.
+    pub columns: Columns,
+}
+
+/// What laws keep that is sampled: columns of every run's `queue_series`, whatever its laws.
+pub fn value_columns() -> Vec<Column> {
+    union(ROWS.iter().map(|row| row.columns.values))
+}
+
+/// What laws keep that is averaged over time: columns of every run's `links`.
+pub fn mean_columns() -> Vec<Column> {
+    union(ROWS.iter().map(|row| row.columns.means))
 }
 
 macro_rules! registry {
@@ -46,6 +59,7 @@ macro_rules! registry {
             source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
             page: concat!("docs/laws/", $name, ".md"),
             schema: crate::$module::Params::json_schema,
+            columns: <crate::$module::$Law as Aqm>::COLUMNS,
         },)+];
 
         const NAMES: &[&str] = &[$($name),+];
@@ -73,60 +87,74 @@ macro_rules! registry {
             }
         }
 
-        impl Aqm for Law {
-            type Params = Params;
-
-            fn new(params: &Params, link: LinkContext) -> Law {
+        /// As [`Aqm`] has them.
+        impl Law {
+            pub(crate) fn new(params: &Params, link: LinkContext) -> Law {
                 match params {
                     $(Params::$Law(params) => Law::$Law(crate::$module::$Law::new(params, link)),)+
                 }
             }
             #[inline]
-            fn on_enqueue(&mut self, size: u32, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+            pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
                 match self {
-                    $(Law::$Law(law) => law.on_enqueue(size, view, now, rng),)+
+                    $(Law::$Law(law) => law.on_enqueue(packet, view, now, rng),)+
                 }
             }
             #[inline]
-            fn on_dequeue(&mut self, sojourn: Dur, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+            pub(crate) fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
                 match self {
-                    $(Law::$Law(law) => law.on_dequeue(sojourn, view, now, rng),)+
+                    $(Law::$Law(law) => law.on_dequeue(packet, view, now, rng),)+
                 }
             }
-            fn on_full(&mut self) {
+            pub(crate) fn on_full(&mut self) {
                 match self {
                     $(Law::$Law(law) => law.on_full(),)+
                 }
             }
-            fn is_indifferent(&self) -> bool {
+            pub(crate) fn is_indifferent(&self) -> bool {
                 match self {
                     $(Law::$Law(law) => law.is_indifferent(),)+
                 }
             }
-            fn speaks_back(&self) -> bool {
+            pub(crate) fn speaks_back(&self) -> bool {
                 match self {
                     $(Law::$Law(law) => law.speaks_back(),)+
                 }
             }
-            fn quench(&self) -> Option<u32> {
+            pub(crate) fn quench(&self) -> Option<u32> {
                 match self {
                     $(Law::$Law(law) => law.quench(),)+
                 }
             }
-            fn tick(&self) -> Option<Dur> {
+            pub(crate) fn tick(&self) -> Option<Dur> {
                 match self {
                     $(Law::$Law(law) => law.tick(),)+
                 }
             }
-            fn on_tick(&mut self, view: &View) {
+            pub(crate) fn on_tick(&mut self, view: &View) {
                 match self {
                     $(Law::$Law(law) => law.on_tick(view),)+
                 }
             }
-            #[inline]
-            fn average(&self) -> Option<Average> {
+            pub(crate) fn columns(&self) -> Columns {
                 match self {
-                    $(Law::$Law(law) => law.average(),)+
+                    $(Law::$Law(_) => <crate::$module::$Law as Aqm>::COLUMNS,)+
+                }
+            }
+            pub(crate) fn values(&self) -> Vec<f64> {
+                match self {
+                    $(Law::$Law(law) => law.values(),)+
+                }
+            }
+            #[inline]
+            pub(crate) fn elapsed(&mut self, time: Dur) {
+                match self {
+                    $(Law::$Law(law) => law.elapsed(time),)+
+                }
+            }
+            pub(crate) fn cut(&mut self) -> Vec<Integral> {
+                match self {
+                    $(Law::$Law(law) => law.cut(),)+
                 }
             }
         }

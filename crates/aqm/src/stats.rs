@@ -2,27 +2,23 @@
 
 use ecnlab_base::{Dur, Time};
 
-use crate::{Average, Region};
+use crate::columns::{Column, Integral};
 
 /// A queue over a span of time: integrals, and the sojourn of what left.
 ///
-/// A law's average changes only when the law changes it. RED's does so at arrivals, so its integral
-/// holds it constant between them, through idle time too: the decay shows at the next arrival,
-/// as it does in RED itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What a law keeps changes only when the law changes it, and its integrals hold it constant in between.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     span: u64,
     packets: u128,
     packets_squared: u128,
     bytes: u128,
-    average_packets: f64,
-    average_bytes: f64,
-    below: u64,
-    inside: u64,
-    above: u64,
     sojourn: u128,
     sojourns: u64,
     sojourn_max: u64,
+    /// What the law integrated, and in which columns.
+    law: Vec<Integral>,
+    columns: &'static [Column],
 }
 
 impl Stats {
@@ -33,14 +29,11 @@ impl Stats {
             packets: self.packets + later.packets,
             packets_squared: self.packets_squared + later.packets_squared,
             bytes: self.bytes + later.bytes,
-            average_packets: self.average_packets + later.average_packets,
-            average_bytes: self.average_bytes + later.average_bytes,
-            below: self.below + later.below,
-            inside: self.inside + later.inside,
-            above: self.above + later.above,
             sojourn: self.sojourn + later.sojourn,
             sojourns: self.sojourns + later.sojourns,
             sojourn_max: self.sojourn_max.max(later.sojourn_max),
+            law: self.law.iter().zip(&later.law).map(|(a, b)| a.plus(*b)).collect(),
+            columns: self.columns,
         }
     }
 
@@ -62,22 +55,10 @@ impl Stats {
         // Rounding may leave a constant queue a hair below nothing.
         libm::fmax(self.packets_squared as f64 / self.span as f64 - mean * mean, 0.0)
     }
-    /// The time average of the law's average in packets; NaN if the law keeps none.
-    pub fn mean_average_packets(&self) -> f64 {
-        self.average_packets / self.averaged()
-    }
-    /// The time average of the law's average in bytes; NaN if the law keeps none.
-    pub fn mean_average_bytes(&self) -> f64 {
-        self.average_bytes / self.averaged()
-    }
-    /// The share of time that the law's average spent in `region`; NaN if the law keeps none.
-    pub fn share(&self, region: Region) -> f64 {
-        let time = match region {
-            Region::Below => self.below,
-            Region::Inside => self.inside,
-            Region::Above => self.above,
-        };
-        time as f64 / self.averaged()
+    /// The time average in the law's column `name`; NaN if the law has none of this name.
+    pub fn mean(&self, name: &str) -> f64 {
+        let kept = self.columns.iter().zip(&self.law).find(|(column, _)| column.name == name);
+        kept.map_or(f64::NAN, |(_, integral)| integral.sum() / self.span as f64)
     }
     /// Packets that left the queue for the wire.
     pub const fn sojourns(&self) -> u64 {
@@ -90,11 +71,6 @@ impl Stats {
     /// The longest of those times.
     pub const fn sojourn_max(&self) -> Dur {
         Dur::from_ps(self.sojourn_max)
-    }
-
-    /// Picoseconds during which the law had an average.
-    fn averaged(&self) -> f64 {
-        (self.below + self.inside + self.above) as f64
     }
 }
 
@@ -110,12 +86,13 @@ impl Gauge {
         Gauge { stats: Stats::default(), upto: Time::ZERO }
     }
 
-    /// Brings the integrals up to `now`; the queue and the average have been as given since the last time.
+    /// Brings the integrals up to `now`; the queue has been as given since the last time. Returns how long.
     #[inline]
-    pub(crate) fn observe(&mut self, now: Time, packets: u64, bytes: u64, average: Option<Average>) {
-        let dt = now.since(self.upto).ps();
+    pub(crate) fn observe(&mut self, now: Time, packets: u64, bytes: u64) -> Dur {
+        let elapsed = now.since(self.upto);
+        let dt = elapsed.ps();
         if dt == 0 {
-            return;
+            return elapsed;
         }
         self.upto = now;
         let s = &mut self.stats;
@@ -125,15 +102,7 @@ impl Gauge {
             s.packets_squared += u128::from(packets * packets) * u128::from(dt);
             s.bytes += u128::from(bytes) * u128::from(dt);
         }
-        if let Some(average) = average {
-            s.average_packets += average.packets * dt as f64;
-            s.average_bytes += average.bytes * dt as f64;
-            match average.region {
-                Region::Below => s.below += dt,
-                Region::Inside => s.inside += dt,
-                Region::Above => s.above += dt,
-            }
-        }
+        elapsed
     }
 
     /// A packet left after `sojourn`.
@@ -144,9 +113,10 @@ impl Gauge {
         self.stats.sojourn_max = self.stats.sojourn_max.max(sojourn.ps());
     }
 
-    /// Hands over what was gathered, and `passed` departures without a sojourn, and begins anew.
-    pub(crate) fn cut(&mut self, passed: u64) -> Stats {
+    /// Hands over what was gathered, `passed` departures without a sojourn, and what the law integrated, and begins
+    /// anew.
+    pub(crate) fn cut(&mut self, passed: u64, columns: &'static [Column], law: Vec<Integral>) -> Stats {
         let stats = std::mem::take(&mut self.stats);
-        Stats { sojourns: stats.sojourns + passed, ..stats }
+        Stats { sojourns: stats.sojourns + passed, columns, law, ..stats }
     }
 }

@@ -3,7 +3,7 @@
 use ecnlab_aqm::red::{self, Above, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
-    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Queue, Region, Watch, droptail,
+    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Queue, Watch, droptail,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Ecn, QuenchCause};
@@ -28,6 +28,9 @@ impl Item for Packet {
     }
     fn group(&self) -> usize {
         self.group
+    }
+    fn flow_key(&self) -> u64 {
+        self.group as u64
     }
 }
 
@@ -335,7 +338,7 @@ fn a_packet_without_room_is_told_of_as_of_any_drop() {
     // average is still between the thresholds when the queue is full.
     let mut bench = speaking(20.0, |p, _| (p.weight, p.max_p) = (Weight::Of(0.01), 1e-9));
     bench.fill_to(90);
-    while bench.queue.average().unwrap().packets < 20.0 {
+    while bench.queue.value("average_packets").unwrap() < 20.0 {
         bench.put(0, 125, Ecn::NotEct);
     }
     assert_eq!(bench.queue.take_owed(), None);
@@ -407,7 +410,7 @@ fn time_averages_are_those_of_the_steps() {
     // 5 ms and 4 ms in the queue.
     assert_eq!((stats.sojourns(), stats.sojourn_max()), (2, Dur::from_ms(5)));
     assert!((stats.sojourn_mean_s() - 0.0045).abs() < 1e-15);
-    assert!(stats.share(Region::Below).is_nan() && stats.mean_average_packets().is_nan());
+    assert!(stats.mean("share_below").is_nan() && stats.mean("average_mean_packets").is_nan());
 }
 
 #[test]
@@ -439,9 +442,9 @@ fn the_average_is_weighted_by_time_and_its_regions_with_it() {
     bench.put(3, 100, Ecn::NotEct); // avg 2 until 4 ms
     bench.put(4, 100, Ecn::NotEct); // avg 3 until 10 ms; dropped
     let stats = bench.queue.cut_stats(at(10));
-    assert!((stats.mean_average_packets() - 2.2).abs() < 1e-12); // (0 + 2 + 2 + 18)/10
-    assert!((stats.mean_average_bytes() - 220.0).abs() < 1e-9);
-    assert_eq!([Region::Below, Region::Inside, Region::Above].map(|r| stats.share(r)), [0.1, 0.3, 0.6]);
+    assert!((stats.mean("average_mean_packets") - 2.2).abs() < 1e-12); // (0 + 2 + 2 + 18)/10
+    assert!((stats.mean("average_mean_bytes") - 220.0).abs() < 1e-9);
+    assert_eq!(["share_below", "share_in_region", "share_above"].map(|name| stats.mean(name)), [0.1, 0.3, 0.6]);
 }
 
 #[test]
@@ -459,11 +462,11 @@ fn idle_time_begins_when_the_transmission_ends() {
         let mut bench = Bench::new(Params::Red(params), Length::Packets(10.0), |_| {});
         bench.fill(3, Ecn::NotEct);
         // The first found an idle link and left the average at 0; then 1/2 and 5/4.
-        assert_eq!(bench.queue.average().unwrap().packets, 1.25);
+        assert_eq!(bench.queue.value("average_packets").unwrap(), 1.25);
         while bench.take(1).is_some() {}
         let last = Packet { id: 9, len: 125, ecn: Ecn::NotEct, group: 0 };
         bench.queue.enqueue(last, Time::ZERO + Dur::from_us(us), &mut ());
-        bench.queue.average().unwrap().packets
+        bench.queue.value("average_packets").unwrap()
     };
     // The last packet leaves the queue at 1 ms and is sent at 2 ms.
     assert_eq!(avg_of_arrival_at(1_500), 0.625);
@@ -481,7 +484,7 @@ fn adaptive_red_ticks_without_a_timer() {
         ..red::Params::new(threshold(5.0), threshold(15.0))
     };
     let mut bench = Bench::new(Params::Red(params), Length::Packets(60.0), |_| {});
-    let max_p = |bench: &Bench| bench.queue.average().unwrap().max_p;
+    let max_p = |bench: &Bench| bench.queue.value("max_p").unwrap();
     bench.queue.observe(at(499));
     assert_eq!(max_p(&bench), 0.1);
     // Under the target: times 0.9 at 0.5, 1.0 and 1.5 s.

@@ -1,5 +1,6 @@
 //! Time series of queues and windows.
 
+use ecnlab_aqm::registry::value_columns;
 use ecnlab_base::Time;
 use ecnlab_tcp::Sample;
 use ecnlab_traffic::Side;
@@ -14,7 +15,8 @@ struct QueueRow {
     link: u32,
     packets: u64,
     bytes: u64,
-    average: Option<ecnlab_aqm::Average>,
+    /// In the order of [`value_columns`].
+    law: Vec<f64>,
 }
 
 struct FlowRow {
@@ -35,10 +37,12 @@ impl Series {
     /// Takes one sample of every queue and of every flow with a connection. Links must have been
     /// brought up to `now`.
     pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow], hosts: &Hosts) {
+        let columns = value_columns();
         for (i, link) in links.iter().enumerate() {
             let queue = link.queue();
             let (packets, bytes) = (queue.packets() as u64, queue.bytes());
-            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, average: queue.average() });
+            let law = columns.iter().map(|column| queue.value(column.name).unwrap_or(f64::NAN)).collect();
+            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, law });
         }
         for (i, flow) in flows.iter().enumerate() {
             // Of a flow's connections the newest is the one that a reader follows.
@@ -71,16 +75,14 @@ impl Series {
     /// The table `queue_series`.
     pub fn queue_table(&self, links: &[String]) -> Table {
         let rows = &self.queues;
-        let average =
-            |f: fn(&ecnlab_aqm::Average) -> f64| rows.iter().map(move |r| r.average.as_ref().map_or(f64::NAN, f));
         let mut t = Table::new("queue_series");
         t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
         t.text("link", rows.iter().map(|r| r.link), links);
         t.u64("packets", rows.iter().map(|r| r.packets));
         t.u64("bytes", rows.iter().map(|r| r.bytes));
-        t.f64("average_packets", average(|a| a.packets));
-        t.f64("average_bytes", average(|a| a.bytes));
-        t.f64("max_p", average(|a| a.max_p));
+        for (i, column) in value_columns().iter().enumerate() {
+            t.f64(column.name, rows.iter().map(|r| r.law[i]));
+        }
         t
     }
 

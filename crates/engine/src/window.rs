@@ -1,7 +1,8 @@
 //! What was counted between two instants: after the warm-up, or in the whole run.
 
 use ecnlab_aqm as aqm;
-use ecnlab_aqm::{Kind, Region, Stats};
+use ecnlab_aqm::registry::mean_columns;
+use ecnlab_aqm::{Kind, Stats};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::Counters as TcpCounters;
 
@@ -58,7 +59,7 @@ pub struct Window {
 impl Window {
     /// From the end of the warm-up to the end.
     pub fn measured(warm: &Snapshot, end: &Snapshot) -> Window {
-        Window::between(warm, end, |_, late| late.stats)
+        Window::between(warm, end, |_, late| late.stats.clone())
     }
 
     /// From the start to the end; the statistics of the two parts are put together.
@@ -193,11 +194,9 @@ impl Window {
         t.f64("queue_mean_packets", stat(Stats::mean_packets));
         t.f64("queue_mean_bytes", stat(Stats::mean_bytes));
         t.f64("queue_var_packets", stat(Stats::variance_packets));
-        t.f64("average_mean_packets", stat(Stats::mean_average_packets));
-        t.f64("average_mean_bytes", stat(Stats::mean_average_bytes));
-        t.f64("share_below", stat(|s| s.share(Region::Below)));
-        t.f64("share_in_region", stat(|s| s.share(Region::Inside)));
-        t.f64("share_above", stat(|s| s.share(Region::Above)));
+        for column in mean_columns() {
+            t.f64(column.name, self.links.iter().map(|l| l.stats.mean(column.name)));
+        }
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
         t

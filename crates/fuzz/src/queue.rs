@@ -1,5 +1,6 @@
 //! A queue: its settings, then what arrives and leaves when.
 
+use ecnlab_aqm::registry::value_columns;
 use ecnlab_aqm::{DropReason, Item, LinkContext, Queue, Tally, Watch};
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_spec::parse_scenario;
@@ -32,6 +33,9 @@ impl Item for Packet {
     }
     fn group(&self) -> usize {
         self.group
+    }
+    fn flow_key(&self) -> u64 {
+        self.group as u64
     }
 }
 
@@ -103,8 +107,8 @@ fn balanced(queue: &Queue<Packet>, seen: &Tallies, arrived: u64) {
     assert_eq!(total.marks.packets, seen.marked);
     assert_eq!(total.held(), Tally { packets: queue.packets() as u64, bytes: queue.bytes() });
     assert!(seen.entered >= seen.left);
-    if let Some(average) = queue.average() {
-        assert!(average.packets.is_finite() && average.bytes.is_finite(), "{average:?}");
+    for column in value_columns() {
+        assert!(queue.value(column.name).is_none_or(f64::is_finite), "{}: {:?}", column.name, queue.value(column.name));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use Verdict::{Drop, Pass, Signal, SignalByDrop};
 use ecnlab_base::{Length, Rate};
+use ecnlab_wire::Ecn;
 
 /// Thresholds of 2 and 4 packets on an average that is the queue itself: the verdict is that of the queue seen.
 fn red(change: impl FnOnce(&mut Params)) -> Red {
@@ -25,7 +26,8 @@ fn link() -> LinkContext {
 fn verdicts(red: &mut Red, queue: &[u64]) -> Vec<Verdict> {
     let mut rng = Rng::named(1, "red");
     let view = |&packets: &u64| View { packets, bytes: 500 * packets, idle: None };
-    queue.iter().map(|q| red.on_enqueue(500, &view(q), Time::ZERO, &mut rng)).collect()
+    let packet = PacketView { size: 500, ecn: Ecn::Ect0, dscp: 0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
+    queue.iter().map(|q| red.on_enqueue(&packet, &view(q), Time::ZERO, &mut rng)).collect()
 }
 
 #[test]
@@ -126,9 +128,8 @@ fn the_average_is_reported_with_its_region() {
     let mut red = red(|_| {});
     for (queue, region) in [(1, Region::Below), (2, Region::Inside), (3, Region::Inside), (4, Region::Above)] {
         verdicts(&mut red, &[queue]);
-        let average = red.average().unwrap();
-        assert_eq!((average.packets, average.bytes), (queue as f64, 500.0 * queue as f64));
-        assert_eq!((average.region, average.max_p), (region, 0.02));
+        assert_eq!(red.values(), [queue as f64, 500.0 * queue as f64, 0.02]);
+        assert_eq!(red.region(), region);
     }
 }
 
