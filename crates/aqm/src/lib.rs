@@ -1,10 +1,12 @@
 //! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
+mod books;
 mod columns;
 mod config;
 mod counters;
 pub mod droptail;
+mod fifo;
 mod law;
 mod queue;
 pub mod red;

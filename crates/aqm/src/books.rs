@@ -1,0 +1,97 @@
+//! The one place where a packet is marked, dropped and counted, and a source quench with it.
+
+use std::collections::VecDeque;
+
+use ecnlab_base::{Dur, Rng};
+use ecnlab_wire::{Ecn, QuenchCause};
+
+use crate::registry::Law;
+use crate::{Counters, DropReason, Item, Owed, PacketView, Tally, Watch};
+
+/// What the inner queues of a [`crate::Queue`] have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Books<P> {
+    /// What befell packets, by flow group.
+    pub counters: Counters,
+    /// Held by all inner queues together.
+    pub held: Tally,
+    /// The chance of all laws and evictions.
+    pub rng: Rng,
+    /// Source quenches that the last arrival gave rise to.
+    pub owed: VecDeque<Owed<P>>,
+}
+
+impl<P: Item> Books<P> {
+    pub fn new(groups: usize, rng: Rng) -> Books<P> {
+        Books { counters: Counters::new(groups), held: Tally::default(), rng, owed: VecDeque::new() }
+    }
+
+    /// `packet` came.
+    #[inline]
+    pub fn arrived(&mut self, packet: &P) {
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
+    }
+
+    /// `packet` is held from now on.
+    #[inline]
+    pub fn took_in(&mut self, packet: &P) {
+        self.held.packets += 1;
+        self.held.bytes += u64::from(packet.wire_len());
+    }
+
+    /// `packet` is held no more.
+    #[inline]
+    pub fn took_out(&mut self, packet: &P) {
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(packet.wire_len());
+    }
+
+    /// `packet` leaves for the wire.
+    #[inline]
+    pub fn departed(&mut self, packet: &P, watch: &mut impl Watch<P>) {
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).departed(packet.wire_len());
+        watch.dequeued(packet);
+    }
+
+    /// Drops `packet`, which `law` or a limit decided on.
+    pub fn drop(&mut self, packet: &P, why: DropReason, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
+        watch.dropped(packet, why);
+        if packet.ecn().is_capable() {
+            self.speak_back(packet, QuenchCause::Dropped, law);
+        }
+    }
+
+    /// Gives `packet` CE, as `law` decided.
+    pub fn mark(&mut self, packet: &mut P, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
+        if packet.ecn() != Ecn::Ce {
+            self.speak_back(packet, QuenchCause::Marked, law);
+        }
+        packet.mark();
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
+        watch.marked(packet);
+    }
+
+    /// The effect on the way back of a mark or a drop, if the law speaks back.
+    fn speak_back(&mut self, packet: &P, cause: QuenchCause, law: &Law) {
+        if let Some(wire_len) = law.quench() {
+            self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
+            self.owed.push_back(Owed { packet: *packet, cause, wire_len });
+        }
+    }
+}
+
+impl PacketView {
+    /// What a law is shown of `packet`, after `sojourn` in a queue that has ECN on or not.
+    #[inline]
+    pub(crate) fn of(packet: &impl Item, ecn: bool, sojourn: Dur) -> PacketView {
+        PacketView {
+            size: packet.wire_len(),
+            ecn: packet.ecn(),
+            dscp: packet.dscp(),
+            flow: packet.flow_key(),
+            can_mark: ecn && packet.ecn().is_capable(),
+            sojourn,
+        }
+    }
+}
