@@ -6,7 +6,7 @@ use ecnlab_base::{Dur, Rng};
 use ecnlab_wire::{Ecn, QuenchCause};
 
 use crate::registry::Law;
-use crate::{Counters, DropReason, Item, Owed, PacketView, Tally, Watch};
+use crate::{Counters, DropReason, Item, MarkReason, Owed, PacketView, Tally, Watch};
 
 /// What the inner queues of a [`crate::Queue`] have in common.
 #[derive(Clone, Debug)]
@@ -53,23 +53,23 @@ impl<P: Item> Books<P> {
         watch.dequeued(packet);
     }
 
-    /// Drops `packet`, which `law` or a limit decided on.
-    pub fn drop(&mut self, packet: &P, why: DropReason, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
+    /// Drops `packet`, which a limit decided on, or the `law` of its queue.
+    pub fn drop(&mut self, packet: &P, why: DropReason, law: Option<&Law>, watch: &mut (impl Watch<P> + ?Sized)) {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
         watch.dropped(packet, why);
-        if packet.ecn().is_capable() {
+        if let Some(law) = law.filter(|_| packet.ecn().is_capable()) {
             self.speak_back(packet, QuenchCause::Dropped, law);
         }
     }
 
     /// Gives `packet` CE, as `law` decided.
-    pub fn mark(&mut self, packet: &mut P, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
+    pub fn mark(&mut self, packet: &mut P, why: MarkReason, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
         if packet.ecn() != Ecn::Ce {
             self.speak_back(packet, QuenchCause::Marked, law);
         }
         packet.mark();
-        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
-        watch.marked(packet);
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len(), why);
+        watch.marked(packet, why);
     }
 
     /// The effect on the way back of a mark or a drop, if the law speaks back.
@@ -88,7 +88,6 @@ impl PacketView {
         PacketView {
             size: packet.wire_len(),
             ecn: packet.ecn(),
-            dscp: packet.dscp(),
             flow: packet.flow_key(),
             can_mark: ecn && packet.ecn().is_capable(),
             sojourn,

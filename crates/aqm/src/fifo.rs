@@ -9,8 +9,8 @@ use crate::books::Books;
 use crate::registry::Law;
 use crate::stats::Gauge;
 use crate::{
-    Admit, Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, PacketView, Stats, Tally, Verdict, View,
-    Watch,
+    Admit, Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally,
+    Verdict, View, Watch,
 };
 
 /// A FIFO that asks its law and acts on the verdict.
@@ -40,9 +40,8 @@ pub(crate) struct Held<P> {
 }
 
 impl<P: Item> Fifo<P> {
-    /// An empty FIFO at time zero, feeding `link`, with the law of `config`.
-    pub fn new(config: &Config, link: LinkContext) -> Fifo<P> {
-        let law = Law::new(&config.params, link);
+    /// An empty FIFO at time zero, feeding `link`, with its law and what `config` says of every queue.
+    pub fn new(law: Law, config: &Config, link: LinkContext) -> Fifo<P> {
         let tick = law.tick();
         Fifo {
             ring: VecDeque::new(),
@@ -54,7 +53,7 @@ impl<P: Item> Fifo<P> {
             common: config.common,
             rate: link.rate,
             law,
-            gauge: Gauge::new(),
+            gauge: Gauge::new(config.common.quantiles),
         }
     }
 
@@ -74,7 +73,10 @@ impl<P: Item> Fifo<P> {
     pub fn pull<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books<P>, watch: &mut W) -> Option<Held<P>> {
         self.observe(now, books);
         loop {
-            let Held { since, mut packet } = self.pop(books)?;
+            let Some(Held { since, mut packet }) = self.pop(books) else {
+                self.law.on_empty();
+                return None;
+            };
             let sojourn = now.since(since);
             if self.releases(&mut packet, sojourn, now, books, watch) {
                 self.gauge.departed(sojourn);
@@ -86,21 +88,19 @@ impl<P: Item> Fifo<P> {
 
     /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
     #[inline]
-    fn admits<W: Watch<P> + ?Sized>(
-        &mut self,
-        packet: &mut P,
-        now: Time,
-        books: &mut Books<P>,
-        watch: &mut W,
-    ) -> bool {
+    fn admits<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, now: Time, books: &mut Books<P>, watch: &mut W) -> bool {
         self.observe(now, books);
         let view = self.view(now, books);
         let seen = PacketView::of(packet, self.common.ecn, Dur::ZERO);
         let signal = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
             Verdict::Pass => false,
+            Verdict::MarkIfCapable => {
+                self.mark_if_capable(packet, books, watch);
+                false
+            }
             Verdict::Signal if seen.can_mark => true,
             Verdict::Signal | Verdict::SignalByDrop => {
-                books.drop(packet, DropReason::Early, &self.law, watch);
+                books.drop(packet, DropReason::Early, Some(&self.law), watch);
                 return false;
             }
             Verdict::Drop => {
@@ -134,13 +134,17 @@ impl<P: Item> Fifo<P> {
         let why = match self.law.on_dequeue(&seen, &view, now, &mut books.rng) {
             Verdict::Pass => return true,
             Verdict::Signal if seen.can_mark => {
-                books.mark(packet, &self.law, watch);
+                books.mark(packet, MarkReason::Law, &self.law, watch);
+                return true;
+            }
+            Verdict::MarkIfCapable => {
+                self.mark_if_capable(packet, books, watch);
                 return true;
             }
             Verdict::Signal | Verdict::SignalByDrop => DropReason::Early,
             Verdict::Drop => DropReason::Forced,
         };
-        books.drop(packet, why, &self.law, watch);
+        books.drop(packet, why, Some(&self.law), watch);
         false
     }
 
@@ -188,8 +192,8 @@ impl<P: Item> Fifo<P> {
         })
     }
 
-    fn view(&self, now: Time, _books: &Books<P>) -> View {
-        View { packets: self.ring.len() as u64, bytes: self.bytes, idle: self.idle(now) }
+    fn view(&self, now: Time, books: &Books<P>) -> View {
+        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all: books.held.bytes, idle: self.idle(now) }
     }
 
     fn idle(&self, now: Time) -> Option<Dur> {
@@ -226,18 +230,41 @@ impl<P: Item> Fifo<P> {
             && let Some(mut head) = self.ring.front().copied()
             && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
         {
-            books.mark(&mut head.packet, &self.law, watch);
+            books.mark(&mut head.packet, MarkReason::Law, &self.law, watch);
             self.ring[0] = head;
         } else {
-            books.mark(packet, &self.law, watch);
+            books.mark(packet, MarkReason::Law, &self.law, watch);
         }
+    }
+
+    /// Marks a packet that is over a threshold, if it can be marked.
+    #[cold]
+    fn mark_if_capable<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, books: &mut Books<P>, watch: &mut W) {
+        if packet.ecn().is_capable() {
+            books.mark(packet, MarkReason::Threshold, &self.law, watch);
+        }
+    }
+
+    /// Drops from the head, so that others have room: up to `most` packets, or half the bytes held.
+    pub fn shed<W: Watch<P> + ?Sized>(&mut self, most: u32, now: Time, books: &mut Books<P>, watch: &mut W) {
+        self.observe(now, books);
+        let (half, mut bytes, mut packets) = (self.bytes / 2, 0, 0);
+        while let Some(Held { packet, .. }) = self.pop(books) {
+            books.drop(&packet, DropReason::Tail, Some(&self.law), watch);
+            bytes += u64::from(packet.wire_len());
+            packets += 1;
+            if packets >= most || bytes >= half {
+                break;
+            }
+        }
+        self.law.on_shed(packets);
     }
 
     /// Carries out a forced drop. Whether it took the arriving packet.
     fn force<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books<P>, watch: &mut W) -> bool {
         match self.common.forced {
             Forced::Arriving => {
-                books.drop(packet, DropReason::Forced, &self.law, watch);
+                books.drop(packet, DropReason::Forced, Some(&self.law), watch);
                 true
             }
             Forced::Full => self.evict(packet, DropReason::Forced, books, watch),
@@ -275,16 +302,16 @@ impl<P: Item> Fifo<P> {
         let victim = match self.common.full {
             Full::Tail => held,
             Full::Random => books.rng.below(held as u64 + 1) as usize,
-            Full::Front => 0,
+            Full::Front | Full::Fattest => 0,
         };
         // An index past those held is the arriving packet's own.
         let Some(Held { packet, .. }) = self.ring.remove(victim) else {
-            books.drop(arriving, why, &self.law, watch);
+            books.drop(arriving, why, Some(&self.law), watch);
             return true;
         };
         self.bytes -= u64::from(packet.wire_len());
         books.took_out(&packet);
-        books.drop(&packet, why, &self.law, watch);
+        books.drop(&packet, why, Some(&self.law), watch);
         false
     }
 }
@@ -300,6 +327,14 @@ impl Common {
         match self.admit {
             Admit::Fits => (held + added) as f64 <= limit,
             Admit::Below => (held as f64) < limit,
+        }
+    }
+
+    /// Whether what is `held` is within the limit.
+    pub(crate) fn is_within(&self, held: Tally) -> bool {
+        match self.limit {
+            Length::Packets(limit) => held.packets as f64 <= limit,
+            Length::Bytes(limit) => held.bytes as f64 <= limit,
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct View {
     pub packets: u64,
     /// Bytes held, counted likewise.
     pub bytes: u64,
+    /// Bytes held by all inner queues of the link's queue, this one among them.
+    pub in_all: u64,
     /// How long the link has had nothing to send; `None` while it is busy. The link is taken to
     /// be busy for [`Rate::time_for`] the last packet that left.
     pub idle: Option<Dur>,
@@ -34,8 +36,6 @@ pub struct PacketView {
     pub size: u32,
     /// Its codepoint.
     pub ecn: Ecn,
-    /// Its differentiated services codepoint (RFC 2474).
-    pub dscp: u8,
     /// Stands for its five-tuple.
     pub flow: u64,
     /// Whether a signal to it would be CE: it is ECN-capable, and the queue has ECN on.
@@ -54,6 +54,9 @@ pub trait Aqm {
     /// The columns that it keeps for the record.
     const COLUMNS: Columns = Columns::NONE;
 
+    /// What a scenario need not say of what every queue has: keys and their values in TOML.
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
+
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
 
@@ -67,6 +70,10 @@ pub trait Aqm {
     }
     /// A packet that the discipline let through found no room.
     fn on_full(&mut self) {}
+    /// So many packets were dropped from the head to make room for those of other queues.
+    fn on_shed(&mut self, _packets: u32) {}
+    /// A packet was asked for, and none is left.
+    fn on_empty(&mut self) {}
 
     /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
     fn is_indifferent(&self) -> bool {

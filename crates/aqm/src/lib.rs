@@ -2,25 +2,31 @@
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
 mod books;
+pub mod classes;
 mod columns;
 mod config;
 mod counters;
 pub mod droptail;
 mod fifo;
+pub mod fq;
+mod histogram;
 mod law;
 mod queue;
 pub mod red;
 pub mod registry;
+mod scheduler;
 mod stats;
+mod tree;
 
 use ecnlab_wire::{Ecn, QuenchCause};
 
 pub use columns::{Column, Columns, Integral};
-pub use config::{Admit, Common, Config, Forced, Full, Impossible, MarkAt};
+pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
 pub use counters::{Counters, Group, Kind, Tally};
 pub use law::{Aqm, LinkContext, PacketView, View};
 pub use queue::Queue;
 pub use stats::Stats;
+pub use tree::{ClassReading, ClassSample};
 
 /// What a discipline says of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +39,17 @@ pub enum Verdict {
     SignalByDrop,
     /// Drop it, ECN-capable or not.
     Drop,
+    /// Give it CE if it is ECN-capable, whether or not the queue has ECN on, and let it through in any case.
+    MarkIfCapable,
+}
+
+/// Why a packet was given CE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkReason {
+    /// A signal of the discipline.
+    Law,
+    /// It was over a threshold that marks all ECN-capable packets ([`Verdict::MarkIfCapable`]).
+    Threshold,
 }
 
 /// Why a packet was dropped.
@@ -58,10 +75,6 @@ pub trait Item: Copy {
     fn group(&self) -> usize;
     /// Stands for its five-tuple: the same for all packets of a connection in one direction.
     fn flow_key(&self) -> u64;
-    /// Its differentiated services codepoint.
-    fn dscp(&self) -> u8 {
-        0
-    }
 }
 
 /// A source quench that the router owes the sender of `packet`.
@@ -80,7 +93,7 @@ pub trait Watch<P> {
     /// `packet` entered the queue.
     fn enqueued(&mut self, _packet: &P) {}
     /// `packet` was given CE.
-    fn marked(&mut self, _packet: &P) {}
+    fn marked(&mut self, _packet: &P, _why: MarkReason) {}
     /// `packet` was dropped.
     fn dropped(&mut self, _packet: &P, _why: DropReason) {}
     /// `packet` left the queue for the wire.

@@ -3,8 +3,13 @@
 use ecnlab_base::{Length, Rng, Time};
 
 use crate::books::Books;
-use crate::fifo::Fifo;
-use crate::{Config, Counters, Item, LinkContext, Owed, Stats, Tally, Watch};
+use crate::columns::Column;
+use crate::fifo::Held;
+use crate::tree::{Branch, Node};
+use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Owed, Stats, Tally, Watch};
+
+/// What the queue as a whole is called among its classes.
+const ALL: &str = "all";
 
 /// A link's queue.
 ///
@@ -16,33 +21,42 @@ pub struct Queue<P> {
     /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
     passed: u64,
     books: Books<P>,
-    fifo: Fifo<P>,
+    /// Whether it has a row of its own in the table of classes.
+    has_row: bool,
+    node: Node<P>,
 }
 
 impl<P: Item> Queue<P> {
-    /// An empty queue at time zero, feeding `link`, counting `groups` flow groups. `config` has passed
-    /// [`Config::check`]. All chance of the queue and its law comes from `rng`.
-    pub fn new(config: &Config, link: LinkContext, groups: usize, rng: Rng) -> Queue<P> {
-        let fifo = Fifo::new(config, link);
-        Queue {
-            is_open: fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
-            passed: 0,
-            books: Books::new(groups, rng),
-            fifo,
-        }
+    /// An empty queue at time zero, feeding `link`, counting packets by flow `groups`. `config` has passed
+    /// [`Config::check`]. All chance of the queue and its laws comes from `rng`.
+    pub fn new(config: &Config, link: LinkContext, groups: &[String], rng: Rng) -> Queue<P> {
+        let mut books = Books::new(groups.len(), rng);
+        let node = Node::new(config, link, groups, &mut books);
+        let has_row = config.common.quantiles || config.params.is_composed();
+        let is_open = match &node {
+            Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
+            Node::Branch(_) => false,
+        };
+        Queue { is_open: is_open && !has_row, passed: 0, books, has_row, node }
     }
 
     /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
     pub fn enqueue(&mut self, packet: P, now: Time, watch: &mut impl Watch<P>) {
         self.books.arrived(&packet);
-        self.fifo.enqueue(packet, now, &mut self.books, watch);
+        match &mut self.node {
+            Node::Leaf(fifo) => fifo.enqueue(packet, now, &mut self.books, watch),
+            Node::Branch(branch) => branch.enqueue(packet, now, &mut self.books, watch),
+        }
     }
 
     /// The next packet, at the start of its transmission; packets that a law drops here go before it.
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
-        let held = self.fifo.pull(now, &mut self.books, watch)?;
-        self.books.departed(&held.packet, watch);
-        Some(held.packet)
+        let Held { packet, .. } = match &mut self.node {
+            Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch),
+            Node::Branch(branch) => branch.pull(now, &mut self.books, watch),
+        }?;
+        self.books.departed(&packet, watch);
+        Some(packet)
     }
 
     /// Whether any packet goes straight through while the queue is empty and the transmitter idle:
@@ -64,19 +78,49 @@ impl<P: Item> Queue<P> {
     /// Brings ticks and statistics up to `now`.
     #[inline]
     pub fn observe(&mut self, now: Time) {
-        self.fifo.observe(now, &self.books);
+        self.node.observe(now, &self.books);
     }
 
     /// The statistics since the start or the last cut, up to `now`, and a new beginning. Those of a
     /// whole run are its parts put together by [`Stats::plus`].
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
-        self.fifo.cut_stats(std::mem::take(&mut self.passed))
+        self.node.cut_stats(std::mem::take(&mut self.passed))
+    }
+
+    /// The names of its classes: itself first, if it has inner queues or keeps quantiles.
+    pub fn class_names(&self) -> Vec<String> {
+        let whole = self.has_row.then(|| ALL.to_owned());
+        whole.into_iter().chain(self.branch().map(Branch::class_names).unwrap_or_default()).collect()
+    }
+    /// What its classes counted since the start, and their statistics since the last time, which was when those of the
+    /// `whole` were cut.
+    pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
+        let counts = self.books.counters.total();
+        let whole = self.has_row.then(|| ClassReading { name: ALL.to_owned(), counts, stats: whole.clone() });
+        let inner = match &mut self.node {
+            Node::Leaf(_) => Vec::new(),
+            Node::Branch(branch) => branch.cut_classes(),
+        };
+        whole.into_iter().chain(inner).collect()
+    }
+    /// Its classes now, with what their laws have in `columns`.
+    pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
+        let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
+        let whole = self.has_row.then(|| ClassSample { held: self.books.held, values });
+        whole.into_iter().chain(self.branch().map(|b| b.class_samples(columns)).unwrap_or_default()).collect()
+    }
+
+    fn branch(&self) -> Option<&Branch<P>> {
+        match &self.node {
+            Node::Leaf(_) => None,
+            Node::Branch(branch) => Some(branch),
+        }
     }
 
     /// Whether source quenches are ever to be expected.
     pub fn speaks_back(&self) -> bool {
-        self.fifo.law().speaks_back()
+        self.node.speaks_back()
     }
     /// Whether the last arrival left source quenches to send.
     #[inline(always)]
@@ -92,9 +136,12 @@ impl<P: Item> Queue<P> {
     pub const fn counters(&self) -> &Counters {
         &self.books.counters
     }
-    /// The length on the wire of the packet at the head.
+    /// The length on the wire of the packet at the head; of several queues, that of one of the heads.
     pub fn head_len(&self) -> Option<u32> {
-        self.fifo.head().map(|held| held.packet.wire_len())
+        match &self.node {
+            Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
+            Node::Branch(branch) => branch.head_len(),
+        }
     }
     /// Packets held.
     pub const fn packets(&self) -> usize {
@@ -106,11 +153,11 @@ impl<P: Item> Queue<P> {
     }
     /// What the law has now in its column `name`, if it has one of this name.
     pub fn value(&self, name: &str) -> Option<f64> {
-        self.fifo.value(name)
+        self.node.value(name)
     }
-    /// Whether arrived = departed + dropped + held, in packets and in bytes.
+    /// Whether arrived = departed + dropped + held, in packets and in bytes, and likewise for each inner queue.
     pub fn is_balanced(&self) -> bool {
-        let held = self.fifo.counted();
-        self.books.counters.total().all().held() == held && held == self.books.held && held == self.fifo.held()
+        let held = self.books.counters.total().all().held();
+        held == self.books.held && self.node.counted() == Some(held)
     }
 }

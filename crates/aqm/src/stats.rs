@@ -3,6 +3,7 @@
 use ecnlab_base::{Dur, Time};
 
 use crate::columns::{Column, Integral};
+use crate::histogram::Histogram;
 
 /// A queue over a span of time: integrals, and the sojourn of what left.
 ///
@@ -16,6 +17,8 @@ pub struct Stats {
     sojourn: u128,
     sojourns: u64,
     sojourn_max: u64,
+    /// The sojourns, if their quantiles are asked for.
+    histogram: Option<Histogram>,
     /// What the law integrated, and in which columns.
     law: Vec<Integral>,
     columns: &'static [Column],
@@ -32,6 +35,7 @@ impl Stats {
             sojourn: self.sojourn + later.sojourn,
             sojourns: self.sojourns + later.sojourns,
             sojourn_max: self.sojourn_max.max(later.sojourn_max),
+            histogram: self.histogram.as_ref().zip(later.histogram.as_ref()).map(|(a, b)| a.plus(b)),
             law: self.law.iter().zip(&later.law).map(|(a, b)| a.plus(*b)).collect(),
             columns: self.columns,
         }
@@ -68,6 +72,10 @@ impl Stats {
     pub fn sojourn_mean_s(&self) -> f64 {
         self.sojourn as f64 / self.sojourns as f64 * 1e-12
     }
+    /// The time that the share `q` of them did not exceed, to 0.4 %; NaN if none left or it was not asked for.
+    pub fn sojourn_quantile_s(&self, q: f64) -> f64 {
+        self.histogram.as_ref().and_then(|histogram| histogram.quantile(q)).map_or(f64::NAN, |ps| ps * 1e-12)
+    }
     /// The longest of those times.
     pub const fn sojourn_max(&self) -> Dur {
         Dur::from_ps(self.sojourn_max)
@@ -82,8 +90,10 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    pub(crate) fn new() -> Gauge {
-        Gauge { stats: Stats::default(), upto: Time::ZERO }
+    /// One that begins at time zero, with `quantiles` of sojourns if asked for.
+    pub(crate) fn new(quantiles: bool) -> Gauge {
+        let histogram = quantiles.then(Histogram::default);
+        Gauge { stats: Stats { histogram, ..Stats::default() }, upto: Time::ZERO }
     }
 
     /// Brings the integrals up to `now`; the queue has been as given since the last time. Returns how long.
@@ -111,12 +121,16 @@ impl Gauge {
         self.stats.sojourn += u128::from(sojourn.ps());
         self.stats.sojourns += 1;
         self.stats.sojourn_max = self.stats.sojourn_max.max(sojourn.ps());
+        if let Some(histogram) = &mut self.stats.histogram {
+            histogram.count(sojourn.ps(), 1);
+        }
     }
 
     /// Hands over what was gathered, `passed` departures without a sojourn, and what the law integrated, and begins
     /// anew.
     pub(crate) fn cut(&mut self, passed: u64, columns: &'static [Column], law: Vec<Integral>) -> Stats {
-        let stats = std::mem::take(&mut self.stats);
+        let histogram = self.stats.histogram.as_ref().map(|_| Histogram::default());
+        let stats = std::mem::replace(&mut self.stats, Stats { histogram, ..Stats::default() });
         Stats { sojourns: stats.sojourns + passed, columns, law, ..stats }
     }
 }

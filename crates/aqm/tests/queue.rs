@@ -3,7 +3,8 @@
 use ecnlab_aqm::red::{self, Above, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
-    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Queue, Watch, droptail,
+    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, MarkReason, Queue, Watch,
+    droptail,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Ecn, QuenchCause};
@@ -54,7 +55,7 @@ impl Watch<Packet> for Diary {
     fn enqueued(&mut self, packet: &Packet) {
         self.0.push(("in", packet.id));
     }
-    fn marked(&mut self, packet: &Packet) {
+    fn marked(&mut self, packet: &Packet, _: MarkReason) {
         self.0.push(("mark", packet.id));
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
@@ -79,11 +80,15 @@ struct Bench {
 
 impl Bench {
     fn new(params: Params, limit: Length, change: impl FnOnce(&mut Common)) -> Bench {
-        let mut config = Config { params, common: Common::with_limit(limit) };
+        let mut config = Config::new(params, Common::with_limit(limit));
         change(&mut config.common);
         assert_eq!(config.check(), Ok(()));
         let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-        Bench { queue: Queue::new(&config, link, 2, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
+        Bench {
+            queue: Queue::new(&config, link, &["plain", "ecn"].map(str::to_owned), Rng::named(1, "queue")),
+            diary: Diary::default(),
+            sent: 0,
+        }
     }
     fn droptail(limit: Length, change: impl FnOnce(&mut Common)) -> Bench {
         Bench::new(Params::DropTail(droptail::Params {}), limit, change)
@@ -521,8 +526,9 @@ mod conservation {
         let admit = prop_oneof![Just(Admit::Fits), Just(Admit::Below)];
         let forced = prop_oneof![Just(Forced::Arriving), Just(Forced::Full)];
         let mark_at = prop_oneof![Just(MarkAt::Tail), Just(MarkAt::Front)];
-        (limit, full, admit, forced, mark_at, any::<bool>())
-            .prop_map(|(limit, full, admit, forced, mark_at, ecn)| Common { limit, full, admit, forced, mark_at, ecn })
+        (limit, full, admit, forced, mark_at, any::<bool>()).prop_map(|(limit, full, admit, forced, mark_at, ecn)| {
+            Common { limit, full, admit, forced, mark_at, ecn, quantiles: false }
+        })
     }
 
     fn law() -> impl Strategy<Value = Params> {

@@ -15,7 +15,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         to: 1,
         rate: Some(rate.parse().expect("a rate")),
         delay: delay.parse().expect("a time"),
-        queue: Config { params: Params::DropTail(droptail::Params {}), common },
+        queue: Config::new(Params::DropTail(droptail::Params {}), common),
         shaper: None,
         jitter: None,
         errors: Errors::default(),
@@ -29,7 +29,7 @@ fn packet(wire_len: u32) -> Packet {
 
 /// Offers packets of the given sizes at the given times; returns when each was delivered.
 fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
-    let mut link = Link::new(plan, 1, 1);
+    let mut link = Link::new(plan, &["all".to_owned()], 1);
     let mut out = Vec::new();
     for &(at, len) in arrivals {
         drain(&mut link, at, &mut out);
@@ -115,7 +115,7 @@ fn a_fifo_agrees_with_m_d_1_and_with_little() {
     for rho in [0.5, 0.8] {
         let service = 0.008;
         let mut rng = Rng::named(11, "poisson");
-        let mut link = Link::new(&plan("1.5 Mbps", "0 ms", 1e6), 1, 1);
+        let mut link = Link::new(&plan("1.5 Mbps", "0 ms", 1e6), &["all".to_owned()], 1);
         let (mut now, mut out) = (0.0, Vec::new());
         let mut batches = Vec::new();
         for _ in 0..40 {
@@ -158,7 +158,7 @@ proptest! {
         let arrivals: Vec<(Time, u32)> = gaps.iter().map(|&(gap, len)| { at += Dur::from_us(gap); (at, len) }).collect();
         let quiet = deliveries(&plan, &arrivals);
 
-        let mut link = Link::new(&plan, 1, 1);
+        let mut link = Link::new(&plan, &["all".to_owned()], 1);
         let mut out = Vec::new();
         let mut looks: Vec<Time> = looks.into_iter().map(|us| Time::ZERO + Dur::from_us(us)).collect();
         looks.sort_unstable();
