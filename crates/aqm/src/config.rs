@@ -148,7 +148,7 @@ pub enum Full {
     Random,
     /// The packet at the head.
     Front,
-    /// Packets at the head of the inner queue with the most bytes, once the arriving packet is in (RFC 8290 §5.1).
+    /// Packets at the head of the inner queue with the most bytes, once the arriving packet is in (RFC 8290 §4.1).
     Fattest,
 }
 

@@ -92,13 +92,10 @@ impl<P: Item> Fifo<P> {
         self.observe(now, books);
         let view = self.view(now, books);
         let seen = PacketView::of(packet, self.common.ecn, Dur::ZERO);
-        let signal = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
-            Verdict::Pass => false,
-            Verdict::MarkIfCapable => {
-                self.mark_if_capable(packet, books, watch);
-                false
-            }
-            Verdict::Signal if seen.can_mark => true,
+        let mark = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
+            Verdict::Pass => None,
+            Verdict::MarkIfCapable => packet.ecn().is_capable().then_some(MarkReason::Threshold),
+            Verdict::Signal if seen.can_mark => Some(MarkReason::Law),
             Verdict::Signal | Verdict::SignalByDrop => {
                 books.drop(packet, DropReason::Early, Some(&self.law), watch);
                 return false;
@@ -107,14 +104,14 @@ impl<P: Item> Fifo<P> {
                 if self.force(packet, books, watch) {
                     return false;
                 }
-                false
+                None
             }
         };
         if !self.make_room(packet, books, watch) {
             return false;
         }
-        if signal {
-            self.mark(packet, books, watch);
+        if let Some(why) = mark {
+            self.mark(packet, why, books, watch);
         }
         true
     }
@@ -138,7 +135,9 @@ impl<P: Item> Fifo<P> {
                 return true;
             }
             Verdict::MarkIfCapable => {
-                self.mark_if_capable(packet, books, watch);
+                if packet.ecn().is_capable() {
+                    books.mark(packet, MarkReason::Threshold, &self.law, watch);
+                }
                 return true;
             }
             Verdict::Signal | Verdict::SignalByDrop => DropReason::Early,
@@ -225,23 +224,15 @@ impl<P: Item> Fifo<P> {
     }
 
     /// Gives the mark of the arriving `packet` to whom [`MarkAt`] names.
-    fn mark<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, books: &mut Books<P>, watch: &mut W) {
+    fn mark<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, why: MarkReason, books: &mut Books<P>, watch: &mut W) {
         if self.common.mark_at == MarkAt::Front
             && let Some(mut head) = self.ring.front().copied()
             && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
         {
-            books.mark(&mut head.packet, MarkReason::Law, &self.law, watch);
+            books.mark(&mut head.packet, why, &self.law, watch);
             self.ring[0] = head;
         } else {
-            books.mark(packet, MarkReason::Law, &self.law, watch);
-        }
-    }
-
-    /// Marks a packet that is over a threshold, if it can be marked.
-    #[cold]
-    fn mark_if_capable<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, books: &mut Books<P>, watch: &mut W) {
-        if packet.ecn().is_capable() {
-            books.mark(packet, MarkReason::Threshold, &self.law, watch);
+            books.mark(packet, why, &self.law, watch);
         }
     }
 

@@ -3,12 +3,14 @@
 
 mod books;
 pub mod classes;
+pub mod codel;
 mod columns;
 mod config;
 mod counters;
 pub mod droptail;
 mod fifo;
 pub mod fq;
+pub mod fq_codel;
 mod histogram;
 mod law;
 mod queue;

@@ -31,9 +31,9 @@ pub struct Row {
 }
 
 /// What a queue is made of.
+#[expect(clippy::large_enum_variant, reason = "made once for a queue")]
 pub(crate) enum Made {
     /// One FIFO with this law.
-    #[expect(clippy::large_enum_variant, reason = "one a link, when a run is planned")]
     Law(Law),
     /// Several queues.
     Layout(Layout),
@@ -221,10 +221,12 @@ registry! {
     laws {
         "droptail": droptail::DropTail, "FIFO that drops only when it is full";
         "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
+        "codel": codel::Codel, "Controlled Delay (RFC 8289): signals by the time that packets wait";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
         "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
+        "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
     }
 }
 

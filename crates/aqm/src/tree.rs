@@ -129,8 +129,9 @@ struct Class<P> {
     counts: Group,
 }
 
-/// A queue within a queue.
+/// A queue, within another or the whole.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "most queues are one FIFO: a box would lie on each packet's way")]
 pub(crate) enum Node<P> {
     /// A FIFO.
     Leaf(Fifo<P>),
