@@ -133,8 +133,38 @@ LINKS: Final = {
     "share_below": Column("ratio", "share of time RED's average was below min_th"),
     "share_in_region": Column("ratio", "share of time RED's average was in [min_th, max_th)"),
     "share_above": Column("ratio", "share of time RED's average was at or above max_th"),
+    "share_dropping": Column("ratio", "share of time CoDel was dropping; missing if the discipline is another"),
     "sojourn_mean_s": Column("s", "mean time of a packet in the queue"),
     "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
+}
+
+CLASSES: Final = {
+    "link": Column("", "link whose queue it is", "text"),
+    "class": Column("", 'class: "all" of the queue as a whole, OUTER/INNER of a class in a class', "text"),
+    "arrived": Column("count", "packets that came to it"),
+    "arrived_ect": Column("count", "of these, ECN-capable (ECT or CE)"),
+    "departed": Column("count", "packets that left it"),
+    "departed_bytes": Column("bytes", "their sizes on the wire"),
+    "marks": Column("count", "packets set to CE"),
+    "marks_threshold": Column("count", "of these, by a threshold for all that are ECN-capable (`ce_threshold`)"),
+    "dropped": Column("count", "packets dropped, for any reason"),
+    "early_drops": Column("count", "of these, as signals of the discipline"),
+    "forced_drops": Column("count", "of dropped, because the discipline dropped all"),
+    "tail_drops": Column("count", "of dropped, for want of room, whoever made room for whom"),
+    "queue_mean_packets": Column("packets", "time average of what it held"),
+    "queue_mean_bytes": Column("bytes", "time average of what it held"),
+    "average_mean_packets": Column("packets", "time average of the discipline's own average queue"),
+    "average_mean_bytes": Column("bytes", "time average of the discipline's own average queue"),
+    "share_below": Column("ratio", "share of time RED's average was below min_th"),
+    "share_in_region": Column("ratio", "share of time RED's average was in [min_th, max_th)"),
+    "share_above": Column("ratio", "share of time RED's average was at or above max_th"),
+    "share_dropping": Column("ratio", "share of time CoDel was dropping; missing if the discipline is another"),
+    "sojourn_mean_s": Column("s", "mean time of a packet in it"),
+    "sojourn_p50_s": Column("s", "median of these times, to 0.4 %"),
+    "sojourn_p95_s": Column("s", "95th percentile"),
+    "sojourn_p99_s": Column("s", "99th percentile"),
+    "sojourn_p999_s": Column("s", "99.9th percentile"),
+    "sojourn_max_s": Column("s", "longest of these times"),
 }
 
 BOXES: Final = {
@@ -162,6 +192,19 @@ QUEUE_SERIES: Final = {
     "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none"),
     "average_bytes": Column("bytes", "the discipline's average queue; missing if it keeps none"),
     "max_p": Column("ratio", "RED's max_p at that time; missing if it has none"),
+    "codel_count": Column("", "CoDel's count while it is dropping, else 0; missing if the discipline is another"),
+}
+
+CLASS_SERIES: Final = {
+    "time_s": Column("s", "time of the sample"),
+    "link": Column("", "link whose queue it is", "text"),
+    "class": Column("", "class, as in `classes`", "text"),
+    "packets": Column("packets", "what it holds"),
+    "bytes": Column("bytes", "what it holds"),
+    "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none"),
+    "average_bytes": Column("bytes", "the discipline's average queue; missing if it keeps none"),
+    "max_p": Column("ratio", "RED's max_p at that time; missing if it has none"),
+    "codel_count": Column("", "CoDel's count while it is dropping, else 0; missing if the discipline is another"),
 }
 
 FLOW_SERIES: Final = {
@@ -233,9 +276,12 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "queues_run": QUEUES,
     "links": LINKS,
     "links_run": LINKS,
+    "classes": CLASSES,
+    "classes_run": CLASSES,
     "boxes": BOXES,
     "boxes_run": BOXES,
     "queue_series": QUEUE_SERIES,
+    "class_series": CLASS_SERIES,
     "flow_series": FLOW_SERIES,
     "packets": PACKETS,
 }
