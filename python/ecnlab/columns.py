@@ -124,6 +124,30 @@ LINKS: Final = {
     "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
 }
 
+CLASSES: Final = {
+    "link": Column("", "link whose queue it is", "text"),
+    "class": Column("", 'class: "all" of the queue as a whole, OUTER/INNER of a class in a class', "text"),
+    "arrived": Column("count", "packets that came to it"),
+    "arrived_ect": Column("count", "of these, ECN-capable (ECT or CE)"),
+    "departed": Column("count", "packets that left it"),
+    "departed_bytes": Column("bytes", "their sizes on the wire"),
+    "marks": Column("count", "packets set to CE"),
+    "marks_threshold": Column("count", "of these, by a threshold for all that are ECN-capable (`ce_threshold`)"),
+    "dropped": Column("count", "packets dropped, for any reason"),
+    "early_drops": Column("count", "of these, as signals of the discipline"),
+    "forced_drops": Column("count", "of dropped, because the discipline dropped all"),
+    "tail_drops": Column("count", "of dropped, for want of room, whoever made room for whom"),
+    "queue_mean_packets": Column("packets", "time average of what it held"),
+    "queue_mean_bytes": Column("bytes", "time average of what it held"),
+    **laws.columns("links"),
+    "sojourn_mean_s": Column("s", "mean time of a packet in it"),
+    "sojourn_p50_s": Column("s", "median of these times, to 0.4 %"),
+    "sojourn_p95_s": Column("s", "95th percentile"),
+    "sojourn_p99_s": Column("s", "99th percentile"),
+    "sojourn_p999_s": Column("s", "99.9th percentile"),
+    "sojourn_max_s": Column("s", "longest of these times"),
+}
+
 BOXES: Final = {
     "link": Column("", "link (one direction) at whose far end it stands"),
     "box": Column("", "its name"),
@@ -146,6 +170,15 @@ QUEUE_SERIES: Final = {
     "link": Column("", "link whose queue it is", "text"),
     "packets": Column("packets", "queue"),
     "bytes": Column("bytes", "queue"),
+    **laws.columns("queue_series"),
+}
+
+CLASS_SERIES: Final = {
+    "time_s": Column("s", "time of the sample"),
+    "link": Column("", "link whose queue it is", "text"),
+    "class": Column("", "class, as in `classes`", "text"),
+    "packets": Column("packets", "what it holds"),
+    "bytes": Column("bytes", "what it holds"),
     **laws.columns("queue_series"),
 }
 
@@ -218,9 +251,12 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "queues_run": QUEUES,
     "links": LINKS,
     "links_run": LINKS,
+    "classes": CLASSES,
+    "classes_run": CLASSES,
     "boxes": BOXES,
     "boxes_run": BOXES,
     "queue_series": QUEUE_SERIES,
+    "class_series": CLASS_SERIES,
     "flow_series": FLOW_SERIES,
     "packets": PACKETS,
 }

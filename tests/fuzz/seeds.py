@@ -78,6 +78,15 @@ QUEUES = {
     "red-becn": 'discipline = "red"\nlimit = "90 packets"\nmin_th = "15 packets"\nmax_th = "45 packets"\nweight = 1.0\n'
     'above = "mark"\nmark_p = 0.5\necn = true\nfirst_passes = true\nspare_short = true\n'
     'becn = { thresh = "20 packets", quench_size = "40 B" }',
+    "codel": 'discipline = "codel"\nlimit = "60 packets"\ntarget = "1 ms"\ninterval = "5 ms"\nsqrt = "linux"\necn = true\n'
+    'ce_threshold = "3 ms"\nquantiles = true',
+    "fq_codel": 'discipline = "fq_codel"\nlimit = "20 packets"\nflows = 8\nsalt = 1\nquantum = "300 B"\nmemory = "20 kB"\n'
+    'drop_batch = 3\ntarget = "1 ms"\ninterval = "5 ms"',
+    "fq": 'discipline = "fq"\nlimit = "15 kB"\nfull = "fattest"\nflows = 4\nrounds = "drr"\n[queue.q.class.each]\n'
+    'discipline = "red"\nlimit = "10 packets"\nmin_th = "2 packets"\nmax_th = "6 packets"\nweight = 0.5',
+    "classes": 'discipline = "classes"\nschedule = "wrr"\nlimit = "30 packets"\n[queue.q.class.l]\n'
+    'codepoints = ["ect1", "ce"]\nweight = 9\ndiscipline = "droptail"\nlimit = "9 packets"\nfull = "random"\n'
+    '[queue.q.class.rest]\norder = 1\ndiscipline = "fq_codel"\nlimit = "12 packets"\nflows = 4',
 }  # fmt: skip
 TCPS = {
     "modern": 'profile = "modern"',

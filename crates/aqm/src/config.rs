@@ -1,20 +1,114 @@
 //! What a scenario says of a queue.
 
-use ecnlab_base::Length;
+use std::collections::BTreeMap;
+
+use ecnlab_base::{Bytes, Length};
+use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::registry;
 
-/// A queue: its law and what every queue has. The text of `[queue.NAME]`.
+/// What a class may send a round where nothing is said: an Ethernet frame.
+pub(crate) const QUANTUM: Bytes = Bytes(1514);
+
+/// A queue: its discipline and what every queue has. The text of `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Config {
-    /// The law and its parameters.
+    /// The discipline and its parameters.
     #[serde(flatten)]
     pub params: registry::Params,
     /// What every queue has.
     #[serde(flatten)]
     pub common: Common,
+    /// The inner queues of a discipline that has some: the tables `[queue.NAME.class.CLASS]`.
+    #[serde(rename = "class", skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<String, Class>,
+}
+
+/// An inner queue, and who belongs there.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Class {
+    /// Who belongs there, and its turn.
+    #[serde(flatten)]
+    pub member: Member,
+    /// The queue.
+    #[serde(flatten)]
+    pub queue: Config,
+}
+
+/// The keys of a class besides those of a queue. A packet belongs to a class if it has all that the class lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Member {
+    /// The codepoints of its packets. Default: any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub codepoints: Vec<Codepoint>,
+    /// The flow groups of its packets. Default: any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+    /// Classes stand in this order, then by name: the first is the one that `strict` prefers and `wrr` begins with.
+    /// Default 0.
+    #[serde(default)]
+    pub order: u32,
+    /// Its share of a link that `wrr` shares. Default 1.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// Bytes that it may send a round of `drr` and `drr++`. Default 1514 B.
+    #[serde(default = "quantum")]
+    pub quantum: Bytes,
+}
+
+/// A codepoint of the ECN field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Codepoint {
+    /// Not-ECT.
+    NotEct,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1).
+    Ect1,
+    /// CE.
+    Ce,
+}
+
+impl From<Codepoint> for Ecn {
+    fn from(codepoint: Codepoint) -> Ecn {
+        match codepoint {
+            Codepoint::NotEct => Ecn::NotEct,
+            Codepoint::Ect0 => Ecn::Ect0,
+            Codepoint::Ect1 => Ecn::Ect1,
+            Codepoint::Ce => Ecn::Ce,
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+fn quantum() -> Bytes {
+    QUANTUM
+}
+
+impl Default for Member {
+    fn default() -> Member {
+        Member { codepoints: Vec::new(), groups: Vec::new(), order: 0, weight: one(), quantum: quantum() }
+    }
+}
+
+impl Member {
+    /// The names of these keys.
+    pub const KEYS: [&'static str; 5] = ["codepoints", "groups", "order", "weight", "quantum"];
+
+    /// Whether nothing is said.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Member::default()
+    }
+    /// Whether every packet may belong there.
+    pub(crate) fn takes_all(&self) -> bool {
+        self.codepoints.is_empty() && self.groups.is_empty()
+    }
 }
 
 /// The keys that every `[queue.NAME]` has, whatever its law.
@@ -38,6 +132,9 @@ pub struct Common {
     /// Whether a signal to an ECN-capable packet is CE rather than a drop.
     #[serde(default)]
     pub ecn: bool,
+    /// Whether quantiles of sojourns are kept, for the table `classes`. Queues of several queues always keep them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quantiles: bool,
 }
 
 /// Who leaves when a packet finds no room (RFC 2884 §2, RFC 2309 §2).
@@ -51,6 +148,8 @@ pub enum Full {
     Random,
     /// The packet at the head.
     Front,
+    /// Packets at the head of the inner queue with the most bytes, once the arriving packet is in (RFC 8290 §4.1).
+    Fattest,
 }
 
 /// When there is room for a packet. Both say the same of a limit in packets.
@@ -97,21 +196,21 @@ pub enum MarkAt {
 #[error("{key}: {message}")]
 pub struct Impossible {
     /// The key in `[queue.NAME]`, dotted for a table within.
-    pub key: &'static str,
+    pub key: String,
     /// What is wrong with its value, and what would do.
     pub message: String,
 }
 
 impl Impossible {
     /// `Ok` if `holds`, else `key` with the message.
-    pub(crate) fn unless(holds: bool, key: &'static str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
-        if holds { Ok(()) } else { Err(Impossible { key, message: message() }) }
+    pub(crate) fn unless(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
+        if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
     }
 }
 
 impl Common {
     /// The names of these keys, as a scenario spells them.
-    pub const KEYS: [&'static str; 6] = ["limit", "full", "admit", "forced", "mark_at", "ecn"];
+    pub const KEYS: [&'static str; 7] = ["limit", "full", "admit", "forced", "mark_at", "ecn", "quantiles"];
 
     /// A queue of `limit` with everything else as it is when a scenario says nothing.
     pub fn with_limit(limit: Length) -> Common {
@@ -122,11 +221,28 @@ impl Common {
             forced: Forced::default(),
             mark_at: MarkAt::default(),
             ecn: false,
+            quantiles: false,
         }
     }
 }
 
 impl Config {
+    /// A queue without inner queues.
+    pub fn new(params: registry::Params, common: Common) -> Config {
+        Config { params, common, classes: BTreeMap::new() }
+    }
+
+    /// The flow groups that it tells apart by name, each with the key that names it.
+    pub fn groups(&self) -> Vec<(String, &str)> {
+        let mut all = Vec::new();
+        for (name, class) in &self.classes {
+            let inner = class.queue.groups();
+            all.extend(class.member.groups.iter().map(|group| (format!("class.{name}.groups"), group.as_str())));
+            all.extend(inner.into_iter().map(|(key, group)| (format!("class.{name}.{key}"), group)));
+        }
+        all
+    }
+
     /// Refuses impossible values, naming the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let limit = self.common.limit;
@@ -137,7 +253,30 @@ impl Config {
         Impossible::unless(possible, "limit", || {
             format!("{limit} is no limit: write whole packets or bytes, at least one")
         })?;
-        self.params.check()
+        self.check_full()?;
+        self.params.check(self)?;
+        for (name, class) in &self.classes {
+            let inside = |e: Impossible| Impossible { key: format!("class.{name}.{}", e.key), ..e };
+            class.queue.check().map_err(inside)?;
+        }
+        Ok(())
+    }
+
+    /// Who leaves is another question of one FIFO than of several queues.
+    fn check_full(&self) -> Result<(), Impossible> {
+        let Common { full, admit, forced, mark_at, .. } = self.common;
+        if !self.params.is_composed() {
+            return Impossible::unless(full != Full::Fattest, "full", || {
+                "\"fattest\" is for queues of several queues: write \"tail\", \"random\" or \"front\"".to_owned()
+            });
+        }
+        Impossible::unless(matches!(full, Full::Tail | Full::Fattest), "full", || {
+            "several queues have no one head: write \"tail\" or \"fattest\"".to_owned()
+        })?;
+        let leave_out = || "several queues have no say in it: leave it out, or write it in their classes".to_owned();
+        Impossible::unless(admit == Admit::default(), "admit", leave_out)?;
+        Impossible::unless(forced == Forced::default(), "forced", leave_out)?;
+        Impossible::unless(mark_at == MarkAt::default(), "mark_at", leave_out)
     }
 }
 
@@ -147,12 +286,13 @@ mod tests {
     use crate::{droptail, registry::Params};
 
     fn droptail(limit: Length) -> Config {
-        Config { params: Params::DropTail(droptail::Params {}), common: Common::with_limit(limit) }
+        Config::new(Params::DropTail(droptail::Params {}), Common::with_limit(limit))
     }
 
     #[test]
     fn the_keys_are_those_of_the_struct() {
-        let json = serde_json::to_value(Common::with_limit(Length::Packets(1.0))).unwrap();
+        let all = Common { quantiles: true, ..Common::with_limit(Length::Packets(1.0)) };
+        let json = serde_json::to_value(all).unwrap();
         let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
         let mut named = Common::KEYS.to_vec();
         keys.sort_unstable();

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, AddAssign, Sub};
 
-use crate::DropReason;
+use crate::{DropReason, MarkReason};
 
 /// So many packets of so many bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Kind {
     pub departed: Tally,
     /// Were signalled by CE; also where they carried it already.
     pub marks: Tally,
+    /// Of these, by a threshold that marks all that are ECN-capable.
+    pub threshold: Tally,
     /// Were signalled by a drop. Of ECN-capable packets: with `ecn` off, or past RED's `mark_p`.
     pub early: Tally,
     /// Were dropped because the law said so, ECN-capable or not.
@@ -70,8 +72,11 @@ impl Kind {
     pub(crate) fn departed(&mut self, len: u32) {
         self.departed.count(len);
     }
-    pub(crate) fn marked(&mut self, len: u32) {
+    pub(crate) fn marked(&mut self, len: u32, why: MarkReason) {
         self.marks.count(len);
+        if why == MarkReason::Threshold {
+            self.threshold.count(len);
+        }
     }
     pub(crate) fn quenched(&mut self) {
         self.quenches += 1;
@@ -89,6 +94,11 @@ impl Group {
     /// Both classes together.
     pub fn all(&self) -> Kind {
         self.not_ect + self.ect
+    }
+
+    #[inline]
+    pub(crate) fn kind(&mut self, capable: bool) -> &mut Kind {
+        if capable { &mut self.ect } else { &mut self.not_ect }
     }
 }
 
@@ -111,8 +121,7 @@ impl Counters {
 
     #[inline]
     pub(crate) fn kind(&mut self, group: usize, capable: bool) -> &mut Kind {
-        let group = &mut self.groups[group];
-        if capable { &mut group.ect } else { &mut group.not_ect }
+        self.groups[group].kind(capable)
     }
 }
 
@@ -140,6 +149,6 @@ macro_rules! fieldwise {
 }
 fieldwise! {
     Tally { packets, bytes }
-    Kind { arrived, departed, marks, early, forced, tail, quenches }
+    Kind { arrived, departed, marks, threshold, early, forced, tail, quenches }
     Group { not_ect, ect }
 }

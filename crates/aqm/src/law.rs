@@ -1,8 +1,10 @@
 //! What a discipline is: a decision on each packet, from what it is shown of the queue.
 
 use ecnlab_base::{Dur, Rate, Rng, Time};
+use ecnlab_wire::Ecn;
 
 use crate::Verdict;
+use crate::columns::{Columns, Integral};
 
 /// The link a queue feeds; automatic parameters are found from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,40 +15,33 @@ pub struct LinkContext {
     pub delay: Dur,
 }
 
-/// What a discipline is shown of the queue: never the packets themselves.
+/// What a discipline is shown of the queue: never the other packets themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
     /// Packets held, without the one that arrives or leaves and without the one in transmission.
     pub packets: u64,
     /// Bytes held, counted likewise.
     pub bytes: u64,
+    /// Bytes held by all inner queues of the link's queue, this one among them.
+    pub in_all: u64,
     /// How long the link has had nothing to send; `None` while it is busy. The link is taken to
     /// be busy for [`Rate::time_for`] the last packet that left.
     pub idle: Option<Dur>,
 }
 
-/// Where an average lies against its thresholds.
+/// What a discipline is shown of the packet that it judges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Region {
-    /// Under `min_th`.
-    Below,
-    /// From `min_th` up to, not including, `max_th`.
-    Inside,
-    /// At `max_th` or over it.
-    Above,
-}
-
-/// A discipline's average queue, for the record.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Average {
-    /// In packets.
-    pub packets: f64,
-    /// In bytes.
-    pub bytes: f64,
-    /// The present `max_p`, which adaptive laws move.
-    pub max_p: f64,
-    /// Where the average lies, in the thresholds' own unit.
-    pub region: Region,
+pub struct PacketView {
+    /// Bytes on the wire.
+    pub size: u32,
+    /// Its codepoint.
+    pub ecn: Ecn,
+    /// Stands for its five-tuple.
+    pub flow: u64,
+    /// Whether a signal to it would be CE: it is ECN-capable, and the queue has ECN on.
+    pub can_mark: bool,
+    /// Its time in the queue; nothing as it arrives.
+    pub sojourn: Dur,
 }
 
 /// A law that tells senders of marks and drops by source quench.
@@ -66,19 +61,29 @@ pub trait Aqm {
     /// What a scenario says of the discipline.
     type Params;
 
+    /// The columns that it keeps for the record.
+    const COLUMNS: Columns = Columns::NONE;
+
+    /// What a scenario need not say of what every queue has: keys and their values in TOML.
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
+
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
 
-    /// The verdict on an arriving packet of `size` bytes; `view` does not hold it yet.
-    fn on_enqueue(&mut self, _size: u32, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
+    /// The verdict on an arriving packet; `view` does not hold it yet.
+    fn on_enqueue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         Verdict::Pass
     }
-    /// The verdict on a packet about to leave after `sojourn` in the queue; `view` no longer holds it.
-    fn on_dequeue(&mut self, _sojourn: Dur, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
+    /// The verdict on a packet about to leave; `view` no longer holds it.
+    fn on_dequeue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         Verdict::Pass
     }
     /// A packet that the discipline let through found no room.
     fn on_full(&mut self) {}
+    /// So many packets were dropped from the head to make room for those of other queues.
+    fn on_shed(&mut self, _packets: u32) {}
+    /// A packet was asked for, and none is left.
+    fn on_empty(&mut self) {}
 
     /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
     fn is_indifferent(&self) -> bool {
@@ -103,8 +108,14 @@ pub trait Aqm {
     /// One tick.
     fn on_tick(&mut self, _view: &View) {}
 
-    /// Its average queue, if it keeps one.
-    fn average(&self) -> Option<Average> {
-        None
+    /// What it has for the columns of [`Aqm::COLUMNS`]`.values`, now.
+    fn values(&self) -> Vec<f64> {
+        Vec::new()
+    }
+    /// What it keeps has been as it is for `time`: time to integrate.
+    fn elapsed(&mut self, _time: Dur) {}
+    /// The integrals for the columns of [`Aqm::COLUMNS`]`.means` since the last call, which begin anew.
+    fn cut(&mut self) -> Vec<Integral> {
+        Vec::new()
     }
 }

@@ -1,22 +1,34 @@
 //! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
+mod books;
+pub mod classes;
+pub mod codel;
+mod columns;
 mod config;
 mod counters;
 pub mod droptail;
+mod fifo;
+pub mod fq;
+pub mod fq_codel;
+mod histogram;
 mod law;
 mod queue;
 pub mod red;
 pub mod registry;
+mod scheduler;
 mod stats;
+mod tree;
 
 use ecnlab_wire::{Ecn, QuenchCause};
 
-pub use config::{Admit, Common, Config, Forced, Full, Impossible, MarkAt};
+pub use columns::{Column, Columns, Integral};
+pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
 pub use counters::{Counters, Group, Kind, Tally};
-pub use law::{Aqm, Average, LinkContext, Region, SpeaksBack, View};
+pub use law::{Aqm, LinkContext, PacketView, SpeaksBack, View};
 pub use queue::Queue;
 pub use stats::Stats;
+pub use tree::{ClassReading, ClassSample};
 
 /// What a discipline says of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +41,17 @@ pub enum Verdict {
     SignalByDrop,
     /// Drop it, ECN-capable or not.
     Drop,
+    /// Give it CE if it is ECN-capable, whether or not the queue has ECN on, and let it through in any case.
+    MarkIfCapable,
+}
+
+/// Why a packet was given CE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkReason {
+    /// A signal of the discipline.
+    Law,
+    /// It was over a threshold that marks all ECN-capable packets ([`Verdict::MarkIfCapable`]).
+    Threshold,
 }
 
 /// Why a packet was dropped.
@@ -52,6 +75,8 @@ pub trait Item: Copy {
     fn mark(&mut self);
     /// The index of the flow group it is counted under.
     fn group(&self) -> usize;
+    /// Stands for its five-tuple: the same for all packets of a connection in one direction.
+    fn flow_key(&self) -> u64;
 }
 
 /// A source quench that the router owes the sender of `packet`.
@@ -70,7 +95,7 @@ pub trait Watch<P> {
     /// `packet` entered the queue.
     fn enqueued(&mut self, _packet: &P) {}
     /// `packet` was given CE.
-    fn marked(&mut self, _packet: &P) {}
+    fn marked(&mut self, _packet: &P, _why: MarkReason) {}
     /// `packet` was dropped.
     fn dropped(&mut self, _packet: &P, _why: DropReason) {}
     /// `packet` left the queue for the wire.

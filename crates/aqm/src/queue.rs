@@ -1,16 +1,15 @@
-//! The queue: a FIFO that asks its law and acts on the verdict.
+//! A link's queue: one FIFO, or a tree of them.
 
-use std::collections::VecDeque;
+use ecnlab_base::{Length, Rng, Time};
 
-use ecnlab_base::{Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::{Ecn, QuenchCause};
+use crate::books::Books;
+use crate::columns::Column;
+use crate::fifo::Held;
+use crate::tree::{Branch, Node};
+use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
 
-use crate::registry::Law;
-use crate::stats::Gauge;
-use crate::{
-    Admit, Aqm, Average, Common, Config, Counters, DropReason, Forced, Full, Item, LinkContext, MarkAt, Owed,
-    SpeaksBack, Stats, Tally, Verdict, View, Watch,
-};
+/// What the queue as a whole is called among its classes.
+const ALL: &str = "all";
 
 /// A link's queue.
 ///
@@ -21,88 +20,43 @@ pub struct Queue<P> {
     is_open: bool,
     /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
     passed: u64,
-    counters: Counters,
-    state: State<P>,
-    common: Common,
-    rate: Rate,
-    law: Law,
-    rng: Rng,
-    gauge: Gauge,
-}
-
-#[derive(Clone, Debug)]
-struct State<P> {
-    ring: VecDeque<Held<P>>,
-    bytes: u64,
-    /// Until when the last packet that left is in transmission.
-    busy_until: Time,
-    /// Its length and how long that takes: the next one is often as long, and a division is dear.
-    transmission: (u32, Dur),
-    tick: Dur,
-    next_tick: Time,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Held<P> {
-    since: Time,
-    packet: P,
-}
-
-impl<P> State<P> {
-    /// A packet of `len` bytes begins its transmission.
-    #[inline]
-    fn sent(&mut self, len: u32, now: Time, rate: Rate) {
-        if self.transmission.0 != len {
-            self.transmission = (len, rate.time_for(u64::from(len)));
-        }
-        self.busy_until = now.saturating_add(self.transmission.1);
-    }
+    books: Books,
+    /// Whether it has a row of its own in the table of classes.
+    has_row: bool,
+    node: Node<P>,
 }
 
 impl<P: Item> Queue<P> {
-    /// An empty queue at time zero, feeding `link`, counting `groups` flow groups. `config` has passed
-    /// [`Config::check`]. All chance of the queue and its law comes from `rng`.
-    pub fn new(config: &Config, link: LinkContext, groups: usize, rng: Rng) -> Queue<P> {
-        let law = Law::new(&config.params, link);
-        let tick = law.tick();
-        Queue {
-            is_open: law.is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
-            passed: 0,
-            counters: Counters::new(groups),
-            state: State {
-                ring: VecDeque::new(),
-                bytes: 0,
-                busy_until: Time::ZERO,
-                transmission: (0, Dur::ZERO),
-                tick: tick.unwrap_or(Dur::MAX),
-                next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
-            },
-            common: config.common,
-            rate: link.rate,
-            law,
-            rng,
-            gauge: Gauge::new(),
-        }
+    /// An empty queue at time zero, feeding `link`, counting packets by flow `groups`. `config` has passed
+    /// [`Config::check`]. All chance of the queue and its laws comes from `rng`.
+    pub fn new(config: &Config, link: LinkContext, groups: &[String], rng: Rng) -> Queue<P> {
+        let mut books = Books::new(groups.len(), rng);
+        let node = Node::new(config, link, groups, &mut books);
+        let has_row = config.common.quantiles || config.params.is_composed();
+        let is_open = match &node {
+            Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
+            Node::Branch(_) => false,
+        };
+        Queue { is_open: is_open && !has_row, passed: 0, books, has_row, node }
     }
 
     /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
-    pub fn enqueue(&mut self, mut packet: P, now: Time, watch: &mut impl Watch<P>) {
-        if self.admits(&mut packet, now, watch) {
-            self.state.bytes += u64::from(packet.wire_len());
-            self.state.ring.push_back(Held { since: now, packet });
-            watch.enqueued(&packet);
+    pub fn enqueue(&mut self, packet: P, now: Time, watch: &mut impl Watch<P>) {
+        self.books.arrived(&packet);
+        match &mut self.node {
+            Node::Leaf(fifo) => fifo.enqueue(packet, now, &mut self.books, watch),
+            Node::Branch(branch) => branch.enqueue(packet, now, &mut self.books, watch),
         }
     }
 
-    /// The next packet, at the start of its transmission; packets that the law drops here go before it.
+    /// The next packet, at the start of its transmission; packets that a law drops here go before it.
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
-        self.observe(now);
-        loop {
-            let Held { since, mut packet } = self.pop()?;
-            if self.releases(&mut packet, now.since(since), now, watch) {
-                return Some(packet);
-            }
-        }
+        let Held { packet, .. } = match &mut self.node {
+            Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch),
+            Node::Branch(branch) => branch.pull(now, &mut self.books, watch),
+        }?;
+        self.books.departed(&packet, watch);
+        Some(packet)
     }
 
     /// Whether any packet goes straight through while the queue is empty and the transmitter idle:
@@ -115,231 +69,85 @@ impl<P: Item> Queue<P> {
     /// Counts packets of one group, all ECN-capable or none, that went straight through an open queue.
     /// They stand in the counters and statistics as ones that entered and left at the same instant.
     pub fn count_passed(&mut self, group: usize, capable: bool, packets: Tally) {
-        let kind = self.counters.kind(group, capable);
+        let kind = self.books.counters.kind(group, capable);
         kind.arrived += packets;
         kind.departed += packets;
         self.passed += packets.packets;
     }
 
-    /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
-    #[inline]
-    fn admits(&mut self, packet: &mut P, now: Time, watch: &mut impl Watch<P>) -> bool {
-        self.observe(now);
-        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
-        let view = self.view(now);
-        let signal = match self.law.on_enqueue(packet.wire_len(), &view, now, &mut self.rng) {
-            Verdict::Pass => false,
-            Verdict::Signal if self.can_mark(packet) => true,
-            Verdict::Signal | Verdict::SignalByDrop => {
-                self.drop(packet, DropReason::Early, watch);
-                return false;
-            }
-            Verdict::Drop => {
-                if self.force(packet, watch) {
-                    return false;
-                }
-                false
-            }
-        };
-        if !self.make_room(packet, watch) {
-            return false;
-        }
-        if signal {
-            self.mark(packet, watch);
-        }
-        true
-    }
-
-    /// Whether `packet`, just taken out after `sojourn`, may go, marked if it must be. If not, it has been dropped.
-    #[inline]
-    fn releases(&mut self, packet: &mut P, sojourn: Dur, now: Time, watch: &mut impl Watch<P>) -> bool {
-        let view = self.view(now);
-        match self.law.on_dequeue(sojourn, &view, now, &mut self.rng) {
-            Verdict::Pass => {}
-            Verdict::Signal if self.can_mark(packet) => self.mark_this(packet, watch),
-            Verdict::Signal | Verdict::SignalByDrop => {
-                self.drop(packet, DropReason::Early, watch);
-                return false;
-            }
-            Verdict::Drop => {
-                self.drop(packet, DropReason::Forced, watch);
-                return false;
-            }
-        }
-        self.gauge.departed(sojourn);
-        self.counters.kind(packet.group(), packet.ecn().is_capable()).departed(packet.wire_len());
-        self.state.sent(packet.wire_len(), now, self.rate);
-        watch.dequeued(packet);
-        true
-    }
-
     /// Brings ticks and statistics up to `now`.
     #[inline]
     pub fn observe(&mut self, now: Time) {
-        while self.state.next_tick <= now {
-            let at = self.state.next_tick;
-            self.gather(at);
-            let view = self.view(at);
-            self.law.on_tick(&view);
-            self.state.next_tick = at.saturating_add(self.state.tick);
-        }
-        self.gather(now);
+        self.node.observe(now, &self.books);
     }
 
     /// The statistics since the start or the last cut, up to `now`, and a new beginning. Those of a
     /// whole run are its parts put together by [`Stats::plus`].
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.observe(now);
-        self.gauge.cut(std::mem::take(&mut self.passed))
+        self.node.cut_stats(std::mem::take(&mut self.passed))
+    }
+
+    /// The names of its classes: itself first, if it has inner queues or keeps quantiles.
+    pub fn class_names(&self) -> Vec<String> {
+        let whole = self.has_row.then(|| ALL.to_owned());
+        whole.into_iter().chain(self.branch().map(Branch::class_names).unwrap_or_default()).collect()
+    }
+    /// What its classes counted since the start, and their statistics since the last time, which was when those of the
+    /// `whole` were cut.
+    pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
+        let counts = self.books.counters.total();
+        let whole = self.has_row.then(|| ClassReading { name: ALL.to_owned(), counts, stats: whole.clone() });
+        let inner = match &mut self.node {
+            Node::Leaf(_) => Vec::new(),
+            Node::Branch(branch) => branch.cut_classes(),
+        };
+        whole.into_iter().chain(inner).collect()
+    }
+    /// Its classes now, with what their laws have in `columns`.
+    pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
+        let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
+        let whole = self.has_row.then(|| ClassSample { held: self.books.held, values });
+        whole.into_iter().chain(self.branch().map(|b| b.class_samples(columns)).unwrap_or_default()).collect()
+    }
+
+    fn branch(&self) -> Option<&Branch<P>> {
+        match &self.node {
+            Node::Leaf(_) => None,
+            Node::Branch(branch) => Some(branch),
+        }
     }
 
     /// Whether source quenches are ever to be expected.
     pub fn speaks_back(&self) -> bool {
-        self.law.speaks_back().is_some()
+        self.node.speaks_back()
     }
-
     /// What was counted since the start.
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.books.counters
     }
-    /// The length on the wire of the packet at the head.
+    /// The length on the wire of the packet at the head; of several queues, that of one of the heads.
     pub fn head_len(&self) -> Option<u32> {
-        self.state.ring.front().map(|held| held.packet.wire_len())
+        match &self.node {
+            Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
+            Node::Branch(branch) => branch.head_len(),
+        }
     }
     /// Packets held.
-    pub fn packets(&self) -> usize {
-        self.state.ring.len()
+    pub const fn packets(&self) -> usize {
+        self.books.held.packets as usize
     }
     /// Bytes held.
     pub const fn bytes(&self) -> u64 {
-        self.state.bytes
+        self.books.held.bytes
     }
-    /// The law's average queue, if it keeps one.
-    pub fn average(&self) -> Option<Average> {
-        self.law.average()
+    /// What the law has now in its column `name`, if it has one of this name.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.node.value(name)
     }
-    /// Whether arrived = departed + dropped + held, in packets and in bytes.
+    /// Whether arrived = departed + dropped + held, in packets and in bytes, and likewise for each inner queue.
     pub fn is_balanced(&self) -> bool {
-        let held = self.state.ring.iter().fold(Tally::default(), |sum, held| Tally {
-            packets: sum.packets + 1,
-            bytes: sum.bytes + u64::from(held.packet.wire_len()),
-        });
-        self.counters.total().all().held() == held && held.bytes == self.state.bytes
-    }
-
-    fn view(&self, now: Time) -> View {
-        View { packets: self.state.ring.len() as u64, bytes: self.state.bytes, idle: self.idle(now) }
-    }
-
-    fn idle(&self, now: Time) -> Option<Dur> {
-        let idle = self.state.ring.is_empty() && now >= self.state.busy_until;
-        idle.then(|| now.since(self.state.busy_until))
-    }
-
-    fn gather(&mut self, now: Time) {
-        self.gauge.observe(now, self.state.ring.len() as u64, self.state.bytes, self.law.average());
-    }
-
-    fn pop(&mut self) -> Option<Held<P>> {
-        let held = self.state.ring.pop_front()?;
-        self.state.bytes -= u64::from(held.packet.wire_len());
-        Some(held)
-    }
-
-    fn drop(&mut self, packet: &P, why: DropReason, watch: &mut impl Watch<P>) {
-        self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
-        watch.dropped(packet, why);
-        if packet.ecn().is_capable() {
-            self.speak_back(packet, QuenchCause::Dropped, watch);
-        }
-    }
-
-    fn can_mark(&self, packet: &P) -> bool {
-        self.common.ecn && packet.ecn().is_capable()
-    }
-
-    /// Gives the mark of the arriving `packet` to whom [`MarkAt`] names.
-    fn mark(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
-        if self.common.mark_at == MarkAt::Front
-            && let Some(mut head) = self.state.ring.front().copied()
-            && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
-        {
-            self.mark_this(&mut head.packet, watch);
-            self.state.ring[0] = head;
-        } else {
-            self.mark_this(packet, watch);
-        }
-    }
-
-    fn mark_this(&mut self, packet: &mut P, watch: &mut impl Watch<P>) {
-        if packet.ecn() != Ecn::Ce {
-            self.speak_back(packet, QuenchCause::Marked, watch);
-        }
-        packet.mark();
-        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len());
-        watch.marked(packet);
-    }
-
-    /// The effect on the way back of a mark or a drop, if the law speaks back.
-    fn speak_back(&mut self, packet: &P, cause: QuenchCause, watch: &mut impl Watch<P>) {
-        if let Some(SpeaksBack { wire_len, now: true }) = self.law.speaks_back() {
-            self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
-            watch.quenched(&Owed { packet: *packet, cause, wire_len });
-        }
-    }
-
-    /// Carries out a forced drop. Whether it took the arriving packet.
-    fn force(&mut self, packet: &P, watch: &mut impl Watch<P>) -> bool {
-        match self.common.forced {
-            Forced::Arriving => {
-                self.drop(packet, DropReason::Forced, watch);
-                true
-            }
-            Forced::Full => self.evict(packet, DropReason::Forced, watch),
-        }
-    }
-
-    /// Makes room for the arriving packet. Whether it may enter; if not, it has been dropped.
-    fn make_room(&mut self, packet: &P, watch: &mut impl Watch<P>) -> bool {
-        if self.has_room(packet) {
-            return true;
-        }
-        self.law.on_full();
-        while !self.has_room(packet) {
-            if self.evict(packet, DropReason::Tail, watch) {
-                return false;
-            }
-        }
-        true
-    }
-
-    #[inline]
-    fn has_room(&self, packet: &P) -> bool {
-        let (held, added, limit) = match self.common.limit {
-            Length::Packets(limit) => (self.state.ring.len() as u64, 1, limit),
-            Length::Bytes(limit) => (self.state.bytes, u64::from(packet.wire_len()), limit),
-        };
-        match self.common.admit {
-            Admit::Fits => (held + added) as f64 <= limit,
-            Admit::Below => (held as f64) < limit,
-        }
-    }
-
-    /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
-    fn evict(&mut self, arriving: &P, why: DropReason, watch: &mut impl Watch<P>) -> bool {
-        let held = self.state.ring.len();
-        let victim = match self.common.full {
-            Full::Tail => held,
-            Full::Random => self.rng.below(held as u64 + 1) as usize,
-            Full::Front => 0,
-        };
-        // An index past those held is the arriving packet's own.
-        let Some(Held { packet, .. }) = self.state.ring.remove(victim) else {
-            self.drop(arriving, why, watch);
-            return true;
-        };
-        self.state.bytes -= u64::from(packet.wire_len());
-        self.drop(&packet, why, watch);
-        false
+        let held = self.books.counters.total().all().held();
+        held == self.books.held && self.node.counted() == Some(held)
     }
 }

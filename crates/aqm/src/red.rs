@@ -4,23 +4,27 @@
 //! The default of every switch is FJ93 as published; `docs/laws/red.md` has the values that make it
 //! ns-2's. Here is the order of the decision; its parts are in the modules:
 //! `average` the moving average, `curve` the probability, `spacing` the distance between
-//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link, `becn` when it speaks back.
+//! signals, `adaptive` the laws that move `max_p`, `auto` what is found from the link, `becn` when it speaks back,
+//! `record` what is kept for the tables.
 
 mod adaptive;
 mod auto;
 mod average;
 mod becn;
 mod curve;
+mod record;
 mod spacing;
 
 use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Aqm, Average, Impossible, LinkContext, Region, SpeaksBack, Verdict, View};
+use crate::columns::{Columns, Integral};
+use crate::{Aqm, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 use adaptive::Adaptation;
 use average::Ewma;
 use curve::Curve;
+use record::{Record, Region};
 use spacing::Spacer;
 
 pub use adaptive::{Bottom, Clock, Feng, Floyd};
@@ -187,6 +191,7 @@ pub struct Red {
     spacer: Spacer,
     adaptation: Adaptation,
     becn: Option<Becn>,
+    record: Record,
     /// The average has been over `min_th` since a packet was last spared.
     crossed: bool,
 }
@@ -208,6 +213,19 @@ impl Red {
         match self.switches.unit {
             Unit::Packets => self.ewma.packets,
             Unit::Bytes => self.ewma.bytes,
+        }
+    }
+
+    /// Where the average lies against the thresholds.
+    #[inline]
+    fn region(&self) -> Region {
+        let avg = self.avg();
+        if avg < self.curve.min_th() {
+            Region::Below
+        } else if avg < self.curve.max_th() {
+            Region::Inside
+        } else {
+            Region::Above
         }
     }
 
@@ -245,6 +263,8 @@ impl Red {
 impl Aqm for Red {
     type Params = Params;
 
+    const COLUMNS: Columns = record::COLUMNS;
+
     fn new(params: &Params, link: LinkContext) -> Red {
         let th = auto::thresholds(params, link);
         let weight = params.weight.resolve(link, params.mean_packet);
@@ -262,12 +282,14 @@ impl Aqm for Red {
             spacer: Spacer::new(params),
             adaptation: Adaptation::new(params, link),
             becn: params.becn,
+            record: Record::default(),
             crossed: false,
         }
     }
 
     #[inline]
-    fn on_enqueue(&mut self, size: u32, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+    fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+        let size = packet.size;
         self.ewma.arrival(view);
         let avg = self.avg();
         self.adaptation.on_average(avg, now, &mut self.curve);
@@ -308,17 +330,18 @@ impl Aqm for Red {
         self.adaptation.on_tick(avg, &mut self.curve);
     }
 
+    fn values(&self) -> Vec<f64> {
+        vec![self.ewma.packets, self.ewma.bytes, self.curve.max_p()]
+    }
+
     #[inline]
-    fn average(&self) -> Option<Average> {
-        let avg = self.avg();
-        let region = if avg < self.curve.min_th() {
-            Region::Below
-        } else if avg < self.curve.max_th() {
-            Region::Inside
-        } else {
-            Region::Above
-        };
-        Some(Average { packets: self.ewma.packets, bytes: self.ewma.bytes, max_p: self.curve.max_p(), region })
+    fn elapsed(&mut self, time: Dur) {
+        let region = self.region();
+        self.record.elapsed(time, &self.ewma, region);
+    }
+
+    fn cut(&mut self) -> Vec<Integral> {
+        std::mem::take(&mut self.record).integrals()
     }
 }
 

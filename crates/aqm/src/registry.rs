@@ -5,7 +5,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
-use crate::{Aqm, Average, Impossible, LinkContext, SpeaksBack, Verdict, View};
+use crate::columns::{Column, Columns, Integral, union};
+use crate::tree::{Compose, Layout};
+use crate::{Aqm, Config, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 
 /// What there is to know of a law without running it.
 #[derive(Clone, Copy, Debug)]
@@ -20,16 +22,45 @@ pub struct Row {
     pub page: &'static str,
     /// The JSON schema of its own keys in `[queue.NAME]`.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
+    /// What it keeps for the record.
+    pub columns: Columns,
+    /// Whether it is made of inner queues: tables `class.CLASS` with the keys of a queue.
+    pub inner: bool,
+    /// What a scenario need not say of what every queue has: keys and their values in TOML.
+    pub defaults: &'static [(&'static str, &'static str)],
+}
+
+/// What a queue is made of.
+#[expect(clippy::large_enum_variant, reason = "made once for a queue")]
+pub(crate) enum Made {
+    /// One FIFO with this law.
+    Law(Law),
+    /// Several queues.
+    Layout(Layout),
+}
+
+/// What laws keep that is sampled: columns of every run's `queue_series`, whatever its laws.
+pub fn value_columns() -> Vec<Column> {
+    union(ROWS.iter().map(|row| row.columns.values))
+}
+
+/// What laws keep that is averaged over time: columns of every run's `links`.
+pub fn mean_columns() -> Vec<Column> {
+    union(ROWS.iter().map(|row| row.columns.means))
 }
 
 macro_rules! registry {
-    ($($name:literal: $module:ident::$Law:ident, $about:literal;)+) => {
+    (
+        laws { $($name:literal: $module:ident::$Law:ident, $about:literal;)+ }
+        composed { $($cname:literal: $cmodule:ident::$Composed:ident, $cabout:literal;)+ }
+    ) => {
         /// A law's parameters, whichever law it is.
         #[allow(clippy::large_enum_variant, reason = "read once for a link, when a run is planned")]
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "discipline")]
         pub enum Params {
             $(#[doc = $about] #[serde(rename = $name)] $Law(crate::$module::Params),)+
+            $(#[doc = $cabout] #[serde(rename = $cname)] $Composed(crate::$cmodule::Params),)+
         }
 
         /// A law, whichever it is: a jump on the variant, not a virtual call.
@@ -39,16 +70,31 @@ macro_rules! registry {
             $(#[doc = $about] $Law(crate::$module::$Law),)+
         }
 
-        /// Every law.
-        pub const ROWS: &[Row] = &[$(Row {
-            name: $name,
-            about: $about,
-            source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
-            page: concat!("docs/laws/", $name, ".md"),
-            schema: crate::$module::Params::json_schema,
-        },)+];
+        /// Every discipline.
+        pub const ROWS: &[Row] = &[
+            $(Row {
+                name: $name,
+                about: $about,
+                source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
+                page: concat!("docs/laws/", $name, ".md"),
+                schema: crate::$module::Params::json_schema,
+                columns: <crate::$module::$Law as Aqm>::COLUMNS,
+                inner: false,
+                defaults: <crate::$module::$Law as Aqm>::DEFAULTS,
+            },)+
+            $(Row {
+                name: $cname,
+                about: $cabout,
+                source: concat!("crates/aqm/src/", stringify!($cmodule), ".rs"),
+                page: concat!("docs/laws/", $cname, ".md"),
+                schema: crate::$cmodule::Params::json_schema,
+                columns: Columns::NONE,
+                inner: <crate::$cmodule::$Composed as Compose>::INNER,
+                defaults: <crate::$cmodule::$Composed as Compose>::DEFAULTS,
+            },)+
+        ];
 
-        const NAMES: &[&str] = &[$($name),+];
+        const NAMES: &[&str] = &[$($name,)+ $($cname,)+];
 
         impl Params {
             /// Reads the keys of the law called `name`: those of `[queue.NAME]` less
@@ -56,6 +102,7 @@ macro_rules! registry {
             pub fn deserialize<'de, D: Deserializer<'de>>(name: &str, keys: D) -> Result<Params, D::Error> {
                 match name {
                     $($name => crate::$module::Params::deserialize(keys).map(Params::$Law),)+
+                    $($cname => crate::$cmodule::Params::deserialize(keys).map(Params::$Composed),)+
                     _ => Err(D::Error::unknown_variant(name, NAMES)),
                 }
             }
@@ -63,65 +110,102 @@ macro_rules! registry {
             pub const fn name(&self) -> &'static str {
                 match self {
                     $(Params::$Law(_) => $name,)+
+                    $(Params::$Composed(_) => $cname,)+
                 }
             }
-            /// Refuses impossible values, naming the key.
-            pub fn check(&self) -> Result<(), Impossible> {
+            /// Whether it is made of several queues.
+            pub(crate) const fn is_composed(&self) -> bool {
+                match self {
+                    $(Params::$Law(_) => false,)+
+                    $(Params::$Composed(_) => true,)+
+                }
+            }
+            /// Refuses impossible values, naming the key. `config` is the queue whose parameters these are.
+            pub(crate) fn check(&self, config: &Config) -> Result<(), Impossible> {
                 match self {
                     $(Params::$Law(params) => params.check(),)+
+                    $(Params::$Composed(params) => params.check(config),)+
+                }
+            }
+            /// What the queue of `config`, whose parameters these are, is made of.
+            pub(crate) fn make(&self, config: &Config, link: LinkContext, groups: &[String]) -> Made {
+                match self {
+                    $(Params::$Law(params) => Made::Law(Law::$Law(crate::$module::$Law::new(params, link))),)+
+                    $(Params::$Composed(params) => {
+                        Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
+                    })+
                 }
             }
         }
 
-        impl Aqm for Law {
-            type Params = Params;
-
-            fn new(params: &Params, link: LinkContext) -> Law {
-                match params {
-                    $(Params::$Law(params) => Law::$Law(crate::$module::$Law::new(params, link)),)+
+        /// As [`Aqm`] has them.
+        impl Law {
+            #[inline]
+            pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+                match self {
+                    $(Law::$Law(law) => law.on_enqueue(packet, view, now, rng),)+
                 }
             }
             #[inline]
-            fn on_enqueue(&mut self, size: u32, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+            pub(crate) fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
                 match self {
-                    $(Law::$Law(law) => law.on_enqueue(size, view, now, rng),)+
+                    $(Law::$Law(law) => law.on_dequeue(packet, view, now, rng),)+
                 }
             }
-            #[inline]
-            fn on_dequeue(&mut self, sojourn: Dur, view: &View, now: Time, rng: &mut Rng) -> Verdict {
-                match self {
-                    $(Law::$Law(law) => law.on_dequeue(sojourn, view, now, rng),)+
-                }
-            }
-            fn on_full(&mut self) {
+            pub(crate) fn on_full(&mut self) {
                 match self {
                     $(Law::$Law(law) => law.on_full(),)+
                 }
             }
-            fn is_indifferent(&self) -> bool {
+            pub(crate) fn on_shed(&mut self, packets: u32) {
+                match self {
+                    $(Law::$Law(law) => law.on_shed(packets),)+
+                }
+            }
+            pub(crate) fn on_empty(&mut self) {
+                match self {
+                    $(Law::$Law(law) => law.on_empty(),)+
+                }
+            }
+            pub(crate) fn is_indifferent(&self) -> bool {
                 match self {
                     $(Law::$Law(law) => law.is_indifferent(),)+
                 }
             }
-            fn speaks_back(&self) -> Option<SpeaksBack> {
+            pub(crate) fn speaks_back(&self) -> Option<SpeaksBack> {
                 match self {
                     $(Law::$Law(law) => law.speaks_back(),)+
                 }
             }
-            fn tick(&self) -> Option<Dur> {
+            pub(crate) fn tick(&self) -> Option<Dur> {
                 match self {
                     $(Law::$Law(law) => law.tick(),)+
                 }
             }
-            fn on_tick(&mut self, view: &View) {
+            pub(crate) fn on_tick(&mut self, view: &View) {
                 match self {
                     $(Law::$Law(law) => law.on_tick(view),)+
                 }
             }
-            #[inline]
-            fn average(&self) -> Option<Average> {
+            pub(crate) fn columns(&self) -> Columns {
                 match self {
-                    $(Law::$Law(law) => law.average(),)+
+                    $(Law::$Law(_) => <crate::$module::$Law as Aqm>::COLUMNS,)+
+                }
+            }
+            pub(crate) fn values(&self) -> Vec<f64> {
+                match self {
+                    $(Law::$Law(law) => law.values(),)+
+                }
+            }
+            #[inline]
+            pub(crate) fn elapsed(&mut self, time: Dur) {
+                match self {
+                    $(Law::$Law(law) => law.elapsed(time),)+
+                }
+            }
+            pub(crate) fn cut(&mut self) -> Vec<Integral> {
+                match self {
+                    $(Law::$Law(law) => law.cut(),)+
                 }
             }
         }
@@ -129,8 +213,16 @@ macro_rules! registry {
 }
 
 registry! {
-    "droptail": droptail::DropTail, "FIFO that drops only when it is full";
-    "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
+    laws {
+        "droptail": droptail::DropTail, "FIFO that drops only when it is full";
+        "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
+        "codel": codel::Codel, "Controlled Delay (RFC 8289): signals by the time that packets wait";
+    }
+    composed {
+        "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
+        "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
+        "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
+    }
 }
 
 #[cfg(test)]

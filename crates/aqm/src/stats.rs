@@ -2,27 +2,26 @@
 
 use ecnlab_base::{Dur, Time};
 
-use crate::{Average, Region};
+use crate::columns::{Column, Integral};
+use crate::histogram::Histogram;
 
 /// A queue over a span of time: integrals, and the sojourn of what left.
 ///
-/// A law's average changes only when the law changes it. RED's does so at arrivals, so its integral
-/// holds it constant between them, through idle time too: the decay shows at the next arrival,
-/// as it does in RED itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// What a law keeps changes only when the law changes it, and its integrals hold it constant in between.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     span: u64,
     packets: u128,
     packets_squared: u128,
     bytes: u128,
-    average_packets: f64,
-    average_bytes: f64,
-    below: u64,
-    inside: u64,
-    above: u64,
     sojourn: u128,
     sojourns: u64,
     sojourn_max: u64,
+    /// The sojourns, if their quantiles are asked for.
+    histogram: Option<Histogram>,
+    /// What the law integrated, and in which columns.
+    law: Vec<Integral>,
+    columns: &'static [Column],
 }
 
 impl Stats {
@@ -33,14 +32,12 @@ impl Stats {
             packets: self.packets + later.packets,
             packets_squared: self.packets_squared + later.packets_squared,
             bytes: self.bytes + later.bytes,
-            average_packets: self.average_packets + later.average_packets,
-            average_bytes: self.average_bytes + later.average_bytes,
-            below: self.below + later.below,
-            inside: self.inside + later.inside,
-            above: self.above + later.above,
             sojourn: self.sojourn + later.sojourn,
             sojourns: self.sojourns + later.sojourns,
             sojourn_max: self.sojourn_max.max(later.sojourn_max),
+            histogram: self.histogram.as_ref().zip(later.histogram.as_ref()).map(|(a, b)| a.plus(b)),
+            law: self.law.iter().zip(&later.law).map(|(a, b)| a.plus(*b)).collect(),
+            columns: self.columns,
         }
     }
 
@@ -62,22 +59,10 @@ impl Stats {
         // Rounding may leave a constant queue a hair below nothing.
         libm::fmax(self.packets_squared as f64 / self.span as f64 - mean * mean, 0.0)
     }
-    /// The time average of the law's average in packets; NaN if the law keeps none.
-    pub fn mean_average_packets(&self) -> f64 {
-        self.average_packets / self.averaged()
-    }
-    /// The time average of the law's average in bytes; NaN if the law keeps none.
-    pub fn mean_average_bytes(&self) -> f64 {
-        self.average_bytes / self.averaged()
-    }
-    /// The share of time that the law's average spent in `region`; NaN if the law keeps none.
-    pub fn share(&self, region: Region) -> f64 {
-        let time = match region {
-            Region::Below => self.below,
-            Region::Inside => self.inside,
-            Region::Above => self.above,
-        };
-        time as f64 / self.averaged()
+    /// The time average in the law's column `name`; NaN if the law has none of this name.
+    pub fn mean(&self, name: &str) -> f64 {
+        let kept = self.columns.iter().zip(&self.law).find(|(column, _)| column.name == name);
+        kept.map_or(f64::NAN, |(_, integral)| integral.sum() / self.span as f64)
     }
     /// Packets that left the queue for the wire.
     pub const fn sojourns(&self) -> u64 {
@@ -87,14 +72,13 @@ impl Stats {
     pub fn sojourn_mean_s(&self) -> f64 {
         self.sojourn as f64 / self.sojourns as f64 * 1e-12
     }
+    /// The time that the share `q` of them did not exceed, to 0.4 %; NaN if none left or it was not asked for.
+    pub fn sojourn_quantile_s(&self, q: f64) -> f64 {
+        self.histogram.as_ref().and_then(|histogram| histogram.quantile(q)).map_or(f64::NAN, |ps| ps * 1e-12)
+    }
     /// The longest of those times.
     pub const fn sojourn_max(&self) -> Dur {
         Dur::from_ps(self.sojourn_max)
-    }
-
-    /// Picoseconds during which the law had an average.
-    fn averaged(&self) -> f64 {
-        (self.below + self.inside + self.above) as f64
     }
 }
 
@@ -106,16 +90,19 @@ pub(crate) struct Gauge {
 }
 
 impl Gauge {
-    pub(crate) fn new() -> Gauge {
-        Gauge { stats: Stats::default(), upto: Time::ZERO }
+    /// One that begins at time zero, with `quantiles` of sojourns if asked for.
+    pub(crate) fn new(quantiles: bool) -> Gauge {
+        let histogram = quantiles.then(Histogram::default);
+        Gauge { stats: Stats { histogram, ..Stats::default() }, upto: Time::ZERO }
     }
 
-    /// Brings the integrals up to `now`; the queue and the average have been as given since the last time.
+    /// Brings the integrals up to `now`; the queue has been as given since the last time. Returns how long.
     #[inline]
-    pub(crate) fn observe(&mut self, now: Time, packets: u64, bytes: u64, average: Option<Average>) {
-        let dt = now.since(self.upto).ps();
+    pub(crate) fn observe(&mut self, now: Time, packets: u64, bytes: u64) -> Dur {
+        let elapsed = now.since(self.upto);
+        let dt = elapsed.ps();
         if dt == 0 {
-            return;
+            return elapsed;
         }
         self.upto = now;
         let s = &mut self.stats;
@@ -125,15 +112,7 @@ impl Gauge {
             s.packets_squared += u128::from(packets * packets) * u128::from(dt);
             s.bytes += u128::from(bytes) * u128::from(dt);
         }
-        if let Some(average) = average {
-            s.average_packets += average.packets * dt as f64;
-            s.average_bytes += average.bytes * dt as f64;
-            match average.region {
-                Region::Below => s.below += dt,
-                Region::Inside => s.inside += dt,
-                Region::Above => s.above += dt,
-            }
-        }
+        elapsed
     }
 
     /// A packet left after `sojourn`.
@@ -142,11 +121,16 @@ impl Gauge {
         self.stats.sojourn += u128::from(sojourn.ps());
         self.stats.sojourns += 1;
         self.stats.sojourn_max = self.stats.sojourn_max.max(sojourn.ps());
+        if let Some(histogram) = &mut self.stats.histogram {
+            histogram.count(sojourn.ps(), 1);
+        }
     }
 
-    /// Hands over what was gathered, and `passed` departures without a sojourn, and begins anew.
-    pub(crate) fn cut(&mut self, passed: u64) -> Stats {
-        let stats = std::mem::take(&mut self.stats);
-        Stats { sojourns: stats.sojourns + passed, ..stats }
+    /// Hands over what was gathered, `passed` departures without a sojourn, and what the law integrated, and begins
+    /// anew.
+    pub(crate) fn cut(&mut self, passed: u64, columns: &'static [Column], law: Vec<Integral>) -> Stats {
+        let histogram = self.stats.histogram.as_ref().map(|_| Histogram::default());
+        let stats = std::mem::replace(&mut self.stats, Stats { histogram, ..Stats::default() });
+        Stats { sojourns: stats.sojourns + passed, columns, law, ..stats }
     }
 }

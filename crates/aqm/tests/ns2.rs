@@ -20,6 +20,9 @@ impl Item for Packet {
     fn group(&self) -> usize {
         0
     }
+    fn flow_key(&self) -> u64 {
+        0
+    }
 }
 
 /// Arrival in µs, bytes, and `ave_` after it as ns-2.35 traces it: Queue/RED with `queue_in_bytes_ true`,
@@ -47,9 +50,9 @@ fn the_average_is_that_of_ns2_through_busy_and_idle_time() {
         idle: Idle::Ns2,
         ..red::Params::new(at(50.0), at(60.0))
     };
-    let config = Config { params: Params::Red(params), common: Common::with_limit(Length::Bytes(50_000.0)) };
+    let config = Config::new(Params::Red(params), Common::with_limit(Length::Bytes(50_000.0)));
     let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-    let mut queue = Queue::new(&config, link, 1, Rng::named(1, "ns2"));
+    let mut queue = Queue::new(&config, link, &["all".to_owned()], Rng::named(1, "ns2"));
     let mut free = Time::ZERO;
     for (us, len, ave) in NS2 {
         let now = Time::ZERO + Dur::from_us(us);
@@ -57,7 +60,7 @@ fn the_average_is_that_of_ns2_through_busy_and_idle_time() {
         queue.enqueue(Packet(len), now, &mut ());
         free = free.max(now);
         serve(&mut queue, &mut free, now, link.rate);
-        let bytes = queue.average().map_or(f64::NAN, |average| average.bytes);
+        let bytes = queue.value("average_bytes").unwrap_or(f64::NAN);
         // ns-2 prints six digits.
         assert!((bytes - ave).abs() <= 1e-5 * ave, "at {us} µs: {bytes}, ns-2 {ave}");
     }

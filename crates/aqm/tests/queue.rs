@@ -3,7 +3,7 @@
 use ecnlab_aqm::red::{self, Above, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
-    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, Owed, Queue, Region, Watch,
+    Admit, Common, Config, DropReason, Forced, Full, Item, Kind, LinkContext, MarkAt, MarkReason, Owed, Queue, Watch,
     droptail,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
@@ -30,6 +30,9 @@ impl Item for Packet {
     fn group(&self) -> usize {
         self.group
     }
+    fn flow_key(&self) -> u64 {
+        self.group as u64
+    }
 }
 
 /// A RED whose average is the queue that an arrival finds, with the thresholds of Akujobi et al. 2003 in packets:
@@ -52,7 +55,7 @@ impl Watch<Packet> for Diary {
     fn enqueued(&mut self, packet: &Packet) {
         self.0.push(("in", packet.id));
     }
-    fn marked(&mut self, packet: &Packet) {
+    fn marked(&mut self, packet: &Packet, _: MarkReason) {
         self.0.push(("mark", packet.id));
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
@@ -80,11 +83,15 @@ struct Bench {
 
 impl Bench {
     fn new(params: Params, limit: Length, change: impl FnOnce(&mut Common)) -> Bench {
-        let mut config = Config { params, common: Common::with_limit(limit) };
+        let mut config = Config::new(params, Common::with_limit(limit));
         change(&mut config.common);
         assert_eq!(config.check(), Ok(()));
         let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-        Bench { queue: Queue::new(&config, link, 2, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
+        Bench {
+            queue: Queue::new(&config, link, &["plain", "ecn"].map(str::to_owned), Rng::named(1, "queue")),
+            diary: Diary::default(),
+            sent: 0,
+        }
     }
     fn droptail(limit: Length, change: impl FnOnce(&mut Common)) -> Bench {
         Bench::new(Params::DropTail(droptail::Params {}), limit, change)
@@ -338,7 +345,7 @@ fn a_packet_without_room_is_told_of_as_of_any_drop() {
     // average is still between the thresholds when the queue is full.
     let mut bench = speaking(20.0, |p, _| (p.weight, p.max_p) = (Weight::Of(0.01), 1e-9));
     bench.fill_to(90);
-    while bench.queue.average().unwrap().packets < 20.0 {
+    while bench.queue.value("average_packets").unwrap() < 20.0 {
         bench.put(0, 125, Ecn::NotEct);
     }
     assert_eq!(bench.diary.1, []);
@@ -410,7 +417,7 @@ fn time_averages_are_those_of_the_steps() {
     // 5 ms and 4 ms in the queue.
     assert_eq!((stats.sojourns(), stats.sojourn_max()), (2, Dur::from_ms(5)));
     assert!((stats.sojourn_mean_s() - 0.0045).abs() < 1e-15);
-    assert!(stats.share(Region::Below).is_nan() && stats.mean_average_packets().is_nan());
+    assert!(stats.mean("share_below").is_nan() && stats.mean("average_mean_packets").is_nan());
 }
 
 #[test]
@@ -442,9 +449,9 @@ fn the_average_is_weighted_by_time_and_its_regions_with_it() {
     bench.put(3, 100, Ecn::NotEct); // avg 2 until 4 ms
     bench.put(4, 100, Ecn::NotEct); // avg 3 until 10 ms; dropped
     let stats = bench.queue.cut_stats(at(10));
-    assert!((stats.mean_average_packets() - 2.2).abs() < 1e-12); // (0 + 2 + 2 + 18)/10
-    assert!((stats.mean_average_bytes() - 220.0).abs() < 1e-9);
-    assert_eq!([Region::Below, Region::Inside, Region::Above].map(|r| stats.share(r)), [0.1, 0.3, 0.6]);
+    assert!((stats.mean("average_mean_packets") - 2.2).abs() < 1e-12); // (0 + 2 + 2 + 18)/10
+    assert!((stats.mean("average_mean_bytes") - 220.0).abs() < 1e-9);
+    assert_eq!(["share_below", "share_in_region", "share_above"].map(|name| stats.mean(name)), [0.1, 0.3, 0.6]);
 }
 
 #[test]
@@ -462,11 +469,11 @@ fn idle_time_begins_when_the_transmission_ends() {
         let mut bench = Bench::new(Params::Red(params), Length::Packets(10.0), |_| {});
         bench.fill(3, Ecn::NotEct);
         // The first found an idle link and left the average at 0; then 1/2 and 5/4.
-        assert_eq!(bench.queue.average().unwrap().packets, 1.25);
+        assert_eq!(bench.queue.value("average_packets").unwrap(), 1.25);
         while bench.take(1).is_some() {}
         let last = Packet { id: 9, len: 125, ecn: Ecn::NotEct, group: 0 };
         bench.queue.enqueue(last, Time::ZERO + Dur::from_us(us), &mut ());
-        bench.queue.average().unwrap().packets
+        bench.queue.value("average_packets").unwrap()
     };
     // The last packet leaves the queue at 1 ms and is sent at 2 ms.
     assert_eq!(avg_of_arrival_at(1_500), 0.625);
@@ -484,7 +491,7 @@ fn adaptive_red_ticks_without_a_timer() {
         ..red::Params::new(threshold(5.0), threshold(15.0))
     };
     let mut bench = Bench::new(Params::Red(params), Length::Packets(60.0), |_| {});
-    let max_p = |bench: &Bench| bench.queue.average().unwrap().max_p;
+    let max_p = |bench: &Bench| bench.queue.value("max_p").unwrap();
     bench.queue.observe(at(499));
     assert_eq!(max_p(&bench), 0.1);
     // Under the target: times 0.9 at 0.5, 1.0 and 1.5 s.
@@ -521,8 +528,9 @@ mod conservation {
         let admit = prop_oneof![Just(Admit::Fits), Just(Admit::Below)];
         let forced = prop_oneof![Just(Forced::Arriving), Just(Forced::Full)];
         let mark_at = prop_oneof![Just(MarkAt::Tail), Just(MarkAt::Front)];
-        (limit, full, admit, forced, mark_at, any::<bool>())
-            .prop_map(|(limit, full, admit, forced, mark_at, ecn)| Common { limit, full, admit, forced, mark_at, ecn })
+        (limit, full, admit, forced, mark_at, any::<bool>()).prop_map(|(limit, full, admit, forced, mark_at, ecn)| {
+            Common { limit, full, admit, forced, mark_at, ecn, quantiles: false }
+        })
     }
 
     fn law() -> impl Strategy<Value = Params> {

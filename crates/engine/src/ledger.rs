@@ -34,8 +34,8 @@ impl Ledger {
         self.series.sample(now, links, &[], &Hosts::default());
     }
 
-    /// The tables `queues` and `links`, of the measured window and of the whole run, which ends at `now`; and
-    /// `queue_series`, if `plan` wants samples.
+    /// The tables of links and queues, of the measured window and of the whole run, which ends at `now`; and their series,
+    /// if `plan` wants samples.
     ///
     /// # Errors
     /// [`Error::Conservation`] if a link's packets do not balance.
@@ -48,7 +48,7 @@ impl Ledger {
         tables.extend(Window::whole(&self.start, warm, &end).link_tables(plan, "_run"));
         if plan.sample.is_some() {
             let names: Vec<String> = plan.links.iter().map(|link| link.name.clone()).collect();
-            tables.push(self.series.queue_table(&names));
+            tables.extend(self.series.queue_tables(&names));
         }
         Ok(tables)
     }

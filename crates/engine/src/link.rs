@@ -3,11 +3,12 @@
 //! A work-conserving transmitter of fixed rate needs no event of its own: when a packet leaves the
 //! queue is known from the departures before it. [`Link::advance`] replays, up to any instant, every
 //! departure that has happened, at its exact time. So a link has one event pending, the arrival of
-//! the first packet on the wire at the far end, whatever its queue discipline.
+//! the first packet on the wire at the far end, whatever its queue discipline: one FIFO or several queues, whose laws see
+//! each departure at its exact time and no arrival behind it.
 
 use std::sync::Arc;
 
-use ecnlab_aqm::{Item, LinkContext, Queue, Stats, Tally, Watch};
+use ecnlab_aqm::{ClassReading, Item, LinkContext, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
@@ -106,7 +107,7 @@ impl Link {
     pub fn all(plan: &Plan, seed: u64) -> Vec<Link> {
         let flows: Arc<[String]> = plan.flows.iter().map(|flow| flow.name.clone()).collect();
         let link = |l: &LinkPlan| {
-            let mut link = Link::new(l, plan.groups.len(), seed);
+            let mut link = Link::new(l, &plan.groups, seed);
             link.boxed = !l.boxes.is_empty();
             link.slow.boxes = Boxes::new(&l.boxes, &flows, seed);
             link
@@ -115,7 +116,7 @@ impl Link {
     }
 
     /// An idle link without its boxes.
-    pub fn new(plan: &LinkPlan, groups: usize, seed: u64) -> Link {
+    pub fn new(plan: &LinkPlan, groups: &[String], seed: u64) -> Link {
         let rate = plan.drain_rate().unwrap_or(Rate::from_bps(u64::MAX));
         let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
@@ -324,7 +325,8 @@ impl Link {
         if self.waiting == 0 || (first < Time::NEVER && !self.overtakes) { first } else { first.min(self.next_start()) }
     }
 
-    /// When the packet at the head of the queue goes, of which there must be one.
+    /// When the packet at the head of the queue goes, of which there must be one. Where several queues have a head, the
+    /// bucket may have to lend what another one is longer.
     #[inline]
     fn next_start(&self) -> Time {
         let free = self.free_at.max(self.slow.clock);
@@ -350,6 +352,12 @@ impl Link {
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.settle();
         self.slow.queue.cut_stats(now)
+    }
+
+    /// What the classes of the queue counted since the start, and their statistics since the last time; `whole` are those
+    /// of the queue, just [cut](Link::cut_stats).
+    pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
+        self.slow.queue.cut_classes(whole)
     }
 
     /// Packets on the wire, the one in transmission included.

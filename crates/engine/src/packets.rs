@@ -1,6 +1,6 @@
 //! Each packet's way, when a run is asked to keep it or to hand it on.
 
-use ecnlab_aqm::{DropReason, Item, Owed, Watch};
+use ecnlab_aqm::{DropReason, Item, MarkReason, Owed, Watch};
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Seq};
 
@@ -96,7 +96,7 @@ impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
     fn enqueued(&mut self, packet: &Packet) {
         self.note(Event::Enqueue, packet);
     }
-    fn marked(&mut self, packet: &Packet) {
+    fn marked(&mut self, packet: &Packet, _why: MarkReason) {
         self.note(Event::Mark, packet);
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {

@@ -1,5 +1,7 @@
 //! Time series of queues and windows.
 
+use ecnlab_aqm::ClassSample;
+use ecnlab_aqm::registry::value_columns;
 use ecnlab_base::Time;
 use ecnlab_tcp::Sample;
 use ecnlab_traffic::Side;
@@ -14,7 +16,15 @@ struct QueueRow {
     link: u32,
     packets: u64,
     bytes: u64,
-    average: Option<ecnlab_aqm::Average>,
+    /// In the order of [`value_columns`].
+    law: Vec<f64>,
+}
+
+struct ClassRow {
+    time: Time,
+    link: u32,
+    class: u32,
+    sample: ClassSample,
 }
 
 struct FlowRow {
@@ -28,6 +38,9 @@ struct FlowRow {
 #[derive(Default)]
 pub struct Series {
     queues: Vec<QueueRow>,
+    classes: Vec<ClassRow>,
+    /// The names of classes, one after the other as links have them.
+    class_names: Vec<String>,
     flows: Vec<FlowRow>,
 }
 
@@ -35,10 +48,20 @@ impl Series {
     /// Takes one sample of every queue and of every flow with a connection. Links must have been
     /// brought up to `now`.
     pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow], hosts: &Hosts) {
+        let columns = value_columns();
+        if self.class_names.is_empty() {
+            self.class_names = links.iter().flat_map(|link| link.queue().class_names()).collect();
+        }
+        let mut class = 0;
         for (i, link) in links.iter().enumerate() {
             let queue = link.queue();
             let (packets, bytes) = (queue.packets() as u64, queue.bytes());
-            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, average: queue.average() });
+            let law = columns.iter().map(|column| queue.value(column.name).unwrap_or(f64::NAN)).collect();
+            self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, law });
+            for sample in queue.class_samples(&columns) {
+                self.classes.push(ClassRow { time: now, link: i as u32, class, sample });
+                class += 1;
+            }
         }
         for (i, flow) in flows.iter().enumerate() {
             // Of a flow's connections the newest is the one that a reader follows.
@@ -56,6 +79,10 @@ impl Series {
             full.push(self.queue_table(links));
             self.queues.clear();
         }
+        if self.classes.len() >= most {
+            full.extend(self.class_table(links));
+            self.classes.clear();
+        }
         if self.flows.len() >= most {
             full.push(self.flow_table(flows));
             self.flows.clear();
@@ -63,24 +90,47 @@ impl Series {
         full
     }
 
-    /// The tables `queue_series` and `flow_series`.
-    pub fn tables(&self, links: &[String], flows: &[String]) -> [Table; 2] {
-        [self.queue_table(links), self.flow_table(flows)]
+    /// The tables `queue_series` and `flow_series`, and `class_series` if a queue has classes.
+    pub fn tables(&self, links: &[String], flows: &[String]) -> Vec<Table> {
+        let mut tables = self.queue_tables(links);
+        tables.push(self.flow_table(flows));
+        tables
+    }
+
+    /// Of these, those of queues.
+    pub fn queue_tables(&self, links: &[String]) -> Vec<Table> {
+        std::iter::once(self.queue_table(links)).chain(self.class_table(links)).collect()
+    }
+
+    /// The table `class_series`; `None` if no queue has classes.
+    fn class_table(&self, links: &[String]) -> Option<Table> {
+        let rows = &self.classes;
+        if self.class_names.is_empty() {
+            return None;
+        }
+        let mut t = Table::new("class_series");
+        t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
+        t.text("link", rows.iter().map(|r| r.link), links);
+        t.text("class", rows.iter().map(|r| r.class), &self.class_names);
+        t.u64("packets", rows.iter().map(|r| r.sample.held.packets));
+        t.u64("bytes", rows.iter().map(|r| r.sample.held.bytes));
+        for (i, column) in value_columns().iter().enumerate() {
+            t.f64(column.name, rows.iter().map(|r| r.sample.values[i]));
+        }
+        Some(t)
     }
 
     /// The table `queue_series`.
-    pub fn queue_table(&self, links: &[String]) -> Table {
+    fn queue_table(&self, links: &[String]) -> Table {
         let rows = &self.queues;
-        let average =
-            |f: fn(&ecnlab_aqm::Average) -> f64| rows.iter().map(move |r| r.average.as_ref().map_or(f64::NAN, f));
         let mut t = Table::new("queue_series");
         t.f64("time_s", rows.iter().map(|r| r.time.as_secs()));
         t.text("link", rows.iter().map(|r| r.link), links);
         t.u64("packets", rows.iter().map(|r| r.packets));
         t.u64("bytes", rows.iter().map(|r| r.bytes));
-        t.f64("average_packets", average(|a| a.packets));
-        t.f64("average_bytes", average(|a| a.bytes));
-        t.f64("max_p", average(|a| a.max_p));
+        for (i, column) in value_columns().iter().enumerate() {
+            t.f64(column.name, rows.iter().map(|r| r.law[i]));
+        }
         t
     }
 

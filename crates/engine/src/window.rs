@@ -1,7 +1,8 @@
 //! What was counted between two instants: after the warm-up, or in the whole run.
 
 use ecnlab_aqm as aqm;
-use ecnlab_aqm::{Kind, Region, Stats};
+use ecnlab_aqm::registry::mean_columns;
+use ecnlab_aqm::{ClassReading, Kind, Stats};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::Counters as TcpCounters;
 
@@ -25,6 +26,8 @@ struct LinkReading {
     queue: aqm::Counters,
     /// Since the snapshot before this one.
     stats: Stats,
+    /// In the order of the queue's classes.
+    classes: Vec<ClassReading>,
     /// Packets in the queue and on the wire.
     held: u64,
     boxes: Vec<BoxCounters>,
@@ -33,12 +36,17 @@ struct LinkReading {
 impl Snapshot {
     /// The state at `now`, up to which the links have been brought. Queue statistics begin anew.
     pub fn take(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Snapshot {
-        let reading = |link: &mut Link| LinkReading {
-            wire: link.counters(),
-            stats: link.cut_stats(now),
-            queue: link.queue().counters().clone(),
-            held: link.queue().packets() as u64 + link.on_wire(),
-            boxes: link.box_counters(),
+        let reading = |link: &mut Link| {
+            let wire = link.counters();
+            let stats = link.cut_stats(now);
+            LinkReading {
+                wire,
+                classes: link.cut_classes(&stats),
+                stats,
+                queue: link.queue().counters().clone(),
+                held: link.queue().packets() as u64 + link.on_wire(),
+                boxes: link.box_counters(),
+            }
         };
         Snapshot {
             at: now,
@@ -58,22 +66,35 @@ pub struct Window {
 impl Window {
     /// From the end of the warm-up to the end.
     pub fn measured(warm: &Snapshot, end: &Snapshot) -> Window {
-        Window::between(warm, end, |_, late| late.stats)
+        Window::between(warm, end, |_, late| late.clone())
     }
 
     /// From the start to the end; the statistics of the two parts are put together.
     pub fn whole(start: &Snapshot, warm: &Snapshot, end: &Snapshot) -> Window {
-        Window::between(start, end, |i, late| warm.links[i].stats.plus(&late.stats))
+        Window::between(start, end, |i, late| {
+            let (early, mut whole) = (&warm.links[i], late.clone());
+            whole.stats = early.stats.plus(&late.stats);
+            for (class, before) in whole.classes.iter_mut().zip(&early.classes) {
+                class.stats = before.stats.plus(&class.stats);
+            }
+            whole
+        })
     }
 
-    fn between(a: &Snapshot, b: &Snapshot, stats: impl Fn(usize, &LinkReading) -> Stats) -> Window {
+    /// `stats` gives a reading with the statistics of the whole window.
+    fn between(a: &Snapshot, b: &Snapshot, stats: impl Fn(usize, &LinkReading) -> LinkReading) -> Window {
         let pairs = a.links.iter().zip(&b.links).enumerate();
-        let links = pairs.map(|(i, (early, late))| LinkReading {
-            wire: late.wire.since(&early.wire),
-            queue: late.queue.since(&early.queue),
-            stats: stats(i, late),
-            held: late.held,
-            boxes: early.boxes.iter().zip(&late.boxes).map(|(early, late)| late.since(early)).collect(),
+        let links = pairs.map(|(i, (early, late))| {
+            let LinkReading { stats, classes, .. } = stats(i, late);
+            let since = |(late, early): (ClassReading, &ClassReading)| late.since(early);
+            LinkReading {
+                wire: late.wire.since(&early.wire),
+                queue: late.queue.since(&early.queue),
+                stats,
+                classes: classes.into_iter().zip(&early.classes).map(since).collect(),
+                held: late.held,
+                boxes: early.boxes.iter().zip(&late.boxes).map(|(early, late)| late.since(early)).collect(),
+            }
         });
         Window {
             span: b.at.since(a.at),
@@ -82,16 +103,18 @@ impl Window {
         }
     }
 
-    /// The tables `flows`, `queues` and `links`, and `boxes` if there are any, their names followed by `suffix`.
+    /// The tables `flows`, `queues` and `links`, and `classes` and `boxes` if there are any, their names followed by
+    /// `suffix`.
     pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.flows(plan, flows, suffix)];
         tables.extend(self.link_tables(plan, suffix));
         tables
     }
 
-    /// Of these, `queues`, `links` and `boxes`.
+    /// Of these, `queues`, `links`, `classes` and `boxes`.
     pub fn link_tables(&self, plan: &Plan, suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.queues(plan, suffix), self.links(plan, suffix)];
+        tables.extend(self.classes(plan, suffix));
         tables.extend(self.boxes(plan, suffix));
         tables
     }
@@ -193,14 +216,52 @@ impl Window {
         t.f64("queue_mean_packets", stat(Stats::mean_packets));
         t.f64("queue_mean_bytes", stat(Stats::mean_bytes));
         t.f64("queue_var_packets", stat(Stats::variance_packets));
-        t.f64("average_mean_packets", stat(Stats::mean_average_packets));
-        t.f64("average_mean_bytes", stat(Stats::mean_average_bytes));
-        t.f64("share_below", stat(|s| s.share(Region::Below)));
-        t.f64("share_in_region", stat(|s| s.share(Region::Inside)));
-        t.f64("share_above", stat(|s| s.share(Region::Above)));
+        for column in mean_columns() {
+            t.f64(column.name, self.links.iter().map(|l| l.stats.mean(column.name)));
+        }
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
         t
+    }
+
+    /// A row for each class, link by link; `None` where no queue has classes.
+    fn classes(&self, plan: &Plan, suffix: &str) -> Option<Table> {
+        let links = self.links.iter().enumerate();
+        let rows: Vec<(u32, &ClassReading)> =
+            links.flat_map(|(i, link)| link.classes.iter().map(move |class| (i as u32, class))).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let links: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
+        let names: Vec<String> = rows.iter().map(|(_, class)| class.name.clone()).collect();
+        let mut t = Table::new(format!("classes{suffix}"));
+        t.text("link", rows.iter().map(|r| r.0), &links);
+        t.text("class", 0..rows.len() as u32, &names);
+        let all = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.1.counts.all()));
+        let ect = |f: fn(&Kind) -> u64| rows.iter().map(move |r| f(&r.1.counts.ect));
+        t.u64("arrived", all(|k| k.arrived.packets));
+        t.u64("arrived_ect", ect(|k| k.arrived.packets));
+        t.u64("departed", all(|k| k.departed.packets));
+        t.u64("departed_bytes", all(|k| k.departed.bytes));
+        t.u64("marks", all(|k| k.marks.packets));
+        t.u64("marks_threshold", all(|k| k.threshold.packets));
+        t.u64("dropped", all(|k| k.dropped().packets));
+        t.u64("early_drops", all(|k| k.early.packets));
+        t.u64("forced_drops", all(|k| k.forced.packets));
+        t.u64("tail_drops", all(|k| k.tail.packets));
+        let stat = |f: fn(&Stats) -> f64| rows.iter().map(move |r| f(&r.1.stats));
+        t.f64("queue_mean_packets", stat(Stats::mean_packets));
+        t.f64("queue_mean_bytes", stat(Stats::mean_bytes));
+        for column in mean_columns() {
+            t.f64(column.name, rows.iter().map(|r| r.1.stats.mean(column.name)));
+        }
+        t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
+        t.f64("sojourn_p50_s", stat(|s| s.sojourn_quantile_s(0.5)));
+        t.f64("sojourn_p95_s", stat(|s| s.sojourn_quantile_s(0.95)));
+        t.f64("sojourn_p99_s", stat(|s| s.sojourn_quantile_s(0.99)));
+        t.f64("sojourn_p999_s", stat(|s| s.sojourn_quantile_s(0.999)));
+        t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
+        Some(t)
     }
 
     /// A row for each box, link by link; `None` where there is no box.

@@ -1,7 +1,7 @@
 //! A link against arithmetic done by hand and against queueing theory.
 
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Common, Config, droptail};
+use ecnlab_aqm::{Common, Config, Full, codel, droptail, fq_codel};
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_engine::{Errors, Label, Link, LinkPlan, Packet, Shaper};
 use ecnlab_wire::Ecn;
@@ -15,7 +15,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         to: 1,
         rate: Some(rate.parse().expect("a rate")),
         delay: delay.parse().expect("a time"),
-        queue: Config { params: Params::DropTail(droptail::Params {}), common },
+        queue: Config::new(Params::DropTail(droptail::Params {}), common),
         shaper: None,
         jitter: None,
         errors: Errors::default(),
@@ -29,7 +29,7 @@ fn packet(wire_len: u32) -> Packet {
 
 /// Offers packets of the given sizes at the given times; returns when each was delivered.
 fn deliveries(plan: &LinkPlan, arrivals: &[(Time, u32)]) -> Vec<Time> {
-    let mut link = Link::new(plan, 1, 1);
+    let mut link = Link::new(plan, &["all".to_owned()], 1);
     let mut out = Vec::new();
     for &(at, len) in arrivals {
         drain(&mut link, at, &mut out);
@@ -115,7 +115,7 @@ fn a_fifo_agrees_with_m_d_1_and_with_little() {
     for rho in [0.5, 0.8] {
         let service = 0.008;
         let mut rng = Rng::named(11, "poisson");
-        let mut link = Link::new(&plan("1.5 Mbps", "0 ms", 1e6), 1, 1);
+        let mut link = Link::new(&plan("1.5 Mbps", "0 ms", 1e6), &["all".to_owned()], 1);
         let (mut now, mut out) = (0.0, Vec::new());
         let mut batches = Vec::new();
         for _ in 0..40 {
@@ -158,7 +158,7 @@ proptest! {
         let arrivals: Vec<(Time, u32)> = gaps.iter().map(|&(gap, len)| { at += Dur::from_us(gap); (at, len) }).collect();
         let quiet = deliveries(&plan, &arrivals);
 
-        let mut link = Link::new(&plan, 1, 1);
+        let mut link = Link::new(&plan, &["all".to_owned()], 1);
         let mut out = Vec::new();
         let mut looks: Vec<Time> = looks.into_iter().map(|us| Time::ZERO + Dur::from_us(us)).collect();
         looks.sort_unstable();
@@ -173,5 +173,50 @@ proptest! {
         }
         drain(&mut link, Time::from_ps(u64::MAX / 2), &mut out);
         prop_assert_eq!(quiet, out);
+    }
+}
+
+/// FQ-CoDel, with a short target so that it drops, and CoDel.
+fn judged_at_departure() -> [Config; 2] {
+    let fair: fq_codel::Params = serde_json::from_str(r#"{"salt": 7, "target": "1 ms", "interval": "20 ms"}"#).unwrap();
+    let single: codel::Params = serde_json::from_str(r#"{"target": "1 ms", "interval": "20 ms"}"#).unwrap();
+    let common = Common { ecn: true, ..Common::with_limit(Length::Packets(50.0)) };
+    let fattest = Common { full: Full::Fattest, ..common };
+    [Config::new(Params::FqCodel(fair), fattest), Config::new(Params::Codel(single), common)]
+}
+
+proptest! {
+    /// Departures are replayed when somebody looks. What laws decide at them must not depend on who looks when.
+    #[test]
+    fn how_often_a_link_is_looked_at_changes_nothing(
+        arrivals in prop::collection::vec((0..9_000_u64, 40..1500_u32, 0..6_u32, 0..4_u8), 1..300),
+        looks in 1..20_u64,
+    ) {
+        for queue in judged_at_departure() {
+            let plan = LinkPlan { queue, ..plan("1.5 Mbps", "30 ms", 1.0) };
+            let run = |looks: Option<u64>| {
+                let mut link = Link::new(&plan, &["all".to_owned()], 1);
+                let (mut now, mut out) = (Time::ZERO, Vec::new());
+                for &(pause, wire_len, flow, bits) in &arrivals {
+                    let next = now + Dur::from_us(pause);
+                    for i in 1..looks.unwrap_or(1) {
+                        let at = now + Dur::from_us(pause * i / looks.unwrap_or(1));
+                        drain(&mut link, at, &mut out);
+                        link.observe(at, &mut ());
+                    }
+                    now = next;
+                    drain(&mut link, now, &mut out);
+                    let ecn = Ecn::from_bits(bits);
+                    link.enqueue(Label { wire_len, to: 1, flow, ecn, ..Label::default() }.into(), now, &mut ());
+                }
+                let end = now + Dur::from_ms(10_000);
+                drain(&mut link, end, &mut out);
+                link.observe(end, &mut ());
+                (out, link.queue().counters().clone(), link.queue().is_balanced())
+            };
+            let (seldom, often) = (run(None), run(Some(looks)));
+            prop_assert!(seldom.2);
+            prop_assert_eq!(seldom, often);
+        }
     }
 }

@@ -23,7 +23,7 @@ fn packet(number: u32) -> Packet {
 
 /// Offers packets at these times; returns when each was delivered, and which.
 fn deliveries(plan: &LinkPlan, arrivals: &[Time]) -> Vec<(Time, u32)> {
-    let (mut link, mut out) = (Link::new(plan, 1, 1), Vec::new());
+    let (mut link, mut out) = (Link::new(plan, &["all".to_owned()], 1), Vec::new());
     for (number, &at) in arrivals.iter().enumerate() {
         drain(&mut link, at, &mut out);
         if link.is_clear(at) {
@@ -140,7 +140,7 @@ proptest! {
         let mut at = Time::ZERO;
         let arrivals: Vec<Time> = gaps.iter().map(|&gap| { at += Dur::from_us(gap); at }).collect();
         let quiet = deliveries(&plan, &arrivals);
-        let (mut link, mut out) = (Link::new(&plan, 1, 1), Vec::new());
+        let (mut link, mut out) = (Link::new(&plan, &["all".to_owned()], 1), Vec::new());
         let mut looks: Vec<Time> = looks.into_iter().map(|us| Time::ZERO + Dur::from_us(us)).collect();
         looks.sort_unstable();
         let mut looks = looks.into_iter().peekable();

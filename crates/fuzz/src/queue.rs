@@ -1,6 +1,7 @@
 //! A queue: its settings, then what arrives and leaves when.
 
-use ecnlab_aqm::{DropReason, Item, LinkContext, Queue, Tally, Watch};
+use ecnlab_aqm::registry::value_columns;
+use ecnlab_aqm::{DropReason, Item, LinkContext, MarkReason, Queue, Tally, Watch};
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_spec::parse_scenario;
 use ecnlab_wire::Ecn;
@@ -18,6 +19,7 @@ struct Packet {
     len: u32,
     ecn: Ecn,
     group: usize,
+    flow: u64,
 }
 
 impl Item for Packet {
@@ -33,6 +35,9 @@ impl Item for Packet {
     fn group(&self) -> usize {
         self.group
     }
+    fn flow_key(&self) -> u64 {
+        self.flow
+    }
 }
 
 #[derive(Default)]
@@ -47,7 +52,7 @@ impl Watch<Packet> for Tallies {
     fn enqueued(&mut self, _: &Packet) {
         self.entered += 1;
     }
-    fn marked(&mut self, packet: &Packet) {
+    fn marked(&mut self, packet: &Packet, _: MarkReason) {
         assert_eq!(packet.ecn, Ecn::Ce);
         self.marked += 1;
     }
@@ -67,7 +72,8 @@ pub fn queue(input: &[u8]) {
     let Some(link) = plan.links.first() else { return };
     let rate = link.rate.unwrap_or(Rate::from_bps(10_000_000));
     let context = LinkContext { rate, delay: link.delay };
-    let mut queue = Queue::new(&link.queue, context, 2, Rng::named(1, "queue"));
+    let groups = ["plain", "ecn"].map(str::to_owned);
+    let mut queue = Queue::new(&link.queue, context, &groups, Rng::named(1, "queue"));
     let (mut now, mut seen, mut arrived) = (Time::ZERO, Tallies::default(), 0);
     while !bytes.is_empty() && queue.bytes() < MOST {
         let what = bytes.u8();
@@ -75,9 +81,10 @@ pub fn queue(input: &[u8]) {
         if what & 0x80 == 0 {
             let len = if what & 0x40 == 0 { 1_500 } else { u32::from(bytes.u16()).max(1) };
             let ecn = Ecn::from_bits(what & 3);
+            let packet = Packet { len, ecn, group: usize::from(ecn.is_capable()), flow: u64::from(what & 0x3f) };
             // A burst of up to sixteen.
             for _ in 0..=(what >> 2 & 15) {
-                queue.enqueue(Packet { len, ecn, group: usize::from(ecn.is_capable()) }, now, &mut seen);
+                queue.enqueue(packet, now, &mut seen);
                 arrived += 1;
             }
         } else {
@@ -102,8 +109,8 @@ fn balanced(queue: &Queue<Packet>, seen: &Tallies, arrived: u64) {
     assert_eq!(total.marks.packets, seen.marked);
     assert_eq!(total.held(), Tally { packets: queue.packets() as u64, bytes: queue.bytes() });
     assert!(seen.entered >= seen.left);
-    if let Some(average) = queue.average() {
-        assert!(average.packets.is_finite() && average.bytes.is_finite(), "{average:?}");
+    for column in value_columns() {
+        assert!(queue.value(column.name).is_none_or(f64::is_finite), "{}: {:?}", column.name, queue.value(column.name));
     }
 }
 

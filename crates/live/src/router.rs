@@ -267,6 +267,8 @@ impl Router {
             group: self.plan.flows[flow].group as u32,
             ecn: ip.ecn,
             has_data: !data.is_empty(),
+            // The listener's port is the flow's: the other one tells its connections apart.
+            connection: u32::from(tcp.source ^ tcp.destination),
         })
     }
 
@@ -350,6 +352,7 @@ impl Router {
             group: packet.group() as u32,
             ecn: Ecn::NotEct,
             has_data: false,
+            connection: 0,
         };
         self.forward(row, Packet::from(label), at, clock)
     }
@@ -404,6 +407,7 @@ impl Router {
                 group: about.group() as u32,
                 ecn: Ecn::NotEct,
                 has_data: false,
+                connection: 0,
             };
             self.forward(row, Packet::from(label), at, clock)?;
         }

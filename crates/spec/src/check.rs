@@ -111,6 +111,11 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
             let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
             found.value(&path, format!("`{path}`: {message}"), help);
         }
+        let groups: Vec<&str> = spec.flows.iter().map(|(name, flow)| flow.group.as_deref().unwrap_or(name)).collect();
+        for (key, group) in queue.groups() {
+            let path = Path::of(&["queue", name].into_iter().chain(key.split('.')).collect::<Vec<_>>());
+            found.known(&path, "flow group", group, &groups);
+        }
     }
     for (name, tcp) in &spec.tcps {
         if let Err(e) = tcp.config.check() {

@@ -21,6 +21,7 @@ mod path;
 mod plan;
 mod profile;
 mod quantity;
+mod queue;
 mod reference;
 pub mod registry;
 mod scenario;

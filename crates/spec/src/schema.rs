@@ -19,7 +19,9 @@ pub fn scenario_schema() -> Json {
     let mut root = schema_of::<Head>(&mut generator);
     let mut link = schema_of::<Link>(&mut generator);
     link["properties"]["reverse"] = reverse(&link);
-    let queue = json!({ "oneOf": queues(&mut generator) });
+    let queue = json!({ "oneOf": queues(&mut generator, &json!({})) });
+    let member = schema_of::<aqm::Member>(&mut generator);
+    let class = json!({ "oneOf": queues(&mut generator, &member) });
     let tcp = tcp_schema(&mut generator);
     let keys = &mut root["properties"];
     for (section, schema) in [("queue", queue), ("tcp", tcp)] {
@@ -31,6 +33,7 @@ pub fn scenario_schema() -> Json {
     keys["profile"]["enum"] = json!(profile::names());
     let mut definitions = generator.take_definitions(true);
     definitions.insert("Link".into(), link);
+    definitions.insert(CLASS.into(), class);
     if let Some(flow) = definitions.get_mut("Flow") {
         let names: Vec<&str> = traffic::ROWS.iter().map(|row| row.name).collect();
         let table = flow["properties"]["traffic"].take();
@@ -111,8 +114,11 @@ fn reverse(link: &Json) -> Json {
     without_required(reverse)
 }
 
-/// One alternative for each discipline: every queue's keys and its own.
-fn queues(generator: &mut SchemaGenerator) -> Vec<Json> {
+/// The definition of a queue within a queue.
+const CLASS: &str = "Class";
+
+/// One alternative for each discipline: the keys of a class if it is one, every queue's and its own.
+fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
     let common = schema_of::<aqm::Common>(generator);
     let queue = |row: &aqm::registry::Row| {
         let mut law = (row.schema)(generator).to_value();
@@ -120,10 +126,20 @@ fn queues(generator: &mut SchemaGenerator) -> Vec<Json> {
         law["description"] = json!(row.about);
         let mut keys = object(&common["properties"]);
         keys.insert("discipline".into(), json!({ "const": row.name, "description": row.about }));
+        keys.extend(object(&member["properties"]));
         keys.extend(object(&law["properties"]));
+        if row.inner {
+            let each = json!({ "$ref": format!("#/definitions/{CLASS}") });
+            let about = "The queues within, by name";
+            keys.insert(
+                "class".into(),
+                json!({ "description": about, "type": "object", "additionalProperties": each }),
+            );
+        }
         law["properties"] = Json::Object(keys);
         let required = [&json!(["discipline"]), &common["required"], &law["required"]];
-        law["required"] = required.into_iter().filter_map(Json::as_array).flatten().cloned().collect();
+        let given = |key: &&Json| row.defaults.iter().all(|(given, _)| *key != given);
+        law["required"] = required.into_iter().filter_map(Json::as_array).flatten().filter(given).cloned().collect();
         law
     };
     aqm::registry::ROWS.iter().map(queue).collect()

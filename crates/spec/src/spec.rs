@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ecnlab_aqm::registry::Params;
 use serde::Deserialize;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
@@ -13,6 +12,7 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Capture, DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
 use crate::path::Path;
 use crate::profile;
+use crate::queue::read_queue;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// A scenario, typed and filled in; what it names may still not exist.
@@ -160,7 +160,7 @@ impl Reader<'_> {
 }
 
 /// Names have no brackets, dots or tildes, so that `source[3]` and `pipe~reverse` are never theirs.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
@@ -200,36 +200,8 @@ fn reversed(forward: &Node, own: Table) -> Node {
     Node { value: Value::Table(table), place: forward.place.clone() }
 }
 
-/// A queue's keys are partly every queue's, partly its law's.
-fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
-    let law = read_with(node, path, Keys::default(), |node| {
-        #[derive(Deserialize)]
-        struct Discipline {
-            discipline: String,
-        }
-        Discipline::deserialize(node).map(|d| d.discipline)
-    })?;
-    let common_key = |key: &str| aqm::Common::KEYS.contains(&key);
-    let common = read::<aqm::Common>(&part(node, common_key), path);
-    let more: Vec<&str> = aqm::Common::KEYS.iter().chain(&["discipline"]).copied().collect();
-    let own = part(node, |key| key != "discipline" && !common_key(key));
-    let params = if aqm::registry::ROWS.iter().any(|row| row.name == law) {
-        read_with(&own, path, Keys { more: &more, less: &[] }, |node| Params::deserialize(&law, node))
-    } else {
-        let names: Vec<&str> = aqm::registry::ROWS.iter().map(|row| row.name).collect();
-        let inside = path.key("discipline");
-        let message = format!("`{inside}` cannot be `{law}`");
-        let place = node.place_of(&Path::of(&["discipline"]));
-        Err(vec![Diagnostic::new(place, &inside, message, suggest(&law, &names, "values"))])
-    };
-    match (common, params) {
-        (Ok(common), Ok(params)) => Ok(aqm::Config { params, common }),
-        (common, params) => Err([common.err(), params.err()].into_iter().flatten().flatten().collect()),
-    }
-}
-
 /// The entries of a table whose keys are wanted.
-fn part(node: &Node, wanted: impl Fn(&str) -> bool) -> Node {
+pub(crate) fn part(node: &Node, wanted: impl Fn(&str) -> bool) -> Node {
     let entries = node.table().into_iter().flatten().filter(|(key, _)| wanted(key));
     let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
     Node { value: Value::Table(table), place: node.place.clone() }

@@ -249,6 +249,39 @@ const CASES: &[(&str, &str, &[&str])] = &[
     // Keys that are missing.
     ("rate = \"1 Mbps\"\n", "", &["x.toml:3:1: `link.pipe` lacks `rate`; add, for example, `rate = \"10 Mbps\"`"]),
     ("max_th = \"15 packets\"\n", "", &["x.toml:9:1: `queue.red` lacks `max_th`"]),
+    // Queues within queues.
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
+         [queue.two.class.a]\ndiscipline = \"codel\"\nlimit = \"9 packets\"\ncodepoint = [\"ect1\"]\n[tcp.mine]",
+        &["x.toml:21:1: unknown key `queue.two.class.a.codepoint`; did you mean `codepoints`?"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
+         [queue.two.class.a]\ndiscipline = \"codel\"\nlimit = \"9 packets\"\ngroups = [\"blk\"]\n\
+         [queue.two.class.b]\ndiscipline = \"fq_codel\"\n[tcp.mine]",
+        &["x.toml:21:10: `queue.two.class.a.groups`: there is no flow group `blk`; did you mean `bulk`?"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
+         class = { a = { discipline = \"codel\", limit = \"9 packets\", interval = \"0 s\" } }\n[tcp.mine]",
+        &["x.toml:18:75: `queue.two.class.a.interval`: 0 s would drop everything; write a round trip"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"fq\"\nlimit = \"9 packets\"\nclass = 3\n[tcp.mine]",
+        &[
+            "x.toml:17:9: `queue.two.class` is an integer, not a table; write tables [queue.two.class.NAME], each a queue",
+        ],
+    ),
+    (
+        "min_th =",
+        "full = \"fattest\"\nmin_th =",
+        &["x.toml:12:8: `queue.red.full`: \"fattest\" is for queues of several queues; \
+           write \"tail\", \"random\" or \"front\""],
+    ),
     (
         "limit = \"60 packets\"\n",
         "",
@@ -323,7 +356,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "tcp.mine = 5",
         &["x.toml:14:1: unknown key `queue.red.tcp`; valid keys: min_th, max_th, max_p, weight, mean_packet, idle, \
          probability, spacing, count_arrival, count_reset, first_passes, spare_short, gentle, above, mark_p, \
-         target_delay, adaptive, feng, frozen_gentle, becn, limit, full, admit, forced, mark_at, ecn, discipline"],
+         target_delay, adaptive, feng, frozen_gentle, becn, limit, full, admit, forced, mark_at, ecn, quantiles, discipline"],
     ),
     (
         "format = 1",

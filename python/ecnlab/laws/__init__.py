@@ -13,6 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final, TypeVar
 
+from ecnlab import _core
 from ecnlab.errors import EcnlabError
 from ecnlab.laws.kinds import Column, Feedback, Queue, Recovery, Window
 
@@ -56,13 +57,17 @@ def columns(table: str) -> dict[str, Column]:
 
 @cache
 def _family(family: str, kind: type[Kind]) -> Mapping[str, Kind]:
-    found: dict[str, Kind] = {}
     folder = import_module(f"{__name__}.{family}")
-    for module in pkgutil.iter_modules(folder.__path__):
-        law = import_module(f"{folder.__name__}.{module.name}").LAW
+    there = {module.name for module in pkgutil.iter_modules(folder.__path__)}
+    found: dict[str, Kind] = {}
+    # In the order of the registry, which is that of columns.
+    for name in _core.laws()[family]:
+        if _module(name) not in there:
+            continue
+        law = import_module(f"{folder.__name__}.{_module(name)}").LAW
         if not isinstance(law, kind):
-            raise TypeError(f"{folder.__name__}.{module.name}.LAW must be a {kind.__name__}")
-        found[module.name.replace("_", "-")] = law
+            raise TypeError(f"{folder.__name__}.{_module(name)}.LAW must be a {kind.__name__}")
+        found[name] = law
     return found
 
 

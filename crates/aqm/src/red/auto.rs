@@ -75,7 +75,7 @@ pub(super) fn check_thresholds(min: Threshold, max: Threshold) -> Result<(), Imp
             "an automatic max_th is three times min_th, which must be above 0".to_owned()
         }),
         (Threshold::Auto(_), Threshold::At(_)) => Err(Impossible {
-            key: "max_th",
+            key: "max_th".to_owned(),
             message: format!("with an automatic min_th it must be automatic too: write \"{min}\""),
         }),
         (Threshold::Auto(_), Threshold::Auto(_)) => Ok(()),

@@ -33,7 +33,7 @@ impl Becn {
         })?;
         let (Threshold::At(min), Threshold::At(max)) = (params.min_th, params.max_th) else {
             return Err(Impossible {
-                key: "becn.thresh",
+                key: "becn.thresh".to_owned(),
                 message: "it lies between min_th and max_th: write them as lengths, not automatic".to_owned(),
             });
         };

@@ -3,6 +3,7 @@
 use super::*;
 use Verdict::{Drop, Pass, Signal, SignalByDrop};
 use ecnlab_base::{Length, Rate};
+use ecnlab_wire::Ecn;
 
 /// Thresholds of 2 and 4 packets on an average that is the queue itself: the verdict is that of the queue seen.
 fn red(change: impl FnOnce(&mut Params)) -> Red {
@@ -24,8 +25,9 @@ fn link() -> LinkContext {
 /// The verdicts on 500 B packets that find these many packets held, one after the other.
 fn verdicts(red: &mut Red, queue: &[u64]) -> Vec<Verdict> {
     let mut rng = Rng::named(1, "red");
-    let view = |&packets: &u64| View { packets, bytes: 500 * packets, idle: None };
-    queue.iter().map(|q| red.on_enqueue(500, &view(q), Time::ZERO, &mut rng)).collect()
+    let view = |&packets: &u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None };
+    let packet = PacketView { size: 500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
+    queue.iter().map(|q| red.on_enqueue(&packet, &view(q), Time::ZERO, &mut rng)).collect()
 }
 
 #[test]
@@ -126,9 +128,8 @@ fn the_average_is_reported_with_its_region() {
     let mut red = red(|_| {});
     for (queue, region) in [(1, Region::Below), (2, Region::Inside), (3, Region::Inside), (4, Region::Above)] {
         verdicts(&mut red, &[queue]);
-        let average = red.average().unwrap();
-        assert_eq!((average.packets, average.bytes), (queue as f64, 500.0 * queue as f64));
-        assert_eq!((average.region, average.max_p), (region, 0.02));
+        assert_eq!(red.values(), [queue as f64, 500.0 * queue as f64, 0.02]);
+        assert_eq!(red.region(), region);
     }
 }
 
@@ -140,52 +141,52 @@ fn impossible_values_are_refused_by_key() {
         params.check().map_err(|e| e.key)
     };
     assert_eq!(refused(|_| {}), Ok(()));
-    assert_eq!(refused(|p| p.min_th = Threshold::At(Length::Packets(15.0))), Err("min_th"));
-    assert_eq!(refused(|p| p.min_th = Threshold::At(Length::Bytes(5.0))), Err("max_th"));
-    assert_eq!(refused(|p| p.min_th = Threshold::Auto(Unit::Packets)), Err("max_th"));
-    assert_eq!(refused(|p| p.max_th = Threshold::Auto(Unit::Bytes)), Err("max_th"));
+    assert_eq!(refused(|p| p.min_th = Threshold::At(Length::Packets(15.0))), Err("min_th".to_owned()));
+    assert_eq!(refused(|p| p.min_th = Threshold::At(Length::Bytes(5.0))), Err("max_th".to_owned()));
+    assert_eq!(refused(|p| p.min_th = Threshold::Auto(Unit::Packets)), Err("max_th".to_owned()));
+    assert_eq!(refused(|p| p.max_th = Threshold::Auto(Unit::Bytes)), Err("max_th".to_owned()));
     assert_eq!(
         refused(|p| {
             p.min_th = Threshold::At(Length::Packets(0.0));
             p.max_th = Threshold::Auto(Unit::Packets);
         }),
-        Err("min_th")
+        Err("min_th".to_owned())
     );
-    assert_eq!(refused(|p| p.max_p = 0.0), Err("max_p"));
-    assert_eq!(refused(|p| p.max_p = 1.01), Err("max_p"));
-    assert_eq!(refused(|p| p.max_p = f64::NAN), Err("max_p"));
-    assert_eq!(refused(|p| p.weight = Weight::Of(0.0)), Err("weight"));
-    assert_eq!(refused(|p| p.weight = Weight::Of(1.5)), Err("weight"));
-    assert_eq!(refused(|p| p.weight = Weight::TimeConstant(Dur::ZERO)), Err("weight"));
-    assert_eq!(refused(|p| p.mean_packet = Bytes(0)), Err("mean_packet"));
-    assert_eq!(refused(|p| p.mark_p = Some(0.0)), Err("mark_p"));
+    assert_eq!(refused(|p| p.max_p = 0.0), Err("max_p".to_owned()));
+    assert_eq!(refused(|p| p.max_p = 1.01), Err("max_p".to_owned()));
+    assert_eq!(refused(|p| p.max_p = f64::NAN), Err("max_p".to_owned()));
+    assert_eq!(refused(|p| p.weight = Weight::Of(0.0)), Err("weight".to_owned()));
+    assert_eq!(refused(|p| p.weight = Weight::Of(1.5)), Err("weight".to_owned()));
+    assert_eq!(refused(|p| p.weight = Weight::TimeConstant(Dur::ZERO)), Err("weight".to_owned()));
+    assert_eq!(refused(|p| p.mean_packet = Bytes(0)), Err("mean_packet".to_owned()));
+    assert_eq!(refused(|p| p.mark_p = Some(0.0)), Err("mark_p".to_owned()));
     assert_eq!(
         refused(|p| {
             p.spacing = Spacing::Wait;
             p.count_arrival = true;
         }),
-        Err("count_arrival")
+        Err("count_arrival".to_owned())
     );
-    assert_eq!(refused(|p| p.frozen_gentle = true), Err("frozen_gentle"));
+    assert_eq!(refused(|p| p.frozen_gentle = true), Err("frozen_gentle".to_owned()));
     assert_eq!(
         refused(|p| {
             p.adaptive = Some(Floyd::default());
             p.feng = Some(Feng::default());
         }),
-        Err("feng")
+        Err("feng".to_owned())
     );
     let floyd = |change: fn(&mut Floyd)| {
         let mut law = Floyd::default();
         change(&mut law);
         law.check().map_err(|e| e.key)
     };
-    assert_eq!(floyd(|l| l.interval = Dur::ZERO), Err("adaptive.interval"));
-    assert_eq!(floyd(|l| l.alpha = 0.0), Err("adaptive.alpha"));
-    assert_eq!(floyd(|l| l.beta = 1.0), Err("adaptive.beta"));
-    assert_eq!(floyd(|l| l.top = 1.5), Err("adaptive.top"));
-    assert_eq!(floyd(|l| l.bottom = adaptive::Bottom::At(0.5)), Err("adaptive.bottom"));
-    assert_eq!(Feng { alpha: 1.0, beta: 2.0 }.check().map_err(|e| e.key), Err("feng.alpha"));
-    assert_eq!(Feng { alpha: 3.0, beta: 0.5 }.check().map_err(|e| e.key), Err("feng.beta"));
+    assert_eq!(floyd(|l| l.interval = Dur::ZERO), Err("adaptive.interval".to_owned()));
+    assert_eq!(floyd(|l| l.alpha = 0.0), Err("adaptive.alpha".to_owned()));
+    assert_eq!(floyd(|l| l.beta = 1.0), Err("adaptive.beta".to_owned()));
+    assert_eq!(floyd(|l| l.top = 1.5), Err("adaptive.top".to_owned()));
+    assert_eq!(floyd(|l| l.bottom = adaptive::Bottom::At(0.5)), Err("adaptive.bottom".to_owned()));
+    assert_eq!(Feng { alpha: 1.0, beta: 2.0 }.check().map_err(|e| e.key), Err("feng.alpha".to_owned()));
+    assert_eq!(Feng { alpha: 3.0, beta: 0.5 }.check().map_err(|e| e.key), Err("feng.beta".to_owned()));
 }
 
 /// The keys of a scenario, as the reader of scenarios hands them to the law.
@@ -229,7 +230,7 @@ fn becn_lies_between_the_thresholds_in_their_unit() {
         assert_eq!(wrong(thresh), None, "{thresh}");
     }
     for thresh in ["14999 B", "45001 B", "20 packets"] {
-        assert_eq!(wrong(thresh), Some("becn.thresh"), "{thresh}");
+        assert_eq!(wrong(thresh), Some("becn.thresh".to_owned()), "{thresh}");
     }
     let auto = read("min_th = \"auto bytes\"\nmax_th = \"auto bytes\"\nbecn = { thresh = \"5 kB\" }").unwrap();
     assert_eq!(auto.check().unwrap_err().key, "becn.thresh");

@@ -10,7 +10,7 @@ use ecnlab_traffic as traffic;
 
 /// A drop-tail queue of `limit` packets.
 pub fn droptail(limit: f64) -> Config {
-    Config { params: Params::DropTail(droptail::Params {}), common: Common::with_limit(Length::Packets(limit)) }
+    Config::new(Params::DropTail(droptail::Params {}), Common::with_limit(Length::Packets(limit)))
 }
 
 /// RED as Floyd and Jacobson published it, with thresholds in packets, marking where it can.
@@ -19,7 +19,7 @@ pub fn red(min_th: f64, max_th: f64, max_p: f64) -> Config {
     let json = format!(r#"{{"min_th": "{min_th} packets", "max_th": "{max_th} packets", "max_p": {max_p}}}"#);
     let params: red::Params = serde_json::from_str(&json).expect("RED's parameters");
     let common = Common { ecn: true, ..Common::with_limit(Length::Packets(100.0)) };
-    Config { params: Params::Red(params), common }
+    Config::new(Params::Red(params), common)
 }
 
 /// A duplex link between nodes `a` and `b`, the queue in both directions.

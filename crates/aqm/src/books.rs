@@ -1,0 +1,92 @@
+//! The one place where a packet is marked, dropped and counted, and a source quench with it.
+
+use ecnlab_base::{Dur, Rng};
+use ecnlab_wire::{Ecn, QuenchCause};
+
+use crate::registry::Law;
+use crate::{Counters, DropReason, Item, MarkReason, Owed, PacketView, SpeaksBack, Tally, Watch};
+
+/// What the inner queues of a [`crate::Queue`] have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Books {
+    /// What befell packets, by flow group.
+    pub counters: Counters,
+    /// Held by all inner queues together.
+    pub held: Tally,
+    /// The chance of all laws and evictions.
+    pub rng: Rng,
+}
+
+impl Books {
+    pub fn new(groups: usize, rng: Rng) -> Books {
+        Books { counters: Counters::new(groups), held: Tally::default(), rng }
+    }
+
+    /// `packet` came.
+    #[inline]
+    pub fn arrived(&mut self, packet: &impl Item) {
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).arrived(packet.wire_len());
+    }
+
+    /// `packet` is held from now on.
+    #[inline]
+    pub fn took_in(&mut self, packet: &impl Item) {
+        self.held.packets += 1;
+        self.held.bytes += u64::from(packet.wire_len());
+    }
+
+    /// `packet` is held no more.
+    #[inline]
+    pub fn took_out(&mut self, packet: &impl Item) {
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(packet.wire_len());
+    }
+
+    /// `packet` leaves for the wire.
+    #[inline]
+    pub fn departed<P: Item>(&mut self, packet: &P, watch: &mut impl Watch<P>) {
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).departed(packet.wire_len());
+        watch.dequeued(packet);
+    }
+
+    /// Drops `packet`, which a limit decided on, or the `law` of its queue.
+    pub fn drop<P: Item>(&mut self, packet: &P, why: DropReason, law: Option<&Law>, watch: &mut (impl Watch<P> + ?Sized)) {
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
+        watch.dropped(packet, why);
+        if let Some(law) = law.filter(|_| packet.ecn().is_capable()) {
+            self.speak_back(packet, QuenchCause::Dropped, law, watch);
+        }
+    }
+
+    /// Gives `packet` CE, as `law` decided.
+    pub fn mark<P: Item>(&mut self, packet: &mut P, why: MarkReason, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
+        if packet.ecn() != Ecn::Ce {
+            self.speak_back(packet, QuenchCause::Marked, law, watch);
+        }
+        packet.mark();
+        self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len(), why);
+        watch.marked(packet, why);
+    }
+
+    /// The effect on the way back of a mark or a drop, if the law speaks back.
+    fn speak_back<P: Item>(&mut self, packet: &P, cause: QuenchCause, law: &Law, watch: &mut (impl Watch<P> + ?Sized)) {
+        if let Some(SpeaksBack { wire_len, now: true }) = law.speaks_back() {
+            self.counters.kind(packet.group(), packet.ecn().is_capable()).quenched();
+            watch.quenched(&Owed { packet: *packet, cause, wire_len });
+        }
+    }
+}
+
+impl PacketView {
+    /// What a law is shown of `packet`, after `sojourn` in a queue that has ECN on or not.
+    #[inline]
+    pub(crate) fn of(packet: &impl Item, ecn: bool, sojourn: Dur) -> PacketView {
+        PacketView {
+            size: packet.wire_len(),
+            ecn: packet.ecn(),
+            flow: packet.flow_key(),
+            can_mark: ecn && packet.ecn().is_capable(),
+            sojourn,
+        }
+    }
+}

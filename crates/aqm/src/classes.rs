@@ -1,0 +1,133 @@
+//! Queues for named classes of packets, told apart by codepoint or flow group, each with a discipline of its own.
+
+use ecnlab_base::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Class;
+use crate::scheduler::{Credit, Rounds, Scheduler};
+use crate::tree::{Classifier, Compose, Inner, Layout, Rule};
+use crate::{Config, Impossible};
+
+/// The keys in `[queue.NAME]` of a queue with classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// Which class is next.
+    pub schedule: Schedule,
+    /// The most memory that all packets take: their bytes and 576 B each. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// With `full = "fattest"`: so many packets it loses at a time, if they are no more than half its bytes. Default 1.
+    #[serde(default = "one")]
+    pub drop_batch: u32,
+}
+
+/// Which class is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Schedule {
+    /// The one whose packet came first.
+    #[serde(rename = "fifo")]
+    Fifo,
+    /// The first in order that holds a packet.
+    #[serde(rename = "strict")]
+    Strict,
+    /// Rounds by `quantum` (Shreedhar & Varghese 1996).
+    #[serde(rename = "drr")]
+    Drr,
+    /// Rounds by `quantum`, classes that become active first (RFC 8290 §4.2).
+    #[serde(rename = "drr++")]
+    DrrPlus,
+    /// Two classes by `weight`, with a credit (Linux's `sch_dualpi2`).
+    #[serde(rename = "wrr")]
+    Wrr,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Params {
+    /// Refuses impossible values, naming the key.
+    pub fn check(&self, config: &Config) -> Result<(), Impossible> {
+        let classes = in_order(config);
+        let n = classes.len();
+        Impossible::unless(self.drop_batch > 0, "drop_batch", || {
+            "0 packets make no room: write at least 1".to_owned()
+        })?;
+        Impossible::unless(n > 0, "class", || "there is none: write tables class.NAME, each a queue".to_owned())?;
+        Impossible::unless(self.schedule != Schedule::Wrr || n == 2, "schedule", || {
+            format!("\"wrr\" is for two classes, here are {n}: write \"drr\"")
+        })?;
+        let rest: Vec<&str> =
+            classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
+        Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
+            [] => "a packet might belong to none: leave codepoints and groups out in one of them".to_owned(),
+            several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
+        })?;
+        for (name, class) in classes {
+            let at = |key: &str| format!("class.{name}.{key}");
+            Impossible::unless(class.member.quantum.0 >= 256, &at("quantum"), || {
+                "less than 256 B would make rounds many for a packet: write 1514 B or so".to_owned()
+            })?;
+            Impossible::unless((1..=1000).contains(&class.member.weight), &at("weight"), || {
+                "weights are 1 to 1000: write one of them".to_owned()
+            })?;
+        }
+        Ok(())
+    }
+
+    fn scheduler(&self, classes: &[(&str, &Class)]) -> Scheduler {
+        let quanta = || classes.iter().map(|(_, class)| class.member.quantum.0 as i64).collect();
+        match (self.schedule, classes) {
+            (Schedule::Fifo, _) => Scheduler::Fifo,
+            (Schedule::Wrr, [(_, a), (_, b)]) => {
+                Scheduler::Credit(Credit::new([a, b].map(|class| i64::from(class.member.weight))))
+            }
+            (Schedule::Drr, _) => Scheduler::Rounds(Rounds::new(quanta(), false)),
+            (Schedule::DrrPlus, _) => Scheduler::Rounds(Rounds::new(quanta(), true)),
+            (Schedule::Strict | Schedule::Wrr, _) => Scheduler::Strict,
+        }
+    }
+}
+
+/// The classes by their `order`, then by name.
+fn in_order(config: &Config) -> Vec<(&str, &Class)> {
+    let mut classes: Vec<(&str, &Class)> = config.classes.iter().map(|(name, class)| (name.as_str(), class)).collect();
+    classes.sort_by_key(|(_, class)| class.member.order);
+    classes
+}
+
+/// Queues for classes.
+#[derive(Clone, Copy, Debug)]
+pub struct Classes;
+
+impl Compose for Classes {
+    type Params = Params;
+
+    const INNER: bool = true;
+
+    fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
+        let classes = in_order(config);
+        let scheduler = params.scheduler(&classes);
+        // Who takes the rest is asked last, wherever it stands.
+        let place = |name: &String| groups.iter().position(|group| group == name);
+        let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
+            let groups = class.member.groups.iter().filter_map(place).collect();
+            let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
+            (i, Rule { codepoints, groups, of_groups: !class.member.groups.is_empty() })
+        };
+        let (rest, mut rules): (Vec<_>, Vec<_>) =
+            classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
+        rules.extend(rest);
+        Layout {
+            classifier: Classifier::Rules(rules),
+            scheduler,
+            queues: Inner::Named(
+                classes.iter().map(|(name, class)| ((*name).to_owned(), class.queue.clone())).collect(),
+            ),
+            memory: params.memory.map(|memory| memory.0),
+            batch: params.drop_batch,
+        }
+    }
+}

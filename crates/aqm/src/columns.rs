@@ -1,0 +1,84 @@
+//! What a law keeps for the record: columns that it names itself, in the tables of all queues.
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit; "" for none.
+    pub unit: &'static str,
+    /// What it means, in one line.
+    pub about: &'static str,
+}
+
+/// The columns of one law. Laws that keep the same give it the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// What is sampled: columns of `queue_series`.
+    pub values: &'static [Column],
+    /// What is averaged over time: columns of `links`.
+    pub means: &'static [Column],
+}
+
+impl Columns {
+    /// Those of a law that keeps nothing.
+    pub const NONE: Columns = Columns { values: &[], means: &[] };
+}
+
+/// A time integral: of a value, or of being in a state. Time is counted, so that shares are exact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Integral {
+    /// Of a value, over picoseconds.
+    Value(f64),
+    /// Picoseconds in a state.
+    Time(u64),
+}
+
+impl Integral {
+    /// This and the `later` one, of the same column, as one.
+    pub fn plus(self, later: Integral) -> Integral {
+        match (self, later) {
+            (Integral::Time(a), Integral::Time(b)) => Integral::Time(a + b),
+            (a, b) => Integral::Value(a.sum() + b.sum()),
+        }
+    }
+
+    /// The integral as a number.
+    pub const fn sum(self) -> f64 {
+        match self {
+            Integral::Value(sum) => sum,
+            Integral::Time(time) => time as f64,
+        }
+    }
+}
+
+/// The columns of all lists, each name once, in the order in which they come.
+pub fn union(lists: impl IntoIterator<Item = &'static [Column]>) -> Vec<Column> {
+    let mut all: Vec<Column> = Vec::new();
+    for column in lists.into_iter().flatten() {
+        if all.iter().all(|known| known.name != column.name) {
+            all.push(*column);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_counted_exactly() {
+        // 2^53 + 1 has no double.
+        let long = Integral::Time(1 << 53).plus(Integral::Time(1));
+        assert_eq!(long, Integral::Time((1 << 53) + 1));
+        assert_eq!(Integral::Value(1.5).plus(Integral::Value(2.0)).sum(), 3.5);
+    }
+
+    #[test]
+    fn a_name_is_one_column() {
+        const A: Column = Column { name: "a", unit: "s", about: "" };
+        const B: Column = Column { name: "b", unit: "s", about: "" };
+        assert_eq!(union([&[A, B][..], &[A][..]]), [A, B]);
+    }
+}

@@ -1,0 +1,331 @@
+//! A FIFO with its law: the whole of most queues, and a leaf of those that are trees.
+
+use std::collections::VecDeque;
+
+use ecnlab_base::{Dur, Length, Rate, Time};
+use ecnlab_wire::Ecn;
+
+use crate::books::Books;
+use crate::registry::Law;
+use crate::stats::Gauge;
+use crate::{
+    Admit, Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally,
+    Verdict, View, Watch,
+};
+
+/// A FIFO that asks its law and acts on the verdict.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifo<P> {
+    ring: VecDeque<Held<P>>,
+    bytes: u64,
+    /// Until when the last packet that left is in transmission.
+    busy_until: Time,
+    /// Its length and how long that takes: the next one is often as long, and a division is dear.
+    transmission: (u32, Dur),
+    tick: Dur,
+    next_tick: Time,
+    common: Common,
+    rate: Rate,
+    law: Law,
+    gauge: Gauge,
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held<P> {
+    /// When it came.
+    pub since: Time,
+    /// The packet.
+    pub packet: P,
+}
+
+impl<P: Item> Fifo<P> {
+    /// An empty FIFO at time zero, feeding `link`, with its law and what `config` says of every queue.
+    pub fn new(law: Law, config: &Config, link: LinkContext) -> Fifo<P> {
+        let tick = law.tick();
+        Fifo {
+            ring: VecDeque::new(),
+            bytes: 0,
+            busy_until: Time::ZERO,
+            transmission: (0, Dur::ZERO),
+            tick: tick.unwrap_or(Dur::MAX),
+            next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
+            common: config.common,
+            rate: link.rate,
+            law,
+            gauge: Gauge::new(config.common.quantiles),
+        }
+    }
+
+    /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
+    #[inline]
+    pub fn enqueue<W: Watch<P> + ?Sized>(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut W) {
+        if self.admits(&mut packet, now, books, watch) {
+            self.bytes += u64::from(packet.wire_len());
+            self.ring.push_back(Held { since: now, packet });
+            books.took_in(&packet);
+            watch.enqueued(&packet);
+        }
+    }
+
+    /// Takes out the next packet that the law lets go, marked if it must be; those that it drops go before it.
+    #[inline]
+    pub fn pull<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
+        self.observe(now, books);
+        loop {
+            let Some(Held { since, mut packet }) = self.pop(books) else {
+                self.law.on_empty();
+                return None;
+            };
+            let sojourn = now.since(since);
+            if self.releases(&mut packet, sojourn, now, books, watch) {
+                self.gauge.departed(sojourn);
+                self.sent(packet.wire_len(), now);
+                return Some(Held { since, packet });
+            }
+        }
+    }
+
+    /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
+    #[inline]
+    fn admits<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, now: Time, books: &mut Books, watch: &mut W) -> bool {
+        self.observe(now, books);
+        let view = self.view(now, books);
+        let seen = PacketView::of(packet, self.common.ecn, Dur::ZERO);
+        let mark = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
+            Verdict::Pass => None,
+            Verdict::MarkIfCapable => packet.ecn().is_capable().then_some(MarkReason::Threshold),
+            Verdict::Signal if seen.can_mark => Some(MarkReason::Law),
+            Verdict::Signal | Verdict::SignalByDrop => {
+                books.drop(packet, DropReason::Early, Some(&self.law), watch);
+                return false;
+            }
+            Verdict::Drop => {
+                if self.force(packet, books, watch) {
+                    return false;
+                }
+                None
+            }
+        };
+        if !self.make_room(packet, books, watch) {
+            return false;
+        }
+        if let Some(why) = mark {
+            self.mark(packet, why, books, watch);
+        }
+        true
+    }
+
+    /// Whether `packet`, just taken out after `sojourn`, may go, marked if it must be. If not, it has been dropped.
+    #[inline]
+    fn releases<W: Watch<P> + ?Sized>(
+        &mut self,
+        packet: &mut P,
+        sojourn: Dur,
+        now: Time,
+        books: &mut Books,
+        watch: &mut W,
+    ) -> bool {
+        let view = self.view(now, books);
+        let seen = PacketView::of(packet, self.common.ecn, sojourn);
+        let why = match self.law.on_dequeue(&seen, &view, now, &mut books.rng) {
+            Verdict::Pass => return true,
+            Verdict::Signal if seen.can_mark => {
+                books.mark(packet, MarkReason::Law, &self.law, watch);
+                return true;
+            }
+            Verdict::MarkIfCapable => {
+                if packet.ecn().is_capable() {
+                    books.mark(packet, MarkReason::Threshold, &self.law, watch);
+                }
+                return true;
+            }
+            Verdict::Signal | Verdict::SignalByDrop => DropReason::Early,
+            Verdict::Drop => DropReason::Forced,
+        };
+        books.drop(packet, why, Some(&self.law), watch);
+        false
+    }
+
+    /// Brings ticks and statistics up to `now`.
+    #[inline]
+    pub fn observe(&mut self, now: Time, books: &Books) {
+        while self.next_tick <= now {
+            let at = self.next_tick;
+            self.gather(at);
+            let view = self.view(at, books);
+            self.law.on_tick(&view);
+            self.next_tick = at.saturating_add(self.tick);
+        }
+        self.gather(now);
+    }
+
+    /// The statistics up to the last [`Fifo::observe`], `passed` more departures counted, and a new beginning.
+    pub fn cut_stats(&mut self, passed: u64) -> Stats {
+        let (columns, integrals) = (self.law.columns().means, self.law.cut());
+        self.gauge.cut(passed, columns, integrals)
+    }
+
+    /// The law.
+    pub const fn law(&self) -> &Law {
+        &self.law
+    }
+    /// What the law has now in its column `name`, if it has one of this name.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let columns = self.law.columns().values.iter();
+        columns.zip(self.law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
+    }
+    /// The packet at the head.
+    pub fn head(&self) -> Option<&Held<P>> {
+        self.ring.front()
+    }
+    /// Packets and bytes held.
+    pub fn held(&self) -> Tally {
+        Tally { packets: self.ring.len() as u64, bytes: self.bytes }
+    }
+    /// Packets and bytes held, counted one by one.
+    pub fn counted(&self) -> Tally {
+        self.ring.iter().fold(Tally::default(), |sum, held| Tally {
+            packets: sum.packets + 1,
+            bytes: sum.bytes + u64::from(held.packet.wire_len()),
+        })
+    }
+
+    fn view(&self, now: Time, books: &Books) -> View {
+        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all: books.held.bytes, idle: self.idle(now) }
+    }
+
+    fn idle(&self, now: Time) -> Option<Dur> {
+        let idle = self.ring.is_empty() && now >= self.busy_until;
+        idle.then(|| now.since(self.busy_until))
+    }
+
+    fn gather(&mut self, now: Time) {
+        let elapsed = self.gauge.observe(now, self.ring.len() as u64, self.bytes);
+        if !elapsed.is_zero() {
+            self.law.elapsed(elapsed);
+        }
+    }
+
+    /// A packet of `len` bytes begins its transmission.
+    #[inline]
+    fn sent(&mut self, len: u32, now: Time) {
+        if self.transmission.0 != len {
+            self.transmission = (len, self.rate.time_for(u64::from(len)));
+        }
+        self.busy_until = now.saturating_add(self.transmission.1);
+    }
+
+    fn pop(&mut self, books: &mut Books) -> Option<Held<P>> {
+        let held = self.ring.pop_front()?;
+        self.bytes -= u64::from(held.packet.wire_len());
+        books.took_out(&held.packet);
+        Some(held)
+    }
+
+    /// Gives the mark of the arriving `packet` to whom [`MarkAt`] names.
+    fn mark<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, why: MarkReason, books: &mut Books, watch: &mut W) {
+        if self.common.mark_at == MarkAt::Front
+            && let Some(mut head) = self.ring.front().copied()
+            && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
+        {
+            books.mark(&mut head.packet, why, &self.law, watch);
+            self.ring[0] = head;
+        } else {
+            books.mark(packet, why, &self.law, watch);
+        }
+    }
+
+    /// Drops from the head, so that others have room: up to `most` packets, or half the bytes held.
+    pub fn shed<W: Watch<P> + ?Sized>(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut W) {
+        self.observe(now, books);
+        let (half, mut bytes, mut packets) = (self.bytes / 2, 0, 0);
+        while let Some(Held { packet, .. }) = self.pop(books) {
+            books.drop(&packet, DropReason::Tail, Some(&self.law), watch);
+            bytes += u64::from(packet.wire_len());
+            packets += 1;
+            if packets >= most || bytes >= half {
+                break;
+            }
+        }
+        self.law.on_shed(packets);
+    }
+
+    /// Carries out a forced drop. Whether it took the arriving packet.
+    fn force<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
+        match self.common.forced {
+            Forced::Arriving => {
+                books.drop(packet, DropReason::Forced, Some(&self.law), watch);
+                true
+            }
+            Forced::Full => self.evict(packet, DropReason::Forced, books, watch),
+        }
+    }
+
+    /// Makes room for the arriving packet. Whether it may enter; if not, it has been dropped.
+    fn make_room<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
+        if self.has_room(packet) {
+            return true;
+        }
+        self.law.on_full();
+        while !self.has_room(packet) {
+            if self.evict(packet, DropReason::Tail, books, watch) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn has_room(&self, packet: &P) -> bool {
+        self.common.has_room(self.held(), packet.wire_len())
+    }
+
+    /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
+    fn evict<W: Watch<P> + ?Sized>(
+        &mut self,
+        arriving: &P,
+        why: DropReason,
+        books: &mut Books,
+        watch: &mut W,
+    ) -> bool {
+        let held = self.ring.len();
+        let victim = match self.common.full {
+            Full::Tail => held,
+            Full::Random => books.rng.below(held as u64 + 1) as usize,
+            Full::Front | Full::Fattest => 0,
+        };
+        // An index past those held is the arriving packet's own.
+        let Some(Held { packet, .. }) = self.ring.remove(victim) else {
+            books.drop(arriving, why, Some(&self.law), watch);
+            return true;
+        };
+        self.bytes -= u64::from(packet.wire_len());
+        books.took_out(&packet);
+        books.drop(&packet, why, Some(&self.law), watch);
+        false
+    }
+}
+
+impl Common {
+    /// Whether a packet of `len` bytes has room beside what is `held`.
+    #[inline]
+    pub(crate) fn has_room(&self, held: Tally, len: u32) -> bool {
+        let (held, added, limit) = match self.limit {
+            Length::Packets(limit) => (held.packets, 1, limit),
+            Length::Bytes(limit) => (held.bytes, u64::from(len), limit),
+        };
+        match self.admit {
+            Admit::Fits => (held + added) as f64 <= limit,
+            Admit::Below => (held as f64) < limit,
+        }
+    }
+
+    /// Whether what is `held` is within the limit.
+    pub(crate) fn is_within(&self, held: Tally) -> bool {
+        match self.limit {
+            Length::Packets(limit) => held.packets as f64 <= limit,
+            Length::Bytes(limit) => held.bytes as f64 <= limit,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A log-linear histogram: quantiles of times to better than 1 %, whatever their scale.
+
+/// The bits of a value that a bin keeps after the leading one: 128 bins for each doubling, 0.8 % wide at most.
+const BITS: u32 = 7;
+
+/// How many values lie in each bin. The bins grow with the largest value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Histogram {
+    bins: Vec<u64>,
+}
+
+impl Histogram {
+    /// Counts `n` equal values.
+    pub fn count(&mut self, value: u64, n: u64) {
+        let bin = bin(value);
+        if self.bins.len() <= bin {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] += n;
+    }
+
+    /// This and `other` as one.
+    pub fn plus(&self, other: &Histogram) -> Histogram {
+        let bins = self.bins.len().max(other.bins.len());
+        let at = |all: &Vec<u64>, i: usize| all.get(i).copied().unwrap_or_default();
+        Histogram { bins: (0..bins).map(|i| at(&self.bins, i) + at(&other.bins, i)).collect() }
+    }
+
+    /// The smallest value that at least the share `q` of all does not exceed, up to half a bin; `None` of no values.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let total: u64 = self.bins.iter().sum();
+        let rank = (libm::ceil(q * total as f64) as u64).max(1);
+        let mut below = 0;
+        let bin = self.bins.iter().position(|n| {
+            below += n;
+            below >= rank
+        })?;
+        Some(middle(bin))
+    }
+}
+
+/// Values below 2^7 have a bin each.
+fn bin(value: u64) -> usize {
+    let shift = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
+    ((u64::from(shift) << BITS) + (value >> shift)) as usize
+}
+
+/// The middle of a bin.
+fn middle(bin: usize) -> f64 {
+    let bin = bin as u64;
+    let shift = (bin >> BITS).saturating_sub(1);
+    let first = (bin - (shift << BITS)) << shift;
+    first as f64 + ((1_u64 << shift) - 1) as f64 / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bin_is_less_than_a_hundredth_of_its_values_wide() {
+        for value in [0, 1, 127, 128, 255, 256, 257, 1_000, 123_456_789, 1 << 40, u64::MAX] {
+            let error = (middle(bin(value)) - value as f64).abs();
+            assert!(error <= 0.004 * value as f64, "{value}: {}", middle(bin(value)));
+        }
+        // 256 and 257 share a bin, 258 begins the next; the bins of a doubling are 128.
+        assert_eq!([255, 256, 257, 258, 512].map(bin), [255, 256, 256, 257, 384]);
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_ranks() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.quantile(0.5), None);
+        (1..=100).for_each(|value| histogram.count(value, 1));
+        assert_eq!(
+            [0.0, 0.5, 0.95, 0.999, 1.0].map(|q| histogram.quantile(q)),
+            [1, 50, 95, 100, 100].map(|v| Some(f64::from(v)))
+        );
+    }
+
+    #[test]
+    fn two_are_as_one() {
+        let (mut a, mut b, mut both) = (Histogram::default(), Histogram::default(), Histogram::default());
+        for (value, n) in [(5, 2), (700, 1)] {
+            a.count(value, n);
+            both.count(value, n);
+        }
+        b.count(9_000, 3);
+        both.count(9_000, 3);
+        assert_eq!(a.plus(&b), both);
+        assert_eq!(b.plus(&a), both);
+    }
+}

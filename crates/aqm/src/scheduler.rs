@@ -1,0 +1,281 @@
+//! Which of several inner queues is next.
+
+use std::collections::VecDeque;
+
+use ecnlab_base::Time;
+
+/// Bytes by which a class of [`Credit`] may be ahead at first: an Ethernet frame.
+const MTU: i64 = 1514;
+
+/// What a scheduler sees of an inner queue.
+pub(crate) trait Backlog {
+    /// Bytes of the packet that would be next; 1 where that is not yet known; `None` if there is none.
+    fn head_len(&self) -> Option<u32>;
+    /// When the oldest packet came.
+    fn head_since(&self) -> Option<Time>;
+}
+
+/// Chooses among inner queues, which it knows by their places.
+#[derive(Clone, Debug)]
+pub(crate) enum Scheduler {
+    /// The one whose head came first; of several the first.
+    Fifo,
+    /// The first that holds a packet.
+    Strict,
+    /// Each in turn.
+    Rounds(Rounds),
+    /// Two by a credit.
+    Credit(Credit),
+}
+
+impl Scheduler {
+    /// A packet came to queue `i`.
+    pub fn arrived(&mut self, i: usize) {
+        if let Scheduler::Rounds(rounds) = self {
+            rounds.arrived(i);
+        }
+    }
+
+    /// The queue to ask next; `None` if none is worth it.
+    pub fn next(&mut self, queues: &[impl Backlog]) -> Option<usize> {
+        match self {
+            Scheduler::Fifo => {
+                let heads = queues.iter().enumerate().filter_map(|(i, queue)| Some((queue.head_since()?, i)));
+                heads.min().map(|(_, i)| i)
+            }
+            Scheduler::Strict => queues.iter().position(|queue| queue.head_len().is_some()),
+            Scheduler::Rounds(rounds) => rounds.next(queues),
+            Scheduler::Credit(credit) => credit.next(queues),
+        }
+    }
+
+    /// Queue `i` gave a packet of `len` bytes.
+    pub fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
+        match self {
+            Scheduler::Fifo | Scheduler::Strict => {}
+            Scheduler::Rounds(rounds) => rounds.sent(i, len, queues),
+            Scheduler::Credit(credit) => credit.sent(i, len, queues),
+        }
+    }
+
+    /// Queue `i` had no packet to give.
+    pub fn found_empty(&mut self, i: usize) {
+        if let Scheduler::Rounds(rounds) = self {
+            rounds.found_empty(i);
+        }
+    }
+}
+
+/// Deficit round robin: each queue may send so many bytes a round, and keeps what it is short of or owes.
+///
+/// DRR (Shreedhar & Varghese 1996; Linux's `sch_drr`): a head that the deficit covers leaves, else the queue has another
+/// quantum and goes to the end. DRR++ as `sch_fq_codel` has it (RFC 8290 §4.2): a queue with a positive deficit sends,
+/// and may fall into debt; queues that become active are served before all others, for one quantum.
+#[derive(Clone, Debug)]
+pub(crate) struct Rounds {
+    favours_new: bool,
+    quanta: Vec<i64>,
+    deficits: Vec<i64>,
+    listed: Vec<bool>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+}
+
+impl Rounds {
+    /// Rounds with a quantum for each queue; with `favours_new` DRR++.
+    pub fn new(quanta: Vec<i64>, favours_new: bool) -> Rounds {
+        let n = quanta.len();
+        let (new, old) = (VecDeque::new(), VecDeque::new());
+        Rounds { favours_new, quanta, deficits: vec![0; n], listed: vec![false; n], new, old }
+    }
+
+    fn arrived(&mut self, i: usize) {
+        if self.listed[i] {
+            return;
+        }
+        self.listed[i] = true;
+        self.deficits[i] = self.quanta[i];
+        if self.favours_new { self.new.push_back(i) } else { self.old.push_back(i) }
+    }
+
+    fn next(&mut self, queues: &[impl Backlog]) -> Option<usize> {
+        loop {
+            let i = *self.new.front().or(self.old.front())?;
+            let needed = if self.favours_new { 1 } else { queues[i].head_len().unwrap_or_default() };
+            if i64::from(needed) <= self.deficits[i] {
+                return Some(i);
+            }
+            self.deficits[i] += self.quanta[i];
+            self.take_front();
+            self.old.push_back(i);
+        }
+    }
+
+    fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
+        self.deficits[i] -= i64::from(len);
+        // DRR++ finds out when it comes back: a flow that is new again at each packet would starve the others.
+        if !self.favours_new && queues[i].head_len().is_none() {
+            self.found_empty(i);
+        }
+    }
+
+    fn found_empty(&mut self, i: usize) {
+        let was_new = !self.new.is_empty();
+        self.take_front();
+        // RFC 8290 §4.2: a new flow passes through the old ones before it can be new again.
+        if was_new && !self.old.is_empty() { self.old.push_back(i) } else { self.listed[i] = false }
+    }
+
+    fn take_front(&mut self) {
+        if self.new.pop_front().is_none() {
+            self.old.pop_front();
+        }
+    }
+}
+
+/// Weighted round robin of two queues by a credit, as Linux's `sch_dualpi2` has it (RFC 9332 §4.2.2 names it): the first
+/// sends while the credit is not positive. A byte of the first costs the weight of the second, one of the second gives
+/// back that of the first; both only while the other waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Credit {
+    weights: [i64; 2],
+    credit: i64,
+}
+
+impl Credit {
+    /// A credit that favours the weightier by one packet at first.
+    pub fn new(weights: [i64; 2]) -> Credit {
+        let mut credit = Credit { weights, credit: 0 };
+        credit.begin();
+        credit
+    }
+
+    fn begin(&mut self) {
+        self.credit = MTU * (self.weights[1] - self.weights[0]);
+    }
+
+    fn next(&mut self, queues: &[impl Backlog]) -> Option<usize> {
+        match [0, 1].map(|i| queues[i].head_len().is_some()) {
+            [false, false] => {
+                self.begin();
+                None
+            }
+            [true, true] => Some(usize::from(self.credit > 0)),
+            [first, _] => Some(usize::from(!first)),
+        }
+    }
+
+    fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
+        let held = [0, 1].map(|i| queues[i].head_len().is_some());
+        if held == [false, false] {
+            self.begin();
+        } else if held[1 - i] {
+            let cost = self.weights[1 - i] * i64::from(len);
+            self.credit += if i == 0 { cost } else { -cost };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of these lengths, the next one last.
+    struct Packets(Vec<u32>);
+
+    impl Backlog for Packets {
+        fn head_len(&self) -> Option<u32> {
+            self.0.last().copied()
+        }
+        fn head_since(&self) -> Option<Time> {
+            self.0.last().map(|&len| Time::from_ps(len.into()))
+        }
+    }
+
+    /// The order in which queues with these packets are served, all of them there from the start.
+    fn order(mut scheduler: Scheduler, queues: &[&[u32]]) -> Vec<usize> {
+        let mut queues: Vec<Packets> = queues.iter().map(|all| Packets(all.iter().rev().copied().collect())).collect();
+        (0..queues.len()).filter(|&i| !queues[i].0.is_empty()).for_each(|i| scheduler.arrived(i));
+        let mut order = Vec::new();
+        while let Some(i) = scheduler.next(&queues) {
+            match queues[i].0.pop() {
+                Some(len) => {
+                    order.push(i);
+                    scheduler.sent(i, len, &queues);
+                }
+                None => scheduler.found_empty(i),
+            }
+        }
+        order
+    }
+
+    fn rounds(quanta: &[i64], favours_new: bool) -> Scheduler {
+        Scheduler::Rounds(Rounds::new(quanta.to_vec(), favours_new))
+    }
+
+    #[test]
+    fn the_first_class_goes_first_or_the_first_packet() {
+        assert_eq!(order(Scheduler::Strict, &[&[9], &[1, 1], &[5]]), [0, 1, 1, 2]);
+        // The lengths are also the times of arrival here.
+        assert_eq!(order(Scheduler::Fifo, &[&[9], &[1, 3], &[5]]), [1, 1, 2, 0]);
+    }
+
+    #[test]
+    fn drr_sends_what_the_deficit_covers() {
+        // Quantum 500. 0: deficit 500, 200 and 300 leave (0 left), it is empty. 1: 750 > 500: 1000; 750 leaves (250
+        // left), then 400 > 250: 750. 2: 500 leaves; 500 > 0: 500 in the next round.
+        // Order: 0 0 (1 waits) 2 | 1 (2 behind it with 500) 2 | 1.
+        assert_eq!(order(rounds(&[500; 3], false), &[&[200, 300], &[750, 400], &[500, 500]]), [0, 0, 2, 1, 2, 1]);
+    }
+
+    #[test]
+    fn drr_shares_by_quanta() {
+        // 300 B a packet, quanta 600 and 300: two of the first for each of the second.
+        assert_eq!(order(rounds(&[600, 300], false), &[&[300; 6], &[300; 3]]), [0, 0, 1, 0, 0, 1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn drr_plus_serves_new_flows_first_and_lets_them_fall_into_debt() {
+        // Quantum 1000. 0 is new with 1000: 600 (400 left), 600 (-200): out of turn, 800, old. 1 likewise. 0 again: 600
+        // (200 left), 600 (-400): 600, old. 1 has one more.
+        assert_eq!(order(rounds(&[1000; 2], true), &[&[600; 4], &[600; 3]]), [0, 0, 1, 1, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_sparse_flow_overtakes_but_not_twice_in_a_row() {
+        let mut scheduler = rounds(&[1000; 2], true);
+        let bulk = || Packets(vec![1000; 9]);
+        let mut queues = [bulk(), Packets(vec![])];
+        scheduler.arrived(0);
+        let serve = |scheduler: &mut Scheduler, queues: &mut [Packets; 2]| loop {
+            let i = scheduler.next(&*queues).unwrap();
+            match queues[i].0.pop() {
+                Some(len) => {
+                    scheduler.sent(i, len, &*queues);
+                    return i;
+                }
+                None => scheduler.found_empty(i),
+            }
+        };
+        // The bulk flow uses its quantum as a new one, and is old.
+        assert_eq!(serve(&mut scheduler, &mut queues), 0);
+        assert_eq!(serve(&mut scheduler, &mut queues), 0);
+        // A packet of another flow is new and goes before it.
+        queues[1].0.push(100);
+        scheduler.arrived(1);
+        assert_eq!(serve(&mut scheduler, &mut queues), 1);
+        // Found empty it goes behind the old one; a packet that comes then has to wait for its turn.
+        assert_eq!(serve(&mut scheduler, &mut queues), 0);
+        queues[1].0.push(100);
+        scheduler.arrived(1);
+        assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
+    }
+
+    #[test]
+    fn the_credit_shares_by_weights() {
+        // Weights 3 and 1, credit 1514·(1-3) = -3028 at first. 1514 B of class 0 cost 1514, of class 1 give 4542 back:
+        // -3028, 0 0 0 -> 1514; 1 -> -3028; 0 0 0 ... : three to one.
+        let order = order(Scheduler::Credit(Credit::new([3, 1])), &[&[1514; 9], &[1514; 4]]);
+        assert_eq!(order, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1]);
+    }
+}

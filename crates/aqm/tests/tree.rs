@@ -1,0 +1,344 @@
+//! Queues of several queues: `fq`, `fq_codel` and `classes`, against arithmetic done by hand.
+
+use ecnlab_aqm::registry::Params;
+use ecnlab_aqm::{
+    Class, Codepoint, Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Member, Queue, Tally, Watch,
+    classes, codel, droptail, fq, fq_codel,
+};
+use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
+use ecnlab_wire::Ecn;
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Packet {
+    id: u32,
+    flow: u64,
+    len: u32,
+    ecn: Ecn,
+}
+
+impl Item for Packet {
+    fn wire_len(&self) -> u32 {
+        self.len
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn group(&self) -> usize {
+        usize::from(self.flow >= 100)
+    }
+    fn flow_key(&self) -> u64 {
+        self.flow
+    }
+}
+
+#[derive(Default)]
+struct Diary {
+    dropped: Vec<(u32, DropReason)>,
+    marked: Vec<(u32, MarkReason)>,
+}
+
+impl Watch<Packet> for Diary {
+    fn marked(&mut self, packet: &Packet, why: MarkReason) {
+        self.marked.push((packet.id, why));
+    }
+    fn dropped(&mut self, packet: &Packet, why: DropReason) {
+        self.dropped.push((packet.id, why));
+    }
+}
+
+/// A queue on a link of 1 Mbit/s, where 125 B take 1 ms. Flows from 100 on are of the group "high".
+struct Bench {
+    queue: Queue<Packet>,
+    diary: Diary,
+    sent: u32,
+}
+
+impl Bench {
+    fn new(config: &Config) -> Bench {
+        assert_eq!(config.check(), Ok(()));
+        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
+        let groups = ["low", "high"].map(str::to_owned);
+        Bench { queue: Queue::new(config, link, &groups, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
+    }
+    fn fq_codel(limit: f64, change: impl FnOnce(&mut fq_codel::Params)) -> Bench {
+        let mut params: fq_codel::Params = toml::from_str("salt = 7").unwrap();
+        change(&mut params);
+        let common = Common { full: Full::Fattest, ecn: true, ..Common::with_limit(Length::Packets(limit)) };
+        Bench::new(&Config::new(Params::FqCodel(params), common))
+    }
+    fn put(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn) -> u32 {
+        self.sent += 1;
+        self.queue.enqueue(Packet { id: self.sent, flow, len, ecn }, at(ms), &mut self.diary);
+        assert!(self.queue.is_balanced());
+        self.sent
+    }
+    /// So many packets at time zero.
+    fn fill(&mut self, packets: u32, flow: u64, len: u32, ecn: Ecn) {
+        for _ in 0..packets {
+            self.put(0, flow, len, ecn);
+        }
+    }
+    fn take(&mut self, ms: u64) -> Option<Packet> {
+        let packet = self.queue.dequeue(at(ms), &mut self.diary);
+        assert!(self.queue.is_balanced());
+        packet
+    }
+    fn flows(&mut self, ms: u64) -> Vec<u64> {
+        std::iter::from_fn(|| self.take(ms)).map(|packet| packet.flow).collect()
+    }
+    fn dropped(&self) -> Vec<u32> {
+        self.diary.dropped.iter().map(|(id, _)| *id).collect()
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+fn droptail(packets: f64) -> Config {
+    Config::new(Params::DropTail(droptail::Params {}), Common::with_limit(Length::Packets(packets)))
+}
+
+/// `fq` or `classes` with these classes.
+fn composed(params: Params, limit: f64, full: Full, classes: Vec<(&str, Member, Config)>) -> Config {
+    let common = Common { full, ..Common::with_limit(Length::Packets(limit)) };
+    let class = |(name, member, queue): (&str, _, _)| (name.to_owned(), Class { member, queue });
+    Config { classes: classes.into_iter().map(class).collect(), ..Config::new(params, common) }
+}
+
+fn classes(schedule: classes::Schedule) -> Params {
+    Params::Classes(classes::Params { schedule, memory: None, drop_batch: 1 })
+}
+
+fn order(order: u32) -> Member {
+    Member { order, ..Member::default() }
+}
+
+#[test]
+fn flows_take_turns_by_bytes() {
+    let mut bench = Bench::fq_codel(100.0, |_| {});
+    // Quantum 1514. Flow 1, new: 1000 (514 left), 1000 (-486), then old. Flow 2, new: 500, 500, 500 (14 left), 500
+    // (-486), then old. Flow 1: 1514 - 486 = 1028: 1000 (28 left), 1000 (-972). Flow 2 is empty.
+    bench.fill(4, 1, 1000, Ecn::NotEct);
+    bench.fill(4, 2, 500, Ecn::NotEct);
+    assert_eq!(bench.flows(1), [1, 1, 2, 2, 2, 2, 1, 1]);
+}
+
+#[test]
+fn a_sparse_flow_does_not_wait() {
+    let mut bench = Bench::fq_codel(100.0, |_| {});
+    bench.fill(10, 1, 1500, Ecn::NotEct);
+    // 1514, 14, then -1486: the flow is old.
+    assert_eq!([bench.take(0), bench.take(0)].map(|p| p.map(|p| p.flow)), [Some(1), Some(1)]);
+    bench.put(1, 2, 100, Ecn::NotEct);
+    assert_eq!(bench.take(1).map(|p| p.flow), Some(2));
+}
+
+#[test]
+fn the_fattest_flow_makes_room_from_its_head_and_the_arriving_packet_stays() {
+    let mut bench = Bench::fq_codel(10.0, |p| p.drop_batch = 3);
+    // Flow 1 has 8 packets of 1000 B, flow 2 has 2 of 100 B; the eleventh packet is of flow 2. Half of 8000 B are four
+    // packets, the batch is three: 1, 2 and 3 leave.
+    bench.fill(8, 1, 1000, Ecn::Ect0);
+    bench.fill(3, 2, 100, Ecn::NotEct);
+    assert_eq!(bench.diary.dropped, [1, 2, 3].map(|id| (id, DropReason::Tail)));
+    assert_eq!((bench.queue.packets(), bench.queue.bytes()), (8, 5300));
+    // With the batch of Linux, 64, it is half its bytes: 11,000 B are held as it happens, and 5500 B are reached with the
+    // sixth.
+    let mut bench = Bench::fq_codel(10.0, |_| {});
+    bench.fill(11, 1, 1000, Ecn::NotEct);
+    assert_eq!(bench.dropped(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn memory_is_a_limit_too() {
+    // 1000 B take 1576 B of memory: 5 are 7880 B, 6 are 9456 B. Half of 6000 B is 3000 B: three leave.
+    let mut bench = Bench::fq_codel(100.0, |p| p.memory = Bytes(9_000));
+    bench.fill(6, 1, 1000, Ecn::NotEct);
+    assert_eq!(bench.dropped(), [1, 2, 3]);
+}
+
+#[test]
+fn each_flow_has_a_codel_of_its_own() {
+    let mut bench = Bench::fq_codel(1000.0, |_| {});
+    // Flow 1 stays late; flow 2 sends one packet at a time, which leaves at once.
+    bench.fill(100, 1, 1500, Ecn::Ect0);
+    let mut sparse = Vec::new();
+    for ms in (10..400).step_by(10) {
+        sparse.push(bench.put(ms, 2, 100, Ecn::Ect0));
+        bench.take(ms);
+        bench.take(ms);
+    }
+    // Marks, not drops, and of flow 1 alone: above since 10 ms (the first packet looked at), so the first is at 110
+    // ms, then at 210 and 281 (290), 338 (340), 388 (390).
+    assert_eq!((bench.diary.dropped.len(), bench.diary.marked.len()), (0, 5));
+    assert!(bench.diary.marked.iter().all(|(id, why)| !sparse.contains(id) && *why == MarkReason::Law));
+}
+
+#[test]
+fn one_codel_is_no_queue_of_queues_but_marks_alike() {
+    let params = codel::Params { ce_threshold: Some(Dur::from_ms(1)), ..codel::Params::default() };
+    let mut config = Config::new(Params::Codel(params), Common::with_limit(Length::Packets(1000.0)));
+    config.common.quantiles = true;
+    let mut bench = Bench::new(&config);
+    // 1 ms is not longer than 1 ms; Not-ECT cannot be marked; the third stays 3 ms. ECN is off for the law.
+    let first = [bench.put(0, 1, 1500, Ecn::Ect0), bench.put(0, 2, 1500, Ecn::NotEct)];
+    assert_eq!(bench.take(1).unwrap().id, first[0]);
+    let third = bench.put(2, 3, 1500, Ecn::Ect1);
+    assert_eq!([3, 5].map(|ms| bench.take(ms).unwrap().id), [first[1], third]);
+    assert_eq!(bench.diary.marked, [(third, MarkReason::Threshold)]);
+    let total = bench.queue.counters().total().all();
+    assert_eq!((total.marks.packets, total.threshold.packets), (1, 1));
+    // Sojourns 1, 3 and 3 ms.
+    let stats = bench.queue.cut_stats(at(10));
+    assert_eq!(bench.queue.class_names(), ["all"]);
+    assert!(
+        (stats.sojourn_quantile_s(0.3) - 0.001).abs() < 4e-6 && (stats.sojourn_quantile_s(0.5) - 0.003).abs() < 12e-6
+    );
+}
+
+#[test]
+fn codel_drops_what_cannot_be_marked_and_gives_the_packet_behind() {
+    let mut config = Config::new(Params::Codel(codel::Params::default()), Common::with_limit(Length::Packets(1000.0)));
+    config.common.ecn = true;
+    let mut bench = Bench::new(&config);
+    bench.fill(20, 1, 1500, Ecn::NotEct);
+    // ns-3's CoDelQueueDiscBasicDrop: drops 0, 1, 0 and 2 (crates/aqm/src/codel.rs). Ids: 1 | 3 behind 2 | 4 | 7.
+    assert_eq!([10, 210, 210, 420].map(|ms| bench.take(ms).unwrap().id), [1, 3, 4, 7]);
+    assert_eq!(bench.diary.dropped, [2, 5, 6].map(|id| (id, DropReason::Early)));
+    let stats = bench.queue.cut_stats(at(420));
+    // Dropping from 210 on: half of the time.
+    assert_eq!((bench.queue.value("codel_count"), stats.mean("share_dropping")), (Some(3.0), 0.5));
+}
+
+#[test]
+fn fq_gives_each_flow_the_queue_that_is_asked_for() {
+    let each = || vec![("each", Member::default(), droptail(2.0))];
+    let config = composed(Params::Fq(fq::Params { salt: Some(7), ..fq::Params::default() }), 100.0, Full::Tail, each());
+    let mut bench = Bench::new(&config);
+    // Two packets of each flow have room.
+    bench.fill(3, 1, 1000, Ecn::NotEct);
+    bench.put(0, 2, 1000, Ecn::NotEct);
+    assert_eq!((bench.dropped(), bench.flows(1)), (vec![3], vec![1, 1, 2]));
+    let wrong = composed(Params::Fq(fq::Params::default()), 9.0, Full::Tail, vec![("one", order(0), droptail(2.0))]);
+    assert_eq!(wrong.check().unwrap_err().key, "class");
+}
+
+#[test]
+fn classes_are_told_apart_by_codepoint_and_group() {
+    let l4s = Member { codepoints: vec![Codepoint::Ect1, Codepoint::Ce], ..order(0) };
+    let high = Member { groups: vec!["high".to_owned()], ..order(1) };
+    let inner = vec![("l4s", l4s, droptail(9.0)), ("high", high, droptail(9.0)), ("rest", order(2), droptail(1.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Strict), 4.0, Full::Tail, inner));
+    for (flow, ecn) in
+        [(1, Ecn::NotEct), (101, Ecn::Ect0), (2, Ecn::Ect1), (3, Ecn::Ect0), (102, Ecn::Ce), (4, Ecn::Ect1)]
+    {
+        bench.put(0, flow, 500, ecn);
+    }
+    // Flow 3 finds its class full, flow 4 all of them: 4 packets are held.
+    assert_eq!((bench.dropped(), bench.flows(2)), (vec![4, 6], vec![2, 102, 101, 1]));
+    assert_eq!(bench.queue.class_names(), ["all", "l4s", "high", "rest"]);
+    let whole = bench.queue.cut_stats(at(2));
+    let rows = bench.queue.cut_classes(&whole);
+    let counts = |name: &str| {
+        let all = rows.iter().find(|row| row.name == name).unwrap().counts.all();
+        [all.arrived, all.departed, all.tail].map(|tally| tally.packets)
+    };
+    assert_eq!(
+        [counts("all"), counts("l4s"), counts("high"), counts("rest")],
+        [[6, 4, 2], [3, 2, 1], [1, 1, 0], [2, 1, 1]]
+    );
+}
+
+#[test]
+fn classes_may_have_classes() {
+    let flows = Config::new(
+        Params::FqCodel(toml::from_str("salt = 7").unwrap()),
+        Common { full: Full::Fattest, ..Common::with_limit(Length::Packets(3.0)) },
+    );
+    let high = Member { groups: vec!["high".to_owned()], ..order(1) };
+    let inner = vec![("bulk", order(0), flows), ("high", high, droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Drr), 100.0, Full::Tail, inner));
+    bench.fill(4, 1, 1500, Ecn::NotEct);
+    bench.put(0, 101, 1500, Ecn::NotEct);
+    // The fourth of flow 1 is one too many: half of 6000 B is reached with the second.
+    assert_eq!(bench.dropped(), [1, 2]);
+    // DRR, 1514 B a round: a tree has no head to measure, it sends while its deficit is positive: 1500 (14 left), 1500
+    // (-1486, empty); then the other.
+    assert_eq!(bench.flows(1), [1, 1, 101]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_key() {
+    let two = || vec![("a", order(0), droptail(1.0)), ("b", order(0), droptail(1.0))];
+    let refused = |config: Config| config.check().unwrap_err().key;
+    assert_eq!(refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, two())), "class");
+    assert_eq!(refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, vec![])), "class");
+    assert_eq!(refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Random, two())), "full");
+    assert_eq!(
+        refused(composed(classes(classes::Schedule::Wrr), 9.0, Full::Tail, vec![("a", order(0), droptail(1.0))])),
+        "schedule"
+    );
+    assert_eq!(
+        refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, vec![("a", order(0), droptail(0.5))])),
+        "class.a.limit"
+    );
+    let small = Member { quantum: Bytes(255), ..order(0) };
+    assert_eq!(
+        refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, vec![("a", small, droptail(1.0))])),
+        "class.a.quantum"
+    );
+    let mut fattest = droptail(9.0);
+    fattest.common.full = Full::Fattest;
+    assert_eq!(refused(fattest), "full");
+    for text in ["flows = 0", "quantum = \"255 B\"", "drop_batch = 0", "interval = \"0 s\""] {
+        let params: fq_codel::Params = toml::from_str(text).unwrap();
+        let key = refused(Config::new(Params::FqCodel(params), Common::with_limit(Length::Packets(9.0))));
+        assert!(text.starts_with(&key), "{text}: {key}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_or_made(
+        schedule in prop_oneof![
+            Just(classes::Schedule::Fifo), Just(classes::Schedule::Strict), Just(classes::Schedule::Drr),
+            Just(classes::Schedule::DrrPlus), Just(classes::Schedule::Wrr),
+        ],
+        full in prop_oneof![Just(Full::Tail), Just(Full::Fattest)],
+        limit in 1..30_u32,
+        acts in prop::collection::vec((any::<bool>(), 0..120_u64, 1..3000_u32, 0..4_u8, 0..40_u64), 0..300),
+    ) {
+        let flows = Config::new(
+            Params::FqCodel(toml::from_str("flows = 4\ntarget = \"1 ms\"\ninterval = \"10 ms\"").unwrap()),
+            Common { full: Full::Fattest, ecn: true, ..Common::with_limit(Length::Packets(12.0)) },
+        );
+        let l4s = Member { codepoints: vec![Codepoint::Ect1], ..order(0) };
+        let config = composed(classes(schedule), f64::from(limit), full, vec![("l", l4s, droptail(8.0)), ("rest", order(1), flows)]);
+        let mut bench = Bench::new(&config);
+        let mut ms = 0;
+        for (arrives, flow, len, bits, pause) in acts {
+            ms += pause;
+            if arrives {
+                bench.put(ms, flow, len, Ecn::from_bits(bits));
+                prop_assert!(bench.queue.packets() <= limit as usize);
+            } else {
+                // A queue that holds packets may only say that it has none if laws dropped them all.
+                let some = bench.queue.packets() > 0;
+                let dropped = bench.diary.dropped.len();
+                let none = bench.take(ms).is_none();
+                prop_assert!(!some || !none || bench.diary.dropped.len() > dropped);
+                prop_assert!(!none || bench.queue.packets() == 0);
+            }
+        }
+        let total = bench.queue.counters().total().all();
+        let held = Tally { packets: bench.queue.packets() as u64, bytes: bench.queue.bytes() };
+        prop_assert_eq!(total.held(), held);
+        prop_assert_eq!(total.dropped().packets as usize, bench.diary.dropped.len());
+        prop_assert_eq!(total.marks.packets as usize, bench.diary.marked.len());
+    }
+}

@@ -1,0 +1,106 @@
+//! Queues: a discipline with its keys, and the queues within it.
+
+use std::collections::BTreeMap;
+
+use ecnlab_aqm as aqm;
+use ecnlab_aqm::registry::{Params, ROWS, Row};
+use serde::Deserialize;
+
+use crate::de::{Keys, read, read_with};
+use crate::diagnostic::{Diagnostic, suggest};
+use crate::path::Path;
+use crate::source::Place;
+use crate::spec::{is_name, part};
+use crate::tree::{Node, Table, Value};
+
+/// The key whose tables are the queues within.
+const CLASS: &str = "class";
+
+/// A queue's keys are partly every queue's, partly its discipline's.
+pub(crate) fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
+    read_beside(node, path, &[])
+}
+
+/// [`read_queue`] of a table that has `others` as keys, too.
+fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config, Vec<Diagnostic>> {
+    let row = discipline(node, path)?;
+    let node = &with_defaults(node, row);
+    let common_key = |key: &str| aqm::Common::KEYS.contains(&key);
+    let inner_key = |key: &str| row.inner && key == CLASS;
+    let common = read::<aqm::Common>(&part(node, common_key), path);
+    let own = part(node, |key| key != "discipline" && !common_key(key) && !inner_key(key));
+    let inner: &[&str] = if row.inner { &[CLASS] } else { &[] };
+    let keys = Keys { more: &[&aqm::Common::KEYS[..], &["discipline"], inner, others].concat(), less: &[] };
+    let params = read_with(&own, path, keys, |node| Params::deserialize(row.name, node));
+    let classes = if row.inner { read_classes(node, &path.key(CLASS)) } else { Ok(BTreeMap::new()) };
+    match (common, params, classes) {
+        (Ok(common), Ok(params), Ok(classes)) => Ok(aqm::Config { params, common, classes }),
+        (common, params, classes) => {
+            Err([common.err(), params.err(), classes.err()].into_iter().flatten().flatten().collect())
+        }
+    }
+}
+
+/// The row of a queue's discipline.
+fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>> {
+    #[derive(Deserialize)]
+    struct Discipline {
+        discipline: String,
+    }
+    let read = |node: &Node| Discipline::deserialize(node).map(|d| d.discipline);
+    let name = read_with(node, path, Keys::default(), read)?;
+    ROWS.iter().find(|row| row.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+        let inside = path.key("discipline");
+        let message = format!("`{inside}` cannot be `{name}`");
+        let place = node.place_of(&Path::of(&["discipline"]));
+        vec![Diagnostic::new(place, &inside, message, suggest(&name, &names, "values"))]
+    })
+}
+
+/// The table with what the discipline has for keys that are left out.
+fn with_defaults(node: &Node, row: &Row) -> Node {
+    let text: String = row.defaults.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    let defaults = Node::parse("built-in", &text).ok();
+    let mut table = defaults.as_ref().and_then(Node::table).cloned().unwrap_or_default();
+    table.extend(node.table().cloned().unwrap_or_default());
+    Node { value: Value::Table(table), place: node.place.clone() }
+}
+
+/// The queues within, each with who belongs there.
+fn read_classes(node: &Node, path: &Path) -> Result<BTreeMap<String, aqm::Class>, Vec<Diagnostic>> {
+    let empty = Table::new();
+    let table = match node.at(&[CLASS]) {
+        None => &empty,
+        Some(classes) => classes.table().ok_or_else(|| {
+            let message = format!("`{path}` is {}, not a table", classes.kind());
+            vec![Diagnostic::new(&classes.place, path, message, format!("write tables [{path}.NAME], each a queue"))]
+        })?,
+    };
+    let (mut classes, mut found) = (BTreeMap::new(), Vec::new());
+    for (name, entry) in table {
+        match read_class(name, &entry.node, &path.key(name), &entry.key) {
+            Ok(class) => drop(classes.insert(name.clone(), class)),
+            Err(wrong) => found.extend(wrong),
+        }
+    }
+    if found.is_empty() { Ok(classes) } else { Err(found) }
+}
+
+fn read_class(name: &str, node: &Node, path: &Path, key: &Place) -> Result<aqm::Class, Vec<Diagnostic>> {
+    if !is_name(name) {
+        let help = "names are letters, digits, `-` and `_`";
+        return Err(vec![Diagnostic::new(key, path, format!("`{name}` cannot be a name"), help)]);
+    }
+    if node.table().is_none() {
+        let message = format!("`{path}` is {}, not a table", node.kind());
+        return Err(vec![Diagnostic::new(&node.place, path, message, format!("write [{path}] with `discipline`"))]);
+    }
+    let member_key = |key: &str| aqm::Member::KEYS.contains(&key);
+    let member = read::<aqm::Member>(&part(node, member_key), path);
+    let queue = read_beside(&part(node, |key| !member_key(key)), path, &aqm::Member::KEYS);
+    match (member, queue) {
+        (Ok(member), Ok(queue)) => Ok(aqm::Class { member, queue }),
+        (member, queue) => Err([member.err(), queue.err()].into_iter().flatten().flatten().collect()),
+    }
+}
