@@ -14,7 +14,7 @@ from pages import assert_whole, stored
 from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import measures, readme, reasons, rfc2884
+from ecnlab.papers import readme, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.paper import Drawn, Stored
 from ecnlab.papers.published import Metric, Published, read_published
@@ -132,7 +132,8 @@ def test_windows_that_move_as_one_have_correlation_one() -> None:
 
     for opposite, expected in ((False, 1.0), (True, -1.0)):
         sweep = type("One", (), {"table": lambda _self, _name, o=opposite: series(o)})()
-        assert measures.window_correlation(GRID, sweep, since_s=30.0).collect()["value"][0] == pytest.approx(expected)
+        found = step_quantity("rfc2884", "discipline_synchrony", sweep)
+        assert found["value"][0] == pytest.approx(expected)
 
 
 def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) -> None:

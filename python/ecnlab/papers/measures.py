@@ -79,12 +79,6 @@ def jain(grid: Grid, rows: pl.LazyFrame, column: str = "goodput_bps") -> pl.Lazy
     return rows.group_by(grid.run_keys(rows), maintain_order=True).agg(index)
 
 
-def window_correlation(grid: Grid, sweep: Tables, since_s: float) -> pl.LazyFrame:
-    """Mean correlation of two flows' windows: 0 when they move by themselves, 1 when all move as one."""
-    series = sweep.table("flow_series").filter(pl.col("time_s") >= since_s)
-    return mean_correlation(grid, series, "cwnd_bytes")
-
-
 def mean_correlation(grid: Grid, series: pl.LazyFrame, column: str = "x") -> pl.LazyFrame:
     """Mean correlation over all pairs of flows of ``column``, given for each ``flow`` at the same times ``time_s``.
 

@@ -96,7 +96,7 @@ def _full(sweep: Tables, since_s: float, buffer: pl.Expr) -> pl.LazyFrame:
 
 
 def _synchrony(sweep: Tables, since_s: float) -> pl.LazyFrame:
-    """As `measures.window_correlation`, where there are windows."""
+    """The mean correlation of two flows' windows, where there are windows."""
     series = sweep.table("flow_series").filter(pl.col("time_s") >= since_s, pl.col("cwnd_bytes").is_not_null())
     return measures.mean_correlation(GRID, series, "cwnd_bytes")
 
