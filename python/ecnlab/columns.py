@@ -41,6 +41,7 @@ FLOWS: Final = {
     "quenches_received": Column("count", "source quenches received, unheard ones included"),
     "ce_received": Column("count", "packets that arrived with CE"),
     "ece_received": Column("count", "ACKs that arrived with ECN-Echo"),
+    "bytes_marked": Column("bytes", "payload whose ACKs reported them as marked"),
     "cwr_sent": Column("count", "segments sent with CWR"),
     "duplicate_bytes_received": Column("bytes", "payload that arrived and had arrived before"),
     "rtt_mean_s": Column("s", "mean of the sender's round-trip samples"),

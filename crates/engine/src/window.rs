@@ -156,6 +156,7 @@ impl Window {
         t.u64("quenches_received", count(0, |c| c.quenches_received));
         t.u64("ce_received", count(1, |c| c.ce_received));
         t.u64("ece_received", count(0, |c| c.ece_received));
+        t.u64("bytes_marked", count(0, |c| c.bytes_marked));
         t.u64("cwr_sent", count(0, |c| c.cwr_sent));
         t.u64("duplicate_bytes_received", count(1, |c| c.duplicate_bytes));
         let rtt = |f: fn(&TcpCounters) -> Dur| self.flows.iter().map(move |x| seconds(x, f));

@@ -41,6 +41,9 @@ pub struct Counters {
     pub ce_received: u64,
     /// ACKs received with ECN-Echo (without SYN).
     pub ece_received: u64,
+    /// Own bytes whose ACKs reported them as marked. Feedback that says only that there are marks gives the most there can
+    /// be.
+    pub bytes_marked: u64,
     /// Segments sent with ECN-Echo (without SYN).
     pub ece_sent: u64,
     /// Segments received with CWR (without SYN).
@@ -92,6 +95,7 @@ impl Counters {
             duplicate_bytes: self.duplicate_bytes + other.duplicate_bytes,
             ce_received: self.ce_received + other.ce_received,
             ece_received: self.ece_received + other.ece_received,
+            bytes_marked: self.bytes_marked + other.bytes_marked,
             ece_sent: self.ece_sent + other.ece_sent,
             cwr_received: self.cwr_received + other.cwr_received,
             cwr_sent: self.cwr_sent + other.cwr_sent,
@@ -126,6 +130,7 @@ impl Counters {
             duplicate_bytes: self.duplicate_bytes - earlier.duplicate_bytes,
             ce_received: self.ce_received - earlier.ce_received,
             ece_received: self.ece_received - earlier.ece_received,
+            bytes_marked: self.bytes_marked - earlier.bytes_marked,
             ece_sent: self.ece_sent - earlier.ece_sent,
             cwr_received: self.cwr_received - earlier.cwr_received,
             cwr_sent: self.cwr_sent - earlier.cwr_sent,

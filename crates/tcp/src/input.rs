@@ -114,9 +114,10 @@ impl Endpoint {
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
-        let heard = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
-        self.counters.ece_received += u64::from(heard);
+        let echo = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
+        self.counters.ece_received += u64::from(echo);
         let heard = self.ecn.decode(segment, Acked { from: self.tx.flight.una, to: ack, mss: self.tx.flight.mss });
+        self.counters.bytes_marked += heard.bytes;
         AckSeen {
             ack,
             echo: heard.echo,

@@ -138,6 +138,7 @@ macro_rules! ecn_schemes {
         $make! { $($head)*
             Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
             Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
+            Dctcp, dctcp, "dctcp", "DCTCP's feedback: ECE on an ACK says that what it acknowledges was marked, no more and no less.";
             Becn, becn, "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
             EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
             EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";

@@ -1,6 +1,7 @@
 //! ECN feedback: what a receiver tells of marks, and when a sender listens. One scheme per file.
 
 pub mod becn;
+pub mod dctcp;
 pub mod rfc2481;
 pub mod rfc3168;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::pair::{Pair, Path};
 use ecnlab_base::{Bytes, Dur, Time};
-use ecnlab_tcp::registry::EcnKind::{self, Off, Rfc2481, Rfc3168};
+use ecnlab_tcp::registry::EcnKind::{self, Dctcp, Off, Rfc2481, Rfc3168};
 use ecnlab_tcp::{Config, profile};
 use ecnlab_wire::{Ecn, Flags, Segment};
 
@@ -174,4 +174,19 @@ fn an_ack_with_ece_does_not_open_the_window() {
     pair.run_until(at_ms(200));
     let s = pair.ends[0].sample();
     assert_eq!(s.cwnd, 5 * 1448);
+}
+
+#[test]
+fn a_dctcp_sender_is_told_of_each_marked_segment_and_of_no_other() {
+    let told = |ecn| {
+        // Each second segment is acknowledged, and the last of each state.
+        let mut pair = bulk(&config(ecn, |c| c.ack_every = 2));
+        pair.mark_data[0] = vec![2, 3, 6, 9];
+        pair.run_until(at_ms(450));
+        assert_eq!(pair.ends[1].counters().ce_received, 4);
+        pair.ends[0].counters().bytes_marked
+    };
+    assert_eq!(told(Dctcp), 4 * 1448);
+    // With the latch of RFC 3168 all counts from the first mark until CWR arrives: the rest of the window at least.
+    assert!(told(Rfc3168) >= 9 * 1448);
 }
