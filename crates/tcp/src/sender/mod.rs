@@ -1,8 +1,8 @@
 //! The sending half: what is outstanding ([`Flight`]), and the recovery scheme that works on it.
 
-mod ack_sample;
 mod acks;
 mod cwnd_validation;
+mod delivery;
 mod flight;
 mod quench;
 mod reduction;
@@ -11,9 +11,9 @@ mod scoreboard;
 use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
-pub(crate) use ack_sample::AckSample;
 pub(crate) use acks::AckSeen;
 pub(crate) use cwnd_validation::{Burst, CwndValidation};
+pub(crate) use delivery::Delivery;
 pub(crate) use flight::{Chunk, Cx, Flight, How};
 pub(crate) use scoreboard::{Outstanding, Scoreboard};
 

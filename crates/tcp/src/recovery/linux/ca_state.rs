@@ -6,7 +6,7 @@ use super::{Prr, Undo};
 use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
-use crate::sender::{AckSample, Chunk, Cx, Flight, How, Scoreboard};
+use crate::sender::{Chunk, Cx, Delivery, Flight, How, Scoreboard};
 
 /// The kernel's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,19 +108,19 @@ impl CongestionState {
     // ---- an ACK that is not all well ----
 
     /// Before losses are looked for: what the ACK ends.
-    pub fn hear(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
-        if sample.echo {
+    pub fn hear(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, delivery: &Delivery) {
+        if delivery.echo {
             self.undo.ssthresh = None;
         }
         if self.ca_state == CaState::Open {
             self.undo.forget_stamp();
         } else if tx.una >= tx.recovery.recover {
-            self.leave(tx, scoreboard, sample);
+            self.leave(tx, scoreboard, delivery);
         }
     }
 
     /// All that was outstanding at the reduction is acknowledged.
-    fn leave(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    fn leave(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, delivery: &Delivery) {
         match self.ca_state {
             // CWR has then not yet reached the receiver: something above must be acknowledged.
             CaState::Cwr if tx.una > tx.recovery.recover => {
@@ -128,7 +128,7 @@ impl CongestionState {
                 self.ca_state = CaState::Open;
             }
             CaState::Recovery => {
-                self.recovered(tx, scoreboard, sample);
+                self.recovered(tx, scoreboard, delivery);
                 if self.ca_state == CaState::Open {
                     self.end_reduction(tx);
                 }
@@ -138,8 +138,8 @@ impl CongestionState {
     }
 
     /// Recovery, or what follows a timeout, is over.
-    fn recovered(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
-        if self.may_undo(tx, sample) {
+    fn recovered(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, delivery: &Delivery) {
+        if self.may_undo(tx, delivery) {
             self.take_back(tx, scoreboard, false);
         }
         self.open(tx, scoreboard);
@@ -161,14 +161,14 @@ impl CongestionState {
 
     /// Whether the ACK proves that what was sent again was not lost. Without SACK the stamp is forgotten while a reduction
     /// holds (the kernel's tcp_packet_delayed).
-    fn may_undo(&self, tx: &Flight, sample: &AckSample) -> bool {
+    fn may_undo(&self, tx: &Flight, delivery: &Delivery) -> bool {
         let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
-        self.undo.may(sample.echoed) && !forgotten
+        self.undo.may(delivery.echoed) && !forgotten
     }
 
     /// Whether the ACK was late, so that nothing was lost.
-    pub fn was_late(&self, tx: &Flight, sample: &AckSample) -> bool {
-        sample.advanced && self.may_undo(tx, sample)
+    pub fn was_late(&self, tx: &Flight, delivery: &Delivery) -> bool {
+        delivery.advanced && self.may_undo(tx, delivery)
     }
 
     /// Nothing was lost, and nothing is still sent again.
@@ -179,9 +179,9 @@ impl CongestionState {
     }
 
     /// The kernel's tcp_process_loss: an ACK after a timeout.
-    pub fn after_timeout(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    pub fn after_timeout(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, delivery: &Delivery) {
         let recovered = tx.una >= tx.recovery.recover;
-        if self.was_late(tx, sample) {
+        if self.was_late(tx, delivery) {
             self.take_back(tx, scoreboard, true);
             // Without SACK nothing tells what else is lost: the state stays.
             if !self.sackless || tx.una == tx.recovery.recover {
@@ -191,13 +191,13 @@ impl CongestionState {
         }
         if self.frto {
             // RFC 5682 §3.1: what was sent before the timeout arrives, so it was not lost.
-            if sample.proves_original(self.sackless) {
+            if delivery.proves_original(self.sackless) {
                 self.take_back(tx, scoreboard, true);
                 return self.open(tx, scoreboard);
             }
             if tx.max > tx.recovery.recover {
-                self.frto &= !(sample.sacked || sample.duplicate);
-            } else if sample.advanced && !recovered {
+                self.frto &= !(delivery.sacked || delivery.duplicate);
+            } else if delivery.advanced && !recovered {
                 tx.recovery.recover = tx.max;
                 if tx.in_order().is_some() {
                     self.prefer = Prefer::NewElseLost;
@@ -207,7 +207,7 @@ impl CongestionState {
             }
         }
         if recovered {
-            return self.recovered(tx, scoreboard, sample);
+            return self.recovered(tx, scoreboard, delivery);
         }
         self.prefer = Prefer::Lost;
     }
@@ -349,12 +349,12 @@ impl CongestionState {
     }
 
     /// The kernel's tcp_cong_control: a reduction goes on, or the window `opens`.
-    pub fn control_window(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, sample: &AckSample, opens: bool) {
+    pub fn control_window(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, delivery: &Delivery, opens: bool) {
         if self.is_reducing() {
-            return self.reduce(tx, scoreboard, sample.delivered, sample.advanced && sample.lost == 0);
+            return self.reduce(tx, scoreboard, delivery.delivered, delivery.advanced && delivery.lost == 0);
         }
-        if opens && sample.delivered > 0 && tx.may_grow() {
-            grow(&mut tx.law, u64::from(sample.delivered) * u64::from(tx.mss));
+        if opens && delivery.delivered > 0 && tx.may_grow() {
+            grow(&mut tx.law, u64::from(delivery.delivered) * u64::from(tx.mss));
         }
     }
 
@@ -448,13 +448,13 @@ mod tests {
     }
 
     /// The segments up to the n-th arrive.
-    fn acknowledge(tx: &mut Flight, scoreboard: &mut Scoreboard, n: u64) -> AckSample {
+    fn acknowledge(tx: &mut Flight, scoreboard: &mut Scoreboard, n: u64) -> Delivery {
         let ack = 1 + n * 1_000;
         let seen = AckSeen { ack, echo: false, bare: false, new_sack: false, echoed: None };
-        let mut sample = AckSample::new(&seen, tx.una, tx.una, tx.recovery.recover);
+        let mut delivery = Delivery::new(&seen, tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
-        scoreboard.acknowledge(tx.una, |s| sample.acknowledge(s));
-        sample
+        scoreboard.acknowledge(tx.una, |s| delivery.acknowledge(s));
+        delivery
     }
 
     #[test]
@@ -462,11 +462,11 @@ mod tests {
         with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
             congestion.enter_cwr(tx, cx);
             assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Cwr, 10_000, 5_000));
-            let sample = acknowledge(tx, scoreboard, 10);
-            congestion.hear(tx, scoreboard, &sample);
+            let delivery = acknowledge(tx, scoreboard, 10);
+            congestion.hear(tx, scoreboard, &delivery);
             assert_eq!(congestion.ca_state, CaState::Cwr, "CWR has not yet reached the receiver");
             tx.una = 11_001;
-            congestion.hear(tx, scoreboard, &sample);
+            congestion.hear(tx, scoreboard, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
         });
     }
@@ -493,12 +493,12 @@ mod tests {
             scoreboard.sent(1, 1_000, false, false, cx.now);
             congestion.retransmitted(0);
             // The retransmission's ACK; new data may show what became of the others (F-RTO).
-            let sample = acknowledge(tx, scoreboard, 1);
-            congestion.after_timeout(tx, scoreboard, &sample);
+            let delivery = acknowledge(tx, scoreboard, 1);
+            congestion.after_timeout(tx, scoreboard, &delivery);
             assert_eq!((congestion.ca_state, congestion.prefer), (CaState::Loss, Prefer::NewElseLost));
-            let sample = acknowledge(tx, scoreboard, 2);
-            assert!(sample.proves_original(false));
-            congestion.after_timeout(tx, scoreboard, &sample);
+            let delivery = acknowledge(tx, scoreboard, 2);
+            assert!(delivery.proves_original(false));
+            congestion.after_timeout(tx, scoreboard, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd(), scoreboard.lost()), (CaState::Open, 10_000, 0));
             assert!(congestion.looks_again());
         });
@@ -511,9 +511,9 @@ mod tests {
                 congestion.enter_recovery(tx, scoreboard, false, cx);
                 scoreboard.sent(1, 1_000, false, false, cx.now);
                 congestion.retransmitted(7);
-                let mut sample = acknowledge(tx, scoreboard, 10);
-                sample.echoed = echoed;
-                congestion.hear(tx, scoreboard, &sample);
+                let mut delivery = acknowledge(tx, scoreboard, 10);
+                delivery.echoed = echoed;
+                congestion.hear(tx, scoreboard, &delivery);
                 assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, window));
             });
         }
@@ -526,14 +526,14 @@ mod tests {
             congestion.enter_recovery(tx, scoreboard, false, cx);
             scoreboard.sent(1, 1_000, false, false, cx.now);
             congestion.retransmitted(7);
-            let mut sample = acknowledge(tx, scoreboard, 10);
-            congestion.hear(tx, scoreboard, &sample);
+            let mut delivery = acknowledge(tx, scoreboard, 10);
+            congestion.hear(tx, scoreboard, &delivery);
             assert_eq!((congestion.ca_state, congestion.holds(tx)), (CaState::Recovery, true));
             // The first retransmission is forgotten by then, and no echo can answer what was sent before it.
-            sample.echoed = Some(6);
-            assert!(!congestion.was_late(tx, &sample));
+            delivery.echoed = Some(6);
+            assert!(!congestion.was_late(tx, &delivery));
             tx.una = 11_001;
-            congestion.hear(tx, scoreboard, &sample);
+            congestion.hear(tx, scoreboard, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
         });
     }
@@ -546,9 +546,9 @@ mod tests {
             congestion.time_out(tx, scoreboard, cx);
             scoreboard.sent(1, 1_000, false, false, cx.now);
             congestion.retransmitted(7);
-            let mut sample = acknowledge(tx, scoreboard, 2);
-            sample.echoed = Some(6);
-            congestion.after_timeout(tx, scoreboard, &sample);
+            let mut delivery = acknowledge(tx, scoreboard, 2);
+            delivery.echoed = Some(6);
+            congestion.after_timeout(tx, scoreboard, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd(), scoreboard.lost()), (CaState::Loss, 10_000, 0));
         });
     }

@@ -9,7 +9,7 @@ use ecnlab_base::{Dur, Time};
 use super::{CaState, CongestionState, FastRetransAlert, Reordering};
 use crate::config::{Config, Invalid};
 use crate::recovery::Scheme;
-use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Scoreboard};
+use crate::sender::{AckSeen, Burst, Chunk, CwndValidation, Cx, Delivery, Flight, How, Scoreboard};
 
 /// The state of the law.
 #[derive(Clone, Debug)]
@@ -96,10 +96,10 @@ impl Book {
     fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
         self.congestion.begin(tx.in_flight());
-        let mut sample = AckSample::new(&seen, before, before, tx.recovery.recover);
+        let mut delivery = Delivery::new(&seen, before, before, tx.recovery.recover);
         let idle = self.scoreboard.is_empty();
-        self.take_in(tx, seen.ack, &mut sample);
-        if let Some(rtt) = sample.rtt(tx, cx) {
+        self.take_in(tx, seen.ack, &mut delivery);
+        if let Some(rtt) = delivery.rtt(tx, cx) {
             tx.take_rtt(rtt, cx);
             tx.rto.end_backoff();
         }
@@ -107,28 +107,28 @@ impl Book {
             return;
         }
         self.congestion.prefer = Default::default();
-        if sample.duplicate || sample.echo || self.congestion.ca_state != CaState::Open {
-            cx.counters.dupacks_received += u64::from(sample.duplicate);
-            self.fastretrans_alert(tx, before, &mut sample, cx);
+        if delivery.duplicate || delivery.echo || self.congestion.ca_state != CaState::Open {
+            cx.counters.dupacks_received += u64::from(delivery.duplicate);
+            self.fastretrans_alert(tx, before, &mut delivery, cx);
         }
-        if sample.advanced {
+        if delivery.advanced {
             tx.rearm(cx);
         }
-        let opens = sample.advanced && self.validation.allows_growth(tx, cx.config);
-        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
+        let opens = delivery.advanced && self.validation.allows_growth(tx, cx.config);
+        self.congestion.control_window(tx, &self.scoreboard, &delivery, opens);
     }
 
     /// Takes in the acknowledgement number. One segment of what it covers filled a hole; the duplicate ACKs before
     /// counted the others.
-    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample) {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery) {
         let outstanding = self.scoreboard.len();
-        self.scoreboard.acknowledge(ack, |s| sample.acknowledge(s));
+        self.scoreboard.acknowledge(ack, |s| delivery.acknowledge(s));
         let (delivered, excess) = self.scoreboard.settle_sacked(outstanding - self.scoreboard.len());
-        sample.delivered = delivered;
+        delivery.delivered = delivered;
         if excess {
             self.path.note_excess(outstanding);
         }
-        if sample.advanced {
+        if delivery.advanced {
             tx.acknowledge(ack);
         }
     }
@@ -173,14 +173,14 @@ impl FastRetransAlert for Book {
     }
 
     /// tcp_newreno_mark_lost.
-    fn identify(&mut self, _: &mut Flight, sample: &mut AckSample, _: &Cx) {
+    fn identify(&mut self, _: &mut Flight, delivery: &mut Delivery, _: &Cx) {
         let lost = match self.congestion.ca_state {
-            CaState::Recovery => sample.advanced,
+            CaState::Recovery => delivery.advanced,
             CaState::Loss => false,
             _ => self.scoreboard.sacked() >= self.path.degree(),
         };
         if lost && self.scoreboard.lose_head() {
-            sample.lost += 1;
+            delivery.lost += 1;
         }
     }
 
@@ -189,16 +189,16 @@ impl FastRetransAlert for Book {
     }
 
     /// tcp_add_reno_sack and tcp_reset_reno_sack.
-    fn recount(&mut self, _: &Flight, sample: &mut AckSample) {
-        if sample.advanced {
+    fn recount(&mut self, _: &Flight, delivery: &mut Delivery) {
+        if delivery.advanced {
             self.scoreboard.forget_sacked();
         }
-        if sample.duplicate {
+        if delivery.duplicate {
             let sacked = self.scoreboard.sacked();
             if self.scoreboard.presume_sacked() {
                 self.path.note_excess(self.scoreboard.len());
             }
-            sample.delivered += u32::from(self.scoreboard.sacked() > sacked);
+            delivery.delivered += u32::from(self.scoreboard.sacked() > sacked);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{CaState, CongestionState, FastRetransAlert, Prefer, Reordering, is_b
 use crate::config::{Config, Invalid};
 use crate::recovery::{DUP_THRESH, Scheme};
 use crate::registry::RecoveryKind;
-use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Outstanding, Scoreboard};
+use crate::sender::{AckSeen, Burst, Chunk, CwndValidation, Cx, Delivery, Flight, How, Outstanding, Scoreboard};
 use crate::wheel;
 
 /// What the sender's deadline is for.
@@ -134,56 +134,56 @@ impl RackState {
     fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
         let before = tx.una;
         self.congestion.begin(tx.in_flight());
-        let mut sample = AckSample::new(&seen, before, self.scoreboard.highest(), tx.recovery.recover);
+        let mut delivery = Delivery::new(&seen, before, self.scoreboard.highest(), tx.recovery.recover);
         let idle = self.scoreboard.is_empty();
-        let head_sent = self.take_in(tx, seen.ack, &mut sample, cx);
-        self.sample_rtt(tx, &mut sample, head_sent, cx);
-        self.note_reordering(tx, sample.late);
+        let head_sent = self.take_in(tx, seen.ack, &mut delivery, cx);
+        self.sample_rtt(tx, &mut delivery, head_sent, cx);
+        self.note_reordering(tx, delivery.late);
         if idle {
-            self.probe().on_ack(tx.una, sample.is_bare());
+            self.probe().on_ack(tx.una, delivery.is_bare());
             return;
         }
-        if self.probe().on_ack(tx.una, sample.is_bare()) {
+        if self.probe().on_ack(tx.una, delivery.is_bare()) {
             self.congestion.reduce_at_once(tx, &self.scoreboard, cx);
         }
-        let alert = sample.duplicate || sample.sacked || sample.echo || self.congestion.ca_state != CaState::Open;
+        let alert = delivery.duplicate || delivery.sacked || delivery.echo || self.congestion.ca_state != CaState::Open;
         self.congestion.prefer = Prefer::New;
         if alert {
-            cx.counters.dupacks_received += u64::from(!sample.advanced && sample.sacked);
-            self.fastretrans_alert(tx, before, &mut sample, cx);
+            cx.counters.dupacks_received += u64::from(!delivery.advanced && delivery.sacked);
+            self.fastretrans_alert(tx, before, &mut delivery, cx);
         }
-        if sample.set_timer {
+        if delivery.set_timer {
             self.set_timer(tx, cx.config, cx.now);
         }
-        let moves = sample.advanced || (sample.sacked && self.detect.path.is_high());
+        let moves = delivery.advanced || (delivery.sacked && self.detect.path.is_high());
         let opens = moves && self.validation.allows_growth(tx, cx.config);
-        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
+        self.congestion.control_window(tx, &self.scoreboard, &delivery, opens);
     }
 
     /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
     /// was last sent.
-    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample, cx: &Cx) -> Option<Time> {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx) -> Option<Time> {
         let (detect, scoreboard) = (&mut self.detect, &mut self.scoreboard);
         scoreboard.take_reports(|s| {
             detect.advance(s, cx.now);
-            sample.report(s);
+            delivery.report(s);
         });
         let head_sent = scoreboard.head().map(|s| s.sent);
-        let echoed = sample.echoed;
+        let echoed = delivery.echoed;
         // The ACK was sent before the segment was sent again.
         let of_first = |s: &Outstanding| {
             let again = tx.clock(cx.config, s.sent);
             s.ever_retransmitted && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
         scoreboard.acknowledge(ack, |s| {
-            sample.acknowledge(s);
+            delivery.acknowledge(s);
             if !s.sacked && !of_first(s) {
                 detect.advance(s, cx.now);
             }
         });
-        if sample.advanced {
+        if delivery.advanced {
             tx.acknowledge(ack);
-            sample.set_timer = true;
+            delivery.set_timer = true;
         }
         if self.scoreboard.is_empty() {
             self.timer = Timer::Timeout;
@@ -192,14 +192,14 @@ impl RackState {
     }
 
     /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
-    fn sample_rtt(&mut self, tx: &mut Flight, sample: &mut AckSample, head_sent: Option<Time>, cx: &mut Cx) {
-        let Some(rtt) = sample.rtt(tx, cx) else { return };
-        self.detect.path.note_rtt(sample.last_timed().map_or(rtt, |last| cx.now.since(last)));
+    fn sample_rtt(&mut self, tx: &mut Flight, delivery: &mut Delivery, head_sent: Option<Time>, cx: &mut Cx) {
+        let Some(rtt) = delivery.rtt(tx, cx) else { return };
+        self.detect.path.note_rtt(delivery.last_timed().map_or(rtt, |last| cx.now.since(last)));
         tx.take_rtt(rtt, cx);
         tx.rto.end_backoff();
         // A later segment's report does not put off the timeout of the first one (tcp_clean_rtx_queue).
-        if let (false, Some((first, _)), Some(head)) = (sample.advanced, sample.reported, head_sent) {
-            sample.set_timer |= first < head;
+        if let (false, Some((first, _)), Some(head)) = (delivery.advanced, delivery.reported, head_sent) {
+            delivery.set_timer |= first < head;
         }
     }
 
@@ -341,12 +341,12 @@ impl RackState {
     // ---- what is lost (RFC 8985 §6) ----
 
     /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
-    fn find_lost(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) -> bool {
+    fn find_lost(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> bool {
         let news = std::mem::take(&mut self.detect.advanced) | self.congestion.looks_again();
         if !news {
             return false;
         }
-        let wait = self.detect_loss(tx, sample, cx);
+        let wait = self.detect_loss(tx, delivery, cx);
         let waits = !wait.is_zero();
         if waits {
             let wait = (wait + SLACK).min(tx.rto.current(cx.config));
@@ -356,12 +356,12 @@ impl RackState {
     }
 
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
-    fn detect_loss(&mut self, tx: &Flight, sample: &mut AckSample, cx: &Cx) -> Dur {
+    fn detect_loss(&mut self, tx: &Flight, delivery: &mut Delivery, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.rto.smoothed(cx.config).0;
         let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.sacked(), srtt);
         let mut wait = Dur::ZERO;
-        sample.lost += self.scoreboard.judge(|s| {
+        delivery.lost += self.scoreboard.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
                 return None;
             }
@@ -376,8 +376,8 @@ impl RackState {
     fn on_reordering_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let in_flight = self.scoreboard.in_flight();
         self.congestion.begin(tx.in_flight());
-        let mut sample = AckSample::default();
-        self.detect_loss(tx, &mut sample, cx);
+        let mut delivery = Delivery::default();
+        self.detect_loss(tx, &mut delivery, cx);
         if self.scoreboard.in_flight() != in_flight {
             if self.congestion.ca_state != CaState::Recovery {
                 self.congestion.enter_recovery(tx, &self.scoreboard, false, cx);
@@ -426,15 +426,15 @@ impl FastRetransAlert for RackState {
         (&mut self.congestion, &mut self.scoreboard)
     }
 
-    fn identify(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) {
+    fn identify(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) {
         if self.scoreboard.is_empty() {
             return;
         }
         let retransmitted = self.scoreboard.retransmitted();
-        if self.find_lost(tx, sample, cx) {
-            sample.set_timer = false;
+        if self.find_lost(tx, delivery, cx) {
+            delivery.set_timer = false;
         }
-        sample.lost_again |= self.scoreboard.retransmitted() < retransmitted;
+        delivery.lost_again |= self.scoreboard.retransmitted() < retransmitted;
     }
 
     fn filled_late(&mut self, tx: &Flight, before: u64) {
