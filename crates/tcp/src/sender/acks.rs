@@ -4,7 +4,7 @@ use ecnlab_base::Dur;
 use ecnlab_wire::SackBlocks;
 
 use super::{Cx, Flight, Sender};
-use crate::cc::{Ack, Congestion, CongestionControl};
+use crate::cc::{Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
 use crate::recovery::Cause;
 
@@ -101,7 +101,7 @@ impl Sender {
         let echoes = seen.echo && !(cx.config.echo_lets_slow_start && flight.starts_again(seen.ack));
         let held_up = echoes || seen.ack <= flight.quiet_until;
         if grow && !held_up {
-            flight.law.on_ack(&Ack { acked });
+            flight.law.grow(acked);
             flight.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
         }
         if rearm {
@@ -214,7 +214,7 @@ impl Flight {
         // FlightSize is that before the ACK: its data left the network with the mark.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
         let base = self.reduction_base(cx.config) + acked;
-        self.law.on_congestion(Congestion::Ecn, base);
+        self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
         if one_segment && cx.config.ecn_response == EcnResponse::Standard {
             // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
@@ -232,7 +232,7 @@ impl Flight {
         }
         self.echo_at_one = at_one;
         let base = self.reduction_base(cx.config);
-        self.law.on_congestion(Congestion::Ecn, base);
+        self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
         if self.recovery.active && !counts_sacks {
             self.leave_recovery();

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
-use crate::cc::{CongestionControl, Law};
+use crate::cc::{Congestion, CongestionControl, CongestionEvent, Law};
 use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
@@ -23,6 +23,13 @@ pub(crate) struct Cx<'a> {
     pub now: Time,
     pub counters: &'a mut Counters,
     pub ecn: &'a mut ecn::Scheme,
+}
+
+impl Cx<'_> {
+    /// Congestion now, as a law hears of it.
+    pub fn congestion(&self, why: Congestion, in_flight: u64) -> CongestionEvent {
+        CongestionEvent { why, now: self.now, in_flight }
+    }
 }
 
 /// How a chunk comes to be sent.
@@ -344,10 +351,7 @@ impl Flight {
     pub(super) fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
         if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current(config) {
-            let restart = u64::from(config.initial_window) * u64::from(self.mss);
-            if self.law.cwnd() > restart {
-                self.law.set_cwnd(restart);
-            }
+            self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
         }
     }
 

@@ -46,7 +46,7 @@ impl Flight {
             self.recovery.cause = Cause::Loss;
             self.law.on_further_loss();
         } else {
-            self.law.on_congestion(Congestion::Loss, self.reduction_base(cx.config));
+            self.law.on_congestion(&cx.congestion(Congestion::Loss, self.reduction_base(cx.config)));
             self.reduced(Cause::Loss, cx);
         }
         self.timed = None;
@@ -106,7 +106,7 @@ impl Flight {
             self.law.on_further_loss();
             self.law_to_one_segment();
         } else {
-            self.law.on_congestion(Congestion::Timeout, self.reduction_base(cx.config));
+            self.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(cx.config)));
         }
         self.reduced(Cause::Timeout, cx);
         self.go_back();

@@ -3,7 +3,7 @@
 //! F-RTO after a timeout). Which segments are lost is decided by the scheme.
 
 use super::{Prr, Undo};
-use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
+use crate::cc::{CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
 use crate::sender::{Chunk, Cx, Delivery, Flight, How, Scoreboard};
@@ -298,7 +298,7 @@ impl CongestionState {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
         self.reduced = true;
-        tx.law.on_congestion(why, self.reduction_base(tx, cx.config));
+        tx.law.on_congestion(&cx.congestion(why, self.reduction_base(tx, cx.config)));
         self.prr = Prr::new(cwnd / u64::from(tx.mss), tx.law.cwnd());
         tx.law.set_cwnd(cwnd);
         let cause = if why == Congestion::Ecn { Cause::Ecn } else { Cause::Loss };
@@ -390,7 +390,7 @@ impl CongestionState {
             self.undo.window = tx.law.cwnd();
             self.undo.arm();
             self.flight = tx.in_flight();
-            tx.law.on_congestion(Congestion::Timeout, self.reduction_base(tx, cx.config));
+            tx.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(tx, cx.config)));
         } else {
             tx.law.on_further_loss();
         }
@@ -411,7 +411,7 @@ fn grow(law: &mut Law, acked: u64) {
     let CcState { cwnd, ssthresh } = law.state();
     let starts = acked.min(ssthresh.saturating_sub(cwnd));
     for acked in [starts, acked - starts].into_iter().filter(|acked| *acked > 0) {
-        law.on_ack(&Ack { acked });
+        law.grow(acked);
     }
 }
 
