@@ -36,6 +36,10 @@ pub(crate) struct Delivery {
     pub lost_again: bool,
     /// The timer is to be set anew.
     pub set_timer: bool,
+    /// Nothing was outstanding before it.
+    pub idle: bool,
+    /// When the first segment outstanding before it was last sent.
+    pub head_sent: Option<Time>,
 }
 
 impl Delivery {

@@ -4,8 +4,10 @@ mod acks;
 mod cwnd_validation;
 mod delivery;
 mod flight;
+mod ns2;
 mod quench;
 mod reduction;
+mod sampler;
 mod scoreboard;
 
 use ecnlab_base::Time;
@@ -14,10 +16,11 @@ use ecnlab_wire::Seq;
 pub(crate) use acks::AckSeen;
 pub(crate) use cwnd_validation::{Burst, CwndValidation};
 pub(crate) use delivery::Delivery;
-pub(crate) use flight::{Chunk, Cx, Flight, How};
+pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
+use sampler::Sampler;
 pub(crate) use scoreboard::{Outstanding, Scoreboard};
 
-use crate::config::{Config, EcnResponse};
+use crate::config::Config;
 use crate::recovery::InUse;
 use crate::registry::RecoveryKind;
 
@@ -64,8 +67,7 @@ impl Sender {
             flight.recovery.head_due = false;
             return Some(flight.head());
         }
-        // ns-2 asks the window, to which limited transmit may add (tcp.cc, send_one).
-        let held = flight.is_held() && config.ecn_response != EcnResponse::Ns2;
+        let held = flight.is_held() && !config.ecn_response.sends_while_held();
         if held || flight.recovery.burst_left == 0 {
             return None;
         }
@@ -81,6 +83,9 @@ impl Sender {
         let flight = &mut self.flight;
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
         let first_outstanding = flight.max == flight.una;
+        if flight.law.wants_samples() {
+            flight.tell_sent(chunk, cx);
+        }
         flight.advance(chunk, stop);
         if chunk.start < flight.max {
             self.scheme.on_sent(flight, chunk, cx);

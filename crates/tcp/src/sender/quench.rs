@@ -4,7 +4,6 @@
 use ecnlab_wire::QuenchCause;
 
 use super::{Cx, Flight, Sender};
-use crate::config::EcnResponse;
 use crate::ecn::Feedback;
 
 impl Sender {
@@ -15,26 +14,23 @@ impl Sender {
         if offset >= self.flight.max || self.in_recovery() {
             return;
         }
-        // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
-        // quenches, when all sent before it is (tcp.cc, quench).
-        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        let within = |reduced_at: u64| if ns2 { reduced_at.saturating_sub(1) } else { reduced_at };
-        if self.flight.una <= within(self.flight.recovery.recover) {
+        let response = cx.config.ecn_response;
+        if self.flight.una <= response.quench_point(self.flight.recovery.recover) {
             // Passed over, for what the last one did answers it too. The receiver is told so.
             if self.flight.una <= self.flight.quench_echo_until {
                 self.flight.owe_cwr(cx);
             }
             return;
         }
-        if ns2 {
-            self.reduce_for_ecn_ns2(cx);
+        if response.hears_echo_first() {
+            self.flight.reduce_for_ecn_ns2(self.scheme.counts_sacks(), cx);
         } else {
             self.scheme.reduce_for_ecn(&mut self.flight, 0, cx);
         }
         cx.counters.quench_reductions += 1;
         if cause == QuenchCause::Marked {
             // "Waits a full roundtrip time after window reduction before it starts increasing the window."
-            self.flight.quiet_until = within(self.flight.max);
+            self.flight.quiet_until = response.quench_point(self.flight.max);
         }
         self.flight.owe_cwr(cx);
     }
