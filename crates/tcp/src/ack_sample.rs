@@ -55,10 +55,8 @@ pub struct Sent {
     pub now: Time,
     /// Bytes of payload.
     pub bytes: u64,
-    /// Bytes in flight before it.
-    pub in_flight: u64,
+    /// Bytes sent before it and not acknowledged.
+    pub outstanding: u64,
     /// It was sent before.
     pub again: bool,
-    /// How long nothing had been sent, if nothing was in flight.
-    pub idle: Dur,
 }

@@ -4,7 +4,7 @@
 pub mod ecn_alpha_beta;
 pub mod reno;
 
-use ecnlab_base::Time;
+use ecnlab_base::{Dur, Time};
 
 pub use crate::ack_sample::{AckSample, Amount, Sent};
 use crate::config::{Config, Invalid};
@@ -41,6 +41,26 @@ pub struct CcState {
     pub ssthresh: u64,
 }
 
+/// How fast segments may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Bytes of payload a second.
+    pub rate: u64,
+    /// Bytes that may leave at once.
+    pub quantum: u64,
+}
+
+impl Pacing {
+    /// The rate at which Linux paces a window (tcp_update_pacing_rate), a segment of `mss` bytes at a time; none before there
+    /// is an RTT.
+    pub fn of_window(window: CcState, srtt: Dur, mss: u64) -> Option<Pacing> {
+        let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
+        let bytes_ps = u128::from(window.cwnd) * percent * 10_000_000_000;
+        let rate = bytes_ps.checked_div(u128::from(srtt.ps()))?;
+        Some(Pacing { rate: u64::try_from(rate).unwrap_or(u64::MAX), quantum: mss })
+    }
+}
+
 /// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
 /// reduced; a law that wants more has samples of every ACK.
 pub trait CongestionControl {
@@ -62,6 +82,10 @@ pub trait CongestionControl {
     fn on_ack(&mut self, _: &AckSample) {}
     /// Each segment that leaves.
     fn on_sent(&mut self, _: &Sent) {}
+    /// At which rate segments leave; none sends what the window admits at once.
+    fn pacing(&self) -> Option<Pacing> {
+        None
+    }
     /// A reduction was for nothing: before it the window was `before`. The window does not fall.
     fn on_undo(&mut self, before: CcState) {
         let now = self.state();
@@ -159,6 +183,10 @@ impl CongestionControl for Law {
     }
     fn on_sent(&mut self, sent: &Sent) {
         of_law!(self, law => law.on_sent(sent))
+    }
+    #[inline]
+    fn pacing(&self) -> Option<Pacing> {
+        of_law!(self, law => law.pacing())
     }
     fn on_undo(&mut self, before: CcState) {
         of_law!(self, law => law.on_undo(before))

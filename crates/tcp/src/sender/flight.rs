@@ -14,7 +14,7 @@ use crate::recovery::{Cause, DUP_THRESH, Recovery};
 use crate::rto::Rto;
 use crate::wheel;
 
-use super::{Sampler, Scoreboard};
+use super::{Pacer, Sampler, Scoreboard};
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -114,6 +114,8 @@ pub(crate) struct Flight {
     pub scoreboard: Scoreboard,
     /// For laws that ask for samples.
     pub(super) sampler: Sampler,
+    /// For laws that name a rate.
+    pub pacer: Pacer,
 }
 
 impl Flight {
@@ -147,6 +149,7 @@ impl Flight {
             sent_times: VecDeque::new(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
+            pacer: Pacer::default(),
         }
     }
 

@@ -5,6 +5,7 @@ mod cwnd_validation;
 mod delivery;
 mod flight;
 mod ns2;
+mod pacer;
 mod quench;
 mod reduction;
 mod sampler;
@@ -17,9 +18,11 @@ pub(crate) use acks::AckSeen;
 pub(crate) use cwnd_validation::{Burst, CwndValidation};
 pub(crate) use delivery::Delivery;
 pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
+use pacer::Pacer;
 use sampler::Sampler;
 pub(crate) use scoreboard::{Outstanding, Scoreboard};
 
+use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::recovery::InUse;
 use crate::registry::RecoveryKind;
@@ -56,6 +59,12 @@ impl Sender {
         self.flight.recovery.burst_left = u32::MAX;
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);
+        }
+        let flight = &mut self.flight;
+        if let Some(pacing) = flight.law.pacing()
+            && !flight.pacer.begin(pacing, now)
+        {
+            flight.recovery.burst_left = 0;
         }
     }
 
@@ -99,6 +108,9 @@ impl Sender {
             flight.count_limited_transmit(chunk);
         }
         flight.note_sent(cx.now);
+        if !flight.pacer.sent(chunk.len.into(), cx.now) {
+            flight.recovery.burst_left = 0;
+        }
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
         // a window that was shut.
         if flight.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
@@ -110,6 +122,7 @@ impl Sender {
     pub fn end_burst(&mut self, config: &Config, now: Time) {
         self.scheme.end_burst(&mut self.flight, config, now);
         self.flight.arm_if_waiting(config, now);
+        self.flight.pacer.end();
     }
 
     // ---- the timer ----

@@ -100,13 +100,11 @@ impl Flight {
     /// Tells the law of a chunk that leaves.
     #[cold]
     pub(super) fn tell_sent(&mut self, chunk: Chunk, cx: &Cx) {
-        let idle = self.max == self.una && self.una > 1;
         self.law.on_sent(&Sent {
             now: cx.now,
             bytes: chunk.len.into(),
-            in_flight: self.in_flight(),
+            outstanding: self.max - self.una,
             again: chunk.start < self.max,
-            idle: if idle { cx.now.since(self.last_sent) } else { Dur::ZERO },
         });
     }
 }
