@@ -25,7 +25,12 @@ WITHOUT_SACK: Final = "linux-newreno"
 ECN: Final = {"off": 0, "rfc2481": 1, "rfc3168": 1}
 """net.ipv4.tcp_ecn: 0 never, 1 asked for and accepted. RFC 3168 is what the kernel does for RFC 2481."""
 
-CONGESTION: Final = ("reno", "cubic", "dctcp")
+CONGESTION: Final[Mapping[str, Mapping[str, object]]] = {
+    "reno": {},
+    "cubic": {"beta": 0.7, "c": 0.4, "fast_convergence": True, "paced": False},
+    "dctcp": {"g": 0.0625, "alpha": 1.0},
+}
+"""The kernel's window laws, each with the parameters that it has, which no scenario can change."""
 
 FLAGS: Final = {
     "sack": "tcp_sack",
@@ -68,12 +73,17 @@ def tcps_of(spec: Mapping[str, Any], departures: set[str], found: Findings) -> d
 
 def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> Tcp:
     path = f"tcp.{name}"
-    congestion = table["congestion"] if isinstance(table["congestion"], str) else table["congestion"]["kind"]
+    law = table["congestion"]
+    congestion, parameters = (law, {}) if isinstance(law, str) else (law["kind"], law)
     if table["ecn"] not in ECN:
         found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{table['ecn']}`", f"it has {_or(ECN)}")
     if congestion not in CONGESTION:
         message = f"`{path}.congestion`: the kernel has no `{congestion}`"
         found.refuse(f"{path}.congestion", message, f"it has {_or(CONGESTION)}")
+    for key, value in CONGESTION.get(congestion, {}).items():
+        if parameters.get(key, value) != value:
+            message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {value}, and no setting for it"
+            found.refuse(f"{path}.congestion.{key}", message, f"leave it out, or set it to {value}")
     _tell_differences(path, table, departures, found)
     sysctl = {"tcp_ecn": str(ECN.get(table["ecn"], 0))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}

@@ -108,9 +108,19 @@ impl Reno {
         self.cwnd < ssthresh || (self.slow_start_through_ssthresh && self.cwnd == ssthresh)
     }
 
+    /// The window in bytes, with its fraction.
+    pub(super) fn cwnd_bytes(&self) -> f64 {
+        self.cwnd as f64 / f64::from(1 << FRACTION)
+    }
+
+    /// Opens the window by `more` bytes.
+    pub(super) fn widen_bytes(&mut self, more: f64) {
+        self.widen((more * f64::from(1 << FRACTION)).round() as u64);
+    }
+
     /// Opens the window by `more`, in 2^-16 bytes.
     fn widen(&mut self, more: u64) {
-        self.cwnd = (self.cwnd + more).min(MAX_CWND << FRACTION);
+        self.cwnd = self.cwnd.saturating_add(more).min(MAX_CWND << FRACTION);
     }
 
     /// Opens it by `more` at a slope of one.
@@ -118,7 +128,8 @@ impl Reno {
         self.widen((more as f64 * slope) as u64);
     }
 
-    fn slow_start(&mut self, acked: u64) {
+    /// Opens the window in slow start.
+    pub(super) fn slow_start(&mut self, acked: u64) {
         let mss = u64::from(self.mss);
         match self.growth {
             Growth::PerAck | Growth::AckCount => self.widen(mss << FRACTION),
