@@ -50,7 +50,13 @@ impl Books {
     }
 
     /// Drops `packet`, which a limit decided on, or the `law` of its queue.
-    pub fn drop<P: Item>(&mut self, packet: &P, why: DropReason, law: Option<&Law>, watch: &mut (impl Watch<P> + ?Sized)) {
+    pub fn drop<P: Item>(
+        &mut self,
+        packet: &P,
+        why: DropReason,
+        law: Option<&Law>,
+        watch: &mut (impl Watch<P> + ?Sized),
+    ) {
         self.counters.kind(packet.group(), packet.ecn().is_capable()).drop(packet.wire_len(), why);
         watch.dropped(packet, why);
         if let Some(law) = law.filter(|_| packet.ecn().is_capable()) {

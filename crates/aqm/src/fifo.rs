@@ -282,13 +282,7 @@ impl<P: Item> Fifo<P> {
     }
 
     /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
-    fn evict<W: Watch<P> + ?Sized>(
-        &mut self,
-        arriving: &P,
-        why: DropReason,
-        books: &mut Books,
-        watch: &mut W,
-    ) -> bool {
+    fn evict<W: Watch<P> + ?Sized>(&mut self, arriving: &P, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
         let held = self.ring.len();
         let victim = match self.common.full {
             Full::Tail => held,

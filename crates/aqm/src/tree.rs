@@ -262,13 +262,7 @@ impl<P: Item> Backlog for Class<P> {
 
 impl<P: Item> Branch<P> {
     /// Empty queues as `layout` has them, with what `config` says of all together.
-    pub fn new(
-        layout: Layout,
-        config: &Config,
-        link: LinkContext,
-        groups: &[String],
-        books: &mut Books,
-    ) -> Branch<P> {
+    pub fn new(layout: Layout, config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Branch<P> {
         let classifier = match layout.classifier {
             Classifier::Flows(None) => Classifier::Flows(Some(books.rng.u64())),
             given => given,

@@ -65,7 +65,7 @@ fn every_file_of_a_law_has_its_row() {
             && if within("aqm/src") {
                 name != "registry.rs" && implements("impl Aqm for")
             } else if within("recovery/linux") {
-                implements("impl Scheme for")
+                implements("impl LossDetection for")
             } else {
                 name != "mod.rs"
             }

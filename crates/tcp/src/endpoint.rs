@@ -180,6 +180,10 @@ impl Endpoint {
             self.rx.delay_is_over(&self.config, &self.tx.flight.rto);
             self.send_ack(now, out);
         }
+        if now >= self.tx.flight.pacer.deadline {
+            self.tx.flight.pacer.deadline = Time::NEVER;
+            self.output(now, out);
+        }
         if now < self.tx.flight.deadline {
             return;
         }
@@ -211,7 +215,7 @@ impl Endpoint {
     /// When [`Endpoint::on_deadline`] is next due; [`Time::NEVER`] if nothing is pending.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.tx.flight.deadline.min(self.rx.deadline)
+        self.tx.flight.deadline.min(self.rx.deadline).min(self.tx.flight.pacer.deadline)
     }
 
     /// Bytes delivered in order to the application, in total. It reads at once.
@@ -270,10 +274,16 @@ impl Endpoint {
         }
     }
 
+    /// What else the window law shows of itself, each value with the name of its column.
+    pub fn law_columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.tx.flight.law.columns(f);
+    }
+
     /// The connection is over, whatever the reason.
     pub(crate) fn die(&mut self) {
         self.state = State::Closed;
         self.tx.flight.deadline = Time::NEVER;
+        self.tx.flight.pacer.deadline = Time::NEVER;
         self.rx.deadline = Time::NEVER;
     }
 }

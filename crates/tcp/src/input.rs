@@ -105,7 +105,7 @@ impl Endpoint {
         }
         let seen = self.read_ack(segment, ack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
-        self.tx.on_ack(seen, &mut cx);
+        self.tx.on_ack(&seen, &mut cx);
         self.note_fin_acked();
     }
 

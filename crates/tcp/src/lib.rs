@@ -7,6 +7,7 @@
 //! Window laws are in [`cc`], loss recovery in `recovery`, ECN feedback in [`ecn`], one law a file; each
 //! has a row in [`registry`] and a page in `docs/laws`.
 
+mod ack_sample;
 pub mod cc;
 pub mod config;
 mod counters;

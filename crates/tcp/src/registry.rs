@@ -104,6 +104,8 @@ macro_rules! window_laws {
             Reno(reno::Params), "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
             EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
             Abe(ecn_alpha_beta::AbeParams), "abe", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
+            Cubic(cubic::Params), "cubic", "A window that after a reduction follows a cubic function of time, and never falls behind Reno's.";
+            Dctcp(dctcp::Params), "dctcp", "Reno that on ECN-Echo gives up half of the part of its data that is marked.";
         }
     };
 }

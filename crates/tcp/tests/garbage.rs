@@ -74,6 +74,9 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
+/// Window laws that ask for samples, that pace, and that do neither.
+const LAWS: [&str; 3] = [r#""reno""#, r#""dctcp""#, r#"{ "kind": "cubic", "paced": true }"#];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
@@ -81,12 +84,14 @@ proptest! {
         profile in 0..profiles().len(),
         recovery in 0..RecoveryKind::ALL.len(),
         ecn in 0..EcnKind::ALL.len(),
+        law in 0..LAWS.len(),
         active in any::<bool>(),
         acts in prop::collection::vec(act(), 1..80),
     ) {
         let mut config = profiles()[profile].config.clone();
         config.recovery = RecoveryKind::ALL[recovery];
         config.ecn = EcnKind::ALL[ecn];
+        config.congestion = serde_json::from_str(LAWS[law]).unwrap();
         let config = Arc::new(config);
         let mut out = Vec::new();
         let mut now = Time::ZERO;

@@ -36,5 +36,5 @@ fn every_file_has_its_row() {
 }
 
 fn is_scheme(file: &Path) -> bool {
-    std::fs::read_to_string(file).unwrap().contains("impl Scheme for")
+    std::fs::read_to_string(file).unwrap().contains("impl LossDetection for")
 }

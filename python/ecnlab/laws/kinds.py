@@ -88,6 +88,8 @@ class Window:
     label: str
     kernel: str = ""
     """What Linux calls it (TCP_CONGESTION)."""
+    kernel_has: Table = field(default_factory=dict)
+    """Its parameters in Linux, which no scenario can change."""
     response: Callable[[Table], tuple[float, float]] | None = None
     """With its parameters: segments a round trip by which the window grows after a mark, and the part that a mark keeps."""
 

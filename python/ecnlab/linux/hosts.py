@@ -63,14 +63,20 @@ def tcps_of(spec: Mapping[str, Any], departures: set[str], found: Findings) -> d
 
 def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> Tcp:
     path = f"tcp.{name}"
-    congestion = table["congestion"] if isinstance(table["congestion"], str) else table["congestion"]["kind"]
+    law = table["congestion"]
+    congestion, parameters = (law, {}) if isinstance(law, str) else (law["kind"], law)
     ecn = OFF | {law: known.tcp_ecn for law, known in laws.feedbacks().items() if known.tcp_ecn is not None}
     if table["ecn"] not in ecn:
         found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{table['ecn']}`", f"it has {_or(ecn)}")
-    windows = {law: known.kernel for law, known in laws.windows().items() if known.kernel}
+    windows = {name: window for name, window in laws.windows().items() if window.kernel}
     if congestion not in windows:
         message = f"`{path}.congestion`: the kernel has no `{congestion}`"
         found.refuse(f"{path}.congestion", message, f"it has {_or(windows)}")
+    window = windows.get(congestion, laws.Window(label=congestion))
+    for key, value in window.kernel_has.items():
+        if parameters.get(key, value) != value:
+            message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {value}, and no setting for it"
+            found.refuse(f"{path}.congestion.{key}", message, f"leave it out, or set it to {value}")
     _tell_differences(path, table, departures, found)
     sysctl = {"tcp_ecn": str(ecn.get(table["ecn"], 0))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
@@ -79,7 +85,7 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     route = f"initcwnd {table['initial_window']} rto_min {number(table['min_rto']) // 10**6}ms"
     if table["ack_every"] == 1:
         route += " quickack 1"
-    return Tcp(name, sysctl, route, windows.get(congestion, ""), number(table["receive_buffer"]), number(table["mss"]))
+    return Tcp(name, sysctl, route, window.kernel, number(table["receive_buffer"]), number(table["mss"]))
 
 
 def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> None:

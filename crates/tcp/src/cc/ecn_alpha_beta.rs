@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Reno};
-use super::{Ack, CcState, Congestion, CongestionControl};
+use super::{CcState, Congestion, CongestionControl, CongestionEvent};
 use crate::config::{Config, Invalid, ensure};
 
 /// ECN(alpha, beta) with its parameters; the defaults are those of Kwon and Fahmy's slide 11.
@@ -106,21 +106,21 @@ impl CongestionControl for EcnAlphaBeta {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
-        self.reno.open(ack, self.slope);
+    fn grow(&mut self, acked: u64) {
+        self.reno.open(acked, self.slope);
     }
 
-    fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
+    fn on_congestion(&mut self, event: &CongestionEvent) {
         let beta = self.beta;
-        if why != Congestion::Ecn {
+        if event.why != Congestion::Ecn {
             self.slope = reno::SLOPE;
-            self.reno.on_congestion(why, in_flight);
+            self.reno.on_congestion(event);
         } else if self.in_slow_start || !self.reno.in_slow_start() {
             self.slope = self.alpha;
             // Rounded to the nearest: 0.29 of 100 segments is 29, though no float is 0.29.
-            self.reno.reduce(why, in_flight, |window| (window as f64 * beta).round() as u64);
+            self.reno.reduce(event, |window| (window as f64 * beta).round() as u64);
         } else {
-            self.reno.on_congestion(why, in_flight);
+            self.reno.on_congestion(event);
         }
     }
 
@@ -148,7 +148,7 @@ impl CongestionControl for EcnAlphaBeta {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Params as _;
+    use crate::cc::{Params as _, event};
     use crate::profile;
 
     const MSS: u32 = 1000;
@@ -168,12 +168,12 @@ mod tests {
     }
 
     fn acks(law: &mut EcnAlphaBeta, n: usize) -> u64 {
-        (0..n).for_each(|_| law.on_ack(&Ack { acked: 1000 }));
+        (0..n).for_each(|_| law.grow(1000));
         law.cwnd()
     }
 
     fn after(mut law: EcnAlphaBeta, why: Congestion, in_flight: u64) -> (u64, u64) {
-        law.on_congestion(why, in_flight);
+        law.on_congestion(&event(why, in_flight));
         (law.state().ssthresh, law.cwnd())
     }
 
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_mark_keeps_beta_and_makes_the_slope_alpha() {
         let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
-        law.on_congestion(Congestion::Ecn, 16_000);
+        law.on_congestion(&event(Congestion::Ecn, 16_000));
         // 0.875 · 16 = 14 segments; then 0.2/14 = 0.0142857, 0.2/14.0142857 = 0.0142711 a ACK.
         assert_eq!((law.state().ssthresh, law.cwnd()), (14_000, 14_000));
         assert_eq!(acks(&mut law, 1), 14_014);
@@ -209,8 +209,8 @@ mod tests {
     fn a_loss_halves_and_restores_the_slope() {
         for why in [Congestion::Loss, Congestion::Timeout] {
             let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
-            law.on_congestion(Congestion::Ecn, 16_000);
-            law.on_congestion(why, 14_000);
+            law.on_congestion(&event(Congestion::Ecn, 16_000));
+            law.on_congestion(&event(why, 14_000));
             assert_eq!(law.state().ssthresh, 7_000);
             law.set_cwnd(10_000);
             assert_eq!(acks(&mut law, 1), 10_100);
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn a_loss_in_the_marked_window_restores_the_slope_alone() {
         let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
-        law.on_congestion(Congestion::Ecn, 16_000);
+        law.on_congestion(&event(Congestion::Ecn, 16_000));
         law.on_further_loss();
         assert_eq!(law.cwnd(), 14_000);
         // 1/14 = 0.0714 segments.
@@ -233,7 +233,7 @@ mod tests {
         // Ten segments acknowledged, one by one, add half a segment; Linux 2.0 asks for eleven ACKs.
         for (profile, n) in [("modern", 10), ("linux-2.0", 11)] {
             let mut law = law(profile, params, 20_000, 10_000);
-            law.on_congestion(Congestion::Ecn, 20_000);
+            law.on_congestion(&event(Congestion::Ecn, 20_000));
             law.set_ssthresh(2_000);
             assert_eq!((acks(&mut law, n - 1), acks(&mut law, 1)), (10_000, 10_500), "{profile}");
         }
@@ -245,12 +245,12 @@ mod tests {
             let mut reno = Reno::new(&profile(name).unwrap().config, MSS);
             let mut law = EcnAlphaBeta::new(Params { alpha: 1.0, beta: 0.5 }, &profile(name).unwrap().config, MSS);
             for step in 0..2_000 {
-                reno.on_ack(&Ack { acked: 1000 });
-                law.on_ack(&Ack { acked: 1000 });
+                reno.grow(1000);
+                law.grow(1000);
                 if step % 97 == 96 {
                     let in_flight = reno.cwnd();
-                    reno.on_congestion(Congestion::Ecn, in_flight);
-                    law.on_congestion(Congestion::Ecn, in_flight);
+                    reno.on_congestion(&event(Congestion::Ecn, in_flight));
+                    law.on_congestion(&event(Congestion::Ecn, in_flight));
                 }
                 // Halves are rounded down there, to the nearest here: 2^-16 bytes.
                 assert!(reno.cwnd().abs_diff(law.cwnd()) <= 1, "{name}, step {step}");
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Loss, 10_000), (5_000, 5_000));
         assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Timeout, 10_000), (5_000, 1_000));
         let mut law = abe("ns-2.35", 12_500, 5_000);
-        law.on_congestion(Congestion::Ecn, 12_500);
+        law.on_congestion(&event(Congestion::Ecn, 12_500));
         assert_eq!(acks(&mut law, 1), 10_100);
     }
 

@@ -1,18 +1,16 @@
 //! Window laws. TCP decides when (once per window of data), the law how much. One law per file.
 
 // The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
+pub mod cubic;
+pub mod dctcp;
 pub mod ecn_alpha_beta;
 pub mod reno;
 
+use ecnlab_base::{Dur, Time};
+
+pub use crate::ack_sample::{AckSample, Amount, Sent};
 use crate::config::{Config, Invalid};
 use crate::registry::{WindowLaw, window_laws};
-
-/// An ACK of new data, as a law sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ack {
-    /// Bytes it acknowledges for the first time.
-    pub acked: u64,
-}
 
 /// Why a law is told to slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +23,18 @@ pub enum Congestion {
     Timeout,
 }
 
-/// A law's state as a trace shows it.
+/// Congestion, at most once for each window of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CongestionEvent {
+    /// What told of it.
+    pub why: Congestion,
+    /// When.
+    pub now: Time,
+    /// Bytes that the profile reduces from ([`crate::config::ReduceFrom`]).
+    pub in_flight: u64,
+}
+
+/// A law's window and threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CcState {
     /// Congestion window in bytes.
@@ -34,25 +43,74 @@ pub struct CcState {
     pub ssthresh: u64,
 }
 
-/// A window law. All windows are bytes, whatever the law counts in.
+/// How fast segments may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Bytes of payload a second.
+    pub rate: u64,
+    /// Bytes that may leave at once.
+    pub quantum: u64,
+}
+
+impl Pacing {
+    /// The rate at which Linux paces a window (tcp_update_pacing_rate), a segment of `mss` bytes at a time; none before there
+    /// is an RTT.
+    pub fn of_window(window: CcState, srtt: Dur, mss: u64) -> Option<Pacing> {
+        let percent = if window.cwnd < window.ssthresh / 2 { 200 } else { 120 };
+        let bytes_ps = u128::from(window.cwnd) * percent * 10_000_000_000;
+        let rate = bytes_ps.checked_div(u128::from(srtt.ps()))?;
+        Some(Pacing { rate: u64::try_from(rate).unwrap_or(u64::MAX), quantum: mss })
+    }
+}
+
+/// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
+/// reduced; a law that wants more has samples of every ACK.
 pub trait CongestionControl {
+    /// Whether the law hears [`on_feedback`](Self::on_feedback), [`on_ack`](Self::on_ack) and [`on_sent`](Self::on_sent).
+    /// They cost each ACK and each segment something.
+    const SAMPLES: bool = false;
+
     /// The congestion window.
     fn cwnd(&self) -> u64;
-    /// An ACK of new data, outside recovery and without ECN-Echo.
-    fn on_ack(&mut self, ack: &Ack);
-    /// Congestion, at most once per window of data; `in_flight` is what the profile reduces from
-    /// ([`crate::config::ReduceFrom`]).
-    fn on_congestion(&mut self, why: Congestion, in_flight: u64);
+    /// An ACK of `acked` new bytes may open the window: no recovery, no ECN-Echo and no idle window forbids it.
+    fn grow(&mut self, acked: u64);
+    /// Congestion.
+    fn on_congestion(&mut self, event: &CongestionEvent);
     /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
     fn on_further_loss(&mut self) {}
-    /// Recovery or a restart sets the window and leaves ssthresh alone.
+    /// Each ACK, in every state, before recovery looks at it: losses and recovery are as the ACK before left them.
+    fn on_feedback(&mut self, _: &AckSample) {}
+    /// Each ACK, in every state, when recovery has decided; [`grow`](Self::grow) follows if the window may open.
+    fn on_ack(&mut self, _: &AckSample) {}
+    /// Each segment that leaves.
+    fn on_sent(&mut self, _: &Sent) {}
+    /// At which rate segments leave; none sends what the window admits at once.
+    fn pacing(&self) -> Option<Pacing> {
+        None
+    }
+    /// A reduction was for nothing: before it the window was `before`. The window does not fall.
+    fn on_undo(&mut self, before: CcState) {
+        let now = self.state();
+        self.set_cwnd(now.cwnd.max(before.cwnd));
+        self.set_ssthresh(now.ssthresh.max(before.ssthresh));
+    }
+    /// Sending begins again after more than one retransmission timeout of silence: the window is `restart` at most
+    /// (RFC 5681 §4.1).
+    fn on_idle_restart(&mut self, restart: u64) {
+        if self.cwnd() > restart {
+            self.set_cwnd(restart);
+        }
+    }
+    /// Recovery sets the window and leaves ssthresh alone.
     fn set_cwnd(&mut self, cwnd: u64);
     /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
     fn deflate(&mut self, bytes: u64);
     /// The slow-start threshold's first value is known only with the peer's window.
     fn set_ssthresh(&mut self, ssthresh: u64);
-    /// One row of the trace.
+    /// Window and threshold.
     fn state(&self) -> CcState;
+    /// Further values for the trace, each with the name of its column.
+    fn columns(&self, _: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// A window law's parameters, as [`WindowLaw`] holds them.
@@ -68,7 +126,7 @@ pub(crate) trait Params {
     fn law(&self, config: &Config, mss: u32) -> Self::Law;
 }
 
-/// Dispatches to the law in use, from the rows of the registry: a match on an enum, which the hot path can inline.
+/// The law in use, from the rows of the registry.
 macro_rules! in_use {
     ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
         /// The law in use.
@@ -80,36 +138,83 @@ macro_rules! in_use {
             pub fn new(config: &Config, mss: u32) -> Law {
                 match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law(config, mss))),+ }
             }
-        }
 
-        impl CongestionControl for Law {
+            /// [`CongestionControl::SAMPLES`].
             #[inline]
-            fn cwnd(&self) -> u64 {
-                match self { $(Law::$law(law) => law.cwnd()),+ }
-            }
-            #[inline]
-            fn on_ack(&mut self, ack: &Ack) {
-                match self { $(Law::$law(law) => law.on_ack(ack)),+ }
-            }
-            fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
-                match self { $(Law::$law(law) => law.on_congestion(why, in_flight)),+ }
-            }
-            fn on_further_loss(&mut self) {
-                match self { $(Law::$law(law) => law.on_further_loss()),+ }
-            }
-            fn set_cwnd(&mut self, cwnd: u64) {
-                match self { $(Law::$law(law) => law.set_cwnd(cwnd)),+ }
-            }
-            fn deflate(&mut self, bytes: u64) {
-                match self { $(Law::$law(law) => law.deflate(bytes)),+ }
-            }
-            fn set_ssthresh(&mut self, ssthresh: u64) {
-                match self { $(Law::$law(law) => law.set_ssthresh(ssthresh)),+ }
-            }
-            fn state(&self) -> CcState {
-                match self { $(Law::$law(law) => law.state()),+ }
+            pub fn wants_samples(&self) -> bool {
+                match self { $(Law::$law(_) => <<$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
             }
         }
     };
 }
 window_laws! { in_use! {} }
+
+/// Calls a method of the law in use: a match on an enum, which the hot path can inline.
+macro_rules! of_law {
+    ($value:expr, $law:ident => $what:expr) => {
+        window_laws! { methods! { $value, $law => $what; } }
+    };
+}
+macro_rules! methods {
+    ($value:expr, $bound:ident => $what:expr;
+     $($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
+        match $value { $(Law::$law($bound) => $what),+ }
+    };
+}
+
+impl CongestionControl for Law {
+    #[inline]
+    fn cwnd(&self) -> u64 {
+        of_law!(self, law => law.cwnd())
+    }
+    #[inline]
+    fn grow(&mut self, acked: u64) {
+        of_law!(self, law => law.grow(acked))
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        of_law!(self, law => law.on_congestion(event))
+    }
+    fn on_further_loss(&mut self) {
+        of_law!(self, law => law.on_further_loss())
+    }
+    fn on_feedback(&mut self, sample: &AckSample) {
+        of_law!(self, law => law.on_feedback(sample))
+    }
+    fn on_ack(&mut self, sample: &AckSample) {
+        of_law!(self, law => law.on_ack(sample))
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        of_law!(self, law => law.on_sent(sent))
+    }
+    #[inline]
+    fn pacing(&self) -> Option<Pacing> {
+        of_law!(self, law => law.pacing())
+    }
+    fn on_undo(&mut self, before: CcState) {
+        of_law!(self, law => law.on_undo(before))
+    }
+    fn on_idle_restart(&mut self, restart: u64) {
+        of_law!(self, law => law.on_idle_restart(restart))
+    }
+    fn set_cwnd(&mut self, cwnd: u64) {
+        of_law!(self, law => law.set_cwnd(cwnd))
+    }
+    fn deflate(&mut self, bytes: u64) {
+        of_law!(self, law => law.deflate(bytes))
+    }
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        of_law!(self, law => law.set_ssthresh(ssthresh))
+    }
+    fn state(&self) -> CcState {
+        of_law!(self, law => law.state())
+    }
+    fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        of_law!(self, law => law.columns(f))
+    }
+}
+
+/// Congestion at time zero, for the laws' tests.
+#[cfg(test)]
+pub(crate) fn event(why: Congestion, in_flight: u64) -> CongestionEvent {
+    CongestionEvent { why, now: Time::ZERO, in_flight }
+}

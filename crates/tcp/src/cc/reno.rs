@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Ack, CcState, Congestion, CongestionControl};
+use super::{CcState, Congestion, CongestionControl, CongestionEvent};
 use crate::config::{Config, EcnResponse, Growth, Invalid, LossWindow, Rounding};
 
 /// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and
@@ -79,19 +79,19 @@ impl Reno {
 
     /// Opens the window for an ACK; congestion avoidance adds `slope` segments a round trip.
     #[inline]
-    pub(super) fn open(&mut self, ack: &Ack, slope: f64) {
-        if self.in_slow_start() { self.slow_start(ack.acked) } else { self.avoid_congestion(ack.acked, slope) }
+    pub(super) fn open(&mut self, acked: u64, slope: f64) {
+        if self.in_slow_start() { self.slow_start(acked) } else { self.avoid_congestion(acked, slope) }
     }
 
-    /// Reduces to `part` of `in_flight`; windows are in 2^-16 bytes there.
-    pub(super) fn reduce(&mut self, why: Congestion, in_flight: u64, part: impl FnOnce(u64) -> u64) {
+    /// Reduces to `part` of what the event names; windows are in 2^-16 bytes there.
+    pub(super) fn reduce(&mut self, event: &CongestionEvent, part: impl FnOnce(u64) -> u64) {
         let mss = u64::from(self.mss);
-        let kept = part(self.with_fraction(in_flight));
+        let kept = part(self.with_fraction(event.in_flight));
         let ssthresh = kept >> FRACTION;
         let ssthresh = if self.rounding == Rounding::None { ssthresh } else { self.whole_segments(ssthresh) };
         // RFC 5681 §3.1 equation (4).
         self.ssthresh = ssthresh.max(2 * mss);
-        self.cwnd = match (why, self.loss_window) {
+        self.cwnd = match (event.why, self.loss_window) {
             // RFC 5681 §3.1: the loss window is one segment.
             (Congestion::Timeout, _) => mss << FRACTION,
             (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
@@ -108,22 +108,33 @@ impl Reno {
         self.cwnd < ssthresh || (self.slow_start_through_ssthresh && self.cwnd == ssthresh)
     }
 
+    /// The window in bytes, with its fraction.
+    pub(super) fn cwnd_bytes(&self) -> f64 {
+        self.cwnd as f64 / f64::from(1 << FRACTION)
+    }
+
+    /// Opens the window by `more` bytes.
+    pub(super) fn widen_bytes(&mut self, more: f64) {
+        self.widen((more * f64::from(1 << FRACTION)).round() as u64);
+    }
+
     /// Opens the window by `more`, in 2^-16 bytes.
-    fn grow(&mut self, more: u64) {
-        self.cwnd = (self.cwnd + more).min(MAX_CWND << FRACTION);
+    fn widen(&mut self, more: u64) {
+        self.cwnd = self.cwnd.saturating_add(more).min(MAX_CWND << FRACTION);
     }
 
     /// Opens it by `more` at a slope of one.
     fn climb(&mut self, more: u64, slope: f64) {
-        self.grow((more as f64 * slope) as u64);
+        self.widen((more as f64 * slope) as u64);
     }
 
-    fn slow_start(&mut self, acked: u64) {
+    /// Opens the window in slow start.
+    pub(super) fn slow_start(&mut self, acked: u64) {
         let mss = u64::from(self.mss);
         match self.growth {
-            Growth::PerAck | Growth::AckCount => self.grow(mss << FRACTION),
+            Growth::PerAck | Growth::AckCount => self.widen(mss << FRACTION),
             // RFC 3465 §2.2; with a limit of one segment, RFC 5681 §3.1 equation (2).
-            Growth::BytesAcked => self.grow(acked.min(mss * u64::from(self.growth_limit)) << FRACTION),
+            Growth::BytesAcked => self.widen(acked.min(mss * u64::from(self.growth_limit)) << FRACTION),
         }
     }
 
@@ -176,12 +187,12 @@ impl CongestionControl for Reno {
     }
 
     #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
-        self.open(ack, SLOPE);
+    fn grow(&mut self, acked: u64) {
+        self.open(acked, SLOPE);
     }
 
-    fn on_congestion(&mut self, why: Congestion, in_flight: u64) {
-        self.reduce(why, in_flight, |window| window / 2);
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        self.reduce(event, |window| window / 2);
     }
 
     fn set_cwnd(&mut self, cwnd: u64) {
@@ -205,6 +216,7 @@ impl CongestionControl for Reno {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::event;
     use crate::profile;
 
     const MSS: u32 = 1000;
@@ -218,7 +230,7 @@ mod tests {
     }
 
     fn acks(reno: &mut Reno, n: usize, acked: u64) -> u64 {
-        (0..n).for_each(|_| reno.on_ack(&Ack { acked }));
+        (0..n).for_each(|_| reno.grow(acked));
         reno.cwnd()
     }
 
@@ -262,7 +274,7 @@ mod tests {
         let mut r = reno("ns-2.35", 3_000, 2_000);
         // 3000 + 1000²/3000 = 3333.333 bytes, of which a half is 1666.666.
         acks(&mut r, 1, 1_000);
-        r.on_congestion(Congestion::Loss, 3_333);
+        r.on_congestion(&event(Congestion::Loss, 3_333));
         assert_eq!((r.state().ssthresh, r.cwnd >> (FRACTION - 4)), (2_000, 1_666 * 16 + 10));
         r.deflate(600);
         assert_eq!(r.cwnd >> (FRACTION - 4), 1_066 * 16 + 10);
@@ -275,7 +287,7 @@ mod tests {
         // Half of 3 segments is 1.5, of 2 one; Linux's windows are whole segments, and its ssthresh at least two.
         for (name, window, left) in [("linux-7", 3_000, 2_000), ("linux-7", 2_000, 2_000), ("modern", 2_000, 1_000)] {
             let mut r = reno(name, window, window);
-            r.on_congestion(Congestion::Ecn, window);
+            r.on_congestion(&event(Congestion::Ecn, window));
             assert_eq!((r.cwnd(), r.state().ssthresh), (left, 2_000), "{name} {window}");
         }
     }
@@ -293,7 +305,7 @@ mod tests {
     fn halves_are_rounded_as_each_counts() {
         let reduced = |name, why, in_flight| {
             let mut r = reno(name, 11_500, 4_000);
-            r.on_congestion(why, in_flight);
+            r.on_congestion(&event(why, in_flight));
             (r.state().ssthresh, r.cwnd())
         };
         assert_eq!(reduced("modern", Congestion::Loss, 11_500), (5_750, 5_750));

@@ -13,6 +13,7 @@ pub(crate) struct Fack;
 impl Scheme for Fack {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const COUNTS_SACKS: bool = true;
+    type Delivery = ();
 
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         // §2.3: snd.fack runs more than three segments ahead, or three duplicate ACKs.
@@ -25,7 +26,7 @@ impl Scheme for Fack {
         }
     }
 
-    fn on_ack(&mut self, tx: &mut Flight, _: u64, _: &mut Cx) -> Progress {
+    fn on_new_ack(&mut self, tx: &mut Flight, _: u64, _: &mut Cx) -> Progress {
         // §2.4: recovery ends when all that was outstanding at its start is acknowledged.
         if tx.una >= tx.recovery.recover {
             tx.leave_recovery();

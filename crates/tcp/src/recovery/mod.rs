@@ -10,6 +10,7 @@ pub mod tahoe;
 
 use ecnlab_base::{Dur, Time};
 
+use crate::cc::{CongestionControl, Law};
 use crate::config::{Config, Invalid};
 use crate::registry::{RecoveryKind, recovery_schemes};
 use crate::sender::{AckSeen, Chunk, Cx, Flight};
@@ -19,20 +20,56 @@ pub(crate) const DUP_THRESH: u32 = 3;
 
 /// What a scheme decides. All schemes share the flight's [`Recovery`]; what one keeps for itself is in its own value.
 ///
-/// Most schemes say what duplicate ACKs and the ACKs after them mean, and leave all else to the sender, as the hooks from
-/// [`Scheme::check`] on do. One that sees to more overrides these.
+/// An ACK goes through [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
+/// ([`Flight::on_ack`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
+/// after them mean; Linux's decide for themselves.
 pub(crate) trait Scheme: Default {
     /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
     const WITHOUT_SACK: Option<RecoveryKind> = None;
     /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
     const COUNTS_SACKS: bool = false;
-    /// Whether [`Scheme::take_ack`] takes each acceptable ACK, in a scheme that judges them all.
-    const TAKES_ACKS: bool = false;
+    /// What the scheme gathers of one ACK.
+    type Delivery: Default;
+
+    // ---- the steps of an ACK ----
+
+    /// Takes in the ACK's number and what SACK has reported.
+    #[inline]
+    fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, _cx: &Cx) -> Self::Delivery {
+        if seen.ack > tx.una {
+            tx.acknowledge(seen.ack);
+        }
+        Self::Delivery::default()
+    }
+    /// The RTT that the ACK shows. Before it all up to `una` was acknowledged.
+    #[inline]
+    fn rtt(
+        &mut self,
+        tx: &mut Flight,
+        seen: &AckSeen,
+        una: u64,
+        _delivery: &mut Self::Delivery,
+        cx: &Cx,
+    ) -> Option<Dur> {
+        if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
+    }
+    /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
+    #[inline]
+    fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, _delivery: Self::Delivery, cx: &mut Cx) -> u64 {
+        tx.decide(self, seen, una, cx)
+    }
+    /// Opens the window by up to `acked` bytes.
+    #[inline]
+    fn open(law: &mut Law, acked: u64) {
+        law.grow(acked);
+    }
+
+    // ---- what the textbook's schemes say ----
 
     /// A duplicate ACK, already counted in [`Recovery::dupacks`].
     fn on_dupack(&mut self, _tx: &mut Flight, _cx: &mut Cx) {}
     /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
-    fn on_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
+    fn on_new_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
         Progress { grow: true, rearm: true }
     }
     /// An ACK of new data after which no recovery is going on.
@@ -44,12 +81,12 @@ pub(crate) trait Scheme: Default {
         tx.next_in_window(config)
     }
 
+    // ---- what all leave to the sender but those that see to more ----
+
     /// Refuses what the scheme cannot be combined with.
     fn check(_config: &Config) -> Result<(), Invalid> {
         Ok(())
     }
-    /// An acceptable ACK, where [`Scheme::TAKES_ACKS`].
-    fn take_ack(&mut self, _tx: &mut Flight, _seen: AckSeen, _cx: &mut Cx) {}
     /// Data may flow. The handshake took `rtt`, if it was timed.
     fn on_established(&mut self, _tx: &mut Flight, _rtt: Option<Dur>) {}
     /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
@@ -79,6 +116,10 @@ pub(crate) trait Scheme: Default {
     /// Whether a recovery is going on, for time series and source quenches.
     fn in_recovery(&self, tx: &Flight) -> bool {
         tx.recovery.active
+    }
+    /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
+    fn lost(&self, tx: &Flight) -> u64 {
+        tx.resent
     }
 }
 
@@ -201,33 +242,10 @@ impl InUse {
         with_scheme!(InUse, self, S => S::COUNTS_SACKS)
     }
 
-    /// [`Scheme::TAKES_ACKS`].
+    /// [`Flight::on_ack`] with the scheme in use.
     #[inline]
-    pub fn takes_acks(&self) -> bool {
-        with_scheme!(InUse, self, S => S::TAKES_ACKS)
-    }
-
-    /// [`Scheme::take_ack`]. Apart, so that the path of all other ACKs stays short.
-    #[cold]
-    #[inline(never)]
-    pub fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
-        of_scheme!(self, scheme => scheme.take_ack(tx, seen, cx))
-    }
-
-    /// [`Scheme::on_dupack`].
-    pub fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        of_scheme!(self, scheme => scheme.on_dupack(tx, cx))
-    }
-
-    /// [`Scheme::on_ack`].
-    pub fn on_ack(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) -> Progress {
-        of_scheme!(self, scheme => scheme.on_ack(tx, acked, cx))
-    }
-
-    /// [`Scheme::outside`].
-    #[inline]
-    pub fn outside(&mut self, tx: &mut Flight, config: &Config) {
-        of_scheme!(self, scheme => scheme.outside(tx, config))
+    pub fn on_ack(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
+        of_scheme!(self, scheme => tx.on_ack(scheme, seen, cx))
     }
 
     /// [`Scheme::begin_burst`].

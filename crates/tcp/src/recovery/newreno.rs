@@ -10,11 +10,13 @@ use crate::sender::{Cx, Flight};
 pub(crate) struct NewReno;
 
 impl Scheme for NewReno {
+    type Delivery = ();
+
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         Reno.on_dupack(tx, cx);
     }
 
-    fn on_ack(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) -> Progress {
+    fn on_new_ack(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) -> Progress {
         if tx.una >= tx.recovery.recover {
             return full_ack(tx, cx.config);
         }

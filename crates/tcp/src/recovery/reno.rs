@@ -8,6 +8,8 @@ use crate::sender::{Cx, Flight};
 pub(crate) struct Reno;
 
 impl Scheme for Reno {
+    type Delivery = ();
+
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if tx.recovery.active {
             // §3.2 step 4: a segment has left the network.
@@ -19,7 +21,7 @@ impl Scheme for Reno {
         }
     }
 
-    fn on_ack(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) -> Progress {
+    fn on_new_ack(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) -> Progress {
         // §3.2 step 6: deflate.
         tx.leave_recovery();
         Progress { grow: cx.config.exit_growth, rearm: true }

@@ -12,6 +12,7 @@ pub(crate) struct Sack;
 impl Scheme for Sack {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
     const COUNTS_SACKS: bool = true;
+    type Delivery = ();
 
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let counter = cx.config.sack_rule == SackRule::Counter;
@@ -31,7 +32,7 @@ impl Scheme for Sack {
         }
     }
 
-    fn on_ack(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) -> Progress {
+    fn on_new_ack(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) -> Progress {
         if tx.una >= tx.recovery.recover {
             // §5 step A.
             tx.leave_recovery();

@@ -2,22 +2,19 @@
 //! from the loss on is sent again as slow start allows.
 
 use super::{DUP_THRESH, Scheme};
-use crate::config::EcnResponse;
-use crate::ecn::Feedback;
 use crate::sender::{Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe;
 
 impl Scheme for Tahoe {
+    type Delivery = ();
+
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
             tx.reduce_for_loss(cx);
             tx.law_to_one_segment();
-            // ns-2 tells of this reduction, too, where ECN has made the one of this window (tcp.cc, dupack_action: slowdown).
-            if cx.config.ecn_response == EcnResponse::Ns2 {
-                cx.ecn.on_reduction();
-            }
+            tx.tell_of_reduction_ns2(cx);
             tx.go_back();
             tx.recovery.partial_seen = false;
             tx.recovery.head_due = true;

@@ -1,12 +1,12 @@
-//! What ACKs do to a sender: SACK blocks, RTT samples, growth, ECN-Echo.
+//! An ACK's way through a sender: the same steps, in the same order, for every scheme and every window law.
 
 use ecnlab_base::Dur;
 use ecnlab_wire::SackBlocks;
 
 use super::{Cx, Flight, Sender};
-use crate::cc::{Ack, Congestion, CongestionControl};
+use crate::cc::{Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
-use crate::recovery::Cause;
+use crate::recovery::{Cause, Progress, Scheme};
 
 /// What an acceptable ACK says.
 #[derive(Clone, Copy, Debug)]
@@ -50,95 +50,44 @@ impl Sender {
 
     /// An acceptable ACK.
     #[inline]
-    pub fn on_ack(&mut self, seen: AckSeen, cx: &mut Cx) {
-        if self.scheme.takes_acks() {
-            return self.scheme.take_ack(&mut self.flight, seen, cx);
-        }
-        let acked = seen.ack - self.flight.una;
-        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        if seen.echo && ns2 {
-            self.on_echo_ns2(seen.ack, cx);
-        }
-        if acked > 0 {
-            self.on_new_ack(seen, acked, cx);
-        } else if seen.new_sack || (seen.bare && !self.scheme.counts_sacks()) {
-            self.on_duplicate(cx);
-        }
-        if ns2 {
-            self.flight.shut_below_one_segment();
-        } else if seen.echo {
-            self.on_echo(acked, cx);
-        }
-    }
-
-    /// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate. To ns-2 it is, and limited transmit may send
-    /// through a window that is shut.
-    fn on_duplicate(&mut self, cx: &mut Cx) {
-        let outstanding = self.flight.max > self.flight.una;
-        if outstanding || cx.config.ecn_response == EcnResponse::Ns2 {
-            cx.counters.dupacks_received += 1;
-            self.flight.recovery.dupacks += 1;
-        }
-        if outstanding {
-            self.scheme.on_dupack(&mut self.flight, cx);
-        }
-    }
-
-    fn on_new_ack(&mut self, seen: AckSeen, acked: u64, cx: &mut Cx) {
-        let flight = &mut self.flight;
-        flight.sample_rtt(seen, cx);
-        flight.acknowledge(seen.ack);
-        let (grow, rearm) = if flight.recovery.active {
-            let progress = self.scheme.on_ack(flight, acked, cx);
-            (progress.grow, progress.rearm)
-        } else {
-            flight.new_data_acked();
-            // RFC 7661 §4.2: a window of which half is used is validated.
-            (!cx.config.grow_only_when_limited || 2 * flight.used >= flight.law.cwnd(), true)
-        };
-        if !flight.recovery.active {
-            self.scheme.outside(flight, cx.config);
-        }
-        // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
-        let echoes = seen.echo && !(cx.config.echo_lets_slow_start && flight.starts_again(seen.ack));
-        let held_up = echoes || seen.no_growth;
-        if grow && !held_up {
-            flight.law.on_ack(&Ack { acked });
-            flight.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
-        }
-        if rearm {
-            flight.rearm(cx);
-        }
-    }
-
-    /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first.
-    fn on_echo(&mut self, acked: u64, cx: &mut Cx) {
-        let flight = &mut self.flight;
-        if flight.recovery.active || flight.una <= flight.recovery.recover {
-            return;
-        }
-        self.scheme.reduce_for_ecn(flight, acked, cx);
-        cx.counters.ecn_reductions += 1;
-    }
-
-    /// ECN-Echo as ns-2 hears it, before the ACK itself (tcp.cc, ecn).
-    fn on_echo_ns2(&mut self, ack: u64, cx: &mut Cx) {
-        let recovery = &self.flight.recovery;
-        // recover_ begins at 0, the SYN's number there: its ACK, repeated, is not heard either.
-        if ack <= recovery.recover.max(1) && recovery.cause != Cause::Timeout {
-            return;
-        }
-        self.reduce_for_ecn_ns2(cx);
-        cx.counters.ecn_reductions += 1;
-    }
-
-    /// The reduction of ECN as ns-2 makes it.
-    pub(super) fn reduce_for_ecn_ns2(&mut self, cx: &mut Cx) {
-        self.flight.reduce_for_ecn_ns2(self.scheme.counts_sacks(), cx);
+    pub fn on_ack(&mut self, seen: &AckSeen, cx: &mut Cx) {
+        self.scheme.on_ack(&mut self.flight, seen, cx);
     }
 }
 
 impl Flight {
+    /// An acceptable ACK, with the scheme in use.
+    #[inline]
+    pub fn on_ack<S: Scheme>(&mut self, scheme: &mut S, seen: &AckSeen, cx: &mut Cx) {
+        let una = self.una;
+        let first = cx.config.ecn_response.hears_echo_first();
+        if first && seen.echo {
+            self.on_echo_ns2(seen.ack, S::COUNTS_SACKS, cx);
+        }
+        // The scoreboard, and what the ACK has newly delivered.
+        let mut delivery = scheme.deliver(self, seen, cx);
+        let rtt = scheme.rtt(self, seen, una, &mut delivery, cx);
+        if let Some(rtt) = rtt {
+            self.take_rtt(rtt, cx);
+            if !(seen.echo && self.echo_at_one) {
+                self.rto.end_backoff();
+            }
+        }
+        let sample = self.law.wants_samples().then(|| self.feedback(scheme, seen, una, rtt, cx));
+        // What is lost, what ECN-Echo asks for, and by how many bytes the window may open.
+        let grow = scheme.decide(self, seen, una, delivery, cx);
+        if let Some(sample) = sample {
+            self.tell_law(scheme, sample);
+        }
+        if grow > 0 {
+            S::open(&mut self.law, grow);
+            self.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
+        }
+        if first {
+            self.shut_below_one_segment();
+        }
+    }
+
     /// All up to `ack` has arrived.
     pub fn acknowledge(&mut self, ack: u64) {
         self.una = ack;
@@ -149,16 +98,13 @@ impl Flight {
         }
     }
 
-    /// Whether `ack` is of what was sent again, in slow start.
-    fn starts_again(&self, ack: u64) -> bool {
-        let window = self.law.state();
-        ack <= self.retransmitted_below && window.cwnd < window.ssthresh
-    }
+    // ---- RTT ----
 
-    fn sample_rtt(&mut self, seen: AckSeen, cx: &mut Cx) {
+    /// The RTT that an ACK of new data shows, where all up to `una` was acknowledged before it.
+    pub fn rtt_of(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
         // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
-        let sent_once = self.una >= self.retransmitted_below;
-        let rtt = match cx.config.rtt_sampling {
+        let sent_once = una >= self.retransmitted_below;
+        match cx.config.rtt_sampling {
             RttSampling::TimedSegment => match self.timed {
                 Some((end, sent)) if seen.ack >= end => {
                     self.timed = None;
@@ -175,12 +121,6 @@ impl Flight {
                 let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
                 let stamped = || self.stamp_rtt(seen.echoed?, cx);
                 if sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
-            }
-        };
-        if let Some(rtt) = rtt {
-            self.take_rtt(rtt, cx);
-            if !(seen.echo && self.echo_at_one) {
-                self.rto.end_backoff();
             }
         }
     }
@@ -199,41 +139,89 @@ impl Flight {
         ((ticks as i32) >= 0).then(|| cx.config.timestamp_clock.saturating_mul(ticks.into()))
     }
 
+    // ---- recovery's decision, in the schemes of the textbook ----
+
+    /// What an ACK does whose number was `una` before it. Returns by how many bytes the window may open.
+    #[inline]
+    pub fn decide<S: Scheme>(&mut self, scheme: &mut S, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
+        let acked = seen.ack - una;
+        let grow = if acked > 0 {
+            self.on_new_ack(scheme, seen, acked, cx)
+        } else {
+            if seen.new_sack || (seen.bare && !S::COUNTS_SACKS) {
+                self.on_duplicate(scheme, cx);
+            }
+            0
+        };
+        let reduced = seen.echo && self.on_echo(scheme, acked, cx);
+        if reduced { 0 } else { grow }
+    }
+
+    /// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate.
+    fn on_duplicate<S: Scheme>(&mut self, scheme: &mut S, cx: &mut Cx) {
+        let outstanding = self.max > self.una;
+        if outstanding || cx.config.ecn_response.counts_duplicates_of_nothing() {
+            cx.counters.dupacks_received += 1;
+            self.recovery.dupacks += 1;
+        }
+        if outstanding {
+            scheme.on_dupack(self, cx);
+        }
+    }
+
+    /// An ACK of `acked` new bytes. Returns by how many the window may open.
+    #[inline]
+    fn on_new_ack<S: Scheme>(&mut self, scheme: &mut S, seen: &AckSeen, acked: u64, cx: &mut Cx) -> u64 {
+        let Progress { grow, rearm } = if self.recovery.active {
+            scheme.on_new_ack(self, acked, cx)
+        } else {
+            self.new_data_acked();
+            // RFC 7661 §4.2: a window of which half is used is validated.
+            Progress { grow: !cx.config.grow_only_when_limited || 2 * self.used >= self.law.cwnd(), rearm: true }
+        };
+        if !self.recovery.active {
+            scheme.outside(self, cx.config);
+        }
+        if rearm {
+            self.rearm(cx);
+        }
+        // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
+        let echoes = seen.echo && !(cx.config.echo_lets_slow_start && self.starts_again(seen.ack));
+        if grow && !echoes && !seen.no_growth { acked } else { 0 }
+    }
+
+    /// Whether `ack` is of what was sent again, in slow start.
+    fn starts_again(&self, ack: u64) -> bool {
+        let window = self.law.state();
+        ack <= self.retransmitted_below && window.cwnd < window.ssthresh
+    }
+
+    // ---- ECN-Echo ----
+
+    /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first. Returns whether it
+    /// has reduced the window.
+    fn on_echo<S: Scheme>(&mut self, scheme: &mut S, acked: u64, cx: &mut Cx) -> bool {
+        let answered = self.recovery.active || self.una <= self.recovery.recover;
+        if answered || cx.config.ecn_response.hears_echo_first() {
+            return false;
+        }
+        scheme.reduce_for_ecn(self, acked, cx);
+        cx.counters.ecn_reductions += 1;
+        true
+    }
+
     /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
     pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
         let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
         // FlightSize is that before the ACK: its data left the network with the mark.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
         let base = self.reduction_base(cx.config) + acked;
-        self.law.on_congestion(Congestion::Ecn, base);
+        self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
         if one_segment && cx.config.ecn_response == EcnResponse::Standard {
             // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
             // new is sent before it expires.
             self.hold(cx);
         }
-    }
-
-    /// The reduction of ECN as ns-2 makes it; it ends a recovery that counts duplicate ACKs and no SACKs.
-    fn reduce_for_ecn_ns2(&mut self, counts_sacks: bool, cx: &mut Cx) {
-        let segment = u64::from(self.mss);
-        let at_one = self.law.cwnd() <= segment;
-        if at_one && self.echo_at_one {
-            self.rto.back_off(cx.config);
-        }
-        self.echo_at_one = at_one;
-        let base = self.reduction_base(cx.config);
-        self.law.on_congestion(Congestion::Ecn, base);
-        self.reduced(Cause::Ecn, cx);
-        if self.recovery.active && !counts_sacks {
-            self.leave_recovery();
-        }
-        self.shut_below_one_segment();
-        cx.counters.ecn_holds += u64::from(self.hold);
-    }
-
-    /// ns-2's window is shut while it is less than a segment: until an ACK opens it or the timer fires.
-    fn shut_below_one_segment(&mut self) {
-        self.hold = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
     }
 }

@@ -1,7 +1,7 @@
 //! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
-use super::{Flight, Scoreboard};
+use super::Flight;
 use crate::cc::CongestionControl;
 use crate::config::Config;
 
@@ -41,10 +41,10 @@ impl CwndValidation {
     }
 
     /// A `burst` has ended.
-    pub fn end_burst(&mut self, burst: Burst, scoreboard: &Scoreboard, tx: &Flight) {
-        let full = scoreboard.in_flight() >= tx.window_in_segments();
+    pub fn end_burst(&mut self, burst: Burst, tx: &Flight) {
+        let full = tx.scoreboard.in_flight() >= tx.window_in_segments();
         if burst.new > 0 || full {
-            self.note(scoreboard.len(), full, tx.una, tx.max);
+            self.note(tx.scoreboard.len(), full, tx.una, tx.max);
         }
     }
 

@@ -5,14 +5,16 @@ use std::collections::VecDeque;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
-use crate::cc::{CongestionControl, Law};
-use crate::config::{Config, EcnResponse, InitialSsthresh, RttSampling};
+use crate::cc::{Congestion, CongestionControl, CongestionEvent, Law};
+use crate::config::{Config, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
 use crate::ranges::Ranges;
 use crate::recovery::{Cause, DUP_THRESH, Recovery};
 use crate::rto::Rto;
 use crate::wheel;
+
+use super::{Pacer, Sampler, Scoreboard};
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -23,6 +25,13 @@ pub(crate) struct Cx<'a> {
     pub now: Time,
     pub counters: &'a mut Counters,
     pub ecn: &'a mut ecn::Scheme,
+}
+
+impl Cx<'_> {
+    /// Congestion now, as a law hears of it.
+    pub fn congestion(&self, why: Congestion, in_flight: u64) -> CongestionEvent {
+        CongestionEvent { why, now: self.now, in_flight }
+    }
 }
 
 /// How a chunk comes to be sent.
@@ -91,10 +100,18 @@ pub(crate) struct Flight {
     /// One past the highest byte ever sent twice.
     pub(super) retransmitted_below: u64,
     pub(super) last_sent: Time,
+    /// Bytes sent again because they were lost, in total.
+    pub resent: u64,
     /// Bytes the peer reported by SACK.
     pub sacked: Ranges,
     /// End and time of each segment sent for the first time, where each is timed.
     pub(super) sent_times: VecDeque<(u64, Time)>,
+    /// Each segment outstanding, in schemes that judge losses by segments; empty in the others.
+    pub scoreboard: Scoreboard,
+    /// For laws that ask for samples.
+    pub(super) sampler: Sampler,
+    /// For laws that name a rate.
+    pub pacer: Pacer,
 }
 
 impl Flight {
@@ -121,8 +138,12 @@ impl Flight {
             timed: None,
             retransmitted_below: 0,
             last_sent: Time::ZERO,
+            resent: 0,
             sacked: Ranges::default(),
             sent_times: VecDeque::new(),
+            scoreboard: Scoreboard::default(),
+            sampler: Sampler::default(),
+            pacer: Pacer::default(),
         }
     }
 
@@ -195,8 +216,7 @@ impl Flight {
 
     /// The timestamp clock, which starts where the sequence numbers do: anywhere.
     pub fn clock(&self, config: &Config, now: Time) -> u32 {
-        let ticks = now.since(Time::ZERO).whole(config.timestamp_clock);
-        (ticks as u32).wrapping_add(self.iss.0)
+        timestamp(config, self.iss, now)
     }
 
     // ---- what to send ----
@@ -308,9 +328,7 @@ impl Flight {
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
     pub(crate) fn rearm(&mut self, cx: &Cx) {
-        // ns-2 restarts the timer with each new ACK, whatever it waits for (tcp.cc, newtimer).
-        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        if self.hold && !ns2 {
+        if self.hold && !cx.config.ecn_response.rearms_while_held() {
             return;
         }
         if self.una == self.max && !self.hold {
@@ -338,10 +356,7 @@ impl Flight {
     pub(super) fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
         if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current(config) {
-            let restart = u64::from(config.initial_window) * u64::from(self.mss);
-            if self.law.cwnd() > restart {
-                self.law.set_cwnd(restart);
-            }
+            self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
         }
     }
 
@@ -371,6 +386,7 @@ impl Flight {
             }
         }
         self.una = 1;
+        self.sampler = Sampler::new(self.una);
         self.timeouts = 0;
         self.deadline = Time::NEVER;
         rtt
@@ -396,6 +412,9 @@ impl Flight {
         let counters = &mut *cx.counters;
         self.retransmitted_below = self.retransmitted_below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
+        if !matches!(chunk.how, How::Rescue | How::Probe) {
+            self.resent += u64::from(chunk.len);
+        }
         match (chunk.how, self.recovery.stepped_back) {
             (How::FastHead, _) => counters.retransmits_fast += 1,
             (How::Probe, _) => {}
@@ -437,4 +456,10 @@ impl Flight {
             self.arm(config, now);
         }
     }
+}
+
+/// The timestamp clock of a connection that began at `iss`.
+pub(crate) fn timestamp(config: &Config, iss: Seq, now: Time) -> u32 {
+    let ticks = now.since(Time::ZERO).whole(config.timestamp_clock);
+    (ticks as u32).wrapping_add(iss.0)
 }

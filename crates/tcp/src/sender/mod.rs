@@ -1,23 +1,29 @@
 //! The sending half: what is outstanding ([`Flight`]), and the recovery scheme that works on it.
 
-mod ack_sample;
 mod acks;
 mod cwnd_validation;
+mod delivery;
 mod flight;
+mod ns2;
+mod pacer;
 mod quench;
 mod reduction;
+mod sampler;
 mod scoreboard;
 
 use ecnlab_base::Time;
 use ecnlab_wire::Seq;
 
-pub(crate) use ack_sample::AckSample;
 pub(crate) use acks::AckSeen;
 pub(crate) use cwnd_validation::{Burst, CwndValidation};
-pub(crate) use flight::{Chunk, Cx, Flight, How};
+pub(crate) use delivery::Delivery;
+pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
+use pacer::Pacer;
+use sampler::Sampler;
 pub(crate) use scoreboard::{Outstanding, Scoreboard};
 
-use crate::config::{Config, EcnResponse};
+use crate::cc::CongestionControl;
+use crate::config::Config;
 use crate::recovery::InUse;
 use crate::registry::RecoveryKind;
 
@@ -54,6 +60,12 @@ impl Sender {
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);
         }
+        let flight = &mut self.flight;
+        if let Some(pacing) = flight.law.pacing()
+            && !flight.pacer.begin(pacing, now)
+        {
+            flight.recovery.burst_left = 0;
+        }
     }
 
     /// What may be sent now.
@@ -64,8 +76,7 @@ impl Sender {
             flight.recovery.head_due = false;
             return Some(flight.head());
         }
-        // ns-2 asks the window, to which limited transmit may add (tcp.cc, send_one).
-        let held = flight.is_held() && config.ecn_response != EcnResponse::Ns2;
+        let held = flight.is_held() && !config.ecn_response.sends_while_held();
         if held || flight.recovery.burst_left == 0 {
             return None;
         }
@@ -81,6 +92,9 @@ impl Sender {
         let flight = &mut self.flight;
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
         let first_outstanding = flight.max == flight.una;
+        if flight.law.wants_samples() {
+            flight.tell_sent(chunk, cx);
+        }
         flight.advance(chunk, stop);
         if chunk.start < flight.max {
             self.scheme.on_sent(flight, chunk, cx);
@@ -94,6 +108,9 @@ impl Sender {
             flight.count_limited_transmit(chunk);
         }
         flight.note_sent(cx.now);
+        if !flight.pacer.sent(chunk.len.into(), cx.now) {
+            flight.recovery.burst_left = 0;
+        }
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
         // a window that was shut.
         if flight.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
@@ -105,6 +122,7 @@ impl Sender {
     pub fn end_burst(&mut self, config: &Config, now: Time) {
         self.scheme.end_burst(&mut self.flight, config, now);
         self.flight.arm_if_waiting(config, now);
+        self.flight.pacer.end();
     }
 
     // ---- the timer ----

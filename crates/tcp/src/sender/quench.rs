@@ -4,7 +4,6 @@
 use ecnlab_wire::QuenchCause;
 
 use super::{Cx, Sender};
-use crate::config::EcnResponse;
 use crate::ecn::{Feedback, QuenchSeen};
 
 impl Sender {
@@ -17,15 +16,15 @@ impl Sender {
         }
         // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
         // quenches, when all sent before it is (tcp.cc, quench).
-        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        let end = |sent: u64| if ns2 { sent.saturating_sub(1) } else { sent };
-        let reduced = end(flight.recovery.recover);
-        let quench = QuenchSeen { cause, una: flight.una, max: flight.max, reduced, round: end(flight.max) };
+        let response = cx.config.ecn_response;
+        let reduced = response.quench_point(flight.recovery.recover);
+        let quench =
+            QuenchSeen { cause, una: flight.una, max: flight.max, reduced, round: response.quench_point(flight.max) };
         if !cx.ecn.on_quench(&quench) {
             return;
         }
-        if ns2 {
-            self.reduce_for_ecn_ns2(cx);
+        if response.hears_echo_first() {
+            self.flight.reduce_for_ecn_ns2(self.scheme.counts_sacks(), cx);
         } else {
             self.scheme.reduce_for_ecn(&mut self.flight, 0, cx);
         }

@@ -4,7 +4,7 @@ use ecnlab_base::Time;
 
 use super::{Chunk, Cx, Flight, How};
 use crate::cc::{Congestion, CongestionControl};
-use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
+use crate::config::{Config, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
 use crate::recovery::Cause;
 
@@ -40,13 +40,14 @@ impl Flight {
     pub fn reduce_for_loss(&mut self, cx: &mut Cx) {
         cx.counters.fast_recoveries += 1;
         // What was sent after that reduction, its CWR first of all, is the next window's.
-        let first_of_next = self.una == self.recovery.recover && cx.config.ecn_response != EcnResponse::Ns2;
+        let at_point = self.una == self.recovery.recover;
+        let first_of_next = at_point && !cx.config.ecn_response.loss_at_the_point_is_answered();
         let already = self.recovery.cause == Cause::Ecn && self.una <= self.recovery.recover && !first_of_next;
         if already {
             self.recovery.cause = Cause::Loss;
             self.law.on_further_loss();
         } else {
-            self.law.on_congestion(Congestion::Loss, self.reduction_base(cx.config));
+            self.law.on_congestion(&cx.congestion(Congestion::Loss, self.reduction_base(cx.config)));
             self.reduced(Cause::Loss, cx);
         }
         self.timed = None;
@@ -99,14 +100,14 @@ impl Flight {
         self.leave_recovery();
         let r = &self.recovery;
         // RFC 3168 §6.1.2: not twice for one window. RFC 5681 §3.1: not twice for one segment.
-        let ns2 = cx.config.ecn_response == EcnResponse::Ns2;
-        let cut = r.cause == Cause::Ecn && (ns2 || self.una < r.recover);
+        let any = cx.config.ecn_response.timeout_keeps_ssthresh_of_ecn();
+        let cut = r.cause == Cause::Ecn && (any || self.una < r.recover);
         let again = self.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
         if cut || again {
             self.law.on_further_loss();
             self.law_to_one_segment();
         } else {
-            self.law.on_congestion(Congestion::Timeout, self.reduction_base(cx.config));
+            self.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(cx.config)));
         }
         self.reduced(Cause::Timeout, cx);
         self.go_back();
@@ -127,11 +128,7 @@ impl Flight {
     pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<Chunk> {
         self.deadline = Time::NEVER;
         if std::mem::take(&mut self.hold) {
-            if cx.config.ecn_response == EcnResponse::Ns2 {
-                // ns-2 books a timeout like any other, but for its backoff (tcp.cc, timeout).
-                self.law_to_one_segment();
-                self.reduced(Cause::Timeout, cx);
-            }
+            self.hold_is_over_ns2(cx);
             return None;
         }
         if self.end <= self.nxt {

@@ -57,6 +57,8 @@ pub(crate) struct Scoreboard {
     sacked: u32,
     lost: u32,
     retransmitted: u32,
+    /// Bytes taken for lost, in total.
+    lost_bytes: u64,
     /// What SACK has reported and is not yet taken in: first offset, end, bytes not known before.
     reports: Vec<(u64, u64, u64)>,
     /// One past the highest byte reported.
@@ -99,6 +101,11 @@ impl Scoreboard {
     /// Segments taken for lost and not known to have come since.
     pub fn lost(&self) -> u32 {
         self.lost
+    }
+
+    /// Bytes taken for lost in total, each copy for itself.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
     }
 
     /// Segments of which a second copy is in flight.
@@ -244,6 +251,7 @@ impl Scoreboard {
             self.lost += 1;
             segment.lost = true;
         }
+        self.lost_bytes += if news { u64::from(segment.len) } else { 0 };
         self.waits_from = self.waits_from.min(segment.start);
         news
     }

@@ -27,9 +27,17 @@ pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
         "retransmits_fast" => counters.retransmits_fast,
         "retransmits_timeout" => counters.retransmits_timeout,
         "dupacks" => counters.dupacks_received,
-        _ => return Err(format!("`{name}` is nothing that can be checked")),
+        _ => return column(endpoint, name).ok_or_else(|| format!("`{name}` is nothing that can be checked")),
     };
     Ok(value.to_string())
+}
+
+/// A value of the window law's own, with up to nine places.
+fn column(endpoint: &Endpoint, name: &str) -> Option<String> {
+    let mut found = None;
+    endpoint.law_columns(&mut |column, value| found = found.or((column == name).then_some(value)));
+    let text = format!("{:.9}", found?);
+    Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 
 /// The RFC's spelling of a state: `FinWait1` is FIN-WAIT-1.

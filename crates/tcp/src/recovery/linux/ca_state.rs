@@ -3,10 +3,10 @@
 //! F-RTO after a timeout). Which segments are lost is decided by the scheme.
 
 use super::{Prr, Undo};
-use crate::cc::{Ack, CcState, Congestion, CongestionControl, Law};
+use crate::cc::{CcState, Congestion, CongestionControl, Law};
 use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
 use crate::recovery::Cause;
-use crate::sender::{AckSample, Chunk, Cx, Flight, How, Scoreboard};
+use crate::sender::{Burst, Chunk, CwndValidation, Cx, Delivery, Flight, How};
 
 /// The kernel's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,6 +53,9 @@ pub(crate) struct CongestionState {
     look_again: bool,
     /// Bytes outstanding before the ACK at hand.
     flight: u64,
+    /// Whether the window is used, and what the burst at hand has sent.
+    validation: CwndValidation,
+    burst: Burst,
     /// There is no SACK: a reduction holds until something above the recovery point is acknowledged, lest the duplicate
     /// ACKs of what was sent twice begin another (RFC 6582 §4.1; the kernel's tcp_is_non_sack_preventing_reopen).
     sackless: bool,
@@ -100,27 +103,53 @@ impl CongestionState {
         std::mem::take(&mut self.look_again)
     }
 
+    /// A chunk leaves. Returns whether it is the first segment outstanding, sent again.
+    pub fn sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        let outstanding = tx.scoreboard.len();
+        let probe = chunk.how == How::Rescue;
+        tx.scoreboard.sent(chunk.start, chunk.len, chunk.fin, probe, cx.now);
+        if self.is_reducing() && !probe {
+            self.prr.sent(1);
+        }
+        if tx.scoreboard.len() > outstanding {
+            self.burst.sent(outstanding);
+            return false;
+        }
+        if probe {
+            return false;
+        }
+        self.retransmitted(tx.clock(cx.config, cx.now));
+        chunk.start <= tx.una
+    }
+
+    /// A burst has ended: what it has sent.
+    pub fn end_burst(&mut self, tx: &Flight) -> Burst {
+        let burst = std::mem::take(&mut self.burst);
+        self.validation.end_burst(burst, tx);
+        burst
+    }
+
     /// A segment was sent again at timestamp `stamp`.
-    pub fn retransmitted(&mut self, stamp: u32) {
+    fn retransmitted(&mut self, stamp: u32) {
         self.undo.retransmitted(stamp);
     }
 
     // ---- an ACK that is not all well ----
 
     /// Before losses are looked for: what the ACK ends.
-    pub fn hear(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
-        if sample.echo {
+    pub fn hear(&mut self, tx: &mut Flight, delivery: &Delivery) {
+        if delivery.echo {
             self.undo.ssthresh = None;
         }
         if self.ca_state == CaState::Open {
             self.undo.forget_stamp();
         } else if tx.una >= tx.recovery.recover {
-            self.leave(tx, scoreboard, sample);
+            self.leave(tx, delivery);
         }
     }
 
     /// All that was outstanding at the reduction is acknowledged.
-    fn leave(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    fn leave(&mut self, tx: &mut Flight, delivery: &Delivery) {
         match self.ca_state {
             // CWR has then not yet reached the receiver: something above must be acknowledged.
             CaState::Cwr if tx.una > tx.recovery.recover => {
@@ -128,7 +157,7 @@ impl CongestionState {
                 self.ca_state = CaState::Open;
             }
             CaState::Recovery => {
-                self.recovered(tx, scoreboard, sample);
+                self.recovered(tx, delivery);
                 if self.ca_state == CaState::Open {
                     self.end_reduction(tx);
                 }
@@ -138,17 +167,17 @@ impl CongestionState {
     }
 
     /// Recovery, or what follows a timeout, is over.
-    fn recovered(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
-        if self.may_undo(tx, sample) {
-            self.take_back(tx, scoreboard, false);
+    fn recovered(&mut self, tx: &mut Flight, delivery: &Delivery) {
+        if self.may_undo(tx, delivery) {
+            self.take_back(tx, false);
         }
-        self.open(tx, scoreboard);
+        self.open(tx);
     }
 
     /// All is well again, unless what has begun still holds.
-    fn open(&mut self, tx: &Flight, scoreboard: &Scoreboard) {
+    fn open(&mut self, tx: &Flight) {
         if self.sackless && tx.una == tx.recovery.recover {
-            self.forget_stamp_unless_retransmitted(scoreboard);
+            self.forget_stamp_unless_retransmitted(tx);
         } else {
             self.ca_state = CaState::Open;
         }
@@ -161,43 +190,43 @@ impl CongestionState {
 
     /// Whether the ACK proves that what was sent again was not lost. Without SACK the stamp is forgotten while a reduction
     /// holds (the kernel's tcp_packet_delayed).
-    fn may_undo(&self, tx: &Flight, sample: &AckSample) -> bool {
+    fn may_undo(&self, tx: &Flight, delivery: &Delivery) -> bool {
         let forgotten = self.sackless && !self.undo.has_stamp() && tx.una >= tx.recovery.recover;
-        self.undo.may(sample.echoed) && !forgotten
+        self.undo.may(delivery.echoed) && !forgotten
     }
 
     /// Whether the ACK was late, so that nothing was lost.
-    pub fn was_late(&self, tx: &Flight, sample: &AckSample) -> bool {
-        sample.advanced && self.may_undo(tx, sample)
+    pub fn was_late(&self, tx: &Flight, delivery: &Delivery) -> bool {
+        delivery.advanced && self.may_undo(tx, delivery)
     }
 
     /// Nothing was lost, and nothing is still sent again.
-    pub fn end_spurious_recovery(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard) {
-        self.forget_stamp_unless_retransmitted(scoreboard);
-        self.take_back(tx, scoreboard, true);
-        self.keep_open(tx, scoreboard);
+    pub fn end_spurious_recovery(&mut self, tx: &mut Flight) {
+        self.forget_stamp_unless_retransmitted(tx);
+        self.take_back(tx, true);
+        self.keep_open(tx);
     }
 
     /// The kernel's tcp_process_loss: an ACK after a timeout.
-    pub fn after_timeout(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, sample: &AckSample) {
+    pub fn after_timeout(&mut self, tx: &mut Flight, delivery: &Delivery) {
         let recovered = tx.una >= tx.recovery.recover;
-        if self.was_late(tx, sample) {
-            self.take_back(tx, scoreboard, true);
+        if self.was_late(tx, delivery) {
+            self.take_back(tx, true);
             // Without SACK nothing tells what else is lost: the state stays.
             if !self.sackless || tx.una == tx.recovery.recover {
-                self.open(tx, scoreboard);
+                self.open(tx);
             }
             return;
         }
         if self.frto {
             // RFC 5682 §3.1: what was sent before the timeout arrives, so it was not lost.
-            if sample.proves_original(self.sackless) {
-                self.take_back(tx, scoreboard, true);
-                return self.open(tx, scoreboard);
+            if delivery.proves_original(self.sackless) {
+                self.take_back(tx, true);
+                return self.open(tx);
             }
             if tx.max > tx.recovery.recover {
-                self.frto &= !(sample.sacked || sample.duplicate);
-            } else if sample.advanced && !recovered {
+                self.frto &= !(delivery.sacked || delivery.duplicate);
+            } else if delivery.advanced && !recovered {
                 tx.recovery.recover = tx.max;
                 if tx.in_order().is_some() {
                     self.prefer = Prefer::NewElseLost;
@@ -207,25 +236,25 @@ impl CongestionState {
             }
         }
         if recovered {
-            return self.recovered(tx, scoreboard, sample);
+            return self.recovered(tx, delivery);
         }
         self.prefer = Prefer::Lost;
     }
 
     /// Nothing is lost: hears ECN-Echo, or else all may be well again.
-    pub fn try_to_open(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
-        self.forget_stamp_unless_retransmitted(scoreboard);
+    pub fn try_to_open(&mut self, tx: &mut Flight, echo: bool, cx: &mut Cx) {
+        self.forget_stamp_unless_retransmitted(tx);
         if echo && self.ca_state < CaState::Cwr {
             self.enter_cwr(tx, cx);
             cx.counters.ecn_reductions += 1;
         }
         if self.ca_state != CaState::Cwr {
-            self.keep_open(tx, scoreboard);
+            self.keep_open(tx);
         }
     }
 
-    fn keep_open(&mut self, tx: &mut Flight, scoreboard: &Scoreboard) {
-        let disorder = scoreboard.sacked() + scoreboard.lost() > 0 || scoreboard.any_retransmitted();
+    fn keep_open(&mut self, tx: &mut Flight) {
+        let disorder = tx.scoreboard.sacked() + tx.scoreboard.lost() > 0 || tx.scoreboard.any_retransmitted();
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.ca_state != state {
             self.ca_state = state;
@@ -233,16 +262,16 @@ impl CongestionState {
         }
     }
 
-    fn forget_stamp_unless_retransmitted(&mut self, scoreboard: &Scoreboard) {
-        if !scoreboard.any_retransmitted() {
+    fn forget_stamp_unless_retransmitted(&mut self, tx: &Flight) {
+        if !tx.scoreboard.any_retransmitted() {
             self.undo.forget_stamp();
         }
     }
 
     /// The kernel's tcp_undo_cwnd_reduction.
-    fn take_back(&mut self, tx: &mut Flight, scoreboard: &mut Scoreboard, none_lost: bool) {
+    fn take_back(&mut self, tx: &mut Flight, none_lost: bool) {
         if none_lost {
-            scoreboard.forget_lost();
+            tx.scoreboard.forget_lost();
         }
         self.undo.take_back(&mut tx.law);
         // Where the recovery holds nonetheless, the threshold given back is what its window goes to.
@@ -270,8 +299,8 @@ impl CongestionState {
     }
 
     /// Something is lost.
-    pub fn enter_recovery(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, echo: bool, cx: &mut Cx) {
-        self.forget_stamp_unless_retransmitted(scoreboard);
+    pub fn enter_recovery(&mut self, tx: &mut Flight, echo: bool, cx: &mut Cx) {
+        self.forget_stamp_unless_retransmitted(tx);
         self.undo.ssthresh = None;
         self.undo.arm();
         self.fresh = true;
@@ -286,11 +315,11 @@ impl CongestionState {
     }
 
     /// A probe has repaired a loss, which calls for a reduction (RFC 8985 §7.4.2).
-    pub fn reduce_at_once(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, cx: &mut Cx) {
+    pub fn reduce_at_once(&mut self, tx: &mut Flight, cx: &mut Cx) {
         self.begin_reduction(tx, Congestion::Loss, cx);
         self.ca_state = CaState::Cwr;
         self.end_reduction(tx);
-        self.keep_open(tx, scoreboard);
+        self.keep_open(tx);
     }
 
     /// The kernel's tcp_init_cwnd_reduction: where the window is to go. It stays until something is delivered.
@@ -298,7 +327,7 @@ impl CongestionState {
         let cwnd = tx.law.cwnd();
         self.undo.window = cwnd;
         self.reduced = true;
-        tx.law.on_congestion(why, self.reduction_base(tx, cx.config));
+        tx.law.on_congestion(&cx.congestion(why, self.reduction_base(tx, cx.config)));
         self.prr = Prr::new(cwnd / u64::from(tx.mss), tx.law.cwnd());
         tx.law.set_cwnd(cwnd);
         let cause = if why == Congestion::Ecn { Cause::Ecn } else { Cause::Loss };
@@ -316,22 +345,22 @@ impl CongestionState {
     // ---- what to send, and how much ----
 
     /// What to send next: what goes before what, as far as the window goes.
-    pub fn next(&mut self, scoreboard: &mut Scoreboard, tx: &Flight) -> Option<Chunk> {
-        if scoreboard.in_flight() >= tx.window_in_segments() {
+    pub fn next(&mut self, tx: &mut Flight) -> Option<Chunk> {
+        if tx.scoreboard.in_flight() >= tx.window_in_segments() {
             return None;
         }
         match self.prefer {
             Prefer::New => tx.in_order(),
-            Prefer::Lost => self.lost_segment(scoreboard, tx).or_else(|| tx.in_order()),
+            Prefer::Lost => self.lost_segment(tx).or_else(|| tx.in_order()),
             Prefer::NewElseLost => tx.in_order().or_else(|| {
                 self.nothing_new();
-                self.lost_segment(scoreboard, tx)
+                self.lost_segment(tx)
             }),
         }
     }
 
-    fn lost_segment(&mut self, scoreboard: &mut Scoreboard, tx: &Flight) -> Option<Chunk> {
-        let segment = scoreboard.waiting()?;
+    fn lost_segment(&mut self, tx: &mut Flight) -> Option<Chunk> {
+        let segment = tx.scoreboard.waiting()?;
         let how = if self.ca_state == CaState::Loss {
             How::InOrder
         } else if std::mem::take(&mut self.fresh) {
@@ -348,23 +377,23 @@ impl CongestionState {
         self.prefer = Prefer::Lost;
     }
 
-    /// The kernel's tcp_cong_control: a reduction goes on, or the window `opens`.
-    pub fn control_window(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, sample: &AckSample, opens: bool) {
+    /// The kernel's tcp_cong_control: a reduction goes on, or the window opens, by so many bytes, if the ACK `moves` it.
+    pub fn control_window(&mut self, tx: &mut Flight, delivery: &Delivery, moves: bool, config: &Config) -> u64 {
+        let opens = moves && self.validation.allows_growth(tx, config);
         if self.is_reducing() {
-            return self.reduce(tx, scoreboard, sample.delivered, sample.advanced && sample.lost == 0);
+            self.reduce(tx, delivery.delivered, delivery.advanced && delivery.lost == 0);
+            return 0;
         }
-        if opens && sample.delivered > 0 && !sample.no_growth {
-            grow(&mut tx.law, u64::from(sample.delivered) * u64::from(tx.mss));
-        }
+        if opens && !delivery.no_growth { u64::from(delivery.delivered) * u64::from(tx.mss) } else { 0 }
     }
 
     /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
-    pub fn reduce(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, delivered: u32, clean: bool) {
+    pub fn reduce(&mut self, tx: &mut Flight, delivered: u32, clean: bool) {
         if delivered == 0 {
             return;
         }
         let mss = u64::from(tx.mss);
-        let window = self.prr.window(delivered.into(), scoreboard.in_flight().into(), self.prr.target / mss, clean);
+        let window = self.prr.window(delivered.into(), tx.scoreboard.in_flight().into(), self.prr.target / mss, clean);
         tx.law.set_cwnd(window * mss);
     }
 
@@ -382,7 +411,7 @@ impl CongestionState {
     }
 
     /// The kernel's tcp_enter_loss: the timer has fired, and `scoreboard` knows what is lost.
-    pub fn time_out(&mut self, tx: &mut Flight, scoreboard: &Scoreboard, cx: &mut Cx) {
+    pub fn time_out(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let first = self.ca_state < CaState::Recovery;
         let new_window = tx.recovery.recover <= tx.una;
         if self.ca_state <= CaState::Disorder || new_window || (self.ca_state == CaState::Loss && tx.timeouts == 0) {
@@ -390,11 +419,11 @@ impl CongestionState {
             self.undo.window = tx.law.cwnd();
             self.undo.arm();
             self.flight = tx.in_flight();
-            tx.law.on_congestion(Congestion::Timeout, self.reduction_base(tx, cx.config));
+            tx.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(tx, cx.config)));
         } else {
             tx.law.on_further_loss();
         }
-        tx.law.set_cwnd(u64::from(scoreboard.in_flight() + 1) * u64::from(tx.mss));
+        tx.law.set_cwnd(u64::from(tx.scoreboard.in_flight() + 1) * u64::from(tx.mss));
         self.ca_state = CaState::Loss;
         self.reduced = true;
         self.frto = first || tx.timeouts > 0;
@@ -407,11 +436,11 @@ impl CongestionState {
 
 /// An ACK of so many bytes opens the window: slow start ends at its threshold, and what is left of the ACK goes to
 /// congestion avoidance (the kernel's tcp_slow_start).
-fn grow(law: &mut Law, acked: u64) {
+pub(crate) fn grow(law: &mut Law, acked: u64) {
     let CcState { cwnd, ssthresh } = law.state();
     let starts = acked.min(ssthresh.saturating_sub(cwnd));
     for acked in [starts, acked - starts].into_iter().filter(|acked| *acked > 0) {
-        law.on_ack(&Ack { acked });
+        law.grow(acked);
     }
 }
 
@@ -428,45 +457,41 @@ mod tests {
 
     /// Does `act` with a sender that has ten segments of 1000 bytes outstanding, from offset 1, in a window of ten, and as
     /// many more to send.
-    fn with_ten(
-        ecn_response: EcnResponse,
-        act: impl FnOnce(&mut CongestionState, &mut Flight, &mut Scoreboard, &mut Cx),
-    ) {
+    fn with_ten(ecn_response: EcnResponse, act: impl FnOnce(&mut CongestionState, &mut Flight, &mut Cx)) {
         let mut config = profile("linux-7").unwrap().config.clone();
         config.mss = ecnlab_base::Bytes(1_000);
         config.ecn_response = ecn_response;
         let mut tx = Flight::new(&config, Seq(0));
         (tx.una, tx.nxt, tx.max, tx.end) = (1, 10_001, 10_001, 20_001);
         tx.set_peer_window(1 << 20, &config);
-        let mut scoreboard = Scoreboard::default();
-        (0..10).for_each(|n| scoreboard.sent(1 + n * 1_000, 1_000, false, false, Time::ZERO));
+        (0..10).for_each(|n| tx.scoreboard.sent(1 + n * 1_000, 1_000, false, false, Time::ZERO));
         let (mut counters, mut ecn) = (Counters::default(), ecn::Scheme::new(EcnKind::Off));
         let mut cx = Cx { config: &config, now: Time::ZERO, counters: &mut counters, ecn: &mut ecn };
         let mut congestion = CongestionState::default();
         congestion.begin(tx.in_flight());
-        act(&mut congestion, &mut tx, &mut scoreboard, &mut cx);
+        act(&mut congestion, &mut tx, &mut cx);
     }
 
     /// The segments up to the n-th arrive.
-    fn acknowledge(tx: &mut Flight, scoreboard: &mut Scoreboard, n: u64) -> AckSample {
+    fn acknowledge(tx: &mut Flight, n: u64) -> Delivery {
         let ack = 1 + n * 1_000;
         let seen = AckSeen { ack, echo: false, no_growth: false, bare: false, new_sack: false, echoed: None };
-        let mut sample = AckSample::new(&seen, tx.una, tx.una, tx.recovery.recover);
+        let mut delivery = Delivery::new(&seen, tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
-        scoreboard.acknowledge(tx.una, |s| sample.acknowledge(s));
-        sample
+        tx.scoreboard.acknowledge(tx.una, |s| delivery.acknowledge(s));
+        delivery
     }
 
     #[test]
     fn ecn_takes_the_window_to_half_until_something_sent_after_it_has_arrived() {
-        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
             congestion.enter_cwr(tx, cx);
             assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Cwr, 10_000, 5_000));
-            let sample = acknowledge(tx, scoreboard, 10);
-            congestion.hear(tx, scoreboard, &sample);
+            let delivery = acknowledge(tx, 10);
+            congestion.hear(tx, &delivery);
             assert_eq!(congestion.ca_state, CaState::Cwr, "CWR has not yet reached the receiver");
             tx.una = 11_001;
-            congestion.hear(tx, scoreboard, &sample);
+            congestion.hear(tx, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
         });
     }
@@ -476,7 +501,7 @@ mod tests {
         for (response, window, sacked) in
             [(EcnResponse::Standard, 1, true), (EcnResponse::Standard, 2, false), (EcnResponse::Linux, 1, false)]
         {
-            with_ten(response, |congestion, tx, _, cx| {
+            with_ten(response, |congestion, tx, cx| {
                 tx.law.set_cwnd(window * 1_000);
                 congestion.enter_cwr(tx, cx);
                 assert_eq!(tx.is_held(), sacked);
@@ -486,20 +511,20 @@ mod tests {
 
     #[test]
     fn what_arrives_from_before_a_timeout_gives_the_window_back() {
-        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
-            scoreboard.lose_after_timeout(|_| true);
-            congestion.time_out(tx, scoreboard, cx);
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+            tx.scoreboard.lose_after_timeout(|_| true);
+            congestion.time_out(tx, cx);
             assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.law.state().ssthresh), (CaState::Loss, 1_000, 5_000));
-            scoreboard.sent(1, 1_000, false, false, cx.now);
+            tx.scoreboard.sent(1, 1_000, false, false, cx.now);
             congestion.retransmitted(0);
             // The retransmission's ACK; new data may show what became of the others (F-RTO).
-            let sample = acknowledge(tx, scoreboard, 1);
-            congestion.after_timeout(tx, scoreboard, &sample);
+            let delivery = acknowledge(tx, 1);
+            congestion.after_timeout(tx, &delivery);
             assert_eq!((congestion.ca_state, congestion.prefer), (CaState::Loss, Prefer::NewElseLost));
-            let sample = acknowledge(tx, scoreboard, 2);
-            assert!(sample.proves_original(false));
-            congestion.after_timeout(tx, scoreboard, &sample);
-            assert_eq!((congestion.ca_state, tx.law.cwnd(), scoreboard.lost()), (CaState::Open, 10_000, 0));
+            let delivery = acknowledge(tx, 2);
+            assert!(delivery.proves_original(false));
+            congestion.after_timeout(tx, &delivery);
+            assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.scoreboard.lost()), (CaState::Open, 10_000, 0));
             assert!(congestion.looks_again());
         });
     }
@@ -507,13 +532,13 @@ mod tests {
     #[test]
     fn a_recovery_ends_at_its_target_unless_it_was_for_nothing() {
         for (echoed, window) in [(Some(7), 5_000), (Some(6), 10_000)] {
-            with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
-                congestion.enter_recovery(tx, scoreboard, false, cx);
-                scoreboard.sent(1, 1_000, false, false, cx.now);
+            with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+                congestion.enter_recovery(tx, false, cx);
+                tx.scoreboard.sent(1, 1_000, false, false, cx.now);
                 congestion.retransmitted(7);
-                let mut sample = acknowledge(tx, scoreboard, 10);
-                sample.echoed = echoed;
-                congestion.hear(tx, scoreboard, &sample);
+                let mut delivery = acknowledge(tx, 10);
+                delivery.echoed = echoed;
+                congestion.hear(tx, &delivery);
                 assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, window));
             });
         }
@@ -521,41 +546,41 @@ mod tests {
 
     #[test]
     fn without_sack_a_recovery_holds_at_its_point_and_ends_above_it() {
-        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
             *congestion = CongestionState::sackless();
-            congestion.enter_recovery(tx, scoreboard, false, cx);
-            scoreboard.sent(1, 1_000, false, false, cx.now);
+            congestion.enter_recovery(tx, false, cx);
+            tx.scoreboard.sent(1, 1_000, false, false, cx.now);
             congestion.retransmitted(7);
-            let mut sample = acknowledge(tx, scoreboard, 10);
-            congestion.hear(tx, scoreboard, &sample);
+            let mut delivery = acknowledge(tx, 10);
+            congestion.hear(tx, &delivery);
             assert_eq!((congestion.ca_state, congestion.holds(tx)), (CaState::Recovery, true));
             // The first retransmission is forgotten by then, and no echo can answer what was sent before it.
-            sample.echoed = Some(6);
-            assert!(!congestion.was_late(tx, &sample));
+            delivery.echoed = Some(6);
+            assert!(!congestion.was_late(tx, &delivery));
             tx.una = 11_001;
-            congestion.hear(tx, scoreboard, &sample);
+            congestion.hear(tx, &delivery);
             assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
         });
     }
 
     #[test]
     fn without_sack_a_late_original_gives_the_window_back_and_the_timeouts_state_stays() {
-        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
             *congestion = CongestionState::sackless();
-            scoreboard.lose_after_timeout(|_| true);
-            congestion.time_out(tx, scoreboard, cx);
-            scoreboard.sent(1, 1_000, false, false, cx.now);
+            tx.scoreboard.lose_after_timeout(|_| true);
+            congestion.time_out(tx, cx);
+            tx.scoreboard.sent(1, 1_000, false, false, cx.now);
             congestion.retransmitted(7);
-            let mut sample = acknowledge(tx, scoreboard, 2);
-            sample.echoed = Some(6);
-            congestion.after_timeout(tx, scoreboard, &sample);
-            assert_eq!((congestion.ca_state, tx.law.cwnd(), scoreboard.lost()), (CaState::Loss, 10_000, 0));
+            let mut delivery = acknowledge(tx, 2);
+            delivery.echoed = Some(6);
+            congestion.after_timeout(tx, &delivery);
+            assert_eq!((congestion.ca_state, tx.law.cwnd(), tx.scoreboard.lost()), (CaState::Loss, 10_000, 0));
         });
     }
 
     #[test]
     fn slow_start_ends_at_its_threshold_in_the_midst_of_an_ack() {
-        with_ten(EcnResponse::Linux, |_, tx, _, _| {
+        with_ten(EcnResponse::Linux, |_, tx, _| {
             tx.law.set_cwnd(2_000);
             tx.law.set_ssthresh(4_000);
             // Two segments to the threshold; the other three are not yet a window of four.
@@ -568,8 +593,8 @@ mod tests {
 
     #[test]
     fn a_loss_that_a_probe_has_repaired_halves_the_window_at_once() {
-        with_ten(EcnResponse::Linux, |congestion, tx, scoreboard, cx| {
-            congestion.reduce_at_once(tx, scoreboard, cx);
+        with_ten(EcnResponse::Linux, |congestion, tx, cx| {
+            congestion.reduce_at_once(tx, cx);
             assert_eq!((congestion.ca_state, tx.law.cwnd()), (CaState::Open, 5_000));
             assert!(congestion.has_reduced() && !congestion.has_reduced());
         });

@@ -2,89 +2,91 @@
 //! tcp_fastretrans_alert (net/ipv4/tcp_input.c).
 
 use super::{CaState, CongestionState, Prefer};
-use crate::sender::{AckSample, Cx, Flight, Scoreboard};
+use crate::sender::{Cx, Delivery, Flight};
 
 /// A scheme that goes through the states of [`CongestionState`], and says for itself what is lost.
 pub(crate) trait FastRetransAlert {
-    /// Where the sender is, and what is outstanding.
-    fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard);
+    /// Where the sender is.
+    fn congestion(&mut self) -> &mut CongestionState;
+    /// Its state.
+    fn ca_state(&self) -> CaState;
     /// Takes for lost what the ACK proves lost.
-    fn identify(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx);
+    fn identify(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx);
     /// The hole that began at `before` was filled by what was late.
     fn filled_late(&mut self, tx: &Flight, before: u64);
     /// Without SACK, counts what the receiver may hold.
-    fn recount(&mut self, _tx: &Flight, _told: &mut AckSample) {}
+    fn recount(&mut self, _tx: &mut Flight, _delivery: &mut Delivery) {}
     /// Nothing is lost: all may be well, or ECN has been heard.
     fn after_calm(&mut self, _tx: &Flight) {}
 
     /// An ACK that is a duplicate, reports something by SACK or by ECN, or comes when not all is well. Before it all up to
     /// `before` was acknowledged.
-    fn fastretrans_alert(&mut self, tx: &mut Flight, before: u64, sample: &mut AckSample, cx: &mut Cx) {
-        let (congestion, scoreboard) = self.parts();
-        congestion.hear(tx, scoreboard, sample);
+    fn fastretrans_alert(&mut self, tx: &mut Flight, before: u64, delivery: &mut Delivery, cx: &mut Cx) {
+        let congestion = self.congestion();
+        congestion.hear(tx, delivery);
         let go_on = match congestion.ca_state {
-            CaState::Recovery => self.in_recovery_still(tx, before, sample, cx),
-            CaState::Loss => self.in_loss(tx, sample, cx) && self.look_around(tx, sample, cx),
-            _ => self.look_around(tx, sample, cx),
+            CaState::Recovery => self.in_recovery_still(tx, before, delivery, cx),
+            CaState::Loss => self.in_loss(tx, delivery, cx) && self.look_around(tx, delivery, cx),
+            _ => self.look_around(tx, delivery, cx),
         };
         if go_on {
-            self.parts().0.prefer = Prefer::Lost;
+            self.congestion().prefer = Prefer::Lost;
         }
     }
 
     /// A recovery goes on.
-    fn in_recovery_still(&mut self, tx: &mut Flight, before: u64, sample: &mut AckSample, cx: &mut Cx) -> bool {
-        if self.parts().0.holds(tx) {
-            if sample.advanced {
-                self.recount(tx, sample);
+    fn in_recovery_still(&mut self, tx: &mut Flight, before: u64, delivery: &mut Delivery, cx: &mut Cx) -> bool {
+        if self.congestion().holds(tx) {
+            if delivery.advanced {
+                self.recount(tx, delivery);
             }
             return false;
         }
-        if !sample.advanced {
-            self.recount(tx, sample);
-        } else if self.parts().0.was_late(tx, sample) {
+        if !delivery.advanced {
+            self.recount(tx, delivery);
+        } else if self.congestion().was_late(tx, delivery) {
             // The hole was filled by what was late, not by what was sent again.
             self.filled_late(tx, before);
-            let (congestion, scoreboard) = self.parts();
-            if scoreboard.retransmitted() > 0 {
+            let congestion = self.congestion();
+            if tx.scoreboard.retransmitted() > 0 {
                 return false;
             }
-            congestion.end_spurious_recovery(tx, scoreboard);
+            congestion.end_spurious_recovery(tx);
         }
-        self.identify(tx, sample, cx);
-        let (congestion, scoreboard) = self.parts();
+        self.identify(tx, delivery, cx);
+        let congestion = self.congestion();
         if congestion.ca_state != CaState::Recovery {
-            if scoreboard.lost() == 0 {
+            if tx.scoreboard.lost() == 0 {
                 return false;
             }
-            congestion.enter_recovery(tx, scoreboard, sample.echo, cx);
+            congestion.enter_recovery(tx, delivery.echo, cx);
         }
         true
     }
 
     /// After a timeout; whether the ACK is to be looked at as if there had been none.
-    fn in_loss(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &mut Cx) -> bool {
-        let (congestion, scoreboard) = self.parts();
-        congestion.after_timeout(tx, scoreboard, sample);
+    fn in_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &mut Cx) -> bool {
+        let congestion = self.congestion();
+        congestion.after_timeout(tx, delivery);
         // A duplicate tells that new data have arrived (F-RTO), if any were sent.
-        if congestion.prefer == Prefer::Lost && (sample.advanced || tx.max > tx.recovery.recover) {
-            self.recount(tx, sample);
+        if congestion.prefer == Prefer::Lost && (delivery.advanced || tx.max > tx.recovery.recover) {
+            self.recount(tx, delivery);
         }
-        self.identify(tx, sample, cx);
-        self.parts().0.ca_state == CaState::Open || sample.lost_again
+        self.identify(tx, delivery, cx);
+        self.congestion().ca_state == CaState::Open || delivery.lost_again
     }
 
     /// In every other state: begins a recovery if something is lost, or else hears ECN-Echo.
-    fn look_around(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &mut Cx) -> bool {
-        self.recount(tx, sample);
-        self.identify(tx, sample, cx);
-        let (congestion, scoreboard) = self.parts();
-        if scoreboard.lost() == 0 {
-            congestion.try_to_open(tx, scoreboard, sample.echo, cx);
+    fn look_around(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &mut Cx) -> bool {
+        self.recount(tx, delivery);
+        self.identify(tx, delivery, cx);
+        let congestion = self.congestion();
+        if tx.scoreboard.lost() == 0 {
+            congestion.try_to_open(tx, delivery.echo, cx);
             self.after_calm(tx);
             return false;
         }
-        congestion.enter_recovery(tx, scoreboard, sample.echo, cx);
+        congestion.enter_recovery(tx, delivery.echo, cx);
         true
     }
 }

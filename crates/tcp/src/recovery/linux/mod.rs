@@ -8,10 +8,12 @@ pub mod newreno;
 mod prr;
 pub mod rack;
 mod reordering;
+mod scheme;
 mod undo;
 
 use ca_state::{CaState, CongestionState, Prefer};
 use fastretrans_alert::FastRetransAlert;
 use prr::Prr;
 use reordering::Reordering;
+use scheme::{Linux, LossDetection};
 use undo::{Undo, is_before};

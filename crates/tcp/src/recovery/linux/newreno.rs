@@ -2,185 +2,86 @@
 //! the first segment outstanding is lost after three of them and with each partial ACK, and the window goes down in
 //! proportion (net/ipv4/tcp_input.c; tcp_newreno_mark_lost in net/ipv4/tcp_recovery.c).
 //!
-//! The sender goes through the states of [`CongestionState`] in the order of [`FastRetransAlert`]. Windows and flights are counted in segments.
+//! The sender goes through the states of [`CongestionState`]; what it shares with Linux's other scheme is in
+//! [`Linux`].
 
-use ecnlab_base::{Dur, Time};
+use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Reordering};
+use crate::sender::{Chunk, Cx, Delivery, Flight, How};
 
-use super::{CaState, CongestionState, FastRetransAlert, Reordering};
-use crate::config::{Config, Invalid};
-use crate::recovery::Scheme;
-use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Scoreboard};
+/// Linux's NewReno.
+pub(crate) type LinuxNewReno = Linux<NewRenoState>;
 
-/// The state of the law.
+/// The state of the scheme. How many of the segments outstanding are sacked is counted from duplicate ACKs.
 #[derive(Clone, Debug)]
-struct Book {
-    /// What is outstanding; how many of it are sacked is counted from duplicate ACKs.
-    scoreboard: Scoreboard,
+pub(crate) struct NewRenoState {
     congestion: CongestionState,
-    validation: CwndValidation,
     /// As many duplicate ACKs as this degree mean a loss.
     path: Reordering,
-    burst: Burst,
     /// After a timeout the first segment outstanding goes, whatever the window.
     head_due: bool,
 }
 
-/// The law. Boxed, for it is far larger than other schemes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LinuxNewReno(Box<Book>);
-
-impl Default for Book {
-    fn default() -> Book {
-        Book {
-            scoreboard: Scoreboard::default(),
-            congestion: CongestionState::sackless(),
-            validation: CwndValidation::default(),
-            path: Reordering::default(),
-            burst: Burst::default(),
-            head_due: false,
-        }
+impl Default for NewRenoState {
+    fn default() -> NewRenoState {
+        NewRenoState { congestion: CongestionState::sackless(), path: Reordering::default(), head_due: false }
     }
 }
 
-impl Scheme for LinuxNewReno {
-    const TAKES_ACKS: bool = true;
+impl LossDetection for NewRenoState {
+    const HEEDS_SACK: bool = false;
 
-    fn check(config: &Config) -> Result<(), Invalid> {
-        CongestionState::check(config)
+    fn path(&mut self) -> &mut Reordering {
+        &mut self.path
     }
 
-    fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
-        self.0.on_ack(tx, seen, cx);
-    }
-
-    fn on_established(&mut self, tx: &mut Flight, _: Option<Dur>) {
-        tx.recovery.active = true;
-    }
-
-    #[inline(never)]
-    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
-        self.0.next(tx)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
-        let stamp = tx.clock(cx.config, cx.now);
-        if chunk.how != How::Probe && self.0.sent(chunk, tx.una, cx.now, stamp) {
-            tx.arm(cx.config, cx.now);
-        }
-        true
-    }
-
-    #[inline(never)]
-    fn end_burst(&mut self, tx: &mut Flight, _: &Config, _: Time) {
-        let burst = std::mem::take(&mut self.0.burst);
-        self.0.validation.end_burst(burst, &self.0.scoreboard, tx);
-    }
-
-    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        self.0.on_timeout(tx, cx);
-    }
-
-    fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
-        self.0.congestion.begin(tx.in_flight());
-        self.0.congestion.enter_cwr(tx, cx);
-    }
-
-    fn in_recovery(&self, _: &Flight) -> bool {
-        self.0.congestion.in_recovery()
-    }
-}
-
-impl Book {
-    fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
-        let before = tx.una;
-        self.congestion.begin(tx.in_flight());
-        let mut sample = AckSample::new(&seen, before, before, tx.recovery.recover);
-        let idle = self.scoreboard.is_empty();
-        self.take_in(tx, seen.ack, &mut sample);
-        if let Some(rtt) = sample.rtt(tx, cx) {
-            tx.take_rtt(rtt, cx);
-            tx.rto.end_backoff();
-        }
-        if idle {
-            return;
-        }
-        self.congestion.prefer = Default::default();
-        if sample.duplicate || sample.echo || self.congestion.ca_state != CaState::Open {
-            cx.counters.dupacks_received += u64::from(sample.duplicate);
-            self.fastretrans_alert(tx, before, &mut sample, cx);
-        }
-        if sample.advanced {
-            tx.rearm(cx);
-        }
-        let opens = sample.advanced && self.validation.allows_growth(tx, cx.config);
-        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
-    }
-
-    /// Takes in the acknowledgement number. One segment of what it covers filled a hole; the duplicate ACKs before
-    /// counted the others.
-    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample) {
-        let outstanding = self.scoreboard.len();
-        self.scoreboard.acknowledge(ack, |s| sample.acknowledge(s));
-        let (delivered, excess) = self.scoreboard.settle_sacked(outstanding - self.scoreboard.len());
-        sample.delivered = delivered;
+    /// One segment of what the number covers filled a hole; the duplicate ACKs before counted the others.
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, _: &Cx) {
+        let outstanding = tx.scoreboard.len();
+        tx.scoreboard.acknowledge(ack, |s| delivery.acknowledge(s));
+        let (delivered, excess) = tx.scoreboard.settle_sacked(outstanding - tx.scoreboard.len());
+        delivery.delivered = delivered;
         if excess {
             self.path.note_excess(outstanding);
         }
-        if sample.advanced {
+        if delivery.advanced {
             tx.acknowledge(ack);
         }
     }
 
-    // ---- what to send ----
-
-    fn next(&mut self, tx: &Flight) -> Option<Chunk> {
+    fn next(&mut self, tx: &mut Flight) -> Option<Chunk> {
         if std::mem::take(&mut self.head_due) {
-            return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder));
+            return tx.scoreboard.head().map(|s| s.again(tx.una, How::InOrder));
         }
-        self.congestion.next(&mut self.scoreboard, tx)
-    }
-
-    /// A chunk has been sent. Returns whether it sets the retransmission timer: the first segment again does
-    /// (tcp_xmit_retransmit_queue).
-    fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
-        let before = self.scoreboard.len();
-        self.scoreboard.sent(chunk.start, chunk.len, chunk.fin, false, now);
-        if self.congestion.is_reducing() {
-            self.congestion.prr.sent(1);
-        }
-        if self.scoreboard.len() > before {
-            self.burst.sent(before);
-            return false;
-        }
-        self.congestion.retransmitted(stamp);
-        chunk.start <= una
+        self.congestion.next(tx)
     }
 
     /// Without SACK nothing tells what has arrived: all is lost (tcp_timeout_mark_lost).
     fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        self.scoreboard.forget_sacked();
-        self.scoreboard.lose_after_timeout(|_| true);
+        tx.scoreboard.forget_sacked();
+        tx.scoreboard.lose_after_timeout(|_| true);
         self.head_due = true;
-        self.congestion.time_out(tx, &self.scoreboard, cx);
+        self.congestion.time_out(tx, cx);
     }
 }
 
-impl FastRetransAlert for Book {
-    fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard) {
-        (&mut self.congestion, &mut self.scoreboard)
+impl FastRetransAlert for NewRenoState {
+    fn congestion(&mut self) -> &mut CongestionState {
+        &mut self.congestion
+    }
+
+    fn ca_state(&self) -> CaState {
+        self.congestion.ca_state
     }
 
     /// tcp_newreno_mark_lost.
-    fn identify(&mut self, _: &mut Flight, sample: &mut AckSample, _: &Cx) {
+    fn identify(&mut self, tx: &mut Flight, delivery: &mut Delivery, _: &Cx) {
         let lost = match self.congestion.ca_state {
-            CaState::Recovery => sample.advanced,
+            CaState::Recovery => delivery.advanced,
             CaState::Loss => false,
-            _ => self.scoreboard.sacked() >= self.path.degree(),
+            _ => tx.scoreboard.sacked() >= self.path.degree(),
         };
-        if lost && self.scoreboard.lose_head() {
-            sample.lost += 1;
+        if lost && tx.scoreboard.lose_head() {
+            delivery.lost += 1;
         }
     }
 
@@ -189,16 +90,16 @@ impl FastRetransAlert for Book {
     }
 
     /// tcp_add_reno_sack and tcp_reset_reno_sack.
-    fn recount(&mut self, _: &Flight, sample: &mut AckSample) {
-        if sample.advanced {
-            self.scoreboard.forget_sacked();
+    fn recount(&mut self, tx: &mut Flight, delivery: &mut Delivery) {
+        if delivery.advanced {
+            tx.scoreboard.forget_sacked();
         }
-        if sample.duplicate {
-            let sacked = self.scoreboard.sacked();
-            if self.scoreboard.presume_sacked() {
-                self.path.note_excess(self.scoreboard.len());
+        if delivery.duplicate {
+            let sacked = tx.scoreboard.sacked();
+            if tx.scoreboard.presume_sacked() {
+                self.path.note_excess(tx.scoreboard.len());
             }
-            sample.delivered += u32::from(self.scoreboard.sacked() > sacked);
+            delivery.delivered += u32::from(tx.scoreboard.sacked() > sacked);
         }
     }
 }
@@ -226,7 +127,7 @@ mod tests {
             self.burst(100)
         }
 
-        fn book(&self) -> &Book {
+        fn book(&self) -> &NewRenoState {
             match &self.tx.scheme {
                 InUse::LinuxNewReno(newreno) => &newreno.0,
                 _ => panic!("another scheme"),
@@ -234,7 +135,7 @@ mod tests {
         }
 
         fn state(&self) -> (CaState, u32) {
-            (self.book().congestion.ca_state, self.book().scoreboard.sacked())
+            (self.book().congestion.ca_state, self.tx.flight.scoreboard.sacked())
         }
     }
 
@@ -275,7 +176,7 @@ mod tests {
         host.tx.flight.write(5_000);
         assert_eq!(host.acknowledge(1), [10_001, 11_001]);
         assert_eq!(host.acknowledge(1), [1_001]);
-        assert_eq!((host.state(), host.book().scoreboard.in_flight()), ((CaState::Loss, 1), 2));
+        assert_eq!((host.state(), host.tx.flight.scoreboard.in_flight()), ((CaState::Loss, 1), 2));
     }
 
     #[test]

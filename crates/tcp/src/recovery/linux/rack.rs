@@ -1,16 +1,16 @@
 //! RACK-TLP (RFC 8985) with proportional rate reduction (RFC 6937, RFC 9937), as Linux 7 has them: a segment is lost once
 //! one sent later has arrived and a reordering window has passed; a probe follows a silence.
 //!
-//! The sender is in one of five states ([`CongestionState`]), and each ACK passes through them in the order of the kernel's
-//! `tcp_ack` (net/ipv4/tcp_input.c). Windows and flights are counted in segments.
+//! The sender goes through the states of [`CongestionState`]; what it shares with Linux's other scheme is in
+//! [`Linux`].
 
 use ecnlab_base::{Dur, Time};
 
-use super::{CaState, CongestionState, FastRetransAlert, Prefer, Reordering, is_before};
-use crate::config::{Config, Invalid};
-use crate::recovery::{DUP_THRESH, Scheme};
+use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before};
+use crate::config::Config;
+use crate::recovery::DUP_THRESH;
 use crate::registry::RecoveryKind;
-use crate::sender::{AckSample, AckSeen, Burst, Chunk, CwndValidation, Cx, Flight, How, Outstanding, Scoreboard};
+use crate::sender::{Burst, Chunk, Cx, Delivery, Flight, How, Outstanding, timestamp};
 use crate::wheel;
 
 /// What the sender's deadline is for.
@@ -43,204 +43,99 @@ const SLACK: Dur = Dur::from_ms(2);
 /// The finest tick of a timer (Linux: HZ).
 const TICK: Dur = Dur::from_ms(1);
 
-/// The state of the law.
+/// RACK-TLP.
+pub(crate) type Rack = Linux<RackState>;
+
+/// The state of the scheme.
 #[derive(Clone, Debug, Default)]
-struct RackState {
-    scoreboard: Scoreboard,
+pub(crate) struct RackState {
     congestion: CongestionState,
     detect: Detect,
-    validation: CwndValidation,
     timer: Timer,
     first: First,
     /// The probe under way, and whether this burst holds one of new data.
     probe: TailProbe,
     probes_new: bool,
-    burst: Burst,
 }
 
-/// The law. Boxed, for it is far larger than other schemes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rack(Box<RackState>);
-
-impl Scheme for Rack {
+impl LossDetection for RackState {
     const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::LinuxNewReno);
-    const TAKES_ACKS: bool = true;
+    const HEEDS_SACK: bool = true;
+    const ARMS_EACH: bool = false;
 
-    /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
-    fn check(config: &Config) -> Result<(), Invalid> {
-        CongestionState::check(config)
+    fn path(&mut self) -> &mut Reordering {
+        &mut self.detect.path
     }
 
-    fn take_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
-        self.0.on_ack(tx, seen, cx);
-    }
-
-    fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
-        if let Some(rtt) = rtt {
-            self.0.detect.path.note_rtt(rtt);
-        }
-        tx.recovery.active = true;
-    }
-
-    fn on_sacked(&mut self, _: &mut Flight, start: u64, end: u64, new: u64) {
-        self.0.scoreboard.report(start, end, new);
-    }
-
-    #[inline(never)]
-    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
-        self.0.next(tx)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
-        let stamp = tx.clock(cx.config, cx.now);
-        if chunk.how != How::Probe && self.0.sent(chunk, tx.una, cx.now, stamp) {
-            tx.arm(cx.config, cx.now);
-        }
-        true
-    }
-
-    /// The timer is set for a burst at once.
-    fn arm(&mut self, _: &mut Flight, _: &Cx) {}
-
-    #[inline(never)]
-    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
-        self.0.end_burst(tx, config, now);
-    }
-
-    fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
-        self.0.on_timer(tx, cx)
-    }
-
-    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        self.0.on_timeout(tx, cx);
-    }
-
-    fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
-        self.0.congestion.begin(tx.in_flight());
-        self.0.congestion.enter_cwr(tx, cx);
-        self.0.heed_hold(tx);
-    }
-
-    fn in_recovery(&self, _: &Flight) -> bool {
-        self.0.congestion.in_recovery()
-    }
-}
-
-impl RackState {
-    // ---- an ACK ----
-
-    fn on_ack(&mut self, tx: &mut Flight, seen: AckSeen, cx: &mut Cx) {
-        let before = tx.una;
-        self.congestion.begin(tx.in_flight());
-        let mut sample = AckSample::new(&seen, before, self.scoreboard.highest(), tx.recovery.recover);
-        let idle = self.scoreboard.is_empty();
-        let head_sent = self.take_in(tx, seen.ack, &mut sample, cx);
-        self.sample_rtt(tx, &mut sample, head_sent, cx);
-        self.note_reordering(tx, sample.late);
-        if idle {
-            self.probe().on_ack(tx.una, sample.is_bare());
-            return;
-        }
-        if self.probe().on_ack(tx.una, sample.is_bare()) {
-            self.congestion.reduce_at_once(tx, &self.scoreboard, cx);
-        }
-        let alert = sample.duplicate || sample.sacked || sample.echo || self.congestion.ca_state != CaState::Open;
-        self.congestion.prefer = Prefer::New;
-        if alert {
-            cx.counters.dupacks_received += u64::from(!sample.advanced && sample.sacked);
-            self.fastretrans_alert(tx, before, &mut sample, cx);
-        }
-        if sample.set_timer {
-            self.set_timer(tx, cx.config, cx.now);
-        }
-        let moves = sample.advanced || (sample.sacked && self.detect.path.is_high());
-        let opens = moves && self.validation.allows_growth(tx, cx.config);
-        self.congestion.control_window(tx, &self.scoreboard, &sample, opens);
-    }
-
-    /// Takes in what SACK reports, then the acknowledgement number. Returns when the segment that was the first outstanding
-    /// was last sent.
-    fn take_in(&mut self, tx: &mut Flight, ack: u64, sample: &mut AckSample, cx: &Cx) -> Option<Time> {
-        let (detect, scoreboard) = (&mut self.detect, &mut self.scoreboard);
-        scoreboard.take_reports(|s| {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx) {
+        let detect = &mut self.detect;
+        tx.scoreboard.take_reports(|s| {
             detect.advance(s, cx.now);
-            sample.report(s);
+            delivery.report(s);
         });
-        let head_sent = scoreboard.head().map(|s| s.sent);
-        let echoed = sample.echoed;
+        delivery.head_sent = tx.scoreboard.head().map(|s| s.sent);
+        let (echoed, iss) = (delivery.echoed, tx.iss);
         // The ACK was sent before the segment was sent again.
         let of_first = |s: &Outstanding| {
-            let again = tx.clock(cx.config, s.sent);
+            let again = timestamp(cx.config, iss, s.sent);
             s.ever_retransmitted && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
-        scoreboard.acknowledge(ack, |s| {
-            sample.acknowledge(s);
+        tx.scoreboard.acknowledge(ack, |s| {
+            delivery.acknowledge(s);
             if !s.sacked && !of_first(s) {
                 detect.advance(s, cx.now);
             }
         });
-        if sample.advanced {
+        if delivery.advanced {
             tx.acknowledge(ack);
-            sample.set_timer = true;
+            delivery.set_timer = true;
         }
-        if self.scoreboard.is_empty() {
+        if tx.scoreboard.is_empty() {
             self.timer = Timer::Timeout;
         }
-        head_sent
     }
 
-    /// The kernel's tcp_ack_update_rtt: from what was sent once, else from the echoed timestamp (RFC 6298 §3).
-    fn sample_rtt(&mut self, tx: &mut Flight, sample: &mut AckSample, head_sent: Option<Time>, cx: &mut Cx) {
-        let Some(rtt) = sample.rtt(tx, cx) else { return };
-        self.detect.path.note_rtt(sample.last_timed().map_or(rtt, |last| cx.now.since(last)));
-        tx.take_rtt(rtt, cx);
-        tx.rto.end_backoff();
+    fn note_rtt(&mut self, rtt: Dur, delivery: &mut Delivery, cx: &Cx) {
+        self.detect.path.note_rtt(delivery.last_timed().map_or(rtt, |last| cx.now.since(last)));
         // A later segment's report does not put off the timeout of the first one (tcp_clean_rtx_queue).
-        if let (false, Some((first, _)), Some(head)) = (sample.advanced, sample.reported, head_sent) {
-            sample.set_timer |= first < head;
+        if let (false, Some((first, _)), Some(head)) = (delivery.advanced, delivery.reported, delivery.head_sent) {
+            delivery.set_timer |= first < head;
         }
     }
 
-    // ---- what to send ----
+    fn note_arrival(&mut self, tx: &mut Flight, delivery: &Delivery, cx: &mut Cx) {
+        self.note_reordering(tx, delivery.late);
+        let repaired = self.probe().on_ack(tx.una, delivery.is_bare());
+        if repaired && !delivery.idle {
+            self.congestion.reduce_at_once(tx, cx);
+        }
+    }
 
-    fn next(&mut self, tx: &Flight) -> Option<Chunk> {
+    fn restart_timer(&mut self, tx: &mut Flight, delivery: &Delivery, cx: &Cx) {
+        if delivery.set_timer {
+            self.set_timer(tx, cx.config, cx.now);
+        }
+    }
+
+    fn next(&mut self, tx: &mut Flight) -> Option<Chunk> {
         match std::mem::take(&mut self.first) {
-            First::Head => return self.scoreboard.head().map(|s| s.again(tx.una, How::InOrder)),
+            First::Head => return tx.scoreboard.head().map(|s| s.again(tx.una, How::InOrder)),
             First::Probe => return self.next_probe(tx),
             First::Nothing => {}
         }
-        self.congestion.next(&mut self.scoreboard, tx)
+        self.congestion.next(tx)
     }
 
-    /// A chunk has been sent. Returns whether it sets the retransmission timer.
-    fn sent(&mut self, chunk: Chunk, una: u64, now: Time, stamp: u32) -> bool {
-        let before = self.scoreboard.len();
-        let probe = chunk.how == How::Rescue;
-        self.scoreboard.sent(chunk.start, chunk.len, chunk.fin, probe, now);
-        if self.congestion.is_reducing() && !probe {
-            self.congestion.prr.sent(1);
-        }
-        if self.scoreboard.len() > before {
-            self.burst.sent(before);
-            return false;
-        }
-        if probe {
-            return false;
-        }
-        self.congestion.retransmitted(stamp);
-        // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
-        let sets = chunk.start <= una && self.timer != Timer::Reordering;
+    /// From here it is the retransmission timer, whatever it was.
+    fn head_sent_again(&mut self) -> bool {
+        let sets = self.timer != Timer::Reordering;
         if sets {
             self.timer = Timer::Timeout;
         }
         sets
     }
 
-    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
-        let burst = std::mem::take(&mut self.burst);
-        self.validation.end_burst(burst, &self.scoreboard, tx);
+    fn after_burst(&mut self, tx: &mut Flight, burst: Burst, config: &Config, now: Time) {
         if burst.new == 0 {
             return;
         }
@@ -252,8 +147,6 @@ impl RackState {
         }
     }
 
-    // ---- the timer ----
-
     fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
         match self.timer {
             Timer::Timeout => return false,
@@ -263,9 +156,30 @@ impl RackState {
         true
     }
 
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        let reneges = tx.scoreboard.head().is_some_and(|s| s.sacked);
+        if reneges {
+            tx.scoreboard.forget_sacked();
+            tx.sacked.clear();
+        }
+        let detect = &self.detect;
+        // What was sent within the last round trip may yet arrive.
+        tx.scoreboard.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
+        if self.congestion.ca_state <= CaState::Disorder && tx.scoreboard.sacked() >= DUP_THRESH {
+            self.detect.path.lower();
+        }
+        self.timer = Timer::Timeout;
+        self.first = First::Head;
+        self.congestion.time_out(tx, cx);
+    }
+}
+
+impl RackState {
+    // ---- the timer ----
+
     /// The kernel's tcp_set_xmit_timer: a probe if one may be, or else the timeout.
     fn set_timer(&mut self, tx: &mut Flight, config: &Config, now: Time) {
-        if self.scoreboard.is_empty() || !self.schedule_probe(tx, config, now, true) {
+        if tx.scoreboard.is_empty() || !self.schedule_probe(tx, config, now, true) {
             self.rearm(tx, config, now);
         }
     }
@@ -276,7 +190,7 @@ impl RackState {
         if tx.is_held() {
             return;
         }
-        let Some(head) = self.scoreboard.head() else {
+        let Some(head) = tx.scoreboard.head() else {
             tx.deadline = Time::NEVER;
             return;
         };
@@ -298,11 +212,11 @@ impl RackState {
     /// timeout counts from now.
     fn schedule_probe(&mut self, tx: &mut Flight, config: &Config, now: Time, restarted: bool) -> bool {
         let Some(head) =
-            self.scoreboard.head().filter(|_| matches!(self.congestion.ca_state, CaState::Open | CaState::Cwr))
+            tx.scoreboard.head().filter(|_| matches!(self.congestion.ca_state, CaState::Open | CaState::Cwr))
         else {
             return false;
         };
-        let wait = TailProbe::wait(tx.rto.smoothed(config).0, self.scoreboard.len(), config);
+        let wait = TailProbe::wait(tx.rto.smoothed(config).0, tx.scoreboard.len(), config);
         let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current(config));
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
@@ -330,10 +244,10 @@ impl RackState {
     }
 
     /// The probe: a new segment, or the last one again.
-    fn next_probe(&mut self, tx: &Flight) -> Option<Chunk> {
+    fn next_probe(&mut self, tx: &mut Flight) -> Option<Chunk> {
         let new = tx.in_order();
         self.probes_new = new.is_some();
-        let chunk = new.or_else(|| self.scoreboard.tail().map(|s| s.again(tx.una, How::Rescue)))?;
+        let chunk = new.or_else(|| tx.scoreboard.tail().map(|s| s.again(tx.una, How::Rescue)))?;
         self.probe().sent(tx.max.max(chunk.start + u64::from(chunk.len) + u64::from(chunk.fin)), new.is_none());
         Some(chunk)
     }
@@ -341,12 +255,12 @@ impl RackState {
     // ---- what is lost (RFC 8985 §6) ----
 
     /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
-    fn find_lost(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) -> bool {
+    fn find_lost(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> bool {
         let news = std::mem::take(&mut self.detect.advanced) | self.congestion.looks_again();
         if !news {
             return false;
         }
-        let wait = self.detect_loss(tx, sample, cx);
+        let wait = self.detect_loss(tx, delivery, cx);
         let waits = !wait.is_zero();
         if waits {
             let wait = (wait + SLACK).min(tx.rto.current(cx.config));
@@ -356,12 +270,12 @@ impl RackState {
     }
 
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
-    fn detect_loss(&mut self, tx: &Flight, sample: &mut AckSample, cx: &Cx) -> Dur {
+    fn detect_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> Dur {
         let detect = &self.detect;
         let srtt = tx.rto.smoothed(cx.config).0;
-        let late = detect.path.window(self.congestion.in_recovery(), self.scoreboard.sacked(), srtt);
+        let late = detect.path.window(self.congestion.in_recovery(), tx.scoreboard.sacked(), srtt);
         let mut wait = Dur::ZERO;
-        sample.lost += self.scoreboard.judge(|s| {
+        delivery.lost += tx.scoreboard.judge(|s| {
             if (s.sent, s.end()) >= (detect.sent, detect.end) {
                 return None;
             }
@@ -374,14 +288,14 @@ impl RackState {
 
     /// What may have been reordered has not come: it is lost.
     fn on_reordering_timer(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        let in_flight = self.scoreboard.in_flight();
+        let in_flight = tx.scoreboard.in_flight();
         self.congestion.begin(tx.in_flight());
-        let mut sample = AckSample::default();
-        self.detect_loss(tx, &mut sample, cx);
-        if self.scoreboard.in_flight() != in_flight {
+        let mut delivery = Delivery::default();
+        self.detect_loss(tx, &mut delivery, cx);
+        if tx.scoreboard.in_flight() != in_flight {
             if self.congestion.ca_state != CaState::Recovery {
-                self.congestion.enter_recovery(tx, &self.scoreboard, false, cx);
-                self.congestion.reduce(tx, &self.scoreboard, 1, false);
+                self.congestion.enter_recovery(tx, false, cx);
+                self.congestion.reduce(tx, 1, false);
             }
             self.congestion.prefer = Prefer::Lost;
         }
@@ -391,7 +305,7 @@ impl RackState {
     /// The kernel's tcp_check_sack_reordering: `late` has arrived after what was sent behind it.
     fn note_reordering(&mut self, tx: &Flight, late: Option<u64>) {
         if let Some(late) = late {
-            self.detect.path.note_late(late, self.scoreboard.highest().max(tx.una), tx.mss);
+            self.detect.path.note_late(late, tx.scoreboard.highest().max(tx.una), tx.mss);
         }
     }
 
@@ -401,40 +315,26 @@ impl RackState {
             self.timer = Timer::Timeout;
         }
     }
-
-    /// The kernel's tcp_retransmit_timer.
-    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        let reneges = self.scoreboard.head().is_some_and(|s| s.sacked);
-        if reneges {
-            self.scoreboard.forget_sacked();
-            tx.sacked.clear();
-        }
-        let detect = &self.detect;
-        // What was sent within the last round trip may yet arrive.
-        self.scoreboard.lose_after_timeout(|s| reneges || detect.overdue(s, cx.now));
-        if self.congestion.ca_state <= CaState::Disorder && self.scoreboard.sacked() >= DUP_THRESH {
-            self.detect.path.lower();
-        }
-        self.timer = Timer::Timeout;
-        self.first = First::Head;
-        self.congestion.time_out(tx, &self.scoreboard, cx);
-    }
 }
 
 impl FastRetransAlert for RackState {
-    fn parts(&mut self) -> (&mut CongestionState, &mut Scoreboard) {
-        (&mut self.congestion, &mut self.scoreboard)
+    fn congestion(&mut self) -> &mut CongestionState {
+        &mut self.congestion
     }
 
-    fn identify(&mut self, tx: &mut Flight, sample: &mut AckSample, cx: &Cx) {
-        if self.scoreboard.is_empty() {
+    fn ca_state(&self) -> CaState {
+        self.congestion.ca_state
+    }
+
+    fn identify(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) {
+        if tx.scoreboard.is_empty() {
             return;
         }
-        let retransmitted = self.scoreboard.retransmitted();
-        if self.find_lost(tx, sample, cx) {
-            sample.set_timer = false;
+        let retransmitted = tx.scoreboard.retransmitted();
+        if self.find_lost(tx, delivery, cx) {
+            delivery.set_timer = false;
         }
-        sample.lost_again |= self.scoreboard.retransmitted() < retransmitted;
+        delivery.lost_again |= tx.scoreboard.retransmitted() < retransmitted;
     }
 
     fn filled_late(&mut self, tx: &Flight, before: u64) {
@@ -545,6 +445,7 @@ mod tests {
     use crate::profile;
     use crate::recovery::InUse;
     use crate::recovery::linux::host::{Host, at};
+    use crate::sender::Scoreboard;
     use crate::sender::Sender;
 
     fn ms(ms: u64) -> Dur {
@@ -594,10 +495,10 @@ mod tests {
         host.sacked(200, 2, 2);
         // The first has 25 ms more, a quarter of the RTT, and the timer 2 ms of slack.
         assert_eq!(host.timer(200), (Timer::Reordering, ms(27)));
-        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Disorder, 0));
+        assert_eq!((host.rack().congestion.ca_state, host.tx.flight.scoreboard.lost()), (CaState::Disorder, 0));
         assert!(host.burst(200).is_empty(), "there is no new data");
         assert!(host.with(227, Sender::on_timer));
-        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
+        assert_eq!((host.rack().congestion.ca_state, host.tx.flight.scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(227), [1]);
     }
 
@@ -605,7 +506,7 @@ mod tests {
     fn three_segments_above_a_hole_are_enough() {
         let mut host = sending(10);
         host.sacked(200, 2, 4);
-        assert_eq!((host.rack().congestion.ca_state, host.rack().scoreboard.lost()), (CaState::Recovery, 1));
+        assert_eq!((host.rack().congestion.ca_state, host.tx.flight.scoreboard.lost()), (CaState::Recovery, 1));
         assert_eq!(host.burst(200), [1]);
         // Should that be lost too, no probe follows it.
         assert_eq!(host.timer(200), (Timer::Timeout, ms(300)));

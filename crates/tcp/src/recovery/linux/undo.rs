@@ -1,7 +1,7 @@
 //! Taking back what was reduced for nothing: the Eifel detection by timestamps (RFC 3522) and a response to it
 //! (RFC 4015), as the kernel's tcp_packet_delayed and tcp_undo_cwnd_reduction have them.
 
-use crate::cc::{CongestionControl, Law};
+use crate::cc::{CcState, CongestionControl, Law};
 
 /// What is needed to take a reduction back.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,9 +55,7 @@ impl Undo {
     /// Gives window and threshold back, unless the congestion is proven.
     pub fn take_back(&mut self, law: &mut Law) {
         if let Some(ssthresh) = self.ssthresh {
-            let state = law.state();
-            law.set_cwnd(state.cwnd.max(self.window));
-            law.set_ssthresh(state.ssthresh.max(ssthresh));
+            law.on_undo(CcState { cwnd: self.window, ssthresh });
         }
         self.armed = false;
     }
@@ -71,7 +69,7 @@ pub(crate) fn is_before(stamp: u32, other: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cc::Congestion;
+    use crate::cc::{Congestion, event};
     use crate::profile;
 
     /// Ten segments of 1460 bytes, halved.
@@ -79,7 +77,7 @@ mod tests {
         let config = &profile("linux-7").unwrap().config;
         let mut law = Law::new(config, 1_460);
         let mut undo = Undo { window: law.cwnd(), ssthresh: Some(20 * 1_460), ..Undo::default() };
-        law.on_congestion(Congestion::Loss, law.cwnd());
+        law.on_congestion(&event(Congestion::Loss, law.cwnd()));
         undo.arm();
         (law, undo)
     }

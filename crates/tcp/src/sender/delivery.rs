@@ -5,9 +5,9 @@ use ecnlab_base::{Dur, Time};
 use super::{AckSeen, Cx, Flight, Outstanding};
 use crate::config::RttSampling;
 
-/// What one ACK has sample, in the course of its handling.
+/// What one ACK says of single segments, gathered while it is handled.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AckSample {
+pub(crate) struct Delivery {
     /// It acknowledges new bytes.
     pub advanced: bool,
     /// It reports new bytes by SACK.
@@ -20,7 +20,7 @@ pub(crate) struct AckSample {
     /// What was known to have arrived before it ends here, and what was sent before the window was last reduced here.
     highest: u64,
     recover: u64,
-    /// Segments sample of for the first time.
+    /// Segments reported or acknowledged for the first time.
     pub delivered: u32,
     /// Something that was never sent again has arrived, from below the recovery point.
     original: bool,
@@ -37,13 +37,17 @@ pub(crate) struct AckSample {
     pub lost_again: bool,
     /// The timer is to be set anew.
     pub set_timer: bool,
+    /// Nothing was outstanding before it.
+    pub idle: bool,
+    /// When the first segment outstanding before it was last sent.
+    pub head_sent: Option<Time>,
 }
 
-impl AckSample {
+impl Delivery {
     /// An ACK to a sender that knew of everything up to `una`, and of something up to `highest`, that it has arrived, and
     /// last reduced its window when it had sent up to `recover`.
-    pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> AckSample {
-        AckSample {
+    pub fn new(seen: &AckSeen, una: u64, highest: u64, recover: u64) -> Delivery {
+        Delivery {
             advanced: seen.ack > una,
             sacked: seen.new_sack,
             duplicate: seen.bare && seen.ack == una,
@@ -52,7 +56,7 @@ impl AckSample {
             echoed: seen.echoed,
             highest: highest.max(una),
             recover,
-            ..AckSample::default()
+            ..Delivery::default()
         }
     }
 
@@ -136,8 +140,8 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    fn sample(highest: u64, recover: u64) -> AckSample {
-        AckSample { highest, recover, ..AckSample::default() }
+    fn delivery(highest: u64, recover: u64) -> Delivery {
+        Delivery { highest, recover, ..Delivery::default() }
     }
 
     /// The n-th segment of 1000 bytes, sent at n ms.
@@ -157,32 +161,32 @@ mod tests {
 
     #[test]
     fn what_was_held_is_not_delivered_again() {
-        let mut sample = sample(0, 0);
-        sample.acknowledge(&segment(1));
-        sample.acknowledge(&Outstanding { sacked: true, ..segment(2) });
-        sample.acknowledge(&segment(3));
-        sample.report(&segment(5));
-        assert_eq!(sample.delivered, 3);
-        assert_eq!((sample.first_timed(), sample.last_timed()), (Some(at(1)), Some(at(5))));
+        let mut delivery = delivery(0, 0);
+        delivery.acknowledge(&segment(1));
+        delivery.acknowledge(&Outstanding { sacked: true, ..segment(2) });
+        delivery.acknowledge(&segment(3));
+        delivery.report(&segment(5));
+        assert_eq!(delivery.delivered, 3);
+        assert_eq!((delivery.first_timed(), delivery.last_timed()), (Some(at(1)), Some(at(5))));
     }
 
     #[test]
     fn what_was_sent_again_gives_no_time_and_was_not_late() {
-        let mut sample = sample(9_000, 3_000);
-        sample.acknowledge(&Outstanding { ever_retransmitted: true, ..segment(1) });
-        assert_eq!((sample.first_timed(), sample.late, sample.original), (None, None, false));
-        sample.acknowledge(&segment(2));
-        assert_eq!((sample.first_timed(), sample.late, sample.original), (None, Some(2_000), true));
-        assert!(sample.proves_original(false));
-        assert!(!sample.proves_original(true), "without SACK the second may have come with the first");
-        sample.report(&segment(4));
-        assert_eq!((sample.first_timed(), sample.late), (Some(at(4)), Some(2_000)));
+        let mut delivery = delivery(9_000, 3_000);
+        delivery.acknowledge(&Outstanding { ever_retransmitted: true, ..segment(1) });
+        assert_eq!((delivery.first_timed(), delivery.late, delivery.original), (None, None, false));
+        delivery.acknowledge(&segment(2));
+        assert_eq!((delivery.first_timed(), delivery.late, delivery.original), (None, Some(2_000), true));
+        assert!(delivery.proves_original(false));
+        assert!(!delivery.proves_original(true), "without SACK the second may have come with the first");
+        delivery.report(&segment(4));
+        assert_eq!((delivery.first_timed(), delivery.late), (Some(at(4)), Some(2_000)));
     }
 
     #[test]
     fn only_what_lies_below_the_highest_is_late_and_below_the_recovery_point_original() {
-        let mut sample = sample(3_000, 3_999);
-        sample.report(&segment(3));
-        assert_eq!((sample.late, sample.original), (None, false));
+        let mut delivery = delivery(3_000, 3_999);
+        delivery.report(&segment(3));
+        assert_eq!((delivery.late, delivery.original), (None, false));
     }
 }

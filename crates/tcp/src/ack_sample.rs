@@ -1,0 +1,62 @@
+//! What a window law is told of each ACK, whatever the recovery scheme.
+
+use ecnlab_base::{Dur, Time};
+
+/// So much data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Bytes of payload; FIN counts as one.
+    pub bytes: u64,
+    /// Segments; where the sender keeps no record of each, the bytes in full segments, rounded up.
+    pub packets: u64,
+}
+
+impl Amount {
+    /// `bytes` in segments of `mss` bytes.
+    pub fn of(bytes: u64, mss: u32) -> Amount {
+        Amount { bytes, packets: bytes.div_ceil(u64::from(mss).max(1)) }
+    }
+}
+
+/// One ACK. "Newly" is since the sample before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckSample {
+    /// When it arrived.
+    pub now: Time,
+    /// Newly acknowledged by its number.
+    pub acked: Amount,
+    /// Newly delivered: acknowledged, reported by SACK, or, without SACK, one segment for each duplicate ACK. Nothing is
+    /// counted twice.
+    pub delivered: Amount,
+    /// Of `delivered`, what arrived marked.
+    pub marked: Amount,
+    /// Newly lost, so far as recovery tells.
+    pub lost: Amount,
+    /// Bytes sent and neither acknowledged nor known to have arrived.
+    pub in_flight: u64,
+    /// The RTT it has shown.
+    pub rtt: Option<Dur>,
+    /// Least RTT of the connection; [`Dur::ZERO`] before the first.
+    pub min_rtt: Dur,
+    /// Smoothed RTT; [`Dur::ZERO`] before the first.
+    pub srtt: Dur,
+    /// The last burst of sending left less than a segment of the window free.
+    pub cwnd_limited: bool,
+    /// Round trips so far: one is over when something is acknowledged that was sent after it began.
+    pub round: u64,
+    /// Whether a recovery is going on.
+    pub in_recovery: bool,
+}
+
+/// What happens with a segment that leaves, for the first time or again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When.
+    pub now: Time,
+    /// Bytes of payload.
+    pub bytes: u64,
+    /// Bytes sent before it and not acknowledged.
+    pub outstanding: u64,
+    /// It was sent before.
+    pub again: bool,
+}

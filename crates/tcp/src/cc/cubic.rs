@@ -1,0 +1,396 @@
+//! CUBIC (RFC 9438): after a reduction the window follows a cubic function of time, flat near the window of the last
+//! congestion, and is never below what Reno would have at the same loss rate. Slow start, floors and rounding are Reno's.
+
+use ecnlab_base::{Dur, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::Reno;
+use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent};
+use crate::config::{Config, Invalid, ensure};
+
+/// CUBIC with its parameters; the defaults are those of RFC 9438.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Part of the window that is kept on congestion (§4.6).
+    pub beta: f64,
+    /// How fast the cubic function grows, in segments per cubic second (§5.1).
+    pub c: f64,
+    /// A flow whose window shrinks from one congestion to the next gives way faster (§4.7).
+    pub fast_convergence: bool,
+    /// Segments leave at twice the window in a round trip while it is below half of ssthresh, else at 1.2 times the window
+    /// (Linux: tcp_update_pacing_rate).
+    pub paced: bool,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { beta: 0.7, c: 0.4, fast_convergence: true, paced: false }
+    }
+}
+
+impl super::Params for Params {
+    type Law = Cubic;
+
+    fn check(&self) -> Result<(), Invalid> {
+        ensure(self.beta > 0.0 && self.beta < 1.0, "congestion.beta", || {
+            format!("must be above 0 and below 1, not {}", self.beta)
+        })?;
+        ensure(self.c > 0.0 && self.c <= 1_000.0, "congestion.c", || {
+            format!("must be above 0 and at most 1000 segments per cubic second, not {}", self.c)
+        })
+    }
+
+    fn law(&self, config: &Config, mss: u32) -> Cubic {
+        Cubic::new(*self, config, mss)
+    }
+}
+
+/// CUBIC. Windows are segments here, times seconds.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    reno: Reno,
+    params: Params,
+    mss: f64,
+    curve: Curve,
+    /// The curve before the last reduction, in case that was for nothing.
+    before: Curve,
+    /// When an ACK was last heard of, and the smoothed RTT then.
+    heard: Time,
+    srtt: Dur,
+}
+
+/// Where the window goes in congestion avoidance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Curve {
+    /// When this congestion avoidance began (t_epoch); none before its first ACK.
+    epoch: Option<Time>,
+    /// The window at the last congestion, or less (W_max); zero where the curve begins at its plateau.
+    w_max: f64,
+    /// Seconds from the epoch to the plateau (K).
+    k: f64,
+    /// What Reno's window would be (W_est).
+    w_est: f64,
+    /// The window at the last congestion (cwnd_prior).
+    prior: f64,
+}
+
+impl Curve {
+    /// Congestion avoidance begins with a window of `cwnd` segments (§4.2).
+    fn begin(&mut self, now: Time, cwnd: f64, c: f64) -> Time {
+        self.w_max = self.w_max.max(cwnd);
+        self.k = libm::cbrt((self.w_max - cwnd) / c);
+        self.w_est = cwnd;
+        self.epoch = Some(now);
+        now
+    }
+
+    /// W_cubic(t), Figure 1 of §4.2.
+    fn at(&self, t: f64, c: f64) -> f64 {
+        let away = t - self.k;
+        c * away * away * away + self.w_max
+    }
+
+    /// Time in which the flow had nothing to send does not count (§5.8).
+    fn shift(&mut self, by: Dur) {
+        self.epoch = self.epoch.map(|epoch| epoch.saturating_add(by));
+    }
+}
+
+impl Cubic {
+    /// CUBIC for segments of `mss` bytes.
+    pub fn new(params: Params, config: &Config, mss: u32) -> Cubic {
+        let (curve, reno) = (Curve::default(), Reno::new(config, mss));
+        Cubic { reno, params, mss: mss.into(), curve, before: curve, heard: Time::ZERO, srtt: Dur::ZERO }
+    }
+
+    /// The window in segments.
+    fn segments(&self) -> f64 {
+        self.reno.cwnd_bytes() / self.mss
+    }
+
+    /// An ACK of `acked` segments in congestion avoidance.
+    fn avoid_congestion(&mut self, acked: f64) {
+        let (cwnd, c) = (self.segments(), self.params.c);
+        // A window below one segment, as ns-2's, counts as one.
+        let share = acked / cwnd.max(1.0);
+        let epoch = self.curve.epoch.unwrap_or_else(|| self.curve.begin(self.heard, cwnd, c));
+        let t = self.heard.since(epoch).as_secs();
+        // §4.3: Reno's growth with this beta's share of the link, then its own slope.
+        let alpha = if self.curve.w_est < self.curve.prior { reno_friendly(self.params.beta) } else { 1.0 };
+        self.curve.w_est += alpha * share;
+        let to = if self.curve.at(t, c) < self.curve.w_est {
+            self.curve.w_est
+        } else {
+            // §4.2 bounds the target, §4.4 and §4.5 go there within a round trip.
+            let target = self.curve.at(t + self.srtt.as_secs(), c).clamp(cwnd, 1.5 * cwnd);
+            (cwnd + (target - cwnd) * share).min(target)
+        };
+        self.reno.widen_bytes((to - cwnd) * self.mss);
+    }
+}
+
+/// The slope with which an AIMD that keeps `beta` has Reno's mean window (§4.3, alpha_cubic).
+fn reno_friendly(beta: f64) -> f64 {
+    3.0 * (1.0 - beta) / (1.0 + beta)
+}
+
+impl CongestionControl for Cubic {
+    const SAMPLES: bool = true;
+
+    fn cwnd(&self) -> u64 {
+        self.reno.cwnd()
+    }
+
+    fn grow(&mut self, acked: u64) {
+        if self.reno.in_slow_start() {
+            self.curve.epoch = None;
+            self.reno.slow_start(acked);
+        } else {
+            self.avoid_congestion(acked as f64 / self.mss);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        let Params { beta, fast_convergence, .. } = self.params;
+        let cwnd = self.segments();
+        self.before = self.curve;
+        // §4.7: what another flow has taken is left to it. §4.8: after a timeout the plateau is where congestion avoidance
+        // begins.
+        let w_max = match event.why {
+            Congestion::Timeout => 0.0,
+            _ if fast_convergence && cwnd < self.curve.w_max => cwnd * (1.0 + beta) / 2.0,
+            _ => cwnd,
+        };
+        self.curve = Curve { w_max, prior: cwnd, ..Curve::default() };
+        // §4.6.
+        self.reno.reduce(event, |window| (window as f64 * beta).round() as u64);
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        if !sample.cwnd_limited && !sample.in_recovery {
+            self.curve.shift(sample.now.since(self.heard));
+        }
+        (self.heard, self.srtt) = (sample.now, sample.srtt);
+    }
+
+    fn on_sent(&mut self, sent: &Sent) {
+        if sent.outstanding == 0 {
+            // Since the ACK that left nothing outstanding the flow was idle.
+            self.curve.shift(sent.now.since(self.heard));
+            self.heard = sent.now;
+        }
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        self.params.paced.then(|| Pacing::of_window(self.state(), self.srtt, self.mss as u64)).flatten()
+    }
+
+    fn on_undo(&mut self, before: CcState) {
+        // §4.9: window, threshold and curve come back, unless the window has outgrown what it was.
+        let now = self.state();
+        if now.cwnd < before.cwnd {
+            self.curve = self.before;
+        }
+        self.set_cwnd(now.cwnd.max(before.cwnd));
+        self.set_ssthresh(now.ssthresh.max(before.ssthresh));
+    }
+
+    fn set_cwnd(&mut self, cwnd: u64) {
+        self.reno.set_cwnd(cwnd);
+    }
+
+    fn deflate(&mut self, bytes: u64) {
+        self.reno.deflate(bytes);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.reno.set_ssthresh(ssthresh);
+    }
+
+    fn state(&self) -> CcState {
+        self.reno.state()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::{Amount, Params as _, event};
+    use crate::profile;
+
+    const MSS: u32 = 1000;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// CUBIC in congestion avoidance, with a window in segments.
+    fn cubic(segments: u64) -> Cubic {
+        let mut law = Cubic::new(Params::default(), &profile("modern").unwrap().config, MSS);
+        law.set_cwnd(segments * 1_000);
+        law.set_ssthresh(segments * 1_000);
+        law
+    }
+
+    fn sample(ms: u64, cwnd_limited: bool) -> AckSample {
+        let one = Amount::of(1_000, MSS);
+        AckSample {
+            now: at(ms),
+            acked: one,
+            delivered: one,
+            marked: Amount::default(),
+            lost: Amount::default(),
+            in_flight: 0,
+            rtt: None,
+            min_rtt: Dur::from_ms(100),
+            srtt: Dur::from_ms(100),
+            cwnd_limited,
+            round: 1,
+            in_recovery: false,
+        }
+    }
+
+    /// The ACK of one segment. Returns the window.
+    fn ack(law: &mut Cubic, ms: u64) -> u64 {
+        law.on_ack(&sample(ms, true));
+        law.grow(1_000);
+        law.cwnd()
+    }
+
+    fn lose(law: &mut Cubic) -> (u64, u64) {
+        let cwnd = law.cwnd();
+        law.on_congestion(&event(Congestion::Loss, cwnd));
+        (law.cwnd(), law.state().ssthresh)
+    }
+
+    #[test]
+    fn a_congestion_keeps_seven_tenths_and_fast_convergence_lowers_the_plateau() {
+        let mut law = cubic(100);
+        assert_eq!((lose(&mut law), law.curve.w_max), ((70_000, 70_000), 100.0));
+        // §4.7: at 80 of 100 the next plateau is 80 · 1.7 / 2 = 68.
+        law.set_cwnd(80_000);
+        assert_eq!((lose(&mut law), law.curve.w_max), ((56_000, 56_000), 68.0));
+        law.params.fast_convergence = false;
+        law.set_cwnd(60_000);
+        assert_eq!((lose(&mut law), law.curve.w_max), ((42_000, 42_000), 60.0));
+    }
+
+    #[test]
+    fn floors_are_two_segments_after_a_loss_and_one_after_a_mark() {
+        // 0.7 of 2 segments is 1.4; §4.6.
+        assert_eq!(lose(&mut cubic(2)), (2_000, 2_000));
+        let mut law = cubic(2);
+        law.on_congestion(&event(Congestion::Ecn, 2_000));
+        assert_eq!((law.cwnd(), law.state().ssthresh), (1_400, 2_000));
+        law.on_congestion(&event(Congestion::Ecn, 1_000));
+        assert_eq!(law.cwnd(), 1_000);
+    }
+
+    #[test]
+    fn the_window_follows_the_cubic_function() {
+        let mut law = cubic(100);
+        lose(&mut law);
+        // K = cbrt(30 / 0.4) = 4.21716 s. At once W_cubic(0) = 70 is below W_est = 70 + 0.52941 / 70 = 70.00756.
+        assert_eq!(ack(&mut law, 1_000), 70_007);
+        assert!((law.curve.k - 4.21716).abs() < 1e-5);
+        // Two seconds on: W_cubic(2.1) = 0.4 · (-2.11716)³ + 100 = 96.204. One ACK goes 1/90 of the way from 90:
+        // 6.204 / 90 = 0.06893.
+        law.set_cwnd(90_000);
+        assert_eq!(ack(&mut law, 3_000), 90_068);
+        // Six seconds past K: W_cubic(10.1) = 0.4 · 5.88284³ + 100 = 181.4, but §4.2: at most 1.5 · 90 = 135.
+        law.set_cwnd(90_000);
+        assert_eq!(ack(&mut law, 11_000), 90_500);
+    }
+
+    #[test]
+    fn reno_s_growth_is_the_least_and_has_slope_one_above_the_last_congestion() {
+        let mut law = cubic(10);
+        lose(&mut law);
+        // K = cbrt(3 / 0.4) = 1.957 s; at t = 0 W_cubic is 7. Each ACK adds 0.52941 / cwnd: 7.07563, 7.15045.
+        assert_eq!([ack(&mut law, 1_000), ack(&mut law, 1_000)], [7_075, 7_150]);
+        // §4.3: from cwnd_prior on 1 / cwnd: 10 + 0.1.
+        law.set_cwnd(10_000);
+        law.curve.w_est = 10.0;
+        assert_eq!(ack(&mut law, 1_000), 10_100);
+    }
+
+    #[test]
+    fn after_a_timeout_the_plateau_is_where_slow_start_ends() {
+        let mut law = cubic(100);
+        law.on_congestion(&event(Congestion::Timeout, 100_000));
+        assert_eq!((law.cwnd(), law.state().ssthresh), (1_000, 70_000));
+        assert_eq!(ack(&mut law, 1_000), 2_000);
+        law.set_cwnd(70_000);
+        ack(&mut law, 1_000);
+        assert_eq!((law.curve.w_max, law.curve.k), (70.0, 0.0));
+        // W_cubic(5.1) = 70 + 0.4 · 5.1³ = 123.06, at most 1.5 · 70 = 105: 35 / 70.
+        law.set_cwnd(70_000);
+        assert_eq!(ack(&mut law, 6_000), 70_500);
+    }
+
+    #[test]
+    fn without_a_congestion_the_plateau_is_where_slow_start_was_left() {
+        let mut law = cubic(50);
+        // W_cubic(0.1) = 50.0004: below W_est = 50.02.
+        assert_eq!(ack(&mut law, 1_000), 50_020);
+        assert_eq!((law.curve.w_max, law.curve.k), (50.0, 0.0));
+    }
+
+    #[test]
+    fn time_without_data_to_send_does_not_count() {
+        let mut law = cubic(100);
+        lose(&mut law);
+        ack(&mut law, 1_000);
+        // Ten seconds idle, then three in which the application sends little: t is still zero.
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
+        law.on_sent(&Sent { now: at(12_000), bytes: 1_000, outstanding: 1_000, again: false });
+        law.on_ack(&sample(14_000, false));
+        assert_eq!(law.curve.epoch, Some(at(14_000)));
+        // 0.1 s later: W_cubic(0.1 + 0.1) = 0.4 · (-4.01716)³ + 100 = 74.069.
+        law.set_cwnd(70_000);
+        assert_eq!(ack(&mut law, 14_100), 70_058);
+    }
+
+    #[test]
+    fn a_spurious_reduction_gives_back_window_and_curve() {
+        let mut law = cubic(100);
+        lose(&mut law);
+        ack(&mut law, 1_000);
+        law.set_cwnd(90_000);
+        let (before, curve) = (law.state(), law.curve);
+        lose(&mut law);
+        assert_ne!(law.curve, curve);
+        law.on_undo(before);
+        assert_eq!((law.state(), law.curve), (before, curve));
+        // Past the old window, the newer curve stays.
+        lose(&mut law);
+        let curve = law.curve;
+        law.set_cwnd(95_000);
+        law.on_undo(before);
+        assert_eq!((law.cwnd(), law.curve), (95_000, curve));
+    }
+
+    #[test]
+    fn a_paced_window_leaves_in_less_than_a_round_trip() {
+        let mut law = cubic(10);
+        law.on_ack(&sample(1_000, true));
+        assert_eq!(law.pacing(), None);
+        law.params.paced = true;
+        // 1.2 · 10000 bytes in 100 ms; far below ssthresh 2 · 10000.
+        assert_eq!(law.pacing(), Some(Pacing { rate: 120_000, quantum: 1_000 }));
+        law.set_ssthresh(20_002);
+        assert_eq!(law.pacing().map(|pacing| pacing.rate), Some(200_000));
+        law.srtt = Dur::ZERO;
+        assert_eq!(law.pacing(), None, "no round trip is known");
+    }
+
+    #[test]
+    fn parameters_past_their_bounds_are_refused() {
+        let wrong = |beta, c| Params { beta, c, ..Params::default() }.check().err().map(|error| error.key);
+        assert_eq!([wrong(0.0, 0.4), wrong(1.0, 0.4), wrong(f64::NAN, 0.4)], [Some("congestion.beta"); 3]);
+        assert_eq!([wrong(0.7, 0.0), wrong(0.7, 1_001.0), wrong(0.7, f64::NAN)], [Some("congestion.c"); 3]);
+        assert_eq!(wrong(0.7, 0.4), None);
+    }
+}

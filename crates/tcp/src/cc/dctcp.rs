@@ -1,0 +1,215 @@
+//! DCTCP's window (RFC 8257 §3.3): a mark costs as much as marks are many. Growth, losses, floors and rounding are Reno's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::reno::Reno;
+use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent};
+use crate::config::{Config, Invalid, ensure};
+
+/// DCTCP with its parameters; the defaults are those of RFC 8257.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// Weight of the last window of data in the estimate of marks (§4.2).
+    pub g: f64,
+    /// The estimate at the beginning (§3.3).
+    pub alpha: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { g: 1.0 / 16.0, alpha: 1.0 }
+    }
+}
+
+impl super::Params for Params {
+    type Law = Dctcp;
+
+    fn check(&self) -> Result<(), Invalid> {
+        ensure(self.g > 0.0 && self.g <= 1.0, "congestion.g", || {
+            format!("must be above 0 and at most 1, not {}", self.g)
+        })?;
+        ensure((0.0..=1.0).contains(&self.alpha), "congestion.alpha", || {
+            format!("must be from 0 to 1, not {}", self.alpha)
+        })
+    }
+
+    fn law(&self, config: &Config, mss: u32) -> Dctcp {
+        let Params { g, alpha } = *self;
+        Dctcp { reno: Reno::new(config, mss), g, alpha, delivered: 0, marked: 0, round: 0 }
+    }
+}
+
+/// DCTCP.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    reno: Reno,
+    g: f64,
+    /// Estimate of the part of the bytes that is marked (DCTCP.Alpha).
+    alpha: f64,
+    /// Bytes delivered and marked in this window of data (DCTCP.BytesAcked, DCTCP.BytesMarked).
+    delivered: u64,
+    marked: u64,
+    /// The window of data, by the count of round trips.
+    round: u64,
+}
+
+impl CongestionControl for Dctcp {
+    const SAMPLES: bool = true;
+
+    fn cwnd(&self) -> u64 {
+        self.reno.cwnd()
+    }
+
+    fn grow(&mut self, acked: u64) {
+        self.reno.grow(acked);
+    }
+
+    fn on_feedback(&mut self, sample: &AckSample) {
+        // §3.3 steps 1 to 8.
+        self.delivered += sample.delivered.bytes;
+        self.marked += sample.marked.bytes;
+        if sample.round == self.round || self.delivered == 0 {
+            return;
+        }
+        let marked = self.marked as f64 / self.delivered as f64;
+        self.alpha += self.g * (marked - self.alpha);
+        (self.delivered, self.marked, self.round) = (0, 0, sample.round);
+    }
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        if event.why != Congestion::Ecn {
+            // §3.5: a loss halves.
+            return self.reno.on_congestion(event);
+        }
+        // §3.3 step 9: the window itself, not the flight, is reduced.
+        let kept = 1.0 - self.alpha / 2.0;
+        let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
+        self.reno.reduce(&event, |window| (window as f64 * kept).round() as u64);
+    }
+
+    fn set_cwnd(&mut self, cwnd: u64) {
+        self.reno.set_cwnd(cwnd);
+    }
+
+    fn deflate(&mut self, bytes: u64) {
+        self.reno.deflate(bytes);
+    }
+
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.reno.set_ssthresh(ssthresh);
+    }
+
+    fn state(&self) -> CcState {
+        self.reno.state()
+    }
+
+    fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        f("alpha", self.alpha);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::{Amount, Params as _, event};
+    use crate::profile;
+    use ecnlab_base::{Dur, Time};
+
+    const MSS: u32 = 1000;
+
+    /// DCTCP in congestion avoidance with a window in segments.
+    fn dctcp(alpha: f64, segments: u64) -> Dctcp {
+        let mut law = Params { alpha, ..Params::default() }.law(&profile("modern").unwrap().config, MSS);
+        law.set_cwnd(segments * 1_000);
+        law.set_ssthresh(segments * 1_000);
+        law
+    }
+
+    /// An ACK of so many segments, of which so many were marked, in round trip `round`.
+    fn sample(segments: u64, marked: u64, round: u64) -> AckSample {
+        let delivered = Amount::of(segments * 1_000, MSS);
+        AckSample {
+            now: Time::ZERO,
+            acked: delivered,
+            delivered,
+            marked: Amount::of(marked * 1_000, MSS),
+            lost: Amount::default(),
+            in_flight: 0,
+            rtt: None,
+            min_rtt: Dur::ZERO,
+            srtt: Dur::ZERO,
+            cwnd_limited: true,
+            round,
+            in_recovery: false,
+        }
+    }
+
+    #[test]
+    fn alpha_follows_the_marks_once_for_each_window_of_data() {
+        let mut law = dctcp(1.0, 10);
+        law.on_feedback(&sample(1, 0, 1));
+        // No marks: 15/16 of 1.
+        assert_eq!(law.alpha, 0.9375);
+        (0..9).for_each(|_| law.on_feedback(&sample(1, 0, 1)));
+        assert_eq!(law.alpha, 0.9375, "the window of data is not over");
+        law.on_feedback(&sample(1, 0, 2));
+        // 15/16 of 0.9375.
+        assert_eq!(law.alpha, 0.87890625);
+        // Eight of ten are marked: 15/16 · 0.87890625 + 1/16 · 0.8 = 0.823974609375 + 0.05.
+        law.on_feedback(&sample(9, 8, 2));
+        law.on_feedback(&sample(1, 0, 3));
+        assert!((law.alpha - 0.873974609375).abs() < 1e-12);
+    }
+
+    #[test]
+    fn alpha_stays_between_all_marked_and_none() {
+        let mut law = dctcp(1.0, 10);
+        (1..100).for_each(|round| law.on_feedback(&sample(10, 10, round)));
+        assert_eq!(law.alpha, 1.0);
+        (100..1_000).for_each(|round| law.on_feedback(&sample(10, 0, round)));
+        assert!(law.alpha > 0.0 && law.alpha < 1e-20);
+    }
+
+    #[test]
+    fn a_mark_costs_half_of_alpha() {
+        // 32 · (1 - 0.0625 / 2) = 31 segments; all marked: one half. The flight does not matter.
+        for (alpha, left) in [(0.0625, 31_000), (1.0, 16_000), (0.0, 32_000)] {
+            let mut law = dctcp(alpha, 32);
+            law.on_congestion(&event(Congestion::Ecn, 5_000));
+            assert_eq!((law.cwnd(), law.state().ssthresh), (left, left));
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_whatever_alpha() {
+        for (why, left) in [(Congestion::Loss, 16_000), (Congestion::Timeout, 1_000)] {
+            let mut law = dctcp(0.0625, 32);
+            law.on_congestion(&event(why, 32_000));
+            assert_eq!((law.cwnd(), law.state().ssthresh), (left, 16_000));
+        }
+    }
+
+    #[test]
+    fn growth_is_reno_s() {
+        let mut law = dctcp(0.5, 4);
+        (0..4).for_each(|_| law.grow(1_000));
+        assert_eq!(law.cwnd(), 5_000);
+    }
+
+    #[test]
+    fn the_trace_has_alpha() {
+        let mut columns = Vec::new();
+        dctcp(0.25, 10).columns(&mut |name, value| columns.push((name, value)));
+        assert_eq!(columns, [("alpha", 0.25)]);
+    }
+
+    #[test]
+    fn parameters_past_their_bounds_are_refused() {
+        let wrong = |g, alpha| Params { g, alpha }.check().err().map(|error| error.key);
+        assert_eq!([wrong(0.0, 1.0), wrong(1.1, 1.0), wrong(f64::NAN, 1.0)], [Some("congestion.g"); 3]);
+        assert_eq!([wrong(1.0, -0.1), wrong(1.0, 1.1), wrong(1.0, f64::NAN)], [Some("congestion.alpha"); 3]);
+        assert_eq!([wrong(1.0, 0.0), wrong(0.0625, 1.0)], [None; 2]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What Linux's schemes have in common: an ACK's steps in the order of the kernel's `tcp_ack` (net/ipv4/tcp_input.c), and
+//! what is done with each segment sent. A [`LossDetection`] says what is lost. Windows and flights are counted in segments.
+
+use ecnlab_base::{Dur, Time};
+
+use super::{CaState, CongestionState, FastRetransAlert, Reordering, ca_state};
+use crate::cc::Law;
+use crate::config::{Config, Invalid};
+use crate::recovery::Scheme;
+use crate::registry::RecoveryKind;
+use crate::sender::{AckSeen, Burst, Chunk, Cx, Delivery, Flight, How};
+
+/// What tells Linux's schemes apart.
+pub(crate) trait LossDetection: FastRetransAlert + Default {
+    /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
+    const WITHOUT_SACK: Option<RecoveryKind> = None;
+    /// Whether it hears the receiver's SACKs.
+    const HEEDS_SACK: bool;
+    /// Whether the retransmission timer is armed for each segment, and not for a burst at once.
+    const ARMS_EACH: bool = true;
+
+    /// How far the path reorders.
+    fn path(&mut self) -> &mut Reordering;
+    /// Takes in what SACK has reported, then the acknowledgement number.
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx);
+    /// An RTT has been found.
+    fn note_rtt(&mut self, _rtt: Dur, _delivery: &mut Delivery, _cx: &Cx) {}
+    /// Before losses are looked for.
+    fn note_arrival(&mut self, _tx: &mut Flight, _delivery: &Delivery, _cx: &mut Cx) {}
+    /// Sets the timer after an ACK.
+    fn restart_timer(&mut self, tx: &mut Flight, delivery: &Delivery, cx: &Cx) {
+        if delivery.advanced {
+            tx.rearm(cx);
+        }
+    }
+    /// What to send next.
+    fn next(&mut self, tx: &mut Flight) -> Option<Chunk>;
+    /// The first segment outstanding has been sent again; whether that restarts the timer (tcp_xmit_retransmit_queue).
+    fn head_sent_again(&mut self) -> bool {
+        true
+    }
+    /// A `burst` has ended.
+    fn after_burst(&mut self, _tx: &mut Flight, _burst: Burst, _config: &Config, _now: Time) {}
+    /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+    fn on_timer(&mut self, _tx: &mut Flight, _cx: &mut Cx) -> bool {
+        false
+    }
+    /// The retransmission timer has fired with data outstanding (tcp_retransmit_timer).
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx);
+}
+
+/// A scheme of Linux. Boxed, for it is far larger than the others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Linux<D>(pub(super) Box<D>);
+
+impl<D: LossDetection> Scheme for Linux<D> {
+    const WITHOUT_SACK: Option<RecoveryKind> = D::WITHOUT_SACK;
+    type Delivery = Delivery;
+
+    /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
+    fn check(config: &Config) -> Result<(), Invalid> {
+        CongestionState::check(config)
+    }
+
+    fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &Cx) -> Delivery {
+        self.0.congestion().begin(tx.in_flight());
+        let mut delivery = Delivery::new(seen, tx.una, tx.scoreboard.highest(), tx.recovery.recover);
+        delivery.idle = tx.scoreboard.is_empty();
+        self.0.take_in(tx, seen.ack, &mut delivery, cx);
+        delivery
+    }
+
+    fn rtt(&mut self, tx: &mut Flight, _: &AckSeen, _: u64, delivery: &mut Delivery, cx: &Cx) -> Option<Dur> {
+        let rtt = delivery.rtt(tx, cx)?;
+        self.0.note_rtt(rtt, delivery, cx);
+        Some(rtt)
+    }
+
+    fn decide(&mut self, tx: &mut Flight, _: &AckSeen, una: u64, mut delivery: Delivery, cx: &mut Cx) -> u64 {
+        let detection = &mut *self.0;
+        detection.note_arrival(tx, &delivery, cx);
+        if delivery.idle {
+            return 0;
+        }
+        let sacked = D::HEEDS_SACK && delivery.sacked;
+        detection.congestion().prefer = Default::default();
+        let all_well = detection.congestion().ca_state == CaState::Open;
+        if delivery.duplicate || sacked || delivery.echo || !all_well {
+            let duplicate = if D::HEEDS_SACK { sacked && !delivery.advanced } else { delivery.duplicate };
+            cx.counters.dupacks_received += u64::from(duplicate);
+            detection.fastretrans_alert(tx, una, &mut delivery, cx);
+        }
+        detection.restart_timer(tx, &delivery, cx);
+        let moves = delivery.advanced || (sacked && detection.path().is_high());
+        detection.congestion().control_window(tx, &delivery, moves, cx.config)
+    }
+
+    fn open(law: &mut Law, acked: u64) {
+        ca_state::grow(law, acked);
+    }
+
+    fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
+        if let Some(rtt) = rtt {
+            self.0.path().note_rtt(rtt);
+        }
+        tx.recovery.active = true;
+    }
+
+    fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
+        if D::HEEDS_SACK {
+            tx.scoreboard.report(start, end, new);
+        }
+    }
+
+    #[inline(never)]
+    fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
+        self.0.next(tx)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        let sent = chunk.how != How::Probe && self.0.congestion().sent(tx, chunk, cx);
+        if sent && self.0.head_sent_again() {
+            tx.arm(cx.config, cx.now);
+        }
+        true
+    }
+
+    fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
+        if D::ARMS_EACH {
+            tx.arm(cx.config, cx.now);
+        }
+    }
+
+    #[inline(never)]
+    fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
+        let burst = self.0.congestion().end_burst(tx);
+        self.0.after_burst(tx, burst, config, now);
+    }
+
+    fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
+        self.0.on_timer(tx, cx)
+    }
+
+    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        self.0.on_timeout(tx, cx);
+    }
+
+    fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
+        self.0.congestion().begin(tx.in_flight());
+        self.0.congestion().enter_cwr(tx, cx);
+        self.0.after_calm(tx);
+    }
+
+    fn in_recovery(&self, _: &Flight) -> bool {
+        self.0.ca_state() >= CaState::Recovery
+    }
+
+    fn lost(&self, tx: &Flight) -> u64 {
+        tx.scoreboard.lost_bytes()
+    }
+}

@@ -1,0 +1,102 @@
+//! ECN-Echo as ns-2's senders answer it (`ecn_response = "ns-2"`; ns-2's tcp.cc and tcp-reno.cc), and what else of theirs
+//! goes with it. The other files ask here.
+
+use super::{Cx, Flight};
+use crate::cc::{Congestion, CongestionControl};
+use crate::config::EcnResponse;
+use crate::ecn::Feedback;
+use crate::recovery::Cause;
+
+impl EcnResponse {
+    fn is_ns2(self) -> bool {
+        self == EcnResponse::Ns2
+    }
+
+    /// An echo is answered before all else that its ACK does, and a window below one segment is shut after it (tcp.cc, recv
+    /// and ecn).
+    pub(crate) fn hears_echo_first(self) -> bool {
+        self.is_ns2()
+    }
+
+    /// An ACK without data outstanding is a duplicate, too, upon which limited transmit may send.
+    pub(crate) fn counts_duplicates_of_nothing(self) -> bool {
+        self.is_ns2()
+    }
+
+    /// The window, to which limited transmit may add, says whether anything is sent, and no hold (tcp.cc, send_one).
+    pub(crate) fn sends_while_held(self) -> bool {
+        self.is_ns2()
+    }
+
+    /// Each new ACK restarts the timer, whatever it waits for (tcp.cc, newtimer).
+    pub(crate) fn rearms_while_held(self) -> bool {
+        self.is_ns2()
+    }
+
+    /// The first loss after ECN's reduction belongs to the window of data that ECN has reduced (tcp-reno.cc,
+    /// dupack_action).
+    pub(crate) fn loss_at_the_point_is_answered(self) -> bool {
+        self.is_ns2()
+    }
+
+    /// After a reduction of ECN's, however old, a timeout keeps ssthresh (tcp.cc, timeout).
+    pub(crate) fn timeout_keeps_ssthresh_of_ecn(self) -> bool {
+        self.is_ns2()
+    }
+
+    /// What a source quench is held against: one is heard again when all sent before the reduction is acknowledged (tcp.cc,
+    /// quench), else when data sent after it is.
+    pub(crate) fn quench_point(self, reduced_at: u64) -> u64 {
+        if self.is_ns2() { reduced_at.saturating_sub(1) } else { reduced_at }
+    }
+}
+
+impl Flight {
+    /// ECN-Echo, before the ACK itself (tcp.cc, ecn).
+    pub(super) fn on_echo_ns2(&mut self, ack: u64, counts_sacks: bool, cx: &mut Cx) {
+        // recover_ begins at 0, the SYN's number there: its ACK, repeated, is not heard either.
+        if ack <= self.recovery.recover.max(1) && self.recovery.cause != Cause::Timeout {
+            return;
+        }
+        self.reduce_for_ecn_ns2(counts_sacks, cx);
+        cx.counters.ecn_reductions += 1;
+    }
+
+    /// The reduction; it ends a recovery that counts duplicate ACKs and no SACKs.
+    pub(super) fn reduce_for_ecn_ns2(&mut self, counts_sacks: bool, cx: &mut Cx) {
+        let segment = u64::from(self.mss);
+        let at_one = self.law.cwnd() <= segment;
+        if at_one && self.echo_at_one {
+            self.rto.back_off(cx.config);
+        }
+        self.echo_at_one = at_one;
+        let base = self.reduction_base(cx.config);
+        self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
+        self.reduced(Cause::Ecn, cx);
+        if self.recovery.active && !counts_sacks {
+            self.leave_recovery();
+        }
+        self.shut_below_one_segment();
+        cx.counters.ecn_holds += u64::from(self.hold);
+    }
+
+    /// The window is shut while it is less than a segment: until an ACK opens it or the timer fires.
+    pub(super) fn shut_below_one_segment(&mut self) {
+        self.hold = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
+    }
+
+    /// The timer has ended a hold: a timeout like any other, but for its backoff (tcp.cc, timeout).
+    pub(super) fn hold_is_over_ns2(&mut self, cx: &mut Cx) {
+        if cx.config.ecn_response.is_ns2() {
+            self.law_to_one_segment();
+            self.reduced(Cause::Timeout, cx);
+        }
+    }
+
+    /// Tahoe tells of its reduction, too, where ECN has made the one of this window (tcp.cc, dupack_action: slowdown).
+    pub fn tell_of_reduction_ns2(&mut self, cx: &mut Cx) {
+        if cx.config.ecn_response.is_ns2() {
+            cx.ecn.on_reduction();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The samples of ACKs that window laws ask for ([`AckSample`]).
+
+use ecnlab_base::Dur;
+
+use super::{AckSeen, Chunk, Cx, Flight};
+use crate::cc::{AckSample, Amount, CongestionControl, Sent};
+use crate::recovery::Scheme;
+
+/// What is kept from sample to sample.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sampler {
+    /// Bytes delivered in total.
+    delivered: u64,
+    /// Duplicate ACKs without SACK since SND.UNA last advanced: each stands for a segment.
+    duplicates: u64,
+    /// Bytes taken for lost in total.
+    lost: u64,
+    /// Least RTT; zero before the first.
+    min_rtt: Dur,
+    /// Round trips so far. This one is over when something beyond `round_end` is acknowledged.
+    round: u64,
+    round_end: u64,
+}
+
+impl Sampler {
+    /// All up to `una` is acknowledged, and nothing more was sent.
+    pub fn new(una: u64) -> Sampler {
+        Sampler { delivered: una, round_end: una, ..Sampler::default() }
+    }
+}
+
+impl Flight {
+    /// Tells the law what an ACK that shows `rtt` has delivered and marked. Returns the sample, of which losses are yet to
+    /// be found.
+    #[cold]
+    pub(super) fn feedback<S: Scheme>(
+        &mut self,
+        scheme: &S,
+        seen: &AckSeen,
+        una: u64,
+        rtt: Option<Dur>,
+        cx: &Cx,
+    ) -> AckSample {
+        let bytes = self.newly_delivered(seen, una);
+        let (una_now, max) = (self.una, self.max);
+        let sampler = &mut self.sampler;
+        if una_now > sampler.round_end {
+            sampler.round += 1;
+            sampler.round_end = max;
+        }
+        if let Some(rtt) = rtt {
+            sampler.min_rtt = if sampler.min_rtt.is_zero() { rtt } else { sampler.min_rtt.min(rtt) };
+        }
+        let delivered = Amount::of(bytes, self.mss);
+        let sample = AckSample {
+            now: cx.now,
+            acked: Amount::of(una_now - una, self.mss),
+            delivered,
+            // An echo says of no byte that it was marked: all that the ACK delivers may have been.
+            marked: if seen.echo { delivered } else { Amount::default() },
+            lost: Amount::default(),
+            in_flight: max - self.sampler.delivered.clamp(una_now, max),
+            rtt,
+            min_rtt: self.sampler.min_rtt,
+            srtt: self.rto.smoothed(cx.config).0,
+            cwnd_limited: self.used + u64::from(self.mss) > self.law.cwnd(),
+            round: self.sampler.round,
+            in_recovery: scheme.in_recovery(self),
+        };
+        self.law.on_feedback(&sample);
+        sample
+    }
+
+    /// Bytes that are acknowledged, reported by SACK or stood for by a duplicate ACK, and were not before.
+    fn newly_delivered(&mut self, seen: &AckSeen, una: u64) -> u64 {
+        let sacked = self.sacked.bytes_below(u64::MAX);
+        let sampler = &mut self.sampler;
+        if self.una > una {
+            sampler.duplicates = 0;
+        } else if seen.bare && sacked == 0 && self.max > self.una {
+            sampler.duplicates += 1;
+        }
+        let beyond = sacked.max(sampler.duplicates * u64::from(self.mss));
+        let delivered = (self.una + beyond).min(self.max);
+        let newly = delivered.saturating_sub(sampler.delivered);
+        sampler.delivered += newly;
+        newly
+    }
+
+    /// Tells the law of the ACK when recovery has decided.
+    #[cold]
+    pub(super) fn tell_law<S: Scheme>(&mut self, scheme: &S, mut sample: AckSample) {
+        let lost = scheme.lost(self);
+        sample.lost = Amount::of(lost - self.sampler.lost, self.mss);
+        sample.in_recovery = scheme.in_recovery(self);
+        self.sampler.lost = lost;
+        self.law.on_ack(&sample);
+    }
+
+    /// Tells the law of a chunk that leaves.
+    #[cold]
+    pub(super) fn tell_sent(&mut self, chunk: Chunk, cx: &Cx) {
+        self.law.on_sent(&Sent {
+            now: cx.now,
+            bytes: chunk.len.into(),
+            outstanding: self.max - self.una,
+            again: chunk.start < self.max,
+        });
+    }
+}

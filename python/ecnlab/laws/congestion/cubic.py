@@ -1,0 +1,11 @@
+"""CUBIC (RFC 9438)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.laws.kinds import Window
+
+KERNEL_HAS: Final[dict[str, object]] = {"beta": 0.7, "c": 0.4, "fast_convergence": True, "paced": False}
+
+LAW: Final = Window(label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS)

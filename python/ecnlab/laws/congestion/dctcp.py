@@ -1,0 +1,11 @@
+"""DCTCP (RFC 8257)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.laws.kinds import Window
+
+KERNEL_HAS: Final[dict[str, object]] = {"g": 0.0625, "alpha": 1.0}
+
+LAW: Final = Window(label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS)
