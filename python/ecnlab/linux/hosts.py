@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab import _core, laws
+from ecnlab.laws.kinds import Window
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
@@ -72,7 +73,7 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     if congestion not in windows:
         message = f"`{path}.congestion`: the kernel has no `{congestion}`"
         found.refuse(f"{path}.congestion", message, f"it has {_or(windows)}")
-    window = windows.get(congestion, laws.Window(label=congestion))
+    window = windows.get(congestion, Window(label=congestion))
     for key, value in window.kernel_has.items():
         if parameters.get(key, value) != value:
             message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {value}, and no setting for it"
