@@ -85,7 +85,7 @@ QUEUES = {
     "fq": 'discipline = "fq"\nlimit = "15 kB"\nfull = "fattest"\nflows = 4\nrounds = "drr"\n[queue.q.class.each]\n'
     'discipline = "red"\nlimit = "10 packets"\nmin_th = "2 packets"\nmax_th = "6 packets"\nweight = 0.5',
     "classes": 'discipline = "classes"\nschedule = "wrr"\nlimit = "30 packets"\n[queue.q.class.l]\n'
-    'codepoints = ["ect1", "ce"]\nweight = 9\ndiscipline = "droptail"\nlimit = "9 packets"\nfull = "random"\n'
+    'codepoints = ["ect1", "ce"]\nshare = 9\ndiscipline = "droptail"\nlimit = "9 packets"\nfull = "random"\n'
     '[queue.q.class.rest]\norder = 1\ndiscipline = "fq_codel"\nlimit = "12 packets"\nflows = 4',
 }  # fmt: skip
 TCPS = {

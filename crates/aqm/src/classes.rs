@@ -32,13 +32,13 @@ pub enum Schedule {
     /// The first in order that holds a packet.
     #[serde(rename = "strict")]
     Strict,
-    /// Rounds by `quantum` (Shreedhar & Varghese 1996).
+    /// Rounds by `turn` (Shreedhar & Varghese 1996).
     #[serde(rename = "drr")]
     Drr,
-    /// Rounds by `quantum`, classes that become active first (RFC 8290 §4.2).
+    /// Rounds by `turn`, classes that become active first (RFC 8290 §4.2).
     #[serde(rename = "drr++")]
     DrrPlus,
-    /// Two classes by `weight`, with a credit (Linux's `sch_dualpi2`).
+    /// Two classes by `share`, with a credit (Linux's `sch_dualpi2`).
     #[serde(rename = "wrr")]
     Wrr,
 }
@@ -67,22 +67,22 @@ impl Params {
         })?;
         for (name, class) in classes {
             let at = |key: &str| format!("class.{name}.{key}");
-            Impossible::unless(class.member.quantum.0 >= 256, &at("quantum"), || {
+            Impossible::unless(class.member.turn.0 >= 256, &at("turn"), || {
                 "less than 256 B would make rounds many for a packet: write 1514 B or so".to_owned()
             })?;
-            Impossible::unless((1..=1000).contains(&class.member.weight), &at("weight"), || {
-                "weights are 1 to 1000: write one of them".to_owned()
+            Impossible::unless((1..=1000).contains(&class.member.share), &at("share"), || {
+                "shares are 1 to 1000: write one of them".to_owned()
             })?;
         }
         Ok(())
     }
 
     fn scheduler(&self, classes: &[(&str, &Class)]) -> Scheduler {
-        let quanta = || classes.iter().map(|(_, class)| class.member.quantum.0 as i64).collect();
+        let quanta = || classes.iter().map(|(_, class)| class.member.turn.0 as i64).collect();
         match (self.schedule, classes) {
             (Schedule::Fifo, _) => Scheduler::Fifo,
             (Schedule::Wrr, [(_, a), (_, b)]) => {
-                Scheduler::Credit(Credit::new([a, b].map(|class| i64::from(class.member.weight))))
+                Scheduler::Credit(Credit::new([a, b].map(|class| i64::from(class.member.share))))
             }
             (Schedule::Drr, _) => Scheduler::Rounds(Rounds::new(quanta(), false)),
             (Schedule::DrrPlus, _) => Scheduler::Rounds(Rounds::new(quanta(), true)),

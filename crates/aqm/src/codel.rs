@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn linux_finds_roots_by_one_step_of_newtons_method() {
         // In units of 2^-16, from 65535 at 1: x·(3-n·x²)/2. n = 2: 1·(3-2)/2 = 0.5; 3: 0.5·(3-0.75)/2 = 0.5625; 4:
-        // 0.5625·(3-1.2656)/2 = 0.48779; 5: 0.48779·(3-1.18970)/2 = 0.44153. Sums: 200.0, 250.0, 306.2, 355.0, 399.2 (2^-16 short of them).
+        // 0.5625·(3-1.2656)/2 = 0.48779; 5: 0.48779·(3-1.18970)/2 = 0.44153. Sums: 200.0, 250.0, 306.2, 355.0, 399.2.
         let mut bench = Bench::new(|p| p.sqrt = Sqrt::Linux);
         bench.can_mark = true;
         assert_eq!(bench.signals(6), [1000, 2000, 2500, 3063, 3551, 3992]);

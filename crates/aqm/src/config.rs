@@ -53,10 +53,10 @@ pub struct Member {
     pub order: u32,
     /// Its share of a link that `wrr` shares. Default 1.
     #[serde(default = "one")]
-    pub weight: u32,
+    pub share: u32,
     /// Bytes that it may send a round of `drr` and `drr++`. Default 1514 B.
     #[serde(default = "quantum")]
-    pub quantum: Bytes,
+    pub turn: Bytes,
 }
 
 /// A codepoint of the ECN field.
@@ -93,13 +93,13 @@ fn quantum() -> Bytes {
 
 impl Default for Member {
     fn default() -> Member {
-        Member { codepoints: Vec::new(), groups: Vec::new(), order: 0, weight: one(), quantum: quantum() }
+        Member { codepoints: Vec::new(), groups: Vec::new(), order: 0, share: one(), turn: quantum() }
     }
 }
 
 impl Member {
-    /// The names of these keys.
-    pub const KEYS: [&'static str; 5] = ["codepoints", "groups", "order", "weight", "quantum"];
+    /// The names of these keys, of which no discipline may have one.
+    pub const KEYS: [&'static str; 5] = ["codepoints", "groups", "order", "share", "turn"];
 
     /// Whether nothing is said.
     pub(crate) fn is_default(&self) -> bool {

@@ -254,6 +254,17 @@ mod tests {
     }
 
     #[test]
+    fn no_discipline_has_a_key_of_queues_or_of_classes() {
+        let shared: Vec<&str> = crate::Common::KEYS.into_iter().chain(crate::Member::KEYS).collect();
+        for row in ROWS {
+            let schema = (row.schema)(&mut SchemaGenerator::default());
+            let keys = schema.get("properties").and_then(|p| p.as_object()).into_iter().flatten();
+            let twice: Vec<&String> = keys.map(|(key, _)| key).filter(|key| shared.contains(&key.as_str())).collect();
+            assert!(twice.is_empty(), "{}: {twice:?}", row.name);
+        }
+    }
+
+    #[test]
     fn an_unknown_law_is_refused_with_those_there_are() {
         let error = Params::deserialize("rde", toml::Table::new()).unwrap_err().to_string();
         assert!(error.contains("`rde`") && error.contains("`droptail`") && error.contains("`red`"), "{error}");

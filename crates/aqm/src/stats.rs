@@ -62,7 +62,9 @@ impl Stats {
     /// The time average in the law's column `name`; NaN if the law has none of this name.
     pub fn mean(&self, name: &str) -> f64 {
         let kept = self.columns.iter().zip(&self.law).find(|(column, _)| column.name == name);
-        kept.map_or(f64::NAN, |(_, integral)| integral.sum() / self.span as f64)
+        let (sum, time) = kept.map_or((0.0, 0), |(_, integral)| (integral.sum(), self.span));
+        // The processor's NaN, as in all means: the compiler's has another sign, and runs are compared byte by byte.
+        sum / std::hint::black_box(time) as f64
     }
     /// Packets that left the queue for the wire.
     pub const fn sojourns(&self) -> u64 {

@@ -287,10 +287,10 @@ fn what_cannot_be_is_refused_by_key() {
         refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, vec![("a", order(0), droptail(0.5))])),
         "class.a.limit"
     );
-    let small = Member { quantum: Bytes(255), ..order(0) };
+    let small = Member { turn: Bytes(255), ..order(0) };
     assert_eq!(
         refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, vec![("a", small, droptail(1.0))])),
-        "class.a.quantum"
+        "class.a.turn"
     );
     let mut fattest = droptail(9.0);
     fattest.common.full = Full::Fattest;

@@ -267,7 +267,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "[tcp.mine]",
         "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
          class = { a = { discipline = \"codel\", limit = \"9 packets\", interval = \"0 s\" } }\n[tcp.mine]",
-        &["x.toml:18:75: `queue.two.class.a.interval`: 0 s would drop everything; write a round trip"],
+        &["x.toml:18:71: `queue.two.class.a.interval`: 0 s would drop everything; write a round trip"],
     ),
     (
         "[tcp.mine]",
