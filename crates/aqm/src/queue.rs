@@ -107,7 +107,7 @@ impl<P: Item> Queue<P> {
     /// Its classes now, with what their laws have in `columns`.
     pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
         let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
-        let whole = self.has_row.then(|| ClassSample { held: self.books.held, values });
+        let whole = self.has_row.then_some(ClassSample { held: self.books.held, values });
         whole.into_iter().chain(self.branch().map(|b| b.class_samples(columns)).unwrap_or_default()).collect()
     }
 

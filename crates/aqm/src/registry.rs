@@ -31,7 +31,6 @@ pub struct Row {
 }
 
 /// What a queue is made of.
-#[expect(clippy::large_enum_variant, reason = "made once for a queue")]
 pub(crate) enum Made {
     /// One FIFO with this law.
     Law(Law),
@@ -65,7 +64,6 @@ macro_rules! registry {
 
         /// A law, whichever it is: a jump on the variant, not a virtual call.
         #[derive(Clone, Debug)]
-        #[expect(clippy::large_enum_variant, reason = "one a link; a box would lie on each packet's way")]
         pub enum Law {
             $(#[doc = $about] $Law(crate::$module::$Law),)+
         }
