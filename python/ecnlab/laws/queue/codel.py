@@ -11,7 +11,9 @@ COLUMNS: Final = {
         "share_dropping": Column("ratio", "share of time CoDel was dropping; missing if the discipline is another"),
     },
     "queue_series": {
-        "codel_count": Column("", "CoDel's count while it is dropping, else 0; missing if the discipline is another"),
+        "codel_count": Column(
+            "count", "CoDel's count while it is dropping, else 0; missing if the discipline is another", fraction=True
+        ),
     },
 }
 
