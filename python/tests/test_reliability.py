@@ -468,7 +468,7 @@ PEAK = """
 
 
 def test_a_sweep_of_many_runs_needs_no_more_memory_than_one_of_few(experiment, tmp_path):
-    """Of many points, too; the runs are the shortest there are. docs/reliability.md has 50,000."""
+    """Of many points, too; the runs are the shortest there are. docs/reliability.md has more of them."""
     (tmp_path / "pipe.toml").write_text(
         SCENARIO.replace('"4 s"', '"2 ms"')
         .replace('"1 s"', '"1 ms"')
