@@ -9,6 +9,7 @@ too: every module that remains is imported and type-checked.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
@@ -88,6 +89,7 @@ def python_files(law: Law) -> list[Path]:
 
 def main() -> None:
     """Tries every law that can be taken away; the exit code is 1 if one left something behind."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     files = [Law(Path(folder), file.stem) for folder in INDEX for file in sorted((ROOT / folder).glob("*.rs"))]
     for source, why in LANGUAGE.items():
         print(f"{source}: stays: {why}", flush=True)

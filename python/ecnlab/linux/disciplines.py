@@ -21,6 +21,8 @@ def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Find
     for key, only in FIXED.items():
         if queue.get(key, only) != only:
             found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel knows only `{only}`", f'write {key} = "{only}"')
+    if queue.get("quantiles"):
+        found.refuse(f"{path}.quantiles", f"`{path}.quantiles`: the kernel tells no sojourn times", "leave it out")
     law = queue["discipline"]
     words = laws.discipline(law).qdisc
     if words is None:
