@@ -46,7 +46,7 @@ def pair(grid: Grid, left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, ot
     keys = grid.run_keys(left)
     first = left.select(*keys, value.cast(pl.Float64).alias("value"))
     second = right.select(*keys, other.cast(pl.Float64).alias("other"))
-    return first.join(second, on=keys)
+    return first.join(second, on=keys, maintain_order="left")
 
 
 def beside(grid: Grid, values: pl.LazyFrame, key: str, left: str, right: str) -> pl.LazyFrame:
@@ -57,7 +57,7 @@ def beside(grid: Grid, values: pl.LazyFrame, key: str, left: str, right: str) ->
     on = [name for name in grid.run_keys(values) if name != key]
     here = values.filter(pl.col(key) == left).select(*on, pl.col("value").cast(pl.Float64))
     there = values.filter(pl.col(key) == right).select(*on, pl.col("value").cast(pl.Float64).alias("other"))
-    return here.join(there, on=on)
+    return here.join(there, on=on, maintain_order="left")
 
 
 def mean_of(grid: Grid, rows: pl.LazyFrame, value: str) -> pl.LazyFrame:

@@ -107,7 +107,7 @@ class Quantities:
             first, *rest = (self[name].rename({"value": name}) for name in recipe["of"])
             found = first
             for other in rest:
-                found = found.join(other, on=self._grid.run_keys(first))
+                found = found.join(other, on=self._grid.run_keys(first), maintain_order="left")
         return self._valued(found, recipe["value"]) if "value" in recipe else found
 
     def _of_rows(self, name: str, recipe: Recipe) -> pl.LazyFrame:
