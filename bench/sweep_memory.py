@@ -1,7 +1,7 @@
 """The largest memory of a sweep of few runs and of very many: docs/reliability.md has its table.
 
-The runs are the shortest there are, so that the process that sweeps has the most to keep beside them. A sweep of 50,000
-takes about ten minutes.
+The runs are the shortest there are, so that the process that sweeps has the most to keep beside them. The last sweep is long:
+name fewer runs for an answer in a minute or two.
 """
 
 from __future__ import annotations
