@@ -1,0 +1,176 @@
+//! Packets and capture files whose bytes are known from elsewhere: sums done by hand, tshark's verdicts, the drafts' layouts.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
+
+use ecnlab_wire::packets::{emit_quench, emit_segment};
+use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
+use ecnlab_wire::{
+    Checksum, Datagram, Ecn, Flags, Ipv4Header, QuenchCause, SackBlock, SackBlocks, Segment, Seq, TcpHeader, Timestamps,
+};
+
+const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+
+/// 10.0.0.1:43000 > 10.0.0.2:5001, ECT(0), [P.] seq 0x01020304, ack 0x0a0b0c0d, win 500, options [nop,nop,TS val 7 ecr
+/// 9], data "ecn!". tshark says that both checksums are good.
+const PACKET: [u8; 56] = [
+    0x45, 0x02, 0x00, 0x38, 0x00, 0x00, 0x40, 0x00, 0x40, 0x06, 0x26, 0xbc, 10, 0, 0, 1, 10, 0, 0, 2, // IPv4
+    0xa7, 0xf8, 0x13, 0x89, 0x01, 0x02, 0x03, 0x04, 0x0a, 0x0b, 0x0c, 0x0d, 0x80, 0x18, 0x01, 0xf4, // TCP
+    0xb7, 0x86, 0x00, 0x00, 0x01, 0x01, 0x08, 0x0a, 0, 0, 0, 7, 0, 0, 0, 9, 0x65, 0x63, 0x6e, 0x21,
+];
+
+fn segment() -> Segment {
+    Segment {
+        ecn: Ecn::Ect0,
+        window: 500,
+        len: 4,
+        seq: Seq(0x0102_0304),
+        ack: Seq(0x0a0b_0c0d),
+        flags: Flags::ACK | Flags::PSH,
+        timestamps: Some(Timestamps { value: 7, echo: 9 }),
+        ..Segment::default()
+    }
+}
+
+#[test]
+fn a_segment_is_the_packet_that_tshark_finds_good() {
+    let mut out = vec![0xff];
+    let len = emit_segment(SocketAddrV4::new(A, 43000), SocketAddrV4::new(B, 5001), &segment(), b"ecn!", &mut out);
+    assert_eq!((len, &out[1..]), (56, &PACKET[..]));
+}
+
+#[test]
+fn the_pseudo_headers_sum_as_by_hand() {
+    // 0a00 + 0001 + 0a00 + 0002 + 0006 (TCP) + 0024 (36 bytes) = 142d, of which the complement is ebd2.
+    assert_eq!(Checksum::pseudo_ipv4(A, B, 6, 36).value(), 0xebd2);
+    assert_eq!(Checksum::pseudo(IpAddr::V4(A), IpAddr::V4(B), 6, 36).value(), 0xebd2);
+    // 0001 + 0002 (addresses) + 0001 + 0020 (65,568 bytes: two words) + 0011 (UDP) = 0035.
+    let (a, b) = (Ipv6Addr::from(1), Ipv6Addr::from(2));
+    assert_eq!(Checksum::pseudo_ipv6(a, b, 17, 65_568).value(), !0x0035);
+    assert_eq!(Checksum::pseudo(IpAddr::V6(a), IpAddr::V6(b), 17, 65_568).value(), !0x0035);
+    assert_eq!(Checksum::pseudo(IpAddr::V4(A), IpAddr::V6(b), 17, 8), Checksum::new());
+}
+
+#[test]
+fn a_quench_goes_from_the_router_to_the_packets_source() {
+    let router = Ipv4Addr::new(10, 0, 0, 9);
+    let mut out = Vec::new();
+    assert!(emit_quench(router, QuenchCause::Marked, &PACKET, &mut out));
+    let (header, message) = Ipv4Header::parse(&out).unwrap();
+    assert_eq!((header.source, header.destination, header.protocol, header.total_len), (router, A, 1, 56));
+    assert_eq!((message.len(), message[0], &message[8..]), (36, 4, &PACKET[..28]));
+    out.clear();
+    assert!(!emit_quench(router, QuenchCause::Marked, &PACKET[..27], &mut out));
+    assert!(out.is_empty());
+}
+
+#[test]
+fn a_datagram_fills_what_the_headers_leave() {
+    // 20 bytes of IPv4 and 8 of UDP.
+    let filled = |wire_len| Datagram::filling(wire_len, 5, Ecn::Ect1);
+    assert_eq!(filled(1000), Datagram { wire_len: 1000, ecn: Ecn::Ect1, len: 972, seq: 5 });
+    assert_eq!((filled(28).len, filled(29).len, filled(3).len), (0, 1, 0));
+}
+
+#[test]
+fn every_codepoint_but_not_ect_is_capable() {
+    assert_eq!([Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce].map(Ecn::is_capable), [false, true, true, true]);
+}
+
+#[test]
+fn sequence_numbers_have_an_order_and_a_sum() {
+    let (before, after) = (Seq(u32::MAX), Seq(1));
+    assert!(before.at_or_before(after) && before.at_or_before(before) && !after.at_or_before(before));
+    let mut seq = before;
+    seq += 2;
+    assert_eq!((seq, seq.max(before), before.max(seq)), (after, after, after));
+}
+
+#[test]
+fn syn_and_fin_take_a_number_each() {
+    let segment = |flags, len| Segment { flags, len, ..Segment::default() };
+    let seq_len = |flags, len| segment(flags, len).seq_len();
+    assert_eq!((seq_len(Flags::SYN, 0), seq_len(Flags::SYN, 3), seq_len(Flags::SYN | Flags::FIN, 3)), (1, 4, 5));
+    for flags in [Flags::SYN, Flags::FIN, Flags::RST] {
+        assert!(!segment(Flags::ACK | flags, 0).is_pure_ack(), "{flags:?}");
+    }
+    assert!(segment(Flags::ACK | Flags::ECE, 0).is_pure_ack());
+    assert!(!segment(Flags::ACK, 1).is_pure_ack());
+}
+
+#[test]
+fn no_block_no_option() {
+    let mut blocks = SackBlocks::NONE;
+    assert!(blocks.is_empty());
+    blocks.push(SackBlock { start: Seq(1), end: Seq(2) });
+    assert!(!blocks.is_empty());
+}
+
+#[test]
+fn an_offset_too_short_is_told_in_words() {
+    let mut header = PACKET[20..].to_vec();
+    header[12] = 0x40;
+    assert_eq!(TcpHeader::parse_cut(&header).unwrap_err().to_string(), "the TCP header says data offset 4");
+}
+
+/// 5 s, 7 ns and 3,000,000,000 s since 1970.
+const TIMES: [u64; 2] = [5_000_000_007, 3_000_000_000_000_000_000];
+
+fn file(format: Format) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), format, &["l".to_owned()], 96).unwrap();
+    for (time_ns, direction, comment) in
+        [(TIMES[0], Direction::Inbound, Some("marked")), (TIMES[1], Direction::Outbound, None)]
+    {
+        let packet =
+            Packet { interface: 0, time_ns, bytes: &[0x45, 1, 2, 3, 4], original_len: 1500, direction, comment };
+        writer.packet(&packet).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+#[test]
+fn pcap_is_laid_out_as_its_draft_says() {
+    // Magic number of nanoseconds, version 2.4, two words without meaning, snap length, raw IP.
+    let mut expected = words(&[0xa1b2_3c4d, 0x0004_0002, 0, 0, 96, 101]);
+    // Seconds, nanoseconds, bytes kept, bytes that there were.
+    expected.extend([words(&[5, 7, 5, 1500]), vec![0x45, 1, 2, 3, 4]].concat());
+    expected.extend([words(&[3_000_000_000, 0, 5, 1500]), vec![0x45, 1, 2, 3, 4]].concat());
+    assert_eq!(file(Format::Pcap), expected);
+}
+
+#[test]
+fn pcapng_is_laid_out_as_its_draft_says() {
+    // A block: type, length, body, length. Options: code and length, value, padded to a word.
+    let section = [
+        words(&[0x0a0d_0d0a, 44, 0x1a2b_3c4d, 0x0000_0001, u32::MAX, u32::MAX, 4 | (6 << 16)]),
+        b"ecnlab\0\0".to_vec(),
+        words(&[0, 44]),
+    ];
+    let interface = [
+        words(&[1, 40, 101, 96, 2 | (1 << 16)]),
+        b"l\0\0\0".to_vec(),
+        words(&[9 | (1 << 16)]),
+        vec![9, 0, 0, 0],
+        words(&[0, 40]),
+    ];
+    // 5,000,000,007 = 2^32 + 705,032,711. Flags: 1 is inbound.
+    let first = [
+        words(&[6, 64, 0, 1, 705_032_711, 5, 1500]),
+        vec![0x45, 1, 2, 3, 4, 0, 0, 0],
+        words(&[2 | (4 << 16), 1, 1 | (6 << 16)]),
+        b"marked\0\0".to_vec(),
+        words(&[0, 64]),
+    ];
+    // 3e18 = 698,491,930 * 2^32 + 4,130,078,720. Flags: 2 is outbound.
+    let second = [
+        words(&[6, 52, 0, 698_491_930, 4_130_078_720, 5, 1500]),
+        vec![0x45, 1, 2, 3, 4, 0, 0, 0],
+        words(&[2 | (4 << 16), 2, 0, 52]),
+    ];
+    let expected = [section.concat(), interface.concat(), first.concat(), second.concat()].concat();
+    assert_eq!(file(Format::Pcapng), expected);
+}
