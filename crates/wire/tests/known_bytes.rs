@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use ecnlab_wire::packets::{emit_quench, emit_segment};
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 use ecnlab_wire::{
-    Checksum, Datagram, Ecn, Flags, Ipv4Header, QuenchCause, SackBlock, SackBlocks, Segment, Seq, TcpHeader, Timestamps,
+    Checksum, Datagram, Ecn, Extension, Flags, Fragment, IpPacket, Ipv4Header, Ipv6Header, QuenchCause, SackBlock,
+    SackBlocks, Segment, Seq, TcpHeader, Timestamps,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -111,6 +112,92 @@ fn an_offset_too_short_is_told_in_words() {
     let mut header = PACKET[20..].to_vec();
     header[12] = 0x40;
     assert_eq!(TcpHeader::parse_cut(&header).unwrap_err().to_string(), "the TCP header says data offset 4");
+}
+
+/// The packet's IPv4 header with other bytes at some places, and four bytes of payload.
+fn changed(changes: &[(usize, u8)]) -> Vec<u8> {
+    let mut bytes = PACKET[..24].to_vec();
+    changes.iter().for_each(|&(place, byte)| bytes[place] = byte);
+    bytes
+}
+
+#[test]
+fn an_ipv4_header_is_intact_until_a_bit_changes() {
+    assert!(Ipv4Header::is_intact(&PACKET[..20]));
+    assert!(!Ipv4Header::is_intact(&changed(&[(8, 0x41)])[..20]));
+    let (header, _) = Ipv4Header::parse(&PACKET).unwrap();
+    assert_eq!((header.len(), header.is_empty(), header.payload_len()), (20, false, Some(36)));
+}
+
+#[test]
+fn an_ipv4_fragment_is_told_by_its_offset_or_by_more_to_come() {
+    let fragment = |high, low| {
+        let bytes = changed(&[(3, 24), (4, 0x12), (5, 0x34), (6, high), (7, low)]);
+        IpPacket::parse(&bytes).unwrap().fragment
+    };
+    let part = |offset, more| Some(Fragment { offset, more, id: 0x1234 });
+    // The field is in units of 8 bytes; 0x20 is more fragments, 0x40 don't fragment.
+    assert_eq!((fragment(0x40, 0), fragment(0x20, 0)), (None, part(0, true)));
+    assert_eq!(
+        (fragment(0, 1), fragment(0x20, 3), fragment(0, 185)),
+        (part(8, false), part(24, true), part(1480, false))
+    );
+}
+
+#[test]
+fn an_ipv4_length_of_zero_stands_for_what_is_there() {
+    let length = |high, low| IpPacket::parse(&changed(&[(2, high), (3, low)])).map(|packet| packet.payload_len);
+    assert_eq!((length(0, 0), length(0, 20), length(0x05, 0xdc)), (Ok(4), Ok(0), Ok(1480)));
+    assert_eq!(length(0, 19).unwrap_err().to_string(), "the IPv4 header says total length 19");
+}
+
+/// An IPv6 packet of `payload`, whose next header is `next`.
+fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x60, 0, 0, 0, 0, payload.len() as u8, next, 64];
+    bytes.extend([Ipv6Addr::from(1).octets(), Ipv6Addr::from(2).octets()].concat());
+    bytes.extend(payload);
+    bytes
+}
+
+#[test]
+fn the_first_ipv6_fragment_shows_what_it_carries() {
+    // Next header 60, offset and M, identification 9; then destination options before TCP, and two bytes.
+    let fragment = |offset_and_more: u16| {
+        let [high, low] = offset_and_more.to_be_bytes();
+        // The byte that RFC 8200 §4.5 reserves means nothing: it is no length.
+        let payload = [60, 1, high, low, 0, 0, 0, 9, 6, 0, 1, 4, 0, 0, 0, 0, 0xaa, 0xbb];
+        let bytes = ipv6(44, &payload);
+        let packet = IpPacket::parse(&bytes).unwrap();
+        (packet.protocol, packet.fragment.unwrap(), packet.payload_len, packet.payload.to_vec())
+    };
+    let part = |offset, more| Fragment { offset, more, id: 9 };
+    assert_eq!(fragment(1), (6, part(0, true), 2, vec![0xaa, 0xbb]));
+    // Behind the later one's header stands what comes from the middle of the packet.
+    assert_eq!(fragment(8), (60, part(8, false), 10, vec![6, 0, 1, 4, 0, 0, 0, 0, 0xaa, 0xbb]));
+}
+
+#[test]
+fn an_extension_is_padded_to_whole_units_and_cut_at_the_longest() {
+    let emitted = |extension: Extension<'_>| {
+        let mut bytes = Vec::new();
+        extension.emit(&mut bytes);
+        bytes
+    };
+    let body = [7; 3000];
+    let other = |len: usize| emitted(Extension::Other { kind: 0, next_header: 6, body: &body[..len] });
+    // Two bytes and seven: two units of eight, of which the first is not counted.
+    assert_eq!(other(7), [vec![6, 1], vec![7; 7], vec![0; 7]].concat());
+    // 256 units are the most; the two first bytes are of them.
+    assert_eq!(other(3000), [vec![6, 255], vec![7; 2046]].concat());
+    let authentication = |len: usize| emitted(Extension::Authentication { next_header: 6, body: &body[..len] });
+    // Two bytes and seven: three words of four, less two.
+    assert_eq!(authentication(7), [vec![6, 1], vec![7; 7], vec![0; 3]].concat());
+    assert_eq!(authentication(3000), [vec![6, 255], vec![7; 1026]].concat());
+}
+
+#[test]
+fn an_ipv6_version_that_is_wrong_is_told_in_words() {
+    assert_eq!(Ipv6Header::parse(&[0x53; 40]).unwrap_err().to_string(), "the IPv6 header says version 5");
 }
 
 /// 5 s, 7 ns and 3,000,000,000 s since 1970.
