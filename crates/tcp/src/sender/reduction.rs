@@ -96,6 +96,7 @@ impl Flight {
 
     /// The timer has fired with data outstanding.
     pub fn on_timeout(&mut self, cx: &mut Cx) {
+        let (in_recovery, ssthresh) = (self.recovery.active, self.law.state().ssthresh);
         // ns-2 and 4.4BSD: what inflated the window is gone before it is halved.
         self.leave_recovery();
         let r = &self.recovery;
@@ -108,6 +109,11 @@ impl Flight {
             self.law_to_one_segment();
         } else {
             self.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(cx.config)));
+            if in_recovery {
+                // RFC 5681 §3.1: equation (4) is the most. FlightSize counts what SACKs report, which recovery has replaced
+                // by new data.
+                self.law.set_ssthresh(self.law.state().ssthresh.min(ssthresh));
+            }
         }
         self.reduced(Cause::Timeout, cx);
         self.go_back();
