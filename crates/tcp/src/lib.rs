@@ -24,6 +24,7 @@ pub mod registry;
 mod rto;
 mod sender;
 mod wheel;
+mod window;
 mod window_law;
 
 pub use config::{Config, Invalid};

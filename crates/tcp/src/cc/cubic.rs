@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent};
+use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent, Window};
 use crate::config::{Config, Invalid, ensure};
 
 /// CUBIC with its parameters; the defaults are those of RFC 9438.
@@ -105,14 +105,9 @@ impl Cubic {
         Cubic { reno, params, mss: mss.into(), curve, before: curve, heard: Time::ZERO, srtt: Dur::ZERO }
     }
 
-    /// The window in segments.
-    fn segments(&self) -> f64 {
-        self.reno.cwnd_bytes() / self.mss
-    }
-
     /// An ACK of `acked` segments in congestion avoidance.
     fn avoid_congestion(&mut self, acked: f64) {
-        let (cwnd, c) = (self.segments(), self.params.c);
+        let (cwnd, c) = (self.window().segments(), self.params.c);
         // A window below one segment, as ns-2's, counts as one.
         let share = acked / cwnd.max(1.0);
         let epoch = self.curve.epoch.unwrap_or_else(|| self.curve.begin(self.heard, cwnd, c));
@@ -127,7 +122,7 @@ impl Cubic {
             let target = self.curve.at(t + self.srtt.as_secs(), c).clamp(cwnd, 1.5 * cwnd);
             (cwnd + (target - cwnd) * share).min(target)
         };
-        self.reno.widen_bytes((to - cwnd) * self.mss);
+        self.window_mut().widen_segments(to - cwnd);
     }
 }
 
@@ -139,8 +134,12 @@ fn reno_friendly(beta: f64) -> f64 {
 impl CongestionControl for Cubic {
     const SAMPLES: bool = true;
 
-    fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
+    fn window(&self) -> &Window {
+        self.reno.window()
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
     }
 
     fn grow(&mut self, acked: u64) {
@@ -154,7 +153,7 @@ impl CongestionControl for Cubic {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let Params { beta, fast_convergence, .. } = self.params;
-        let cwnd = self.segments();
+        let cwnd = self.window().segments();
         self.before = self.curve;
         // §4.7: what another flow has taken is left to it. §4.8: after a timeout the plateau is where congestion avoidance
         // begins.
@@ -195,22 +194,6 @@ impl CongestionControl for Cubic {
         }
         self.set_cwnd(now.cwnd.max(before.cwnd));
         self.set_ssthresh(now.ssthresh.max(before.ssthresh));
-    }
-
-    fn set_cwnd(&mut self, cwnd: u64) {
-        self.reno.set_cwnd(cwnd);
-    }
-
-    fn deflate(&mut self, bytes: u64) {
-        self.reno.deflate(bytes);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: u64) {
-        self.reno.set_ssthresh(ssthresh);
-    }
-
-    fn state(&self) -> CcState {
-        self.reno.state()
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
 use crate::config::{Config, Invalid, ensure};
 
 /// DCTCP with its parameters; the defaults are those of RFC 8257.
@@ -58,8 +58,12 @@ pub struct Dctcp {
 impl CongestionControl for Dctcp {
     const SAMPLES: bool = true;
 
-    fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
+    fn window(&self) -> &Window {
+        self.reno.window()
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
     }
 
     fn grow(&mut self, acked: u64) {
@@ -87,22 +91,6 @@ impl CongestionControl for Dctcp {
         let kept = 1.0 - self.alpha / 2.0;
         let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
         self.reno.reduce(&event, |window| (window as f64 * kept).round() as u64);
-    }
-
-    fn set_cwnd(&mut self, cwnd: u64) {
-        self.reno.set_cwnd(cwnd);
-    }
-
-    fn deflate(&mut self, bytes: u64) {
-        self.reno.deflate(bytes);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: u64) {
-        self.reno.set_ssthresh(ssthresh);
-    }
-
-    fn state(&self) -> CcState {
-        self.reno.state()
     }
 
     fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {

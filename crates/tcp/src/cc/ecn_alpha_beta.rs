@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Reno};
-use super::{CcState, Congestion, CongestionControl, CongestionEvent};
+use super::{Congestion, CongestionControl, CongestionEvent, Window};
 use crate::config::{Config, Invalid, ensure};
 
 /// ECN(alpha, beta) with its parameters; the defaults are those of Kwon and Fahmy's slide 11.
@@ -101,8 +101,13 @@ impl EcnAlphaBeta {
 
 impl CongestionControl for EcnAlphaBeta {
     #[inline]
-    fn cwnd(&self) -> u64 {
-        self.reno.cwnd()
+    fn window(&self) -> &Window {
+        self.reno.window()
+    }
+
+    #[inline]
+    fn window_mut(&mut self) -> &mut Window {
+        self.reno.window_mut()
     }
 
     #[inline]
@@ -126,22 +131,6 @@ impl CongestionControl for EcnAlphaBeta {
 
     fn on_further_loss(&mut self) {
         self.slope = reno::SLOPE;
-    }
-
-    fn set_cwnd(&mut self, cwnd: u64) {
-        self.reno.set_cwnd(cwnd);
-    }
-
-    fn deflate(&mut self, bytes: u64) {
-        self.reno.deflate(bytes);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: u64) {
-        self.reno.set_ssthresh(ssthresh);
-    }
-
-    fn state(&self) -> CcState {
-        self.reno.state()
     }
 }
 

@@ -11,6 +11,7 @@ use ecnlab_base::{Dur, Time};
 pub use crate::ack_sample::{AckSample, Amount, Sent};
 use crate::config::{Config, Invalid};
 use crate::registry::{WindowLaw, window_laws};
+pub use crate::window::Window;
 
 /// Why a law is told to slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +71,10 @@ pub trait CongestionControl {
     /// They cost each ACK and each segment something.
     const SAMPLES: bool = false;
 
-    /// The congestion window.
-    fn cwnd(&self) -> u64;
+    /// Window and threshold, which are the law's own.
+    fn window(&self) -> &Window;
+    /// The same, for recovery to set.
+    fn window_mut(&mut self) -> &mut Window;
     /// An ACK of `acked` new bytes may open the window: no recovery, no ECN-Echo and no idle window forbids it.
     fn grow(&mut self, acked: u64);
     /// Congestion.
@@ -101,16 +104,30 @@ pub trait CongestionControl {
             self.set_cwnd(restart);
         }
     }
-    /// Recovery sets the window and leaves ssthresh alone.
-    fn set_cwnd(&mut self, cwnd: u64);
-    /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
-    fn deflate(&mut self, bytes: u64);
-    /// The slow-start threshold's first value is known only with the peer's window.
-    fn set_ssthresh(&mut self, ssthresh: u64);
-    /// Window and threshold.
-    fn state(&self) -> CcState;
     /// Further values for the trace, each with the name of its column.
     fn columns(&self, _: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// The congestion window in bytes.
+    #[inline]
+    fn cwnd(&self) -> u64 {
+        self.window().cwnd()
+    }
+    /// Window and threshold.
+    fn state(&self) -> CcState {
+        self.window().state()
+    }
+    /// Recovery sets the window and leaves ssthresh alone.
+    fn set_cwnd(&mut self, cwnd: u64) {
+        self.window_mut().set_cwnd(cwnd);
+    }
+    /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
+    fn deflate(&mut self, bytes: u64) {
+        self.window_mut().deflate(bytes);
+    }
+    /// Recovery, and the peer's first window, set the slow-start threshold.
+    fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.window_mut().set_ssthresh(ssthresh);
+    }
 }
 
 /// A window law's parameters, as [`WindowLaw`] holds them.
@@ -164,8 +181,12 @@ macro_rules! methods {
 
 impl CongestionControl for Law {
     #[inline]
-    fn cwnd(&self) -> u64 {
-        of_law!(self, law => law.cwnd())
+    fn window(&self) -> &Window {
+        of_law!(self, law => law.window())
+    }
+    #[inline]
+    fn window_mut(&mut self) -> &mut Window {
+        of_law!(self, law => law.window_mut())
     }
     #[inline]
     fn grow(&mut self, acked: u64) {
@@ -195,18 +216,6 @@ impl CongestionControl for Law {
     }
     fn on_idle_restart(&mut self, restart: u64) {
         of_law!(self, law => law.on_idle_restart(restart))
-    }
-    fn set_cwnd(&mut self, cwnd: u64) {
-        of_law!(self, law => law.set_cwnd(cwnd))
-    }
-    fn deflate(&mut self, bytes: u64) {
-        of_law!(self, law => law.deflate(bytes))
-    }
-    fn set_ssthresh(&mut self, ssthresh: u64) {
-        of_law!(self, law => law.set_ssthresh(ssthresh))
-    }
-    fn state(&self) -> CcState {
-        of_law!(self, law => law.state())
     }
     fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
         of_law!(self, law => law.columns(f))

@@ -6,18 +6,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CcState, Congestion, CongestionControl, CongestionEvent};
+use super::{Congestion, CongestionControl, CongestionEvent, Window};
 use crate::config::{Config, EcnResponse, Growth, Invalid, LossWindow, Rounding};
-
-/// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and
-/// simulators that keep cwnd as a float do not round it.
-const FRACTION: u32 = 16;
+use crate::window::{FRACTION, MAX_CWND};
 
 /// Segments that congestion avoidance adds a round trip.
 pub(super) const SLOPE: f64 = 1.0;
-
-/// No window grows past this: 2^40 bytes, which no path holds.
-const MAX_CWND: u64 = 1 << 40;
 
 /// Reno has no parameters but those of [`Config`] that every window law obeys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,12 +34,9 @@ impl super::Params for Params {
 /// Reno's window law.
 #[derive(Clone, Debug)]
 pub struct Reno {
-    /// Congestion window in 2^-16 bytes.
-    cwnd: u64,
-    ssthresh: u64,
+    window: Window,
     /// Congestion avoidance: bytes or ACKs counted towards the next segment.
     count: u64,
-    mss: u32,
     growth_limit: u32,
     growth: Growth,
     loss_window: LossWindow,
@@ -61,10 +52,8 @@ impl Reno {
     /// Reno with the initial window and the parameters of `config`, for segments of `mss` bytes.
     pub fn new(config: &Config, mss: u32) -> Reno {
         Reno {
-            cwnd: (u64::from(config.initial_window) * u64::from(mss)).min(MAX_CWND) << FRACTION,
-            ssthresh: u64::MAX,
+            window: Window::new(config.initial_window, mss),
             count: 0,
-            mss,
             growth_limit: config.growth_limit,
             growth: config.growth,
             loss_window: config.loss_window,
@@ -85,64 +74,57 @@ impl Reno {
 
     /// Reduces to `part` of what the event names; windows are in 2^-16 bytes there.
     pub(super) fn reduce(&mut self, event: &CongestionEvent, part: impl FnOnce(u64) -> u64) {
-        let mss = u64::from(self.mss);
+        let mss = self.mss();
         let kept = part(self.with_fraction(event.in_flight));
         let ssthresh = kept >> FRACTION;
         let ssthresh = if self.rounding == Rounding::None { ssthresh } else { self.whole_segments(ssthresh) };
         // RFC 5681 §3.1 equation (4).
-        self.ssthresh = ssthresh.max(2 * mss);
-        self.cwnd = match (event.why, self.loss_window) {
+        let ssthresh = ssthresh.max(2 * mss);
+        self.window.set_ssthresh(ssthresh);
+        self.window.set_cwnd_with_fraction(match (event.why, self.loss_window) {
             // RFC 5681 §3.1: the loss window is one segment.
             (Congestion::Timeout, _) => mss << FRACTION,
-            (Congestion::Loss, LossWindow::Ssthresh) => self.ssthresh << FRACTION,
-            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => self.ssthresh << FRACTION,
+            (Congestion::Loss, LossWindow::Ssthresh) => ssthresh << FRACTION,
+            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => ssthresh << FRACTION,
             (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(self.least),
-        };
+        });
         self.count = 0;
     }
 
     pub(super) fn in_slow_start(&self) -> bool {
         // RFC 5681 §3.1: either algorithm may be used when cwnd and ssthresh are equal. Compared with its
         // fraction: a window of 5.75 segments is past a threshold of 5.
-        let ssthresh = self.ssthresh.min(MAX_CWND) << FRACTION;
-        self.cwnd < ssthresh || (self.slow_start_through_ssthresh && self.cwnd == ssthresh)
+        let ssthresh = self.window.ssthresh().min(MAX_CWND) << FRACTION;
+        let cwnd = self.window.cwnd_with_fraction();
+        cwnd < ssthresh || (self.slow_start_through_ssthresh && cwnd == ssthresh)
     }
 
-    /// The window in bytes, with its fraction.
-    pub(super) fn cwnd_bytes(&self) -> f64 {
-        self.cwnd as f64 / f64::from(1 << FRACTION)
-    }
-
-    /// Opens the window by `more` bytes.
-    pub(super) fn widen_bytes(&mut self, more: f64) {
-        self.widen((more * f64::from(1 << FRACTION)).round() as u64);
-    }
-
-    /// Opens the window by `more`, in 2^-16 bytes.
-    fn widen(&mut self, more: u64) {
-        self.cwnd = self.cwnd.saturating_add(more).min(MAX_CWND << FRACTION);
-    }
-
-    /// Opens it by `more` at a slope of one.
+    /// Opens the window by `more`, in 2^-16 bytes, at a slope of one.
     fn climb(&mut self, more: u64, slope: f64) {
-        self.widen((more as f64 * slope) as u64);
+        self.window.widen((more as f64 * slope) as u64);
+    }
+
+    fn mss(&self) -> u64 {
+        self.window.mss().into()
     }
 
     /// Opens the window in slow start.
     pub(super) fn slow_start(&mut self, acked: u64) {
-        let mss = u64::from(self.mss);
+        let mss = self.mss();
         match self.growth {
-            Growth::PerAck | Growth::AckCount => self.widen(mss << FRACTION),
+            Growth::PerAck | Growth::AckCount => self.window.widen(mss << FRACTION),
             // RFC 3465 §2.2; with a limit of one segment, RFC 5681 §3.1 equation (2).
-            Growth::BytesAcked => self.widen(acked.min(mss * u64::from(self.growth_limit)) << FRACTION),
+            Growth::BytesAcked => self.window.widen(acked.min(mss * u64::from(self.growth_limit)) << FRACTION),
         }
     }
 
     fn avoid_congestion(&mut self, acked: u64, slope: f64) {
-        let mss = u64::from(self.mss);
+        let mss = self.mss();
         match self.growth {
             // RFC 5681 §3.1 equation (3). mss < 2^16, so mss² << 32 fits.
-            Growth::PerAck => self.climb(((mss * mss) << (2 * FRACTION)) / self.cwnd.max(1), slope),
+            Growth::PerAck => {
+                self.climb(((mss * mss) << (2 * FRACTION)) / self.window.cwnd_with_fraction().max(1), slope)
+            }
             // RFC 3465 §2.1.
             Growth::BytesAcked => {
                 self.count += acked;
@@ -167,7 +149,7 @@ impl Reno {
     /// `in_flight` in 2^-16 bytes. Where that is the window itself, its fraction is reduced too: it decides which
     /// ACK later lets a segment out.
     fn with_fraction(&self, in_flight: u64) -> u64 {
-        if in_flight == self.cwnd() { self.cwnd } else { in_flight.min(MAX_CWND) << FRACTION }
+        if in_flight == self.cwnd() { self.window.cwnd_with_fraction() } else { in_flight.min(MAX_CWND) << FRACTION }
     }
 
     /// A reduced window as this host counts it.
@@ -176,14 +158,19 @@ impl Reno {
     }
 
     fn whole_segments(&self, bytes: u64) -> u64 {
-        bytes - bytes % u64::from(self.mss)
+        bytes - bytes % self.mss()
     }
 }
 
 impl CongestionControl for Reno {
     #[inline]
-    fn cwnd(&self) -> u64 {
-        self.cwnd >> FRACTION
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    #[inline]
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 
     #[inline]
@@ -193,23 +180,6 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.reduce(event, |window| window / 2);
-    }
-
-    fn set_cwnd(&mut self, cwnd: u64) {
-        self.cwnd = cwnd.clamp(u64::from(self.mss), MAX_CWND) << FRACTION;
-    }
-
-    fn deflate(&mut self, bytes: u64) {
-        let less = self.cwnd.saturating_sub(bytes.min(MAX_CWND) << FRACTION);
-        self.cwnd = less.max(u64::from(self.mss) << FRACTION);
-    }
-
-    fn set_ssthresh(&mut self, ssthresh: u64) {
-        self.ssthresh = ssthresh;
-    }
-
-    fn state(&self) -> CcState {
-        CcState { cwnd: self.cwnd(), ssthresh: self.ssthresh }
     }
 }
 
@@ -275,9 +245,9 @@ mod tests {
         // 3000 + 1000²/3000 = 3333.333 bytes, of which a half is 1666.666.
         acks(&mut r, 1, 1_000);
         r.on_congestion(&event(Congestion::Loss, 3_333));
-        assert_eq!((r.state().ssthresh, r.cwnd >> (FRACTION - 4)), (2_000, 1_666 * 16 + 10));
+        assert_eq!((r.state().ssthresh, r.window.cwnd_with_fraction() >> (FRACTION - 4)), (2_000, 1_666 * 16 + 10));
         r.deflate(600);
-        assert_eq!(r.cwnd >> (FRACTION - 4), 1_066 * 16 + 10);
+        assert_eq!(r.window.cwnd_with_fraction() >> (FRACTION - 4), 1_066 * 16 + 10);
         r.deflate(600);
         assert_eq!(r.cwnd(), 1_000);
     }

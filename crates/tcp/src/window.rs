@@ -1,0 +1,93 @@
+//! The congestion window and the slow-start threshold.
+
+use crate::cc::CcState;
+
+/// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and simulators that keep cwnd
+/// as a float do not round it.
+pub(crate) const FRACTION: u32 = 16;
+
+/// No window grows past this: 2^40 bytes, which no path holds.
+pub(crate) const MAX_CWND: u64 = 1 << 40;
+
+/// Congestion window and slow-start threshold of a connection. The window law moves them, and so does recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Congestion window in 2^-16 bytes.
+    cwnd: u64,
+    ssthresh: u64,
+    mss: u32,
+}
+
+impl Window {
+    /// A window of `segments` of `mss` bytes, without a threshold.
+    pub fn new(segments: u32, mss: u32) -> Window {
+        let cwnd = (u64::from(segments) * u64::from(mss)).min(MAX_CWND) << FRACTION;
+        Window { cwnd, ssthresh: u64::MAX, mss }
+    }
+
+    /// Congestion window in bytes.
+    #[inline]
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd >> FRACTION
+    }
+
+    /// Slow-start threshold in bytes; `u64::MAX` is none.
+    #[inline]
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// Payload bytes of a full segment.
+    #[inline]
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Window and threshold.
+    pub fn state(&self) -> CcState {
+        CcState { cwnd: self.cwnd(), ssthresh: self.ssthresh }
+    }
+
+    /// Sets the window to `cwnd` bytes, but no less than a segment.
+    pub fn set_cwnd(&mut self, cwnd: u64) {
+        self.cwnd = cwnd.clamp(u64::from(self.mss), MAX_CWND) << FRACTION;
+    }
+
+    /// Takes `bytes` off the window, down to one segment.
+    pub fn deflate(&mut self, bytes: u64) {
+        let less = self.cwnd.saturating_sub(bytes.min(MAX_CWND) << FRACTION);
+        self.cwnd = less.max(u64::from(self.mss) << FRACTION);
+    }
+
+    /// Sets the threshold to `ssthresh` bytes.
+    pub fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh;
+    }
+
+    /// The window in segments, with its fraction.
+    pub fn segments(&self) -> f64 {
+        self.cwnd as f64 / f64::from(1 << FRACTION) / f64::from(self.mss)
+    }
+
+    /// Opens the window by `segments`.
+    pub fn widen_segments(&mut self, segments: f64) {
+        self.widen((segments * f64::from(self.mss) * f64::from(1 << FRACTION)).round() as u64);
+    }
+
+    /// The window in 2^-16 bytes.
+    #[inline]
+    pub(crate) fn cwnd_with_fraction(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// Sets the window to `cwnd` 2^-16 bytes, with no least.
+    pub(crate) fn set_cwnd_with_fraction(&mut self, cwnd: u64) {
+        self.cwnd = cwnd;
+    }
+
+    /// Opens the window by `more`, in 2^-16 bytes.
+    #[inline]
+    pub(crate) fn widen(&mut self, more: u64) {
+        self.cwnd = self.cwnd.saturating_add(more).min(MAX_CWND << FRACTION);
+    }
+}
