@@ -70,7 +70,7 @@ impl Flight {
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
             if !(seen.echo && self.echo_at_one) {
-                self.rto.end_backoff();
+                self.rto.end_backoff(cx.config);
             }
         }
         let sample = self.law.wants_samples().then(|| self.feedback(scheme, seen, una, rtt, cx));

@@ -326,7 +326,7 @@ impl Flight {
 
     /// Restarts the timer.
     pub fn arm(&mut self, config: &Config, now: Time) {
-        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current(config));
+        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current());
     }
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
@@ -358,7 +358,7 @@ impl Flight {
     /// RFC 5681 §4.1: after more than one RTO without a segment sent, at most the restart window.
     pub(super) fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
-        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current(config) {
+        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current() {
             self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
         }
     }
@@ -376,7 +376,7 @@ impl Flight {
         let rtt = timed.or_else(stamped);
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
-            self.rto.end_backoff();
+            self.rto.end_backoff(cx.config);
         }
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
