@@ -142,7 +142,7 @@ impl Flight {
     // ---- recovery's decision, in the schemes of the textbook ----
 
     /// What an ACK does whose number was `una` before it. Returns by how many bytes the window may open.
-    #[inline]
+    #[inline(always)]
     pub fn decide<S: Scheme>(&mut self, scheme: &mut S, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
         let acked = seen.ack - una;
         let grow = if acked > 0 {
