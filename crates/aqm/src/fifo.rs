@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 
-use ecnlab_base::{Dur, Length, Rate, Time};
+use ecnlab_base::{Dur, Rate, Time};
 use ecnlab_wire::Ecn;
 
 use crate::books::Books;
 use crate::registry::Law;
+use crate::room::Room;
 use crate::stats::Gauge;
 use crate::{
-    Admit, Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally,
-    Verdict, View, Watch,
+    Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally, Verdict,
+    View, Watch,
 };
 
 /// A FIFO that asks its law and acts on the verdict.
@@ -25,6 +26,7 @@ pub(crate) struct Fifo<P> {
     tick: Dur,
     next_tick: Time,
     common: Common,
+    room: Room,
     rate: Rate,
     law: Law,
     gauge: Gauge,
@@ -51,6 +53,7 @@ impl<P: Item> Fifo<P> {
             tick: tick.unwrap_or(Dur::MAX),
             next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
             common: config.common,
+            room: Room::of(&config.common),
             rate: link.rate,
             law,
             gauge: Gauge::new(config.common.quantiles),
@@ -278,7 +281,7 @@ impl<P: Item> Fifo<P> {
 
     #[inline]
     fn has_room(&self, packet: &P) -> bool {
-        self.common.has_room(self.held(), packet.wire_len())
+        self.room.has_room(self.held(), packet.wire_len())
     }
 
     /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
@@ -298,28 +301,5 @@ impl<P: Item> Fifo<P> {
         books.took_out(&packet);
         books.drop(&packet, why, Some(&self.law), watch);
         false
-    }
-}
-
-impl Common {
-    /// Whether a packet of `len` bytes has room beside what is `held`.
-    #[inline]
-    pub(crate) fn has_room(&self, held: Tally, len: u32) -> bool {
-        let (held, added, limit) = match self.limit {
-            Length::Packets(limit) => (held.packets, 1, limit),
-            Length::Bytes(limit) => (held.bytes, u64::from(len), limit),
-        };
-        match self.admit {
-            Admit::Fits => (held + added) as f64 <= limit,
-            Admit::Below => (held as f64) < limit,
-        }
-    }
-
-    /// Whether what is `held` is within the limit.
-    pub(crate) fn is_within(&self, held: Tally) -> bool {
-        match self.limit {
-            Length::Packets(limit) => held.packets as f64 <= limit,
-            Length::Bytes(limit) => held.bytes as f64 <= limit,
-        }
     }
 }

@@ -16,6 +16,7 @@ mod law;
 mod queue;
 pub mod red;
 pub mod registry;
+mod room;
 mod scheduler;
 mod stats;
 mod tree;

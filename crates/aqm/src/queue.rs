@@ -4,7 +4,6 @@ use ecnlab_base::{Length, Rng, Time};
 
 use crate::books::Books;
 use crate::columns::Column;
-use crate::fifo::Held;
 use crate::tree::{Branch, Node};
 use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
 
@@ -51,10 +50,10 @@ impl<P: Item> Queue<P> {
 
     /// The next packet, at the start of its transmission; packets that a law drops here go before it.
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
-        let Held { packet, .. } = match &mut self.node {
-            Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch),
-            Node::Branch(branch) => branch.pull(now, &mut self.books, watch),
-        }?;
+        let packet = match &mut self.node {
+            Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch)?.packet,
+            Node::Branch(branch) => branch.pull(now, &mut self.books, watch)?.packet,
+        };
         self.books.departed(&packet, watch);
         Some(packet)
     }

@@ -11,6 +11,7 @@ use crate::columns::Column;
 use crate::counters::Group;
 use crate::fifo::{Fifo, Held};
 use crate::registry::Made;
+use crate::room::Room;
 use crate::scheduler::{Backlog, Scheduler};
 use crate::stats::Gauge;
 use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
@@ -110,7 +111,8 @@ fn scaled(hash: u64, n: usize) -> usize {
 /// Several inner queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Branch<P> {
-    common: Common,
+    full: Full,
+    room: Room,
     memory: u64,
     batch: u32,
     classifier: Classifier,
@@ -276,7 +278,8 @@ impl<P: Item> Branch<P> {
             Inner::Alike(n, queue) => (Vec::new(), (0..n).map(|_| class(&queue, false)).collect()),
         };
         Branch {
-            common: config.common,
+            full: config.common.full,
+            room: Room::of(&config.common),
             memory: layout.memory.unwrap_or(u64::MAX),
             batch: layout.batch,
             classifier,
@@ -293,7 +296,7 @@ impl<P: Item> Branch<P> {
         self.gather(now);
         let i = self.classifier.place(&packet, self.classes.len());
         self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
-        if self.common.full != Full::Fattest && !self.has_room(packet.wire_len()) {
+        if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
             let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
             return books.drop(&packet, DropReason::Tail, None, &mut watch);
         }
@@ -344,12 +347,12 @@ impl<P: Item> Branch<P> {
 
     fn has_room(&self, len: u32) -> bool {
         let added = Tally { packets: 1, bytes: len.into() };
-        self.common.has_room(self.held, len) && memory(self.held + added) <= self.memory
+        self.room.has_room(self.held, len) && memory(self.held + added) <= self.memory
     }
 
     /// Whether more is held than the limits allow.
     fn is_over(&self) -> bool {
-        !self.common.is_within(self.held) || memory(self.held) > self.memory
+        !self.room.is_within(self.held) || memory(self.held) > self.memory
     }
 
     /// Brings ticks and statistics up to `now`, those of inner queues too.

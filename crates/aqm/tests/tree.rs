@@ -1,39 +1,16 @@
 //! Queues of several queues: `fq`, `fq_codel` and `classes`, against arithmetic done by hand.
 
+mod packet;
+
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
-    Class, Codepoint, Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Member, Queue, Tally, Watch,
-    classes, codel, droptail, fq, fq_codel,
+    Class, Codepoint, Common, Config, DropReason, Full, LinkContext, MarkReason, Member, Queue, Tally, Watch, classes,
+    codel, droptail, fq, fq_codel,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
+use packet::Packet;
 use proptest::prelude::*;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Packet {
-    id: u32,
-    flow: u64,
-    len: u32,
-    ecn: Ecn,
-}
-
-impl Item for Packet {
-    fn wire_len(&self) -> u32 {
-        self.len
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
-    fn group(&self) -> usize {
-        usize::from(self.flow >= 100)
-    }
-    fn flow_key(&self) -> u64 {
-        self.flow
-    }
-}
 
 #[derive(Default)]
 struct Diary {
@@ -72,7 +49,8 @@ impl Bench {
     }
     fn put(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn) -> u32 {
         self.sent += 1;
-        self.queue.enqueue(Packet { id: self.sent, flow, len, ecn }, at(ms), &mut self.diary);
+        let packet = Packet { id: self.sent, len, ecn, group: usize::from(flow >= 100), flow };
+        self.queue.enqueue(packet, at(ms), &mut self.diary);
         assert!(self.queue.is_balanced());
         self.sent
     }

@@ -176,7 +176,7 @@ impl Link {
     }
 
     /// `packet` arrives at the queue.
-    #[inline(never)]
+    #[inline]
     pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) {
         if self.is_due(now) {
             self.replay(now, watch);
@@ -330,10 +330,8 @@ impl Link {
     #[inline]
     fn next_start(&self) -> Time {
         let free = self.free_at.max(self.slow.clock);
-        match (&self.slow.shaper, self.slow.queue.head_len()) {
-            (Some(bucket), Some(len)) => bucket.ready(len).max(free),
-            _ => free,
-        }
+        let Some(bucket) = &self.slow.shaper else { return free };
+        self.slow.queue.head_len().map_or(free, |len| bucket.ready(len).max(free))
     }
 
     /// Brings the link, its counters and its statistics up to `now`.

@@ -247,14 +247,25 @@ impl<'b, P: Probe> Sim<'b, P> {
     fn offer(&mut self, index: u32, packet: Packet, now: Time) {
         self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
-        if link.is_clear(now) {
-            self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
-            self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
-            link.pass(packet, now);
-        } else {
-            let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index);
-            link.enqueue(packet, now, watch);
+        if !link.is_clear(now) {
+            return self.enqueue(index, packet, now);
         }
+        self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
+        self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
+        link.pass(packet, now);
+        let next = link.first_arrival();
+        if next < link.armed {
+            link.armed = next;
+            self.events.push(next, Class::Link, index);
+        }
+    }
+
+    /// [`Sim::offer`] to a link on which it may have to wait.
+    #[inline(never)]
+    fn enqueue(&mut self, index: u32, packet: Packet, now: Time) {
+        let link = &mut self.links[index as usize];
+        let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index);
+        link.enqueue(packet, now, watch);
         let next = link.next_event();
         if next < link.armed {
             link.armed = next;

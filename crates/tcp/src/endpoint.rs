@@ -269,7 +269,7 @@ impl Endpoint {
             flight: self.tx.flight.in_flight(),
             srtt,
             rttvar,
-            rto: self.tx.flight.rto.current(&self.config),
+            rto: self.tx.flight.rto.current(),
             in_recovery: self.tx.in_recovery(),
         }
     }

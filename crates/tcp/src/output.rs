@@ -1,7 +1,7 @@
 //! Segments out: data, ACKs, and what they carry besides.
 
 use ecnlab_base::Time;
-use ecnlab_wire::{Flags, SackBlocks, Segment, Timestamps};
+use ecnlab_wire::{Flags, Segment, Timestamps};
 
 use crate::ecn::{Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
@@ -29,7 +29,7 @@ impl Endpoint {
     }
 
     /// Sends one chunk.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit(&mut self, chunk: Chunk, now: Time, out: &mut Out) {
         let kind = match chunk.how {
             _ if chunk.len == 0 => PacketKind::Fin,
@@ -67,9 +67,12 @@ impl Endpoint {
     #[inline]
     pub(crate) fn send_ack_as(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
-        let sack = if self.rx.has_gap() && self.sack { self.rx.sack_blocks() } else { SackBlocks::NONE };
-        let segment = Segment { seq, flags: Flags::ACK, sack, ..self.blank(now) };
+        let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
         self.rx.acknowledged();
+        if self.sack && self.rx.has_gap() {
+            let sack = self.rx.sack_blocks();
+            return self.push(kind, Segment { sack, ..segment }, out);
+        }
         self.push(kind, segment, out);
     }
 
@@ -102,7 +105,7 @@ impl Endpoint {
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
         let wire_len = headers.wire_len(&segment);
         self.counters.segments_sent += 1;
-        if !segment.flags.contains(Flags::SYN) {
+        if segment.flags.intersects(Flags::ECE | Flags::CWR) && !segment.flags.contains(Flags::SYN) {
             self.counters.ece_sent += u64::from(segment.flags.contains(Flags::ECE));
             self.counters.cwr_sent += u64::from(segment.flags.contains(Flags::CWR));
         }

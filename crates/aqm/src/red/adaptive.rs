@@ -156,8 +156,9 @@ pub enum Status {
     Above,
 }
 
-/// A law at work, or none.
+/// A law at work, or none. As with [`crate::registry::Law`], each packet asks which.
 #[derive(Clone, Copy, Debug)]
+#[repr(u8)]
 pub enum Adaptation {
     /// `max_p` stays.
     None,

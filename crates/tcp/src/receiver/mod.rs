@@ -227,7 +227,7 @@ impl Receiver {
             DelayedAck::Linux20 => {
                 // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
                 // retransmission timeout where the spacing is past it.
-                let rto = rto.current(config);
+                let rto = rto.current();
                 let spacing = self.last_data.map(|last| now.since(last));
                 self.ato = match spacing {
                     None => Dur::from_ps(1_000_000_000_000 / 3),
@@ -250,7 +250,7 @@ impl Receiver {
     /// The delay is over.
     pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
         if config.delayed_ack == DelayedAck::Linux7 {
-            self.quick_ack.inflate(config, rto);
+            self.quick_ack.inflate(rto);
         }
     }
 

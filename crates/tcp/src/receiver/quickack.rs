@@ -78,7 +78,7 @@ impl QuickAck {
     /// tcp_event_data_recv: the delay follows the spacing of the data.
     fn follow(&mut self, config: &Config, rto: &Rto, now: Time) {
         let gap = now.since(self.last);
-        let rto = rto.current(config);
+        let rto = rto.current();
         if self.delay.is_zero() {
             self.quicken(MOST, config);
             self.delay = config.ack_delay;
@@ -121,7 +121,7 @@ impl QuickAck {
     }
 
     /// tcp_delack_timer_handler: the data come further apart than the delay.
-    pub fn inflate(&mut self, config: &Config, rto: &Rto) {
-        self.delay = (self.delay * 2).min(rto.current(config)).min(LONGEST);
+    pub fn inflate(&mut self, rto: &Rto) {
+        self.delay = (self.delay * 2).min(rto.current()).min(LONGEST);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) trait Scheme: Default {
         if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
     }
     /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, _delivery: Self::Delivery, cx: &mut Cx) -> u64 {
         tx.decide(self, seen, una, cx)
     }

@@ -25,6 +25,8 @@ pub(crate) struct Rto {
     base: Dur,
     /// Timeouts since the last valid sample (RFC 6298 §5.5): the timeout is doubled so often.
     backoff: u32,
+    /// The timeout in force: every ACK asks for it, and only a sample or a backoff moves it.
+    current: Dur,
     /// Phase of the RTT clock: no two hosts tick together.
     phase: Dur,
 }
@@ -34,7 +36,14 @@ impl Rto {
     pub fn new(config: &Config, phase: u32) -> Rto {
         // 32 bits of a tick's picoseconds: the product of two u64 needs 128.
         let phase = (u128::from(config.rtt_tick.ps()) * u128::from(phase)) >> 32;
-        Rto { smoothed: Smoothed::default(), base: config.initial_rto, backoff: 0, phase: Dur::from_ps(phase as u64) }
+        let rto = Rto {
+            smoothed: Smoothed::default(),
+            base: config.initial_rto,
+            backoff: 0,
+            current: Dur::ZERO,
+            phase: Dur::from_ps(phase as u64),
+        };
+        Rto { current: rto.bounded(config), ..rto }
     }
 
     /// The RTT from `sent` to `now` on the endpoint's clock.
@@ -57,11 +66,15 @@ impl Rto {
             Estimator::Linux22 => linux::update(&mut self.smoothed, rtt, tick, window(), 2),
             Estimator::Ns2 => ns2::update(&mut self.smoothed, rtt, tick),
         };
+        self.current = self.bounded(config);
     }
 
     /// Karn: the backed-off timeout is kept until a segment sent once is acknowledged (RFC 6298 §5.7 note).
-    pub fn end_backoff(&mut self) {
-        self.backoff = 0;
+    pub fn end_backoff(&mut self, config: &Config) {
+        if self.backoff > 0 {
+            self.backoff = 0;
+            self.current = self.bounded(config);
+        }
     }
 
     /// Doubles the timeout (RFC 6298 §5.5).
@@ -70,16 +83,23 @@ impl Rto {
         if config.rto_estimator == Estimator::Ns2 {
             ns2::back_off(&mut self.smoothed, self.backoff);
         }
+        self.current = self.bounded(config);
     }
 
     /// RFC 6298 §5.7: the SYN was retransmitted; the handshake's timeouts say nothing about the data's.
     pub fn restart_after_syn_loss(&mut self, config: &Config) {
         self.base = config.initial_rto_after_syn_loss;
         self.backoff = 0;
+        self.current = self.bounded(config);
     }
 
     /// The timeout in force.
-    pub fn current(&self, config: &Config) -> Dur {
+    pub fn current(&self) -> Dur {
+        self.current
+    }
+
+    /// The timeout from the estimate: backed off, and between its bounds.
+    fn bounded(&self, config: &Config) -> Dur {
         let least = match config.rto_estimator {
             // ns-2 never fires sooner than two ticks.
             Estimator::Ns2 => config.min_rto.max(config.rtt_tick.saturating_mul(2)),
@@ -124,9 +144,9 @@ mod tests {
             config.min_rto_of = floor;
             let mut rto = Rto::new(&config, 0);
             rto.sample(&config, Dur::from_ms(100), 14_600, 1_460);
-            assert_eq!(rto.current(&config), Dur::from_ms(ms));
+            assert_eq!(rto.current(), Dur::from_ms(ms));
             rto.back_off(&config);
-            assert_eq!(rto.current(&config), Dur::from_ms(2 * ms));
+            assert_eq!(rto.current(), Dur::from_ms(2 * ms));
         }
     }
 }

@@ -56,8 +56,8 @@ impl Sender {
 }
 
 impl Flight {
-    /// An acceptable ACK, with the scheme in use.
-    #[inline]
+    /// An acceptable ACK, with the scheme in use. A function for each scheme: all of them in one would crowd the registers.
+    #[inline(never)]
     pub fn on_ack<S: Scheme>(&mut self, scheme: &mut S, seen: &AckSeen, cx: &mut Cx) {
         let una = self.una;
         let first = cx.config.ecn_response.hears_echo_first();
@@ -70,7 +70,7 @@ impl Flight {
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
             if !(seen.echo && self.echo_at_one) {
-                self.rto.end_backoff();
+                self.rto.end_backoff(cx.config);
             }
         }
         let sample = self.law.wants_samples().then(|| self.feedback(scheme, seen, una, rtt, cx));
@@ -101,28 +101,28 @@ impl Flight {
     // ---- RTT ----
 
     /// The RTT that an ACK of new data shows, where all up to `una` was acknowledged before it.
+    #[inline]
     pub fn rtt_of(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
+        if cx.config.rtt_sampling != RttSampling::TimedSegment {
+            return self.rtt_of_each(seen, una, cx);
+        }
+        let (_, sent) = self.timed.filter(|(end, _)| seen.ack >= *end)?;
+        self.timed = None;
+        Some(self.rto.measure(cx.config, sent, cx.now))
+    }
+
+    /// The same where each segment is timed or stamped.
+    fn rtt_of_each(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
+        let mut first = None;
+        while let Some((_, sent)) = self.sent_times.front().filter(|(end, _)| *end <= seen.ack) {
+            first.get_or_insert(*sent);
+            self.sent_times.pop_front();
+        }
         // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
         let sent_once = una >= self.retransmitted_below;
-        match cx.config.rtt_sampling {
-            RttSampling::TimedSegment => match self.timed {
-                Some((end, sent)) if seen.ack >= end => {
-                    self.timed = None;
-                    Some(self.rto.measure(cx.config, sent, cx.now))
-                }
-                _ => None,
-            },
-            sampling => {
-                let mut first = None;
-                while let Some((_, sent)) = self.sent_times.front().filter(|(end, _)| *end <= seen.ack) {
-                    first.get_or_insert(*sent);
-                    self.sent_times.pop_front();
-                }
-                let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
-                let stamped = || self.stamp_rtt(seen.echoed?, cx);
-                if sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
-            }
-        }
+        let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
+        let stamped = || self.stamp_rtt(seen.echoed?, cx);
+        if cx.config.rtt_sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
     }
 
     /// Takes in a valid RTT sample.
@@ -142,7 +142,7 @@ impl Flight {
     // ---- recovery's decision, in the schemes of the textbook ----
 
     /// What an ACK does whose number was `una` before it. Returns by how many bytes the window may open.
-    #[inline]
+    #[inline(always)]
     pub fn decide<S: Scheme>(&mut self, scheme: &mut S, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
         let acked = seen.ack - una;
         let grow = if acked > 0 {

@@ -267,13 +267,16 @@ impl Flight {
 
     /// The congestion window with what recovery and limited transmit add.
     pub(super) fn window(&self, config: &Config) -> u64 {
+        let window = self.law.cwnd() + self.recovery.inflation;
+        if self.recovery.dupacks == 0 { window } else { window + self.limited_transmit(config) }
+    }
+
+    /// RFC 3042 §2: the first two duplicate ACKs each let one new segment out.
+    #[cold]
+    fn limited_transmit(&self, config: &Config) -> u64 {
         let r = &self.recovery;
-        let mut window = self.law.cwnd() + r.inflation;
-        if r.dupacks > 0 && r.dupacks < DUP_THRESH && config.limited_transmit && !r.active {
-            // RFC 3042 §2: the first two duplicate ACKs each let one new segment out.
-            window += u64::from(r.dupacks) * u64::from(self.mss);
-        }
-        window
+        let applies = r.dupacks < DUP_THRESH && config.limited_transmit && !r.active;
+        if applies { u64::from(r.dupacks) * u64::from(self.mss) } else { 0 }
     }
 
     /// The congestion window in whole segments.
@@ -323,7 +326,7 @@ impl Flight {
 
     /// Restarts the timer.
     pub fn arm(&mut self, config: &Config, now: Time) {
-        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current(config));
+        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current());
     }
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
@@ -355,7 +358,7 @@ impl Flight {
     /// RFC 5681 §4.1: after more than one RTO without a segment sent, at most the restart window.
     pub(super) fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
-        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current(config) {
+        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current() {
             self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
         }
     }
@@ -373,7 +376,7 @@ impl Flight {
         let rtt = timed.or_else(stamped);
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
-            self.rto.end_backoff();
+            self.rto.end_backoff(cx.config);
         }
         if self.timeouts > 0 {
             // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
@@ -397,14 +400,22 @@ impl Flight {
     /// A chunk up to `stop` leaves: the next in order, or of recovery, lies behind it.
     #[inline]
     pub(super) fn advance(&mut self, chunk: Chunk, stop: u64) {
+        if chunk.how == How::InOrder {
+            self.nxt = self.nxt.max(stop);
+        } else {
+            self.advance_out_of_order(chunk, stop);
+        }
+    }
+
+    #[cold]
+    fn advance_out_of_order(&mut self, chunk: Chunk, stop: u64) {
         match chunk.how {
-            How::InOrder => self.nxt = self.nxt.max(stop),
             How::Hole => self.recovery.high_rxt = stop,
             How::FastHead | How::PartialHead => {
                 self.recovery.high_rxt = self.recovery.high_rxt.max(stop);
                 self.nxt = self.nxt.max(stop);
             }
-            How::Rescue | How::Probe => {}
+            How::InOrder | How::Rescue | How::Probe => {}
         }
     }
 

@@ -87,7 +87,7 @@ impl Sender {
     }
 
     /// Books a chunk that leaves now.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, chunk: Chunk, cx: &mut Cx) {
         let flight = &mut self.flight;
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);

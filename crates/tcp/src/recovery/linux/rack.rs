@@ -195,7 +195,7 @@ impl RackState {
             return;
         };
         let from = if timer == Timer::Timeout { now } else { head.sent };
-        let timeout = from.saturating_add(tx.rto.current(config));
+        let timeout = from.saturating_add(tx.rto.current());
         tx.deadline = wheel::due(config.timer_wheel, now, timeout.since(now).max(TICK));
     }
 
@@ -217,7 +217,7 @@ impl RackState {
             return false;
         };
         let wait = TailProbe::wait(tx.rto.smoothed(config).0, tx.scoreboard.len(), config);
-        let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current(config));
+        let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current());
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
         self.set(tx, Timer::Probe, wheel::due(config.timer_wheel, now, at.since(now)));
@@ -263,7 +263,7 @@ impl RackState {
         let wait = self.detect_loss(tx, delivery, cx);
         let waits = !wait.is_zero();
         if waits {
-            let wait = (wait + SLACK).min(tx.rto.current(cx.config));
+            let wait = (wait + SLACK).min(tx.rto.current());
             self.set(tx, Timer::Reordering, wheel::due(cx.config.timer_wheel, cx.now, wait));
         }
         waits

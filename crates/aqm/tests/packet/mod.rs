@@ -1,0 +1,32 @@
+//! What the tests put into queues.
+
+use ecnlab_aqm::Item;
+use ecnlab_wire::Ecn;
+
+/// A packet with all that a queue asks of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packet {
+    pub id: u32,
+    pub len: u32,
+    pub ecn: Ecn,
+    pub group: usize,
+    pub flow: u64,
+}
+
+impl Item for Packet {
+    fn wire_len(&self) -> u32 {
+        self.len
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn mark(&mut self) {
+        self.ecn = Ecn::Ce;
+    }
+    fn group(&self) -> usize {
+        self.group
+    }
+    fn flow_key(&self) -> u64 {
+        self.flow
+    }
+}
