@@ -2,12 +2,14 @@
 
 use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 
-use crate::echo_cause::Place;
-use crate::ecn::{Data, Echo, EcnState};
+use crate::ecn::EcnState;
+use crate::ecn_seen::Place;
+use crate::ecn_seen::{Data, Echo};
+use crate::outstanding::Cause;
 use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
 use crate::rules::{Rule, Standard, Violations};
-use crate::stream::{Acked, Cause, Heard, Role, Sending, Stream};
+use crate::stream::{Acked, Heard, Role, Sending, Stream};
 
 /// What a handshake says of ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,38 +2,8 @@
 
 use ecnlab_wire::Ecn;
 
-use crate::ecn::{Data, Echo};
+use crate::ecn_seen::{AT_ONCE, Data, Echo, Place};
 use crate::rules::{Rule, Violations};
-
-/// A receiver takes no longer to answer at its own interface, beside its part of the sender's time.
-const AT_ONCE: u64 = 1_000_000;
-const PART: u64 = 10;
-
-/// What a place shows of marks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
-    /// Data are missing, and with them perhaps marks.
-    Gaps,
-    /// Marks may be set behind it.
-    #[default]
-    Before,
-    /// The receiver's own interface: no mark is set behind it.
-    Receiver,
-}
-
-impl Place {
-    /// The place at which the receiver takes `receiver` to answer and the sender `sender`, in nanoseconds. A router that
-    /// marks has to be a wire away from the capture, so that only a receiver that answers at once is taken to be there.
-    pub fn of(receiver: Option<u64>, sender: Option<u64>, missing: bool) -> Place {
-        match (receiver, sender) {
-            _ if missing => Place::Gaps,
-            (Some(receiver), Some(sender)) if receiver <= AT_ONCE && receiver.saturating_mul(PART) < sender => {
-                Place::Receiver
-            }
-            _ => Place::Before,
-        }
-    }
-}
 
 /// CWR came by, and no CE since.
 #[derive(Clone, Copy, Debug)]

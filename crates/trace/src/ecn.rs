@@ -2,7 +2,8 @@
 
 use ecnlab_wire::Ecn;
 
-use crate::echo_cause::{Cause, Place};
+use crate::echo_cause::Cause;
+use crate::ecn_seen::{Data, Echo};
 use crate::rules::{Rule, Violations};
 use crate::stats::Summary;
 
@@ -25,63 +26,6 @@ pub struct Counts {
     pub ece_to_cwr: Summary,
     /// From the ECE that asks for it to the outstanding data being less by a tenth or more.
     pub ece_to_reduction: Summary,
-}
-
-/// What is looked at when this end sends data.
-#[derive(Clone, Copy, Debug)]
-pub struct Data {
-    /// The number of the packet.
-    pub number: u64,
-    /// When.
-    pub time: u64,
-    /// Where it begins and ends.
-    pub start: u64,
-    /// One past its end.
-    pub end: u64,
-    /// Payload bytes.
-    pub len: u32,
-    /// Its codepoint.
-    pub ecn: Ecn,
-    /// Whether it has CWR.
-    pub cwr: bool,
-    /// Whether it was sent before.
-    pub again: bool,
-    /// Whether it is lost behind this point.
-    pub dropped: bool,
-    /// Outstanding data, this included.
-    pub flight: u64,
-    /// Whether it may be more than the window: let out by duplicate ACKs, or by no ACK, as a tail loss probe is (RFC 8985
-    /// §7.3).
-    pub beyond: bool,
-    /// First byte not acknowledged.
-    pub una: u64,
-    /// One past the last byte sent.
-    pub next: u64,
-}
-
-/// What is looked at when an ACK comes back.
-#[derive(Clone, Copy, Debug)]
-pub struct Echo {
-    /// The number of the packet.
-    pub number: u64,
-    /// When.
-    pub time: u64,
-    /// Whether it has ECE.
-    pub ece: bool,
-    /// Whether it is older than another.
-    pub old: bool,
-    /// First byte not acknowledged, with this ACK.
-    pub una: u64,
-    /// One past the last byte sent.
-    pub next: u64,
-    /// Outstanding data before this ACK.
-    pub flight: u64,
-    /// How long the sender of the data is away: it hears of this, and what it sends then comes by here, so much later.
-    pub answer: u64,
-    /// Whether this place is nearer to that sender than to the receiver: from afar its reasons cannot be told.
-    pub near: bool,
-    /// What this place shows of marks.
-    pub place: Place,
 }
 
 /// A mark that has not been echoed.

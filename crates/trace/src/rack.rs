@@ -12,8 +12,8 @@ mod states;
 use std::collections::VecDeque;
 
 use crate::arrivals::Arrivals;
+use crate::outstanding::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 use crate::ranges::Ranges;
-use crate::stream::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 
 /// The reordering timer fires so much later than what it waits for (Linux: TCP_TIMEOUT_MIN_US).
 const SLACK: u64 = 2_000_000;

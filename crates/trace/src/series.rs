@@ -3,8 +3,8 @@
 use ecnlab_wire::{Ecn, Flags};
 
 use crate::connection::{Connection, Seen};
+use crate::outstanding::Cause;
 use crate::packet::Segment;
-use crate::stream::Cause;
 
 /// What a row is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

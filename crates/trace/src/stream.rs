@@ -5,54 +5,17 @@ use std::collections::VecDeque;
 use ecnlab_wire::{SackBlock, Seq, TcpOptions};
 
 use crate::arrivals::Arrivals;
+use crate::outstanding::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 use crate::rack::{Again, Evidence, Rack, Tally, View};
 use crate::ranges::Ranges;
 use crate::stats::Distribution;
 
 /// Offsets begin here, so that what comes before the first packet seen still has one.
 const ORIGIN: u64 = 1 << 32;
-/// Segments remembered until they are acknowledged. Of a capture without ACKs the oldest are forgotten.
-pub(crate) const MOST_SEGMENTS: usize = 1 << 15;
 /// Half of the least timeout in use: what is sent so long after the last ACK is sent by a timer, not by a paced sender.
 const QUIET: u64 = 100_000_000;
-/// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
-pub(crate) const DUPLICATES: u32 = 3;
-
-/// So much more evidence against RACK than twice what is for it ends the search for it.
+/// Give up on RACK when against ≥ 2 · for + 3.
 const ENOUGH: u32 = 3;
-
-/// Why a segment was sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Three duplicate ACKs, or SACK's word for them: the first of a recovery (RFC 5681 §3.2, RFC 6675 §5).
-    Fast,
-    /// Later in a recovery, of a hole that SACK shows.
-    Sack,
-    /// Later in a recovery, without SACK: a partial ACK (RFC 6582 §3.2). Also a SYN-ACK, for a SYN that came again.
-    Partial,
-    /// The timer, or what is sent again after it (RFC 6298 §5).
-    Timeout,
-    /// The last segment outstanding, well before a timeout: a probe for a lost tail (RFC 8985 §7).
-    Tail,
-}
-
-/// A segment outstanding.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Sent {
-    pub start: u64,
-    pub end: u64,
-    /// When last sent.
-    pub time: u64,
-    /// Sent again, or acknowledged in part: no round-trip time can be taken of it.
-    pub spoilt: bool,
-    /// Sent again in the recovery going on.
-    resent: bool,
-    // What a reading by RACK knows of it: reported by SACK, taken for lost, a copy in flight, sent more than once.
-    pub held: bool,
-    pub lost: bool,
-    pub copy: bool,
-    pub twice: bool,
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
