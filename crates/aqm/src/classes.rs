@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Class;
+use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::scheduler::{Credit, Rounds, Scheduler};
-use crate::tree::{Classifier, Compose, Inner, Layout, Rule};
 use crate::{Config, Impossible};
 
 /// The keys in `[queue.NAME]` of a queue with classes.

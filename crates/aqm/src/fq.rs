@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::QUANTUM;
+use crate::layout::{Classifier, Compose, Inner, Layout};
 use crate::scheduler::{Rounds, Scheduler};
-use crate::tree::{Classifier, Compose, Inner, Layout};
 use crate::{Config, Impossible};
 
 /// The name of the class that all inner queues are like.

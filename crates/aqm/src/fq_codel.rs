@@ -6,8 +6,8 @@ use ecnlab_base::{Bytes, Dur, Length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::layout::{Compose, Layout};
 use crate::registry;
-use crate::tree::{Compose, Layout};
 use crate::{Common, Config, Impossible, codel, fq};
 
 /// FQ-CoDel's keys in `[queue.NAME]`.

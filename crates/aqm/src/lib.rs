@@ -13,6 +13,7 @@ pub mod fq;
 pub mod fq_codel;
 mod histogram;
 mod law;
+mod layout;
 mod queue;
 pub mod red;
 pub mod registry;

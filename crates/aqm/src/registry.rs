@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
 use crate::columns::{Column, Columns, Integral, union};
-use crate::tree::{Compose, Layout};
+use crate::layout::{Compose, Layout};
 use crate::{Aqm, Config, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 
 /// What there is to know of a law without running it.
