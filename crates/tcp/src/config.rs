@@ -9,7 +9,9 @@ use ecnlab_wire::Segment;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::invalid::{Invalid, ensure};
 use crate::registry::{EcnKind, RecoveryKind, WindowLaw};
+use crate::window::{Growth, LossWindow, Rounding, Rules};
 
 /// Every knob of a TCP. A profile supplies each value with its source; a scenario departs from it key by key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -189,18 +191,6 @@ pub enum EcnResponse {
     Ns2,
 }
 
-/// How ACKs open the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Growth {
-    /// One segment an ACK in slow start, then SMSS·SMSS/cwnd an ACK (RFC 5681 §3.1 equation 3).
-    PerAck,
-    /// As many bytes as were acknowledged, then one segment for each window acknowledged (RFC 3465).
-    BytesAcked,
-    /// One segment an ACK in slow start, then one segment when a counter of ACKs has reached the window (Linux 2.0).
-    AckCount,
-}
-
 /// Slow-start threshold at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -219,28 +209,6 @@ pub enum ReduceFrom {
     Flight,
     /// The lesser of congestion window, with its inflation, and peer's window.
     Window,
-}
-
-/// The window after a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossWindow {
-    /// ssthresh (RFC 5681 §3.2 step 3).
-    Ssthresh,
-    /// Half, even where ssthresh stays at two segments.
-    Half,
-}
-
-/// What is rounded down to whole segments on a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rounding {
-    /// Nothing: windows are bytes.
-    None,
-    /// ssthresh only.
-    Ssthresh,
-    /// ssthresh and cwnd.
-    Both,
 }
 
 /// NewReno's window on leaving recovery (RFC 6582 §3.2 step 3, "full acknowledgments").
@@ -308,16 +276,6 @@ pub enum RtoFloor {
     Variation,
 }
 
-/// A value that no TCP can have.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{key}` {problem}")]
-pub struct Invalid {
-    /// The key of [`Config`] at fault, with a dot before one of its table.
-    pub key: &'static str,
-    /// What is wrong with it, to be read after the key.
-    pub problem: String,
-}
-
 /// The largest window that the greatest window scale can announce (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
 
@@ -325,6 +283,21 @@ const MAX_WINDOW: u64 = 65_535 << 14;
 const MAX_DOUBLINGS: u32 = 16;
 
 impl Config {
+    /// How this host counts in its window.
+    pub(crate) fn window_rules(&self) -> Rules {
+        Rules {
+            growth: self.growth,
+            growth_limit: self.growth_limit,
+            slow_start_through_ssthresh: self.slow_start_through_ssthresh,
+            loss_window: self.loss_window,
+            rounding: self.rounding,
+            ecn_keeps_ssthresh: self.ecn_response == EcnResponse::Linux,
+            // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
+            // from half a segment the next ACK opens the window to one and a half.
+            ecn_below_one_segment: self.ecn_response == EcnResponse::Ns2,
+        }
+    }
+
     /// Finds the first value that no TCP can have.
     ///
     /// # Errors
@@ -368,10 +341,6 @@ impl Config {
         self.recovery.check(self)?;
         ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }
-}
-
-pub(crate) fn ensure(holds: bool, key: &'static str, problem: impl FnOnce() -> String) -> Result<(), Invalid> {
-    if holds { Ok(()) } else { Err(Invalid { key, problem: problem() }) }
 }
 
 impl Headers {

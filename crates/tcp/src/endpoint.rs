@@ -9,8 +9,9 @@ use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn;
+use crate::flight::Cx;
 use crate::receiver::Receiver;
-use crate::sender::{Cx, Sender};
+use crate::sender::Sender;
 
 /// Segments to send now, in order. The driver drains it.
 pub type Out = Vec<Segment>;

@@ -5,8 +5,8 @@ use ecnlab_wire::{Flags, Segment, Timestamps};
 
 use crate::ecn::{Feedback, PacketKind};
 use crate::endpoint::{Endpoint, Out, State};
+use crate::flight::Cx;
 use crate::receiver::Receiver;
-use crate::sender::Cx;
 
 /// Segment size of a peer that announces none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u32 = 536;

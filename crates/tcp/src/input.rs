@@ -5,8 +5,8 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::ecn::{Acked, Feedback};
 use crate::endpoint::{Endpoint, Out, State};
+use crate::flight::{AckSeen, Cx};
 use crate::receiver::AckDue;
-use crate::sender::{AckSeen, Cx};
 
 impl Endpoint {
     pub(crate) fn on_synchronised(&mut self, segment: &Segment, now: Time, out: &mut Out) {

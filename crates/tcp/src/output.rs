@@ -5,7 +5,7 @@ use ecnlab_wire::{Flags, Segment, Timestamps};
 
 use crate::ecn::{Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
-use crate::sender::{Chunk, Cx, How};
+use crate::flight::{Chunk, Cx, How};
 
 impl Endpoint {
     /// Sends what windows and timers admit.

@@ -4,7 +4,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::cc::{self, Params};
-use crate::config::Invalid;
+use crate::invalid::Invalid;
 
 /// One law as a reader finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

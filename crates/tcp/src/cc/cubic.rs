@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent, Window};
-use crate::config::{Config, Invalid, ensure};
+use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent, Start, Window};
+use crate::invalid::{Invalid, ensure};
 
 /// CUBIC with its parameters; the defaults are those of RFC 9438.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,8 +42,8 @@ impl super::Params for Params {
         })
     }
 
-    fn law(&self, config: &Config, mss: u32) -> Cubic {
-        Cubic::new(*self, config, mss)
+    fn law(&self, start: Start) -> Cubic {
+        Cubic::new(*self, start)
     }
 }
 
@@ -99,10 +99,10 @@ impl Curve {
 }
 
 impl Cubic {
-    /// CUBIC for segments of `mss` bytes.
-    pub fn new(params: Params, config: &Config, mss: u32) -> Cubic {
-        let (curve, reno) = (Curve::default(), Reno::new(config, mss));
-        Cubic { reno, params, mss: mss.into(), curve, before: curve, heard: Time::ZERO, srtt: Dur::ZERO }
+    /// CUBIC that begins with `start`.
+    pub fn new(params: Params, start: Start) -> Cubic {
+        let (curve, reno) = (Curve::default(), Reno::new(start));
+        Cubic { reno, params, mss: start.window.mss().into(), curve, before: curve, heard: Time::ZERO, srtt: Dur::ZERO }
     }
 
     /// An ACK of `acked` segments in congestion avoidance.
@@ -201,7 +201,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
     use crate::cc::{Amount, Params as _, event};
-    use crate::profile;
+    use crate::law::start;
 
     const MSS: u32 = 1000;
 
@@ -211,7 +211,7 @@ mod tests {
 
     /// CUBIC in congestion avoidance, with a window in segments.
     fn cubic(segments: u64) -> Cubic {
-        let mut law = Cubic::new(Params::default(), &profile("modern").unwrap().config, MSS);
+        let mut law = Cubic::new(Params::default(), start("modern", MSS));
         law.set_cwnd(segments * 1_000);
         law.set_ssthresh(segments * 1_000);
         law

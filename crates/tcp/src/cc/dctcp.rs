@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
-use crate::config::{Config, Invalid, ensure};
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Start, Window};
+use crate::invalid::{Invalid, ensure};
 
 /// DCTCP with its parameters; the defaults are those of RFC 8257.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +35,9 @@ impl super::Params for Params {
         })
     }
 
-    fn law(&self, config: &Config, mss: u32) -> Dctcp {
+    fn law(&self, start: Start) -> Dctcp {
         let Params { g, alpha } = *self;
-        Dctcp { reno: Reno::new(config, mss), g, alpha, delivered: 0, marked: 0, round: 0 }
+        Dctcp { reno: Reno::new(start), g, alpha, delivered: 0, marked: 0, round: 0 }
     }
 }
 
@@ -102,14 +102,14 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
     use crate::cc::{Amount, Params as _, event};
-    use crate::profile;
+    use crate::law::start;
     use ecnlab_base::{Dur, Time};
 
     const MSS: u32 = 1000;
 
     /// DCTCP in congestion avoidance with a window in segments.
     fn dctcp(alpha: f64, segments: u64) -> Dctcp {
-        let mut law = Params { alpha, ..Params::default() }.law(&profile("modern").unwrap().config, MSS);
+        let mut law = Params { alpha, ..Params::default() }.law(start("modern", MSS));
         law.set_cwnd(segments * 1_000);
         law.set_ssthresh(segments * 1_000);
         law

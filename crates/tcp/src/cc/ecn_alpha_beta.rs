@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Reno};
-use super::{Congestion, CongestionControl, CongestionEvent, Window};
-use crate::config::{Config, Invalid, ensure};
+use super::{Congestion, CongestionControl, CongestionEvent, Start, Window};
+use crate::invalid::{Invalid, ensure};
 
 /// ECN(alpha, beta) with its parameters; the defaults are those of Kwon and Fahmy's slide 11.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,8 +50,8 @@ impl super::Params for Params {
         check_beta(self.beta)
     }
 
-    fn law(&self, config: &Config, mss: u32) -> EcnAlphaBeta {
-        EcnAlphaBeta::new(*self, config, mss)
+    fn law(&self, start: Start) -> EcnAlphaBeta {
+        EcnAlphaBeta::new(*self, start)
     }
 }
 
@@ -62,8 +62,8 @@ impl super::Params for AbeParams {
         check_beta(self.beta)
     }
 
-    fn law(&self, config: &Config, mss: u32) -> EcnAlphaBeta {
-        EcnAlphaBeta::abe(*self, config, mss)
+    fn law(&self, start: Start) -> EcnAlphaBeta {
+        EcnAlphaBeta::abe(*self, start)
     }
 }
 
@@ -84,18 +84,18 @@ pub struct EcnAlphaBeta {
 }
 
 impl EcnAlphaBeta {
-    /// ECN(alpha, beta), for segments of `mss` bytes.
-    pub fn new(params: Params, config: &Config, mss: u32) -> EcnAlphaBeta {
+    /// ECN(alpha, beta) that begins with `start`.
+    pub fn new(params: Params, start: Start) -> EcnAlphaBeta {
         let Params { alpha, beta } = params;
         // The slides tell marks in slow start from no others.
-        EcnAlphaBeta { reno: Reno::new(config, mss), slope: reno::SLOPE, alpha, beta, in_slow_start: true }
+        EcnAlphaBeta { reno: Reno::new(start), slope: reno::SLOPE, alpha, beta, in_slow_start: true }
     }
 
-    /// ABE, for segments of `mss` bytes.
-    pub fn abe(params: AbeParams, config: &Config, mss: u32) -> EcnAlphaBeta {
+    /// ABE that begins with `start`.
+    pub fn abe(params: AbeParams, start: Start) -> EcnAlphaBeta {
         // RFC 8511, abstract: what changes is the reaction in congestion avoidance.
         let slope = reno::SLOPE;
-        EcnAlphaBeta { reno: Reno::new(config, mss), slope, alpha: slope, beta: params.beta, in_slow_start: false }
+        EcnAlphaBeta { reno: Reno::new(start), slope, alpha: slope, beta: params.beta, in_slow_start: false }
     }
 }
 
@@ -138,16 +138,16 @@ impl CongestionControl for EcnAlphaBeta {
 mod tests {
     use super::*;
     use crate::cc::{Params as _, event};
-    use crate::profile;
+    use crate::law::start;
 
     const MSS: u32 = 1000;
 
     fn law(name: &str, params: Params, cwnd: u64, ssthresh: u64) -> EcnAlphaBeta {
-        at(EcnAlphaBeta::new(params, &profile(name).unwrap().config, MSS), cwnd, ssthresh)
+        at(EcnAlphaBeta::new(params, start(name, MSS)), cwnd, ssthresh)
     }
 
     fn abe(name: &str, cwnd: u64, ssthresh: u64) -> EcnAlphaBeta {
-        at(EcnAlphaBeta::abe(AbeParams::default(), &profile(name).unwrap().config, MSS), cwnd, ssthresh)
+        at(EcnAlphaBeta::abe(AbeParams::default(), start(name, MSS)), cwnd, ssthresh)
     }
 
     fn at(mut law: EcnAlphaBeta, cwnd: u64, ssthresh: u64) -> EcnAlphaBeta {
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn alpha_one_and_beta_one_half_are_reno() {
         for name in ["modern", "ns-2.35", "linux-2.0"] {
-            let mut reno = Reno::new(&profile(name).unwrap().config, MSS);
-            let mut law = EcnAlphaBeta::new(Params { alpha: 1.0, beta: 0.5 }, &profile(name).unwrap().config, MSS);
+            let mut reno = Reno::new(start(name, MSS));
+            let mut law = EcnAlphaBeta::new(Params { alpha: 1.0, beta: 0.5 }, start(name, MSS));
             for step in 0..2_000 {
                 reno.grow(1000);
                 law.grow(1000);

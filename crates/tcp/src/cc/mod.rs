@@ -9,9 +9,8 @@ pub mod reno;
 use ecnlab_base::{Dur, Time};
 
 pub use crate::ack_sample::{AckSample, Amount, Sent};
-use crate::config::{Config, Invalid};
-use crate::registry::{WindowLaw, window_laws};
-pub use crate::window::Window;
+use crate::invalid::Invalid;
+pub use crate::window::{CcState, Rules, Start, Window};
 
 /// Why a law is told to slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +32,6 @@ pub struct CongestionEvent {
     pub now: Time,
     /// Bytes that the profile reduces from ([`crate::config::ReduceFrom`]).
     pub in_flight: u64,
-}
-
-/// A law's window and threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CcState {
-    /// Congestion window in bytes.
-    pub cwnd: u64,
-    /// Slow-start threshold in bytes; `u64::MAX` is none.
-    pub ssthresh: u64,
 }
 
 /// How fast segments may leave.
@@ -130,7 +120,7 @@ pub trait CongestionControl {
     }
 }
 
-/// A window law's parameters, as [`WindowLaw`] holds them.
+/// A window law's parameters, as [`crate::registry::WindowLaw`] holds them.
 pub(crate) trait Params {
     /// The law that they are of.
     type Law: CongestionControl;
@@ -139,87 +129,8 @@ pub(crate) trait Params {
 
     /// Refuses what the law cannot do.
     fn check(&self) -> Result<(), Invalid>;
-    /// The law, for segments of `mss` bytes of payload.
-    fn law(&self, config: &Config, mss: u32) -> Self::Law;
-}
-
-/// The law in use, from the rows of the registry.
-macro_rules! in_use {
-    ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
-        /// The law in use.
-        #[derive(Clone, Debug)]
-        pub(crate) enum Law { $($law(<$module::$params as Params>::Law)),+ }
-
-        impl Law {
-            /// The law that `config` names, for segments of `mss` bytes of payload.
-            pub fn new(config: &Config, mss: u32) -> Law {
-                match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law(config, mss))),+ }
-            }
-
-            /// [`CongestionControl::SAMPLES`].
-            #[inline]
-            pub fn wants_samples(&self) -> bool {
-                match self { $(Law::$law(_) => <<$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
-            }
-        }
-    };
-}
-window_laws! { in_use! {} }
-
-/// Calls a method of the law in use: a match on an enum, which the hot path can inline.
-macro_rules! of_law {
-    ($value:expr, $law:ident => $what:expr) => {
-        window_laws! { methods! { $value, $law => $what; } }
-    };
-}
-macro_rules! methods {
-    ($value:expr, $bound:ident => $what:expr;
-     $($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
-        match $value { $(Law::$law($bound) => $what),+ }
-    };
-}
-
-impl CongestionControl for Law {
-    #[inline]
-    fn window(&self) -> &Window {
-        of_law!(self, law => law.window())
-    }
-    #[inline]
-    fn window_mut(&mut self) -> &mut Window {
-        of_law!(self, law => law.window_mut())
-    }
-    #[inline]
-    fn grow(&mut self, acked: u64) {
-        of_law!(self, law => law.grow(acked))
-    }
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        of_law!(self, law => law.on_congestion(event))
-    }
-    fn on_further_loss(&mut self) {
-        of_law!(self, law => law.on_further_loss())
-    }
-    fn on_feedback(&mut self, sample: &AckSample) {
-        of_law!(self, law => law.on_feedback(sample))
-    }
-    fn on_ack(&mut self, sample: &AckSample) {
-        of_law!(self, law => law.on_ack(sample))
-    }
-    fn on_sent(&mut self, sent: &Sent) {
-        of_law!(self, law => law.on_sent(sent))
-    }
-    #[inline]
-    fn pacing(&self) -> Option<Pacing> {
-        of_law!(self, law => law.pacing())
-    }
-    fn on_undo(&mut self, before: CcState) {
-        of_law!(self, law => law.on_undo(before))
-    }
-    fn on_idle_restart(&mut self, restart: u64) {
-        of_law!(self, law => law.on_idle_restart(restart))
-    }
-    fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        of_law!(self, law => law.columns(f))
-    }
+    /// The law, at the beginning of a connection.
+    fn law(&self, start: Start) -> Self::Law;
 }
 
 /// Congestion at time zero, for the laws' tests.

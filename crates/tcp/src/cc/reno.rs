@@ -6,14 +6,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Congestion, CongestionControl, CongestionEvent, Window};
-use crate::config::{Config, EcnResponse, Growth, Invalid, LossWindow, Rounding};
-use crate::window::{FRACTION, MAX_CWND};
+use super::{Congestion, CongestionControl, CongestionEvent, Rules, Start, Window};
+use crate::invalid::Invalid;
+use crate::window::{FRACTION, Growth, LossWindow, MAX_CWND, Rounding};
 
 /// Segments that congestion avoidance adds a round trip.
 pub(super) const SLOPE: f64 = 1.0;
 
-/// Reno has no parameters but those of [`Config`] that every window law obeys.
+/// Reno has no parameters but the [`Rules`] that every window law obeys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
@@ -26,8 +26,8 @@ impl super::Params for Params {
         Ok(())
     }
 
-    fn law(&self, config: &Config, mss: u32) -> Reno {
-        Reno::new(config, mss)
+    fn law(&self, start: Start) -> Reno {
+        Reno::new(start)
     }
 }
 
@@ -37,33 +37,13 @@ pub struct Reno {
     window: Window,
     /// Congestion avoidance: bytes or ACKs counted towards the next segment.
     count: u64,
-    growth_limit: u32,
-    growth: Growth,
-    loss_window: LossWindow,
-    /// ECN leaves ssthresh, not half.
-    ecn_keeps_ssthresh: bool,
-    /// What halving leaves at least, in 2^-16 bytes.
-    least: u64,
-    rounding: Rounding,
-    slow_start_through_ssthresh: bool,
+    rules: Rules,
 }
 
 impl Reno {
-    /// Reno with the initial window and the parameters of `config`, for segments of `mss` bytes.
-    pub fn new(config: &Config, mss: u32) -> Reno {
-        Reno {
-            window: Window::new(config.initial_window, mss),
-            count: 0,
-            growth_limit: config.growth_limit,
-            growth: config.growth,
-            loss_window: config.loss_window,
-            ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
-            // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
-            // from half a segment the next ACK opens the window to one and a half.
-            least: if config.ecn_response == EcnResponse::Ns2 { 0 } else { u64::from(mss) << FRACTION },
-            rounding: config.rounding,
-            slow_start_through_ssthresh: config.slow_start_through_ssthresh,
-        }
+    /// Reno that begins with `start`.
+    pub fn new(start: Start) -> Reno {
+        Reno { window: start.window, count: 0, rules: start.rules }
     }
 
     /// Opens the window for an ACK; congestion avoidance adds `slope` segments a round trip.
@@ -77,16 +57,16 @@ impl Reno {
         let mss = self.mss();
         let kept = part(self.with_fraction(event.in_flight));
         let ssthresh = kept >> FRACTION;
-        let ssthresh = if self.rounding == Rounding::None { ssthresh } else { self.whole_segments(ssthresh) };
+        let ssthresh = if self.rules.rounding == Rounding::None { ssthresh } else { self.whole_segments(ssthresh) };
         // RFC 5681 §3.1 equation (4).
         let ssthresh = ssthresh.max(2 * mss);
         self.window.set_ssthresh(ssthresh);
-        self.window.set_cwnd_with_fraction(match (event.why, self.loss_window) {
+        self.window.set_cwnd_with_fraction(match (event.why, self.rules.loss_window) {
             // RFC 5681 §3.1: the loss window is one segment.
             (Congestion::Timeout, _) => mss << FRACTION,
             (Congestion::Loss, LossWindow::Ssthresh) => ssthresh << FRACTION,
-            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => ssthresh << FRACTION,
-            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(self.least),
+            (Congestion::Ecn, _) if self.rules.ecn_keeps_ssthresh => ssthresh << FRACTION,
+            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(self.least()),
         });
         self.count = 0;
     }
@@ -96,12 +76,17 @@ impl Reno {
         // fraction: a window of 5.75 segments is past a threshold of 5.
         let ssthresh = self.window.ssthresh().min(MAX_CWND) << FRACTION;
         let cwnd = self.window.cwnd_with_fraction();
-        cwnd < ssthresh || (self.slow_start_through_ssthresh && cwnd == ssthresh)
+        cwnd < ssthresh || (self.rules.slow_start_through_ssthresh && cwnd == ssthresh)
     }
 
     /// Opens the window by `more`, in 2^-16 bytes, at a slope of one.
     fn climb(&mut self, more: u64, slope: f64) {
         self.window.widen((more as f64 * slope) as u64);
+    }
+
+    /// What a reduction leaves at least, in 2^-16 bytes.
+    fn least(&self) -> u64 {
+        if self.rules.ecn_below_one_segment { 0 } else { self.mss() << FRACTION }
     }
 
     fn mss(&self) -> u64 {
@@ -111,16 +96,16 @@ impl Reno {
     /// Opens the window in slow start.
     pub(super) fn slow_start(&mut self, acked: u64) {
         let mss = self.mss();
-        match self.growth {
+        match self.rules.growth {
             Growth::PerAck | Growth::AckCount => self.window.widen(mss << FRACTION),
             // RFC 3465 §2.2; with a limit of one segment, RFC 5681 §3.1 equation (2).
-            Growth::BytesAcked => self.window.widen(acked.min(mss * u64::from(self.growth_limit)) << FRACTION),
+            Growth::BytesAcked => self.window.widen(acked.min(mss * u64::from(self.rules.growth_limit)) << FRACTION),
         }
     }
 
     fn avoid_congestion(&mut self, acked: u64, slope: f64) {
         let mss = self.mss();
-        match self.growth {
+        match self.rules.growth {
             // RFC 5681 §3.1 equation (3). mss < 2^16, so mss² << 32 fits.
             Growth::PerAck => {
                 self.climb(((mss * mss) << (2 * FRACTION)) / self.window.cwnd_with_fraction().max(1), slope)
@@ -154,7 +139,7 @@ impl Reno {
 
     /// A reduced window as this host counts it.
     fn rounded(&self, window: u64) -> u64 {
-        if self.rounding == Rounding::Both { self.whole_segments(window >> FRACTION) << FRACTION } else { window }
+        if self.rules.rounding == Rounding::Both { self.whole_segments(window >> FRACTION) << FRACTION } else { window }
     }
 
     fn whole_segments(&self, bytes: u64) -> u64 {
@@ -187,13 +172,13 @@ impl CongestionControl for Reno {
 mod tests {
     use super::*;
     use crate::cc::event;
-    use crate::profile;
+    use crate::law::start;
 
     const MSS: u32 = 1000;
 
     /// Reno of a profile, with a window and a threshold in bytes.
     fn reno(name: &str, cwnd: u64, ssthresh: u64) -> Reno {
-        let mut reno = Reno::new(&profile(name).unwrap().config, MSS);
+        let mut reno = Reno::new(start(name, MSS));
         reno.set_cwnd(cwnd);
         reno.set_ssthresh(ssthresh);
         reno

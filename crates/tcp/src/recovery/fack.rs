@@ -1,11 +1,11 @@
 //! FACK (Mathis and Mahdavi 1996): everything below the forward-most SACKed byte that is not SACKed has left
 //! the network, so the data in flight is known, and the window is kept to it.
 
-use super::{DUP_THRESH, Progress, Scheme, sack};
+use super::{Progress, Scheme, sack};
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::flight::{Chunk, Cx, DUP_THRESH, Flight};
 use crate::registry::RecoveryKind;
-use crate::sender::{Chunk, Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fack;

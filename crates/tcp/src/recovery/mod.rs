@@ -10,18 +10,17 @@ pub mod tahoe;
 
 use ecnlab_base::{Dur, Time};
 
-use crate::cc::{CongestionControl, Law};
-use crate::config::{Config, Invalid};
-use crate::registry::{RecoveryKind, recovery_schemes};
-use crate::sender::{AckSeen, Chunk, Cx, Flight};
+use crate::cc::CongestionControl;
+use crate::config::Config;
+use crate::flight::{AckSeen, Chunk, Cx, Flight};
+use crate::invalid::Invalid;
+use crate::law::Law;
+use crate::registry::RecoveryKind;
 
-/// Duplicate ACKs that mean a loss (RFC 5681 §3.2).
-pub(crate) const DUP_THRESH: u32 = 3;
-
-/// What a scheme decides. All schemes share the flight's [`Recovery`]; what one keeps for itself is in its own value.
+/// What a scheme decides. All schemes share the flight's [`Recovery`](crate::flight::Recovery); what one keeps for itself is in its own value.
 ///
 /// An ACK goes through [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
-/// ([`Flight::on_ack`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
+/// ([`crate::sender`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
 /// after them mean; Linux's decide for themselves.
 pub(crate) trait Scheme: Default {
     /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
@@ -56,7 +55,7 @@ pub(crate) trait Scheme: Default {
     /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
     #[inline(always)]
     fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, _delivery: Self::Delivery, cx: &mut Cx) -> u64 {
-        tx.decide(self, seen, una, cx)
+        by_the_book(self, tx, seen, una, cx)
     }
     /// Opens the window by up to `acked` bytes.
     #[inline]
@@ -66,7 +65,7 @@ pub(crate) trait Scheme: Default {
 
     // ---- what the textbook's schemes say ----
 
-    /// A duplicate ACK, already counted in [`Recovery::dupacks`].
+    /// A duplicate ACK, already counted in `Recovery::dupacks`.
     fn on_dupack(&mut self, _tx: &mut Flight, _cx: &mut Cx) {}
     /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
     fn on_new_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
@@ -132,176 +131,69 @@ pub(crate) struct Progress {
     pub rearm: bool,
 }
 
-/// The last reason to reduce the window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Cause {
-    #[default]
-    None,
-    Loss,
-    Ecn,
-    Timeout,
-}
-
-/// The state of loss recovery.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recovery {
-    /// Between a fast retransmit and the ACK that ends its recovery; always, if the scheme says all the time what to
-    /// send.
-    pub active: bool,
-    /// Duplicate ACKs in a row.
-    pub dupacks: u32,
-    /// Everything sent before the last reduction lies below: there is one reduction a window (RFC 6582's
-    /// recover, RFC 6675's RecoveryPoint, RFC 3168 §6.1.2's window of data).
-    pub recover: u64,
-    /// Why the window was last reduced.
-    pub cause: Cause,
-    /// Why all was last to be sent again in order; ECN may have reduced the window since.
-    pub stepped_back: Cause,
-    /// Bytes by which the window is inflated (RFC 5681 §3.2 steps 3 and 4).
-    pub inflation: u64,
-    /// The first unacknowledged segment is to be sent again, whatever the window.
-    pub head_due: bool,
-    /// A partial ACK has come in this recovery.
-    pub partial_seen: bool,
-    /// Bytes sent by limited transmit since the first duplicate ACK.
-    pub limited_sent: u64,
-    /// Segments that may still be sent for this ACK.
-    pub burst_left: u32,
-    /// Estimate of the bytes in flight during a SACK or FACK recovery.
-    pub pipe: u64,
-    /// The end of what this recovery has sent again (RFC 6675's HighRxt).
-    pub high_rxt: u64,
-    /// The rescue retransmission was used (RFC 6675's RescueRxt).
-    pub rescued: bool,
-}
-
-/// The scheme in use, from the rows of the registry.
-macro_rules! in_use {
-    ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
-        /// The scheme in use, with what it keeps for itself.
-        #[derive(Clone, Debug)]
-        pub(crate) enum InUse { $($scheme($module$(::$part)?::$scheme)),+ }
-
-        impl InUse {
-            /// The scheme of that name, at the beginning.
-            pub fn new(kind: RecoveryKind) -> InUse {
-                match kind { $(RecoveryKind::$scheme => InUse::$scheme(Default::default())),+ }
-            }
+/// The decision of a scheme of the textbook. Returns by how many bytes the window may open.
+#[inline(always)]
+fn by_the_book<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
+    let acked = seen.ack - una;
+    let grow = if acked > 0 {
+        on_new_ack(scheme, tx, seen, acked, cx)
+    } else {
+        if seen.new_sack || (seen.bare && !S::COUNTS_SACKS) {
+            on_duplicate(scheme, tx, cx);
         }
+        0
     };
+    let reduced = seen.echo && on_echo(scheme, tx, acked, cx);
+    if reduced { 0 } else { grow }
 }
-recovery_schemes! { in_use! {} }
 
-/// Evaluates `$what` with `$S` standing for the scheme that `$value`, of the enum `$of`, names.
-macro_rules! with_scheme {
-    ($of:ident, $value:expr, $S:ident => $what:expr) => {
-        recovery_schemes! { arms! { $of, $value, $S => $what; } }
+/// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate.
+fn on_duplicate<S: Scheme>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx) {
+    let outstanding = tx.max > tx.una;
+    if outstanding || cx.config.ecn_response.counts_duplicates_of_nothing() {
+        cx.counters.dupacks_received += 1;
+        tx.recovery.dupacks += 1;
+    }
+    if outstanding {
+        scheme.on_dupack(tx, cx);
+    }
+}
+
+/// An ACK of `acked` new bytes. Returns by how many the window may open.
+#[inline]
+fn on_new_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked: u64, cx: &mut Cx) -> u64 {
+    let Progress { grow, rearm } = if tx.recovery.active {
+        scheme.on_new_ack(tx, acked, cx)
+    } else {
+        tx.new_data_acked();
+        // RFC 7661 §4.2: a window of which half is used is validated.
+        Progress { grow: !cx.config.grow_only_when_limited || 2 * tx.used >= tx.law.cwnd(), rearm: true }
     };
-}
-macro_rules! arms {
-    ($of:ident, $value:expr, $S:ident => $what:expr;
-     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
-        match $value { $($of::$scheme { .. } => { type $S = $module$(::$part)?::$scheme; $what })+ }
-    };
-}
-
-impl RecoveryKind {
-    /// Whether it lives on the receiver's SACKs.
-    pub const fn needs_sack(self) -> bool {
-        with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK.is_some())
+    if !tx.recovery.active {
+        scheme.outside(tx, cx.config);
     }
-
-    /// The scheme itself, or [`Scheme::WITHOUT_SACK`] if SACK is not `permitted`.
-    pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
-        let stand_in = with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK);
-        stand_in.filter(|_| !permitted).unwrap_or(self)
+    if rearm {
+        tx.rearm(cx);
     }
-
-    /// Refuses a configuration that the scheme cannot work with.
-    pub(crate) fn check(self, config: &Config) -> Result<(), Invalid> {
-        with_scheme!(RecoveryKind, self, S => S::check(config))
-    }
+    // RFC 3168 §6.1.2, RFC 2481 §6.1.2: an ACK with ECN-Echo does not open the window.
+    let echoes = seen.echo && !(cx.config.echo_lets_slow_start && starts_again(tx, seen.ack));
+    if grow && !echoes && !seen.no_growth { acked } else { 0 }
 }
 
-/// Calls a method of the scheme in use.
-macro_rules! of_scheme {
-    ($value:expr, $scheme:ident => $what:expr) => {
-        recovery_schemes! { methods! { $value, $scheme => $what; } }
-    };
-}
-macro_rules! methods {
-    ($value:expr, $bound:ident => $what:expr;
-     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
-        match $value { $(InUse::$scheme($bound) => $what,)+ }
-    };
+/// Whether `ack` is of what was sent again, in slow start.
+fn starts_again(tx: &Flight, ack: u64) -> bool {
+    let window = tx.law.state();
+    ack <= tx.retransmitted_below && window.cwnd < window.ssthresh
 }
 
-impl InUse {
-    /// [`Scheme::COUNTS_SACKS`].
-    pub fn counts_sacks(&self) -> bool {
-        with_scheme!(InUse, self, S => S::COUNTS_SACKS)
+/// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first. Returns whether it
+/// has reduced the window.
+fn on_echo<S: Scheme>(scheme: &mut S, tx: &mut Flight, acked: u64, cx: &mut Cx) -> bool {
+    let answered = tx.recovery.active || tx.una <= tx.recovery.recover;
+    if answered || cx.config.ecn_response.hears_echo_first() {
+        return false;
     }
-
-    /// [`Flight::on_ack`] with the scheme in use.
-    #[inline]
-    pub fn on_ack(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
-        of_scheme!(self, scheme => tx.on_ack(scheme, seen, cx))
-    }
-
-    /// [`Scheme::begin_burst`].
-    pub fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {
-        of_scheme!(self, scheme => scheme.begin_burst(tx, config))
-    }
-
-    /// [`Scheme::next`].
-    pub fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
-        of_scheme!(self, scheme => scheme.next(tx, config))
-    }
-
-    /// [`Scheme::on_established`].
-    pub fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
-        of_scheme!(self, scheme => scheme.on_established(tx, rtt))
-    }
-
-    /// [`Scheme::on_sacked`].
-    pub fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
-        of_scheme!(self, scheme => scheme.on_sacked(tx, start, end, new))
-    }
-
-    /// [`Scheme::on_sent`].
-    #[inline]
-    pub fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
-        of_scheme!(self, scheme => scheme.on_sent(tx, chunk, cx))
-    }
-
-    /// [`Scheme::arm`].
-    pub fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
-        of_scheme!(self, scheme => scheme.arm(tx, cx))
-    }
-
-    /// [`Scheme::end_burst`].
-    #[inline]
-    pub fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
-        of_scheme!(self, scheme => scheme.end_burst(tx, config, now))
-    }
-
-    /// [`Scheme::on_timer`].
-    pub fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
-        of_scheme!(self, scheme => scheme.on_timer(tx, cx))
-    }
-
-    /// [`Scheme::on_timeout`].
-    pub fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        of_scheme!(self, scheme => scheme.on_timeout(tx, cx))
-    }
-
-    /// [`Scheme::reduce_for_ecn`].
-    pub fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
-        of_scheme!(self, scheme => scheme.reduce_for_ecn(tx, acked, cx))
-    }
-
-    /// [`Scheme::in_recovery`].
-    pub fn in_recovery(&self, tx: &Flight) -> bool {
-        of_scheme!(self, scheme => scheme.in_recovery(tx))
-    }
+    scheme.reduce_for_ecn(tx, acked, cx);
+    cx.counters.ecn_reductions += 1;
+    true
 }

@@ -4,7 +4,7 @@
 use super::{Progress, Scheme, reno::Reno};
 use crate::cc::CongestionControl;
 use crate::config::{Config, ExitWindow};
-use crate::sender::{Cx, Flight};
+use crate::flight::{Cx, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewReno;

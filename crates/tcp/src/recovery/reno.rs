@@ -1,8 +1,8 @@
 //! Reno's fast retransmit and fast recovery (RFC 5681 §3.2): the first ACK of new data ends it, so that a
 //! second loss in the window is left to another fast retransmit or to the timer.
 
-use super::{DUP_THRESH, Progress, Scheme};
-use crate::sender::{Cx, Flight};
+use super::{Progress, Scheme};
+use crate::flight::{Cx, DUP_THRESH, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno;

@@ -1,10 +1,10 @@
 //! SACK-based recovery: RFC 6675's, and the counter of Fall and Floyd (1996) that ns-2's Sack1 keeps.
 
-use super::{DUP_THRESH, Progress, Scheme};
+use super::{Progress, Scheme};
 use crate::cc::CongestionControl;
 use crate::config::{Config, SackRule};
+use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How};
 use crate::registry::RecoveryKind;
-use crate::sender::{Chunk, Cx, Flight, How};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack;

@@ -1,8 +1,8 @@
 //! Tahoe (Jacobson 1988): three duplicate ACKs mean a loss; the window falls to one segment and everything
 //! from the loss on is sent again as slow start allows.
 
-use super::{DUP_THRESH, Scheme};
-use crate::sender::{Cx, Flight};
+use super::Scheme;
+use crate::flight::{Cx, DUP_THRESH, Flight};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe;

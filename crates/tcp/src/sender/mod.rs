@@ -1,31 +1,17 @@
 //! The sending half: what is outstanding ([`Flight`]), and the recovery scheme that works on it.
 
 mod acks;
-mod cwnd_validation;
-mod delivery;
-mod flight;
-mod ns2;
-mod pacer;
-mod quench;
-mod reduction;
-mod sampler;
-mod scoreboard;
+mod scheme;
 
 use ecnlab_base::Time;
-use ecnlab_wire::Seq;
-
-pub(crate) use acks::AckSeen;
-pub(crate) use cwnd_validation::{Burst, CwndValidation};
-pub(crate) use delivery::Delivery;
-pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
-use pacer::Pacer;
-use sampler::Sampler;
-pub(crate) use scoreboard::{Outstanding, Scoreboard};
+use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
 
 use crate::cc::CongestionControl;
 use crate::config::Config;
-use crate::recovery::InUse;
+use crate::ecn::{Feedback, QuenchSeen};
+use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
 use crate::registry::RecoveryKind;
+pub(crate) use scheme::InUse;
 
 /// The sending half.
 #[derive(Clone, Debug)]
@@ -49,6 +35,60 @@ impl Sender {
     /// Whether a recovery is going on, for time series and source quenches.
     pub fn in_recovery(&self) -> bool {
         self.scheme.in_recovery(&self.flight)
+    }
+
+    // ---- what arrives ----
+
+    /// Takes in SACK blocks; whether they report bytes not known before.
+    pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config) -> bool {
+        let flight = &mut self.flight;
+        if flight.timeouts > 0 && !config.sack_after_timeout {
+            return false;
+        }
+        let mut new = 0;
+        for block in blocks.as_slice() {
+            // RFC 2018 §8: only what was sent and is not yet acknowledged can be held.
+            if let (Some(start), Some(end)) = (flight.offset(block.start), flight.offset(block.end))
+                && start > flight.una
+            {
+                let bytes = flight.sacked.insert(start, end);
+                new += bytes;
+                if bytes > 0 {
+                    self.scheme.on_sacked(flight, start, end, bytes);
+                }
+            }
+        }
+        new > 0
+    }
+
+    /// An acceptable ACK.
+    #[inline]
+    pub fn on_ack(&mut self, seen: &AckSeen, cx: &mut Cx) {
+        self.scheme.on_ack(&mut self.flight, seen, cx);
+    }
+
+    /// A source quench about the segment at `offset`, from `una` on.
+    pub fn on_quench(&mut self, offset: u64, cause: QuenchCause, cx: &mut Cx) {
+        let flight = &self.flight;
+        // With nothing at `offset` on its way, it is old or forged (RFC 5927 §4.1).
+        if offset >= flight.max || self.in_recovery() {
+            return;
+        }
+        // A round trip is over when data sent after the reduction is acknowledged, as for ECN-Echo; in ns-2, for source
+        // quenches, when all sent before it is (tcp.cc, quench).
+        let response = cx.config.ecn_response;
+        let reduced = response.quench_point(flight.recovery.recover);
+        let quench =
+            QuenchSeen { cause, una: flight.una, max: flight.max, reduced, round: response.quench_point(flight.max) };
+        if !cx.ecn.on_quench(&quench) {
+            return;
+        }
+        if response.hears_echo_first() {
+            self.flight.reduce_for_ecn_ns2(self.scheme.counts_sacks(), cx);
+        } else {
+            self.scheme.reduce_for_ecn(&mut self.flight, 0, cx);
+        }
+        cx.counters.quench_reductions += 1;
     }
 
     // ---- what to send ----

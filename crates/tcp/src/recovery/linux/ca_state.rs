@@ -3,10 +3,11 @@
 //! F-RTO after a timeout). Which segments are lost is decided by the scheme.
 
 use super::{Prr, Undo};
-use crate::cc::{CcState, Congestion, CongestionControl, Law};
-use crate::config::{Config, EcnResponse, Invalid, ReduceFrom, RttSampling, ensure};
-use crate::recovery::Cause;
-use crate::sender::{Burst, Chunk, CwndValidation, Cx, Delivery, Flight, How};
+use crate::cc::{CcState, Congestion, CongestionControl};
+use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
+use crate::flight::{Burst, Cause, Chunk, CwndValidation, Cx, Delivery, Flight, How};
+use crate::invalid::{Invalid, ensure};
+use crate::law::Law;
 
 /// The kernel's `tcp_ca_state`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -449,9 +450,9 @@ mod tests {
     use super::*;
     use crate::counters::Counters;
     use crate::ecn;
+    use crate::flight::AckSeen;
     use crate::profile;
     use crate::registry::EcnKind;
-    use crate::sender::AckSeen;
     use ecnlab_base::Time;
     use ecnlab_wire::Seq;
 

@@ -2,7 +2,7 @@
 //! tcp_fastretrans_alert (net/ipv4/tcp_input.c).
 
 use super::{CaState, CongestionState, Prefer};
-use crate::sender::{Cx, Delivery, Flight};
+use crate::flight::{Cx, Delivery, Flight};
 
 /// A scheme that goes through the states of [`CongestionState`], and says for itself what is lost.
 pub(crate) trait FastRetransAlert {

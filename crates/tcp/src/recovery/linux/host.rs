@@ -6,8 +6,9 @@ use ecnlab_wire::Seq;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::ecn;
+use crate::flight::{AckSeen, Cx};
 use crate::registry::EcnKind;
-use crate::sender::{AckSeen, Cx, Sender};
+use crate::sender::Sender;
 
 pub(super) struct Host {
     pub tx: Sender,

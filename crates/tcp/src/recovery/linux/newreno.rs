@@ -6,7 +6,7 @@
 //! [`Linux`].
 
 use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Reordering};
-use crate::sender::{Chunk, Cx, Delivery, Flight, How};
+use crate::flight::{Chunk, Cx, Delivery, Flight, How};
 
 /// Linux's NewReno.
 pub(crate) type LinuxNewReno = Linux<NewRenoState>;
@@ -108,9 +108,9 @@ impl FastRetransAlert for NewRenoState {
 mod tests {
     use super::*;
     use crate::profile;
-    use crate::recovery::InUse;
     use crate::recovery::linux::host::Host;
     use crate::registry::RecoveryKind;
+    use crate::sender::InUse;
     use crate::sender::Sender;
 
     /// A host without timestamps and SACK that sends so many segments at once. Its window is ten.

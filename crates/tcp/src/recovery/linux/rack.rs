@@ -8,9 +8,8 @@ use ecnlab_base::{Dur, Time};
 
 use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before};
 use crate::config::Config;
-use crate::recovery::DUP_THRESH;
+use crate::flight::{Burst, Chunk, Cx, DUP_THRESH, Delivery, Flight, How, Outstanding, timestamp};
 use crate::registry::RecoveryKind;
-use crate::sender::{Burst, Chunk, Cx, Delivery, Flight, How, Outstanding, timestamp};
 use crate::wheel;
 
 /// What the sender's deadline is for.
@@ -442,10 +441,10 @@ impl TailProbe {
 mod tests {
     use super::*;
     use crate::config::{EcnResponse, RttSampling};
+    use crate::flight::Scoreboard;
     use crate::profile;
-    use crate::recovery::InUse;
     use crate::recovery::linux::host::{Host, at};
-    use crate::sender::Scoreboard;
+    use crate::sender::InUse;
     use crate::sender::Sender;
 
     fn ms(ms: u64) -> Dur {

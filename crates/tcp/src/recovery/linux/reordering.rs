@@ -3,7 +3,7 @@
 
 use ecnlab_base::Dur;
 
-use crate::recovery::DUP_THRESH;
+use crate::flight::DUP_THRESH;
 
 /// The most segments by which a path is thought to reorder (Linux: net.ipv4.tcp_max_reordering).
 const MOST: u32 = 300;

@@ -4,11 +4,12 @@
 use ecnlab_base::{Dur, Time};
 
 use super::{CaState, CongestionState, FastRetransAlert, Reordering, ca_state};
-use crate::cc::Law;
-use crate::config::{Config, Invalid};
+use crate::config::Config;
+use crate::flight::{AckSeen, Burst, Chunk, Cx, Delivery, Flight, How};
+use crate::invalid::Invalid;
+use crate::law::Law;
 use crate::recovery::Scheme;
 use crate::registry::RecoveryKind;
-use crate::sender::{AckSeen, Burst, Chunk, Cx, Delivery, Flight, How};
 
 /// What tells Linux's schemes apart.
 pub(crate) trait LossDetection: FastRetransAlert + Default {

@@ -1,7 +1,8 @@
 //! Taking back what was reduced for nothing: the Eifel detection by timestamps (RFC 3522) and a response to it
 //! (RFC 4015), as the kernel's tcp_packet_delayed and tcp_undo_cwnd_reduction have them.
 
-use crate::cc::{CcState, CongestionControl, Law};
+use crate::cc::{CcState, CongestionControl};
+use crate::law::Law;
 
 /// What is needed to take a reduction back.
 #[derive(Clone, Copy, Debug, Default)]

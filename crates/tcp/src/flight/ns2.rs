@@ -1,11 +1,11 @@
 //! ECN-Echo as ns-2's senders answer it (`ecn_response = "ns-2"`; ns-2's tcp.cc and tcp-reno.cc), and what else of theirs
 //! goes with it. The other files ask here.
 
+use super::recovery::Cause;
 use super::{Cx, Flight};
 use crate::cc::{Congestion, CongestionControl};
 use crate::config::EcnResponse;
 use crate::ecn::Feedback;
-use crate::recovery::Cause;
 
 impl EcnResponse {
     fn is_ns2(self) -> bool {
@@ -53,7 +53,7 @@ impl EcnResponse {
 
 impl Flight {
     /// ECN-Echo, before the ACK itself (tcp.cc, ecn).
-    pub(super) fn on_echo_ns2(&mut self, ack: u64, counts_sacks: bool, cx: &mut Cx) {
+    pub fn on_echo_ns2(&mut self, ack: u64, counts_sacks: bool, cx: &mut Cx) {
         // recover_ begins at 0, the SYN's number there: its ACK, repeated, is not heard either.
         if ack <= self.recovery.recover.max(1) && self.recovery.cause != Cause::Timeout {
             return;
@@ -63,7 +63,7 @@ impl Flight {
     }
 
     /// The reduction; it ends a recovery that counts duplicate ACKs and no SACKs.
-    pub(super) fn reduce_for_ecn_ns2(&mut self, counts_sacks: bool, cx: &mut Cx) {
+    pub fn reduce_for_ecn_ns2(&mut self, counts_sacks: bool, cx: &mut Cx) {
         let segment = u64::from(self.mss);
         let at_one = self.law.cwnd() <= segment;
         if at_one && self.echo_at_one {
@@ -81,12 +81,12 @@ impl Flight {
     }
 
     /// The window is shut while it is less than a segment: until an ACK opens it or the timer fires.
-    pub(super) fn shut_below_one_segment(&mut self) {
+    pub fn shut_below_one_segment(&mut self) {
         self.hold = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
     }
 
     /// The timer has ended a hold: a timeout like any other, but for its backoff (tcp.cc, timeout).
-    pub(super) fn hold_is_over_ns2(&mut self, cx: &mut Cx) {
+    pub fn hold_is_over_ns2(&mut self, cx: &mut Cx) {
         if cx.config.ecn_response.is_ns2() {
             self.law_to_one_segment();
             self.reduced(Cause::Timeout, cx);

@@ -5,16 +5,19 @@ use std::collections::VecDeque;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
-use crate::cc::{Congestion, CongestionControl, CongestionEvent, Law};
+use crate::cc::{Congestion, CongestionControl, CongestionEvent};
 use crate::config::{Config, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
+use crate::law::Law;
 use crate::ranges::Ranges;
-use crate::recovery::{Cause, DUP_THRESH, Recovery};
 use crate::rto::Rto;
 use crate::wheel;
 
-use super::{Pacer, Sampler, Scoreboard};
+use super::pacer::Pacer;
+use super::recovery::{Cause, DUP_THRESH, Recovery};
+use super::sampler::Sampler;
+use super::scoreboard::Scoreboard;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -75,7 +78,7 @@ pub(crate) struct Flight {
     /// When the retransmission or persist timer fires.
     pub deadline: Time,
     /// Window the peer announced, in bytes.
-    pub(super) peer_window: u64,
+    pub peer_window: u64,
     /// Greatest window the peer announced.
     max_peer_window: u64,
     pub law: Law,
@@ -85,31 +88,31 @@ pub(crate) struct Flight {
     pub closing: bool,
     /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2). In ns-2: the
     /// window is less than a segment.
-    pub(super) hold: bool,
+    pub hold: bool,
     /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
-    pub(super) echo_at_one: bool,
+    pub echo_at_one: bool,
     /// Bytes outstanding after the last burst that sent anything.
-    pub(super) used: u64,
+    pub used: u64,
     /// Timeouts in a row.
     pub timeouts: u32,
     pub recovery: Recovery,
     pub rto: Rto,
     pub iss: Seq,
     /// The segment being timed: its end and when it was sent.
-    pub(super) timed: Option<(u64, Time)>,
+    pub timed: Option<(u64, Time)>,
     /// One past the highest byte ever sent twice.
-    pub(super) retransmitted_below: u64,
-    pub(super) last_sent: Time,
+    pub retransmitted_below: u64,
+    pub last_sent: Time,
     /// Bytes sent again because they were lost, in total.
     pub resent: u64,
     /// Bytes the peer reported by SACK.
     pub sacked: Ranges,
     /// End and time of each segment sent for the first time, where each is timed.
-    pub(super) sent_times: VecDeque<(u64, Time)>,
+    pub sent_times: VecDeque<(u64, Time)>,
     /// Each segment outstanding, in schemes that judge losses by segments; empty in the others.
     pub scoreboard: Scoreboard,
     /// For laws that ask for samples.
-    pub(super) sampler: Sampler,
+    pub sampler: Sampler,
     /// For laws that name a rate.
     pub pacer: Pacer,
 }
@@ -178,6 +181,16 @@ impl Flight {
         self.nxt - self.una
     }
 
+    /// All up to `ack` has arrived.
+    pub fn acknowledge(&mut self, ack: u64) {
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.timeouts = 0;
+        if !self.sacked.is_empty() {
+            self.sacked.trim_below(ack);
+        }
+    }
+
     /// Own data acknowledged.
     pub fn data_acked(&self) -> u64 {
         self.una.min(self.end).saturating_sub(1)
@@ -221,7 +234,7 @@ impl Flight {
 
     // ---- what to send ----
 
-    pub(super) fn head(&self) -> Chunk {
+    pub fn head(&self) -> Chunk {
         let end = self.sacked.next_start(self.una).unwrap_or(u64::MAX).min(self.end).min(self.max);
         let len = end.saturating_sub(self.una).min(self.mss.into());
         let how = if self.recovery.partial_seen { How::PartialHead } else { How::FastHead };
@@ -266,7 +279,7 @@ impl Flight {
     }
 
     /// The congestion window with what recovery and limited transmit add.
-    pub(super) fn window(&self, config: &Config) -> u64 {
+    pub fn window(&self, config: &Config) -> u64 {
         let window = self.law.cwnd() + self.recovery.inflation;
         if self.recovery.dupacks == 0 { window } else { window + self.limited_transmit(config) }
     }
@@ -286,7 +299,7 @@ impl Flight {
 
     /// Up to a full segment from `start`, as far as data and peer's window go.
     #[inline]
-    pub(super) fn stretch(&self, start: u64) -> Option<Chunk> {
+    pub fn stretch(&self, start: u64) -> Option<Chunk> {
         let mut stop = self.end.min(start + u64::from(self.mss));
         if start < self.max {
             // What is sent again is not mixed with what is not, so that each byte is counted rightly.
@@ -356,7 +369,7 @@ impl Flight {
     }
 
     /// RFC 5681 §4.1: after more than one RTO without a segment sent, at most the restart window.
-    pub(super) fn restart_after_idle(&mut self, config: &Config, now: Time) {
+    pub fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
         if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current() {
             self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
@@ -364,7 +377,7 @@ impl Flight {
     }
 
     /// The SYN is acknowledged: takes the connection's values. Returns the RTT of the handshake, if it was timed.
-    pub(super) fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
+    pub fn establish(&mut self, mss: u32, echoed: Option<u32>, cx: &mut Cx) -> Option<Dur> {
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
@@ -399,7 +412,7 @@ impl Flight {
 
     /// A chunk up to `stop` leaves: the next in order, or of recovery, lies behind it.
     #[inline]
-    pub(super) fn advance(&mut self, chunk: Chunk, stop: u64) {
+    pub fn advance(&mut self, chunk: Chunk, stop: u64) {
         if chunk.how == How::InOrder {
             self.nxt = self.nxt.max(stop);
         } else {
@@ -419,7 +432,7 @@ impl Flight {
         }
     }
 
-    pub(super) fn count_retransmission(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
+    pub fn count_retransmission(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
         let counters = &mut *cx.counters;
         self.retransmitted_below = self.retransmitted_below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
@@ -436,7 +449,7 @@ impl Flight {
 
     /// Keeps the send time of new data that ends at `stop`.
     #[inline]
-    pub(super) fn time(&mut self, stop: u64, cx: &Cx) {
+    pub fn time(&mut self, stop: u64, cx: &Cx) {
         match cx.config.rtt_sampling {
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
@@ -447,7 +460,7 @@ impl Flight {
 
     /// RFC 3042: new data sent on a duplicate ACK.
     #[inline]
-    pub(super) fn count_limited_transmit(&mut self, chunk: Chunk) {
+    pub fn count_limited_transmit(&mut self, chunk: Chunk) {
         let r = &mut self.recovery;
         if r.dupacks > 0 && !r.active {
             r.limited_sent += u64::from(chunk.len);
@@ -455,13 +468,13 @@ impl Flight {
     }
 
     #[inline]
-    pub(super) fn note_sent(&mut self, now: Time) {
+    pub fn note_sent(&mut self, now: Time) {
         self.last_sent = now;
         self.used = self.max - self.una;
     }
 
     /// Arms the timer if nothing is in flight and something waits to be sent.
-    pub(super) fn arm_if_waiting(&mut self, config: &Config, now: Time) {
+    pub fn arm_if_waiting(&mut self, config: &Config, now: Time) {
         let waits = self.max == self.una && (self.hold || self.end > self.nxt);
         if waits && self.deadline == Time::NEVER {
             self.arm(config, now);

@@ -2,15 +2,15 @@
 
 use ecnlab_base::Time;
 
+use super::recovery::Cause;
 use super::{Chunk, Cx, Flight, How};
 use crate::cc::{Congestion, CongestionControl};
-use crate::config::{Config, ReduceFrom, SackRule};
+use crate::config::{Config, EcnResponse, ReduceFrom, SackRule};
 use crate::ecn::Feedback;
-use crate::recovery::Cause;
 
 impl Flight {
     /// What is halved.
-    pub(super) fn reduction_base(&self, config: &Config) -> u64 {
+    pub fn reduction_base(&self, config: &Config) -> u64 {
         match config.reduce_from {
             // RFC 5681 §3.2: limited transmit's data is not counted.
             ReduceFrom::Flight => self.in_flight().saturating_sub(self.recovery.limited_sent),
@@ -53,6 +53,21 @@ impl Flight {
         self.timed = None;
     }
 
+    /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
+    pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
+        let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
+        // FlightSize is that before the ACK: its data left the network with the mark.
+        let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
+        let base = self.reduction_base(cx.config) + acked;
+        self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
+        self.reduced(Cause::Ecn, cx);
+        if one_segment && cx.config.ecn_response == EcnResponse::Standard {
+            // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
+            // new is sent before it expires.
+            self.hold(cx);
+        }
+    }
+
     /// Starts a recovery: reduces, and has the first unacknowledged segment sent again.
     pub fn enter_recovery(&mut self, cx: &mut Cx) {
         self.reduce_for_loss(cx);
@@ -74,7 +89,7 @@ impl Flight {
     }
 
     /// Duplicate ACKs count from here.
-    pub(super) fn new_data_acked(&mut self) {
+    pub fn new_data_acked(&mut self) {
         self.recovery.dupacks = 0;
         self.recovery.limited_sent = 0;
     }

@@ -4,7 +4,6 @@ use ecnlab_base::Dur;
 
 use super::{AckSeen, Chunk, Cx, Flight};
 use crate::cc::{AckSample, Amount, CongestionControl, Sent};
-use crate::recovery::Scheme;
 
 /// What is kept from sample to sample.
 #[derive(Clone, Debug, Default)]
@@ -33,14 +32,7 @@ impl Flight {
     /// Tells the law what an ACK that shows `rtt` has delivered and marked. Returns the sample, of which losses are yet to
     /// be found.
     #[cold]
-    pub(super) fn feedback<S: Scheme>(
-        &mut self,
-        scheme: &S,
-        seen: &AckSeen,
-        una: u64,
-        rtt: Option<Dur>,
-        cx: &Cx,
-    ) -> AckSample {
+    pub fn feedback(&mut self, in_recovery: bool, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
         let bytes = self.newly_delivered(seen, una);
         let (una_now, max) = (self.una, self.max);
         let sampler = &mut self.sampler;
@@ -65,7 +57,7 @@ impl Flight {
             srtt: self.rto.smoothed(cx.config).0,
             cwnd_limited: self.used + u64::from(self.mss) > self.law.cwnd(),
             round: self.sampler.round,
-            in_recovery: scheme.in_recovery(self),
+            in_recovery,
         };
         self.law.on_feedback(&sample);
         sample
@@ -87,19 +79,18 @@ impl Flight {
         newly
     }
 
-    /// Tells the law of the ACK when recovery has decided.
+    /// Tells the law of the ACK when recovery has decided, and has taken `lost` bytes for lost in total.
     #[cold]
-    pub(super) fn tell_law<S: Scheme>(&mut self, scheme: &S, mut sample: AckSample) {
-        let lost = scheme.lost(self);
+    pub fn tell_law(&mut self, lost: u64, in_recovery: bool, mut sample: AckSample) {
         sample.lost = Amount::of(lost - self.sampler.lost, self.mss);
-        sample.in_recovery = scheme.in_recovery(self);
+        sample.in_recovery = in_recovery;
         self.sampler.lost = lost;
         self.law.on_ack(&sample);
     }
 
     /// Tells the law of a chunk that leaves.
     #[cold]
-    pub(super) fn tell_sent(&mut self, chunk: Chunk, cx: &Cx) {
+    pub fn tell_sent(&mut self, chunk: Chunk, cx: &Cx) {
         self.law.on_sent(&Sent {
             now: cx.now,
             bytes: chunk.len.into(),

@@ -1,0 +1,48 @@
+//! The RTT that an ACK shows.
+
+use ecnlab_base::Dur;
+
+use super::{AckSeen, Cx, Flight};
+use crate::cc::CongestionControl;
+use crate::config::RttSampling;
+
+impl Flight {
+    /// The RTT that an ACK of new data shows, where all up to `una` was acknowledged before it.
+    #[inline]
+    pub fn rtt_of(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
+        if cx.config.rtt_sampling != RttSampling::TimedSegment {
+            return self.rtt_of_each(seen, una, cx);
+        }
+        let (_, sent) = self.timed.filter(|(end, _)| seen.ack >= *end)?;
+        self.timed = None;
+        Some(self.rto.measure(cx.config, sent, cx.now))
+    }
+
+    /// The same where each segment is timed or stamped.
+    fn rtt_of_each(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
+        let mut first = None;
+        while let Some((_, sent)) = self.sent_times.front().filter(|(end, _)| *end <= seen.ack) {
+            first.get_or_insert(*sent);
+            self.sent_times.pop_front();
+        }
+        // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
+        let sent_once = una >= self.retransmitted_below;
+        let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
+        let stamped = || self.stamp_rtt(seen.echoed?, cx);
+        if cx.config.rtt_sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
+    }
+
+    /// Takes in a valid RTT sample.
+    #[inline]
+    pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
+        cx.counters.rtt(rtt);
+        self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
+    }
+
+    /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
+    pub fn stamp_rtt(&self, echoed: u32, cx: &Cx) -> Option<Dur> {
+        let ticks = self.clock(cx.config, cx.now).wrapping_sub(echoed);
+        // An echo from the future is no echo of ours.
+        ((ticks as i32) >= 0).then(|| cx.config.timestamp_clock.saturating_mul(ticks.into()))
+    }
+}

@@ -1,0 +1,92 @@
+//! The window law in use.
+
+use crate::cc::{self, AckSample, CcState, CongestionControl, CongestionEvent, Pacing, Params, Sent, Start, Window};
+use crate::config::Config;
+use crate::registry::{WindowLaw, window_laws};
+
+/// The law in use, from the rows of the registry.
+macro_rules! in_use {
+    ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
+        /// The law in use.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Law { $($law(<cc::$module::$params as Params>::Law)),+ }
+
+        impl Law {
+            /// The law that `config` names, for segments of `mss` bytes of payload.
+            pub fn new(config: &Config, mss: u32) -> Law {
+                let start = Start { window: Window::new(config.initial_window, mss), rules: config.window_rules() };
+                match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law(start))),+ }
+            }
+
+            /// [`CongestionControl::SAMPLES`].
+            #[inline]
+            pub fn wants_samples(&self) -> bool {
+                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
+            }
+        }
+    };
+}
+window_laws! { in_use! {} }
+
+/// Calls a method of the law in use: a match on an enum, which the hot path can inline.
+macro_rules! of_law {
+    ($value:expr, $law:ident => $what:expr) => {
+        window_laws! { methods! { $value, $law => $what; } }
+    };
+}
+macro_rules! methods {
+    ($value:expr, $bound:ident => $what:expr;
+     $($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
+        match $value { $(Law::$law($bound) => $what),+ }
+    };
+}
+
+impl CongestionControl for Law {
+    #[inline]
+    fn window(&self) -> &Window {
+        of_law!(self, law => law.window())
+    }
+    #[inline]
+    fn window_mut(&mut self) -> &mut Window {
+        of_law!(self, law => law.window_mut())
+    }
+    #[inline]
+    fn grow(&mut self, acked: u64) {
+        of_law!(self, law => law.grow(acked))
+    }
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        of_law!(self, law => law.on_congestion(event))
+    }
+    fn on_further_loss(&mut self) {
+        of_law!(self, law => law.on_further_loss())
+    }
+    fn on_feedback(&mut self, sample: &AckSample) {
+        of_law!(self, law => law.on_feedback(sample))
+    }
+    fn on_ack(&mut self, sample: &AckSample) {
+        of_law!(self, law => law.on_ack(sample))
+    }
+    fn on_sent(&mut self, sent: &Sent) {
+        of_law!(self, law => law.on_sent(sent))
+    }
+    #[inline]
+    fn pacing(&self) -> Option<Pacing> {
+        of_law!(self, law => law.pacing())
+    }
+    fn on_undo(&mut self, before: CcState) {
+        of_law!(self, law => law.on_undo(before))
+    }
+    fn on_idle_restart(&mut self, restart: u64) {
+        of_law!(self, law => law.on_idle_restart(restart))
+    }
+    fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        of_law!(self, law => law.columns(f))
+    }
+}
+
+/// What a law begins with under a profile, for the laws' tests.
+#[cfg(test)]
+pub(crate) fn start(profile: &str, mss: u32) -> Start {
+    let config = &crate::profile(profile).unwrap().config;
+    Start { window: Window::new(config.initial_window, mss), rules: config.window_rules() }
+}

@@ -1,0 +1,141 @@
+//! The recovery scheme in use.
+
+use ecnlab_base::{Dur, Time};
+
+use super::acks;
+use crate::config::Config;
+use crate::flight::{AckSeen, Chunk, Cx, Flight};
+use crate::invalid::Invalid;
+use crate::recovery::{self, Scheme};
+use crate::registry::{RecoveryKind, recovery_schemes};
+
+/// The scheme in use, from the rows of the registry.
+macro_rules! in_use {
+    ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+        /// The scheme in use, with what it keeps for itself.
+        #[derive(Clone, Debug)]
+        pub(crate) enum InUse { $($scheme(recovery::$module$(::$part)?::$scheme)),+ }
+
+        impl InUse {
+            /// The scheme of that name, at the beginning.
+            pub fn new(kind: RecoveryKind) -> InUse {
+                match kind { $(RecoveryKind::$scheme => InUse::$scheme(Default::default())),+ }
+            }
+        }
+    };
+}
+recovery_schemes! { in_use! {} }
+
+/// Evaluates `$what` with `$S` standing for the scheme that `$value`, of the enum `$of`, names.
+macro_rules! with_scheme {
+    ($of:ident, $value:expr, $S:ident => $what:expr) => {
+        recovery_schemes! { arms! { $of, $value, $S => $what; } }
+    };
+}
+macro_rules! arms {
+    ($of:ident, $value:expr, $S:ident => $what:expr;
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+        match $value { $($of::$scheme { .. } => { type $S = recovery::$module$(::$part)?::$scheme; $what })+ }
+    };
+}
+
+impl RecoveryKind {
+    /// Whether it lives on the receiver's SACKs.
+    pub const fn needs_sack(self) -> bool {
+        with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK.is_some())
+    }
+
+    /// The scheme itself, or [`Scheme::WITHOUT_SACK`] if SACK is not `permitted`.
+    pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
+        let stand_in = with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK);
+        stand_in.filter(|_| !permitted).unwrap_or(self)
+    }
+
+    /// Refuses a configuration that the scheme cannot work with.
+    pub(crate) fn check(self, config: &Config) -> Result<(), Invalid> {
+        with_scheme!(RecoveryKind, self, S => S::check(config))
+    }
+}
+
+/// Calls a method of the scheme in use.
+macro_rules! of_scheme {
+    ($value:expr, $scheme:ident => $what:expr) => {
+        recovery_schemes! { methods! { $value, $scheme => $what; } }
+    };
+}
+macro_rules! methods {
+    ($value:expr, $bound:ident => $what:expr;
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+        match $value { $(InUse::$scheme($bound) => $what,)+ }
+    };
+}
+
+impl InUse {
+    /// [`Scheme::COUNTS_SACKS`].
+    pub fn counts_sacks(&self) -> bool {
+        with_scheme!(InUse, self, S => S::COUNTS_SACKS)
+    }
+
+    /// [`acks::on_ack`] with the scheme in use.
+    #[inline]
+    pub fn on_ack(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
+        of_scheme!(self, scheme => acks::on_ack(scheme, tx, seen, cx))
+    }
+
+    /// [`Scheme::begin_burst`].
+    pub fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {
+        of_scheme!(self, scheme => scheme.begin_burst(tx, config))
+    }
+
+    /// [`Scheme::next`].
+    pub fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
+        of_scheme!(self, scheme => scheme.next(tx, config))
+    }
+
+    /// [`Scheme::on_established`].
+    pub fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
+        of_scheme!(self, scheme => scheme.on_established(tx, rtt))
+    }
+
+    /// [`Scheme::on_sacked`].
+    pub fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
+        of_scheme!(self, scheme => scheme.on_sacked(tx, start, end, new))
+    }
+
+    /// [`Scheme::on_sent`].
+    #[inline]
+    pub fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+        of_scheme!(self, scheme => scheme.on_sent(tx, chunk, cx))
+    }
+
+    /// [`Scheme::arm`].
+    pub fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
+        of_scheme!(self, scheme => scheme.arm(tx, cx))
+    }
+
+    /// [`Scheme::end_burst`].
+    #[inline]
+    pub fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
+        of_scheme!(self, scheme => scheme.end_burst(tx, config, now))
+    }
+
+    /// [`Scheme::on_timer`].
+    pub fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
+        of_scheme!(self, scheme => scheme.on_timer(tx, cx))
+    }
+
+    /// [`Scheme::on_timeout`].
+    pub fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+        of_scheme!(self, scheme => scheme.on_timeout(tx, cx))
+    }
+
+    /// [`Scheme::reduce_for_ecn`].
+    pub fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
+        of_scheme!(self, scheme => scheme.reduce_for_ecn(tx, acked, cx))
+    }
+
+    /// [`Scheme::in_recovery`].
+    pub fn in_recovery(&self, tx: &Flight) -> bool {
+        of_scheme!(self, scheme => scheme.in_recovery(tx))
+    }
+}
