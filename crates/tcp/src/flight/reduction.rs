@@ -124,7 +124,7 @@ impl Flight {
             self.law_to_one_segment();
         } else {
             self.law.on_congestion(&cx.congestion(Congestion::Timeout, self.reduction_base(cx.config)));
-            if in_recovery {
+            if in_recovery && cx.config.reduce_from == ReduceFrom::Flight {
                 // RFC 5681 §3.1: equation (4) is the most. FlightSize counts what SACKs report, which recovery has replaced
                 // by new data.
                 self.law.set_ssthresh(self.law.state().ssthresh.min(ssthresh));
