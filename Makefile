@@ -67,8 +67,9 @@ format: $(VENV) ## rewrite all sources in the house style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: ## write the JSON schemas that editors use; a test compares them with the types
+schema: ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings and rules; tests compare them
 	cargo run --quiet --package ecnlab-spec --example generate
+	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/rules.md
 
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper
