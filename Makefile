@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ thorough: build ## crashes at every rename, every kind of death, more flipped bi
 
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py
+
+newlaw: build ## follows docs/new-law.md in a copy of the sources, and compares what its commands print
+	$(BIN)/python tests/newlaw/newlaw.py
 
 BASE ?= HEAD
 unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few

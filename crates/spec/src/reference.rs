@@ -19,7 +19,8 @@ with the source of that value. This page is generated: `cargo run -p ecnlab-spec
 const LAWS_HEAD: &str = "\
 # The laws
 
-Every law that a [scenario](../scenario.md) can name, each with its page. This page is generated: `make schema`.
+Every law that a [scenario](../scenario.md) can name, each with its page. [How to write one](../new-law.md). This page is
+generated: `make schema`.
 ";
 
 /// The families that have pages, each with its heading and where a scenario names its laws.
