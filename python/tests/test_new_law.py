@@ -19,6 +19,7 @@ CHECKOUT = Path(__file__).parents[2]
 PAGE = (CHECKOUT / "docs" / "new-law.md").read_text()
 
 sys.path.insert(0, str(CHECKOUT / "tests" / "newlaw"))
+import newlaw  # noqa: E402
 from steps import Add, Create, Run, StaleError, read  # noqa: E402
 
 STEPS = read(PAGE)
@@ -176,3 +177,21 @@ def test_what_a_command_prints_is_compared() -> None:
     for step, printed in ((run, "x\n"), (run, "x\ny\nz\n"), (run, ""), (some, "x\n")):
         with pytest.raises(StaleError, match="prints no such lines"):
             step.compare(printed)
+
+
+def test_a_command_must_end_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newlaw, "COPY", tmp_path)
+    ends, refused = read("Run:\n```sh\necho one\n```\nRun, which is refused:\n```sh\necho two; false\n```\n")
+    assert isinstance(ends, Run) and isinstance(refused, Run)
+    assert (ends.refused, refused.refused) == (False, True)
+    assert newlaw.printed(ends.command) == "one\n"
+    assert newlaw.printed(refused.command, refused=True) == "two\n"
+    for command, wrong in ((ends.command, True), (refused.command, False)):
+        with pytest.raises(StaleError, match="ended with exit code"):
+            newlaw.printed(command, refused=wrong)
+
+
+def test_no_command_of_the_page_changes_the_environment_of_the_checkout() -> None:
+    with pytest.raises(StaleError, match="environment of this checkout"):
+        newlaw.run(Run("make test", refused=False))
+    assert {command for command in COMMANDS if command.startswith("make ")} <= newlaw.VERBS
