@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -50,6 +50,9 @@ thorough: build ## crashes at every rename, every kind of death, more flipped bi
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
 	$(BIN)/python tests/laws/without.py
 
+newlaw: build ## follows docs/new-law.md in a copy of the sources, and compares what its commands print
+	$(BIN)/python tests/newlaw/newlaw.py
+
 BASE ?= HEAD
 unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
 	$(BIN)/python tests/unchanged/unchanged.py $(BASE) $(ARGS)
@@ -67,8 +70,9 @@ format: $(VENV) ## rewrite all sources in the house style
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: ## write the JSON schemas that editors use; a test compares them with the types
+schema: ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings and rules; tests compare them
 	cargo run --quiet --package ecnlab-spec --example generate
+	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/rules.md
 
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper

@@ -38,15 +38,16 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment};
 pub use file::FORMAT;
 pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
-pub use reference::tcp_reference;
+pub use reference::{law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, parse_scenario};
 pub use schema::{experiment_schema, scenario_schema};
 
-/// Every file of the repository that is generated from the types and profiles, by its path.
-pub fn generated() -> [(&'static str, String); 3] {
+/// Every file of the repository that is generated from the types, profiles and registries, by its path.
+pub fn generated() -> [(&'static str, String); 4] {
     [
         ("schema/scenario.schema.json", format!("{:#}\n", scenario_schema())),
         ("schema/experiment.schema.json", format!("{:#}\n", experiment_schema())),
         ("docs/tcp.md", tcp_reference()),
+        ("docs/laws/README.md", law_index()),
     ]
 }

@@ -1,10 +1,12 @@
-//! The page of TCP settings, `docs/tcp.md`: written from the types and profiles, so that it is true.
+//! The page of TCP settings, `docs/tcp.md`, and the list of laws, `docs/laws/README.md`: written from the types, profiles
+//! and registries, so that they are true.
 
 use std::fmt::Write;
 
 use ecnlab_tcp as tcp;
 use serde_json::Value as Json;
 
+use crate::registry::{Law, laws};
 use crate::schema::scenario_schema;
 
 const HEAD: &str = "\
@@ -13,6 +15,36 @@ const HEAD: &str = "\
 Every key of `[tcp.NAME]` in a [scenario](scenario.md): what it means, what it may be, and its value in each profile
 with the source of that value. This page is generated: `cargo run -p ecnlab-spec --example generate`.
 ";
+
+const LAWS_HEAD: &str = "\
+# The laws
+
+Every law that a [scenario](../scenario.md) can name, each with its page. [How to write one](../new-law.md). This page is
+generated: `make schema`.
+";
+
+/// The families that have pages, each with its heading and where a scenario names its laws.
+const FAMILIES: [(&str, &str, &str); 4] = [
+    ("queue", "Queue disciplines", "`discipline` of `[queue.NAME]` and of the queues within one"),
+    ("congestion", "Window laws", "`congestion` of `[tcp.NAME]`: a name, or a table with the law's parameters"),
+    ("recovery", "Loss recovery", "`recovery` of `[tcp.NAME]`"),
+    ("ecn", "ECN feedback", "`ecn` of `[tcp.NAME]`; `\"off\"` is none"),
+];
+
+/// `docs/laws/README.md`: every law by family, with what it does and the link to its page.
+pub fn law_index() -> String {
+    let mut page = LAWS_HEAD.to_owned();
+    for (family, heading, place) in FAMILIES {
+        let _ = writeln!(page, "\n## {heading}\n\n{place}\n\n| name | what it does |\n| --- | --- |");
+        laws().iter().filter(|law| law.family == family).for_each(|law| law_line(&mut page, law));
+    }
+    page
+}
+
+fn law_line(page: &mut String, law: &Law) {
+    let file = law.files.and_then(|(_, page)| page.rsplit('/').next()).unwrap_or_default();
+    let _ = writeln!(page, "| [`{}`]({file}) | {} |", law.name, law.about);
+}
 
 /// `docs/tcp.md`: every TCP key with its meaning and its value and source in every profile.
 pub fn tcp_reference() -> String {

@@ -75,14 +75,21 @@ fn every_key_has_its_line() {
 }
 
 #[test]
-fn every_discipline_and_profile_is_named() {
+fn every_profile_is_named_and_every_law_is_in_the_list_that_it_links() {
     let page = page();
-    for law in laws().iter().filter(|law| law.family != "traffic") {
-        let ways = [format!("`{}`", law.name), format!("`\"{}\"`", law.name)];
-        assert!(ways.iter().any(|way| page.contains(way)), "{} {}", law.family, law.name);
-    }
     for profile in ecnlab_tcp::profiles() {
         assert!(page.contains(&format!("`\"{}\"`", profile.name)), "{}", profile.name);
+    }
+    let list = ecnlab_spec::law_index();
+    for law in laws() {
+        let Some((_, file)) = law.files else { continue };
+        let line = format!("| [`{}`]({}) | {} |\n", law.name, file.trim_start_matches("docs/laws/"), law.about);
+        assert!(list.contains(&line), "{} {}", law.family, law.name);
+    }
+    // A heading of the list for each key by which a scenario names a law.
+    for heading in list.lines().filter_map(|line| line.strip_prefix("## ")) {
+        let anchor = heading.to_lowercase().replace(' ', "-");
+        assert!(page.contains(&format!("(laws/README.md#{anchor})")), "docs/scenario.md has no link to {heading}");
     }
 }
 

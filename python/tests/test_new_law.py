@@ -1,0 +1,197 @@
+"""`docs/new-law.md` has its places in today's sources. `make newlaw` follows it to the end; this needs no build."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from ecnlab import laws
+
+CHECKOUT = Path(__file__).parents[2]
+PAGE = (CHECKOUT / "docs" / "new-law.md").read_text()
+
+sys.path.insert(0, str(CHECKOUT / "tests" / "newlaw"))
+import newlaw  # noqa: E402
+from steps import Add, Create, Run, StaleError, read  # noqa: E402
+
+STEPS = read(PAGE)
+CREATED = {step.path: step.text for step in STEPS if isinstance(step, Create)}
+ADDED = {step.path for step in STEPS if isinstance(step, Add)}
+COMMANDS = [step.command for step in STEPS if isinstance(step, Run)]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The files that the page changes, as they are today, and those that it creates, as far as they exist."""
+    for path in {*CREATED, *ADDED}:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        if (CHECKOUT / path).exists():
+            shutil.copy2(CHECKOUT / path, tmp_path / path)
+    return tmp_path
+
+
+def applied(tree: Path) -> list[str]:
+    """What the page leaves in ``tree``: the paths that it changes or creates."""
+    before = {path: (tree / path).read_text() for path in ADDED if (tree / path).exists()}
+    for step in STEPS:
+        if not isinstance(step, Run):
+            step.apply(tree)
+    assert all((tree / path).read_text() != text for path, text in before.items() if path not in CREATED)
+    return [*CREATED, *before]
+
+
+def test_every_block_has_its_place_and_rust_is_as_rustfmt_has_it(tree: Path) -> None:
+    # Only what holds one law or is a list: rustfmt would go on to the modules that a list names.
+    files = [path for path in applied(tree) if path.endswith(".rs") and not path.endswith(("mod.rs", "lib.rs"))]
+    assert len(files) == 5
+    rustfmt = shutil.which("rustfmt")
+    assert rustfmt
+    format_ = [rustfmt, "--check", "--edition", "2024", "--config-path", CHECKOUT]
+    done = subprocess.run([*format_, *files], cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_modules_stand_in_the_order_of_rustfmt(tree: Path) -> None:
+    applied(tree)
+    for path in (path for path in ADDED if path.endswith(("mod.rs", "lib.rs"))):
+        modules = re.findall(r"^(?:pub )?mod (\w+);$", (tree / path).read_text(), re.MULTILINE)
+        assert modules == sorted(modules), path
+
+
+@pytest.mark.parametrize(("family", "name"), [("congestion", "aimd"), ("queue", "cutoff")])
+def test_the_python_files_tell_what_their_family_tells(tree: Path, family: str, name: str) -> None:
+    applied(tree)
+    spec = importlib.util.spec_from_file_location(name, tree / "python/ecnlab/laws" / family / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert isinstance(module.LAW, laws.FAMILIES[family])
+    if family == "congestion":
+        assert module.LAW.response({"increase": 2.0, "decrease": 0.25}) == (2.0, 0.75)
+    else:
+        assert module.LAW.says({"threshold": "10 ms"}) == ["threshold 10 ms"]
+
+
+def test_python_is_as_ruff_and_mypy_want_it(tree: Path) -> None:
+    applied(tree)
+    config = CHECKOUT / "pyproject.toml"
+    here = os.environ | {"MYPYPATH": str(CHECKOUT / "python")}
+    sources = [tree / path for path in CREATED if path.startswith("python/")]
+    tools = [
+        ["ruff", "check", "--config", config, *sources],
+        ["ruff", "format", "--check", "--config", config, *sources],
+        ["mypy", "--config-file", config, "--cache-dir", CHECKOUT / "build" / "mypy", *sources],
+    ]
+    assert len(sources) == 2
+    for module, *arguments in tools:
+        command = [sys.executable, "-m", module, *arguments]
+        done = subprocess.run(command, cwd=CHECKOUT, env=here, capture_output=True, text=True)
+        assert done.returncode == 0, f"{module}: {done.stdout}{done.stderr}"
+
+
+def test_its_scenario_is_toml_and_uses_both_laws() -> None:
+    (scenario,) = [tomllib.loads(text) for path, text in CREATED.items() if path.startswith("examples/")]
+    assert scenario["tcp"]["default"]["congestion"]["kind"] == "aimd"
+    assert scenario["queue"]["cutoff"]["discipline"] == "cutoff"
+
+
+def test_every_verb_that_it_names_is_there() -> None:
+    verbs = set(re.findall(r"^(\w+):.*##", (CHECKOUT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"`make (\w+)", PAGE)) | {c.split()[1] for c in COMMANDS if c.startswith("make ")}
+    assert {"newlaw", "test", "laws", "schema", "lint"} <= named <= verbs
+
+
+def test_it_changes_no_more_than_a_law_may() -> None:
+    """A law that needs an eighth place means that a trait, a test or a list is to be mended (docs/design.md, law 2)."""
+    for law, family, crate in (("aimd", "congestion", "tcp/src/cc"), ("cutoff", "queue", "aqm/src")):
+        own = {f"crates/{crate}/{law}.rs", f"python/ecnlab/laws/{family}/{law}.py", f"docs/laws/{law}.md"}
+        assert own <= CREATED.keys()
+    lists = {
+        "crates/tcp/src/cc/mod.rs",
+        "crates/tcp/src/registry.rs",
+        "crates/aqm/src/lib.rs",
+        "crates/aqm/src/registry.rs",
+    }
+    assert lists | {"crates/aqm/tests/queue.rs"} == ADDED
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("mod a;\nmod b;\nmod b;\n", "2 lines begin with"),
+        ("mod a;\n", "0 lines begin with"),
+        (None, "no such file"),
+    ],
+)
+def test_a_place_that_is_gone_is_told(tmp_path: Path, source: str | None, why: str) -> None:
+    (step,) = read("In `list.rs`, below `mod b`, add:\n```\nmod c;\n```\n")
+    assert isinstance(step, Add)
+    if source is not None:
+        (tmp_path / "list.rs").write_text(source)
+    with pytest.raises(StaleError, match=why):
+        step.apply(tmp_path)
+
+
+def test_lines_are_added_where_the_sentence_says_with_the_indent_of_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "list.rs"
+    file.write_text("of! {\n    a;\n    c;\n}\n")
+    sentences = ("In `list.rs`, above `c;`, add:", "In `list.rs`, below `c;`, add:", "At the end of `list.rs`, add:")
+    for sentence, word in zip(sentences, "bdz", strict=True):
+        (step,) = read(f"Text. {sentence}\n\n```rust\n{word};\n```\n")
+        assert isinstance(step, Add)
+        step.apply(tmp_path)
+    assert file.read_text() == "of! {\n    a;\n    b;\n    c;\n    d;\n}\n\nz;\n"
+
+
+def test_a_file_that_is_there_is_not_created_again(tmp_path: Path) -> None:
+    (step,) = read("Create `new/x.py`:\n````\n```\ntext\n````\n")
+    assert isinstance(step, Create)
+    step.apply(tmp_path)
+    assert (tmp_path / "new/x.py").read_text() == "```\ntext\n"
+    with pytest.raises(StaleError, match="exists"):
+        step.apply(tmp_path)
+
+
+@pytest.mark.parametrize("page", ["For example:\n```\nx\n```\n", "It prints:\n```\nx\n```\n", "Run:\n```\nx\n"])
+def test_a_block_that_no_program_can_take_is_told(page: str) -> None:
+    with pytest.raises(StaleError):
+        read(page)
+
+
+def test_what_a_command_prints_is_compared() -> None:
+    run, some = read(
+        "Run:\n```sh\na\n```\nIt prints:\n```\nx\ny\n```\nRun:\n```sh\nb\n```\nIt prints, among other lines:\n```\ny\n```\n"
+    )
+    assert isinstance(run, Run) and isinstance(some, Run)
+    assert (run.command, some.command) == ("a", "b")
+    run.compare("x  \ny\n")
+    some.compare("x\ny\n")
+    for step, printed in ((run, "x\n"), (run, "x\ny\nz\n"), (run, ""), (some, "x\n")):
+        with pytest.raises(StaleError, match="prints no such lines"):
+            step.compare(printed)
+
+
+def test_a_command_must_end_as_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newlaw, "COPY", tmp_path)
+    ends, refused = read("Run:\n```sh\necho one\n```\nRun, which is refused:\n```sh\necho two; false\n```\n")
+    assert isinstance(ends, Run) and isinstance(refused, Run)
+    assert (ends.refused, refused.refused) == (False, True)
+    assert newlaw.printed(ends.command) == "one\n"
+    assert newlaw.printed(refused.command, refused=True) == "two\n"
+    for command, wrong in ((ends.command, True), (refused.command, False)):
+        with pytest.raises(StaleError, match="ended with exit code"):
+            newlaw.printed(command, refused=wrong)
+
+
+def test_no_command_of_the_page_changes_the_environment_of_the_checkout() -> None:
+    with pytest.raises(StaleError, match="environment of this checkout"):
+        newlaw.run(Run("make test", refused=False))
+    assert {command for command in COMMANDS if command.startswith("make ")} <= newlaw.VERBS
