@@ -18,7 +18,7 @@ const QUIET: u64 = 100_000_000;
 /// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
 pub(crate) const DUPLICATES: u32 = 3;
 
-/// So much more evidence against RACK than twice what is for it ends the search for it.
+/// Give up on RACK when against ≥ 2 · for + `ENOUGH`.
 const ENOUGH: u32 = 3;
 
 /// Why a segment was sent again.
