@@ -1,4 +1,4 @@
-# The verbs of the house. Everything they make stays in the checkout: .venv, target, build, results.
+# The commands of the project. Everything they make stays in the checkout: .venv, target, build, results.
 # Needed beforehand: Rust, Python 3.11 or newer with venv, make. All else comes from the lock files.
 
 SHELL := /bin/bash
@@ -65,7 +65,7 @@ lint: build ## formatting, lints, types, and the stub against the binary
 	$(BIN)/mypy
 	$(BIN)/stubtest ecnlab._core
 
-format: $(VENV) ## rewrite all sources in the house style
+format: $(VENV) ## format all sources
 	cargo fmt --all
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format

@@ -58,12 +58,12 @@ def agree(
 
     ``out`` gets a sweep of each engine, ``agreement.parquet`` with a row for each cell and metric, and
     ``agreement.html``. Runs that are there are not done again. Raises what ``ecnlab.sweep`` raises, and FolderError if
-    ``out`` was begun with another margin; EcnlabError for an ``engine`` that cannot be set beside the simulator, which
+    ``out`` was begun with another margin; EcnlabError for an ``engine`` that cannot be compared with the simulator, which
     today is any but the kernel.
     """
     refuse_unless_random(engine, "an agreement")
     if engine == PACKETS:
-        raise EcnlabError(f"the engine `{PACKETS}` is what others are set beside: name another, such as `{LINUX}`")
+        raise EcnlabError(f"the engine `{PACKETS}` cannot be compared with itself: name another, such as `{LINUX}`")
     folder = Path(out)
     question = read_question(Path(file))
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,7 +168,7 @@ def _state(folder: Path, margin: float) -> None:
     stated = {"margin": margin, "level": LEVEL}
     if path.exists() and store.read_json(path) != stated:
         there = store.read_json(path)["margin"]
-        raise FolderError(f"{folder} was begun with a margin of {there}: keep to it, or choose another folder")
+        raise FolderError(f"{folder} was begun with a margin of {there}: use that margin, or choose another folder")
     store.write_json(path, stated)
 
 

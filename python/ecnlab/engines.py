@@ -104,7 +104,7 @@ def refuse_unless_random(engine: Engine, what: str) -> None:
     Nor is it done in real time, where runs beside each other would make each other late.
     """
     if engine == LINUX_WALL:
-        raise EcnlabError(f"{what} is not done in real time: `ecnlab run --engine linux --clock wall` does one run")
+        raise EcnlabError(f"{what} is not possible in real time: `ecnlab run --engine linux --clock wall` does one run")
     if engine == MODEL:
         raise EcnlabError(
             f"{what} measures runs under several seeds, and the engine `{MODEL}` has neither chance nor their tables: "

@@ -115,7 +115,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a TOML file. Raises OSError, or EcnlabError if it is not text."""
     data = heard(lambda: _read_bytes(Path(path)))
     if len(data) > LARGEST:
-        raise EcnlabError(f"{path}: not a TOML file of ours: it has more than {LARGEST // 2**20} MiB")
+        raise EcnlabError(f"{path}: not an ecnlab TOML file: it has more than {LARGEST // 2**20} MiB")
     try:
         os.fspath(path).encode()
     except UnicodeEncodeError as error:

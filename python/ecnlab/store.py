@@ -246,7 +246,7 @@ def _stated(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
     if not isinstance(manifest, dict) or manifest.get("kind") not in KINDS:
-        raise FolderError(f"{path.parent} holds no result of ecnlab: {MANIFEST} is something else's")
+        raise FolderError(f"{path.parent} holds no result of ecnlab: ecnlab did not write its {MANIFEST}")
     return dict(manifest)
 
 

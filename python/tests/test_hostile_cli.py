@@ -67,7 +67,7 @@ def test_files_without_end_and_devices(tmp_path, monkeypatch):
         read_text("/proc/self/mem")
     monkeypatch.setattr("ecnlab.scenario.LARGEST", 1000)
     (tmp_path / "x.toml").write_text("#" * 1001)
-    with pytest.raises(EcnlabError, match="not a TOML file of ours"):
+    with pytest.raises(EcnlabError, match="not an ecnlab TOML file"):
         read_text(tmp_path / "x.toml")
     name = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.toml")
     with open(name, "w") as file:  # noqa: PTH123

@@ -173,7 +173,7 @@ def test_a_run_that_asks_too_much_of_time_is_stored_and_refused(pipe, cli: Cli, 
     pipe.write_text(text.replace('traffic = "ftp"', 'traffic = { kind = "ftp", size = "1 kB" }'))
     done = cli("run", pipe, "--engine", "linux", "--clock", "wall", "--out", "out")
     assert done.returncode == 5, done.stderr
-    assert "is no evidence" in done.stderr
+    assert "is not valid evidence" in done.stderr
     assert "allowed are p99 0.00021 ms" in done.stderr
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert manifest["evidence"]["ok"] is False
@@ -219,7 +219,7 @@ def test_a_clock_is_only_the_linux_engines(scenario, cli: Cli):
 
 
 def test_a_sweep_is_not_done_in_real_time(experiment, tmp_path):
-    with pytest.raises(EcnlabError, match="not done in real time"):
+    with pytest.raises(EcnlabError, match="not possible in real time"):
         ecnlab.sweep(experiment, tmp_path / "out", engine="linux-wall")
 
 

@@ -65,8 +65,8 @@ traffic = { kind = "cbr", rate = "64 kbps", packet = "200 B" }
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "whom to ask"),
-        (["{}", "--boxes"], "whom to ask"),
+        ([], "no server to probe"),
+        (["{}", "--boxes"], "no server to probe"),
         (["{}", "--flow", "mraked"], "there is no flow `mraked`; there is"),
         (["{}", "--flow", "voice"], "flow `voice` has no TCP"),
         (["--host", "nowhere"], "write HOST:PORT"),
@@ -151,5 +151,5 @@ def test_without_root_the_reason_is_told(monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(probing._core, "probe_host", refuse)
-    with pytest.raises(ecnlab.EcnlabError, match=re.escape("takes root (CAP_NET_ADMIN)")):
+    with pytest.raises(ecnlab.EcnlabError, match=re.escape("needs root (CAP_NET_ADMIN)")):
         probing.probe_host("", 80)

@@ -139,7 +139,7 @@ def test_a_folder_is_never_another_runs(scenario, tmp_path):
     [
         (lambda folder: (folder / "manifest.json").unlink(), "holds no result"),
         (lambda folder: (folder / "manifest.json").write_text("{"), "damaged"),
-        (lambda folder: (folder / "manifest.json").write_text("[1]"), "something else's"),
+        (lambda folder: (folder / "manifest.json").write_text("[1]"), "did not write its"),
         (lambda folder: (folder / "flows.parquet").write_bytes(b"PAR1"), "flows.parquet is damaged"),
         (lambda folder: (folder / "flows.parquet").unlink(), "flows.parquet is missing"),
         (shutil.rmtree, "does not exist"),

@@ -15,20 +15,20 @@ use crate::spec::Spec;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostileBox {
-    /// What it does to an ECN-setup SYN, which has ECE and CWR: "pass" (if left out), "strip" (takes the flags from it),
-    /// "drop" or "reset" (drops it, and answers it with an RST).
+    /// Action on a SYN with ECE or CWR: "pass" (if left out), "strip" (clear both flags), "drop", or "reset" (drop it and
+    /// answer with an RST).
     #[serde(default)]
     pub syn: Treatment,
-    /// What it does to an ECN-setup SYN-ACK, which has ECE.
+    /// Action on a SYN-ACK with ECE or CWR.
     #[serde(default)]
     pub syn_ack: Treatment,
-    /// The flags that it takes from segments other than SYNs.
+    /// The flags that the box clears in segments other than SYNs.
     #[serde(default)]
     pub clear: Vec<Cleared>,
-    /// By the codepoint with which a packet comes: the one with which it leaves.
+    /// From the ECN codepoint of an arriving packet to that of the leaving packet.
     #[serde(default)]
     pub rewrite: Rewrite,
-    /// The share of connections that it is concerned with, each drawn on its own; all of them if left out.
+    /// The share of connections that the box acts on, drawn for each connection; all if left out.
     #[serde(default = "all")]
     pub share: f64,
 }
@@ -37,18 +37,18 @@ fn all() -> f64 {
     1.0
 }
 
-/// What becomes of a SYN that negotiates ECN.
+/// The action on a SYN or SYN-ACK with ECE or CWR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Treatment {
     /// It passes.
     #[default]
     Pass,
-    /// ECE and CWR are taken from it.
+    /// ECE and CWR are cleared.
     Strip,
     /// It is dropped.
     Drop,
-    /// It is dropped, and answered by an RST in the name of whom it was for.
+    /// It is dropped and answered with an RST, in the name of the host that it was for.
     Reset,
 }
 
@@ -62,20 +62,20 @@ pub(crate) enum Cleared {
     Cwr,
 }
 
-/// What each codepoint becomes; those left out stay.
+/// The codepoint that replaces each codepoint; those left out are unchanged.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Rewrite {
-    /// What Not-ECT becomes.
+    /// Replacement of Not-ECT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_ect: Option<Codepoint>,
-    /// What ECT(1) becomes.
+    /// Replacement of ECT(1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ect1: Option<Codepoint>,
-    /// What ECT(0) becomes.
+    /// Replacement of ECT(0).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ect0: Option<Codepoint>,
-    /// What CE becomes.
+    /// Replacement of CE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce: Option<Codepoint>,
 }
@@ -153,7 +153,7 @@ pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
     for (name, hostile) in &spec.boxes {
         let path = Path::of(&["box", name]);
         let share = path.key("share");
-        let message = format!("`{share}` is {}, no share", hostile.share);
+        let message = format!("`{share}` is {}, not a share", hostile.share);
         found.unless((0.0..=1.0).contains(&hostile.share), &share, message, "write a number from 0 to 1");
         for (key, came, leaves) in hostile.rewrite.pairs() {
             let at = path.key("rewrite").key(key);
@@ -166,13 +166,18 @@ pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
         }
         for (i, flag) in hostile.clear.iter().enumerate() {
             let at = path.key("clear").index(i);
-            found.unless(!hostile.clear[..i].contains(flag), &at, format!("`{at}` is there already"), "leave it out");
+            found.unless(
+                !hostile.clear[..i].contains(flag),
+                &at,
+                format!("`{at}` is in this list already"),
+                "leave it out",
+            );
         }
         let idle = [hostile.syn, hostile.syn_ack].iter().all(|t| *t == Treatment::Pass)
             && hostile.clear.is_empty()
             && hostile.rewrite.pairs().next().is_none();
         if idle {
-            found.key(&path, format!("`{path}` does nothing"), "give it syn, syn_ack, clear or rewrite");
+            found.key(&path, format!("`{path}` has no action"), "give it syn, syn_ack, clear or rewrite");
         }
     }
 }
@@ -186,6 +191,6 @@ pub(crate) fn check_names(link: &Link, path: &Path, spec: &Spec, found: &mut Fin
             found.value(&at, format!("`{at}`: there is no box `{name}`"), suggest(name, &names, "boxes"));
         }
         let once = !link.boxes[..i].contains(name);
-        found.unless(once, &at, format!("`{at}`: `{name}` stands here already"), "name each box once");
+        found.unless(once, &at, format!("`{at}`: `{name}` is in this list already"), "name each box once");
     }
 }

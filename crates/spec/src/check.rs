@@ -86,7 +86,8 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
         let message = format!("`duration` is {}", head.duration);
         return found.value(&path("duration"), message, "write more than 0 s, and at most 2400 h");
     }
-    let message = format!("`warmup`, {}, leaves nothing of `duration`, {}, to measure", head.warmup, head.duration);
+    let message =
+        format!("`warmup`, {}, is not before the end of the run (`duration`, {})", head.warmup, head.duration);
     found.unless(head.warmup < head.duration, &path("warmup"), message, "write a shorter warmup or a longer duration");
     if let Some(sample) = head.sample {
         let message = format!("`sample` is {sample}");
@@ -130,7 +131,7 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
     found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
     boxes::check_names(link, path, spec, found);
     let loss = path.key("loss");
-    let message = format!("`{loss}` is {}, no probability", link.loss);
+    let message = format!("`{loss}` is {}, not a probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");
     if let Some(shaper) = &link.shaper {
         let at = path.key("shaper").key("rate");
@@ -167,7 +168,7 @@ fn check_delay(link: &Link, path: &Path, found: &mut Findings<'_>) {
             found.unless(max <= LONGEST_DELAY, &delay, format!("`{delay}` is {max}"), "write at most 24 h");
         }
         None => {
-            let message = format!("`{delay}` has no upper end");
+            let message = format!("`{delay}` has no upper limit");
             found.value(&delay, message, "write a time, or { uniform = [\"1 ms\", \"5 ms\"] }");
         }
     }
@@ -202,7 +203,7 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
     check_stop(flow, &path, end, found);
     let group = path.key("group");
     // The tables of a run have a group `all`, which is every packet.
-    let message = format!("`{group}` cannot be `all`, which stands for every flow");
+    let message = format!("`{group}` cannot be `all`, the name for all flows together");
     found.unless(flow.group.as_deref().unwrap_or(name) != "all", &group, message, "write another name");
 }
 
@@ -210,7 +211,7 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
 fn check_stop(flow: &Flow, path: &Path, end: Dur, found: &mut Findings<'_>) {
     let Some(stop) = &flow.stop else { return };
     let (at, earliest) = (path.key("stop"), stop.min());
-    let message = format!("`{at}`, {earliest}, is not before the end of the run, {end}, and stops nothing");
+    let message = format!("`{at}`, {earliest}, is not before the end of the run, {end}, so it has no effect");
     found.unless(earliest < end || end.is_zero(), &at, message, "leave it out, or write an earlier one");
     match flow.start.max() {
         Some(latest) => {
@@ -218,7 +219,7 @@ fn check_stop(flow: &Flow, path: &Path, end: Dur, found: &mut Findings<'_>) {
             found.unless(earliest > latest, &at, message, "write a later stop or an earlier start");
         }
         None => {
-            let message = format!("`{at}`: a `start` without an upper end may come after it");
+            let message = format!("`{at}`: a `start` without an upper limit may come after it");
             found.value(&at, message, "write the start as a time, or { uniform = [\"0 s\", \"1 s\"] }");
         }
     }
@@ -250,7 +251,7 @@ fn check_ways(spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
     let apart = |flow| Instance::pairs(flow).find(|&(from, to)| island[from] != island[to]).map(|pair| (flow, pair));
     if let Some((flow, (from, to))) = layout.flows.iter().find_map(apart) {
         let (from, to) = (&layout.nodes[from], &layout.nodes[to]);
-        let message = format!("flow `{}`: there is no way from `{from}` to `{to}` and back", flow.name);
+        let message = format!("flow `{}`: there is no path from `{from}` to `{to}` and back", flow.name);
         let help = "join them by links; data and ACKs need both directions";
         found.key(&Path::of(&["flow", &flow.table]), message, help);
     }

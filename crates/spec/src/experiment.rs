@@ -32,13 +32,13 @@ pub(crate) struct Head {
     /// Version of the format: 1.
     #[serde(rename = "format")]
     _format: u64,
-    /// What the experiment is about; shown in reports.
+    /// Title of the experiment, shown in reports.
     title: Option<String>,
-    /// The scenario file, from the folder of this file.
+    /// Path of the scenario file, relative to the folder of this file.
     scenario: String,
-    /// Runs of every point and arm, each under a seed of its own.
+    /// Number of runs of every point and arm, each with its own seed.
     replicates: u32,
-    /// From which the seeds of the replicates come; 1 by default.
+    /// Seed from which the replicates' seeds are derived; 1 by default.
     #[serde(default = "one")]
     seed: u64,
     /// Dotted keys of the scenario and the values they have in every run.
@@ -49,7 +49,7 @@ pub(crate) struct Head {
     #[serde(default, rename = "grid")]
     #[schemars(with = "BTreeMap<String, crate::grid::AxisFile>")]
     _grid: BTreeMap<String, AnyTable>,
-    /// What is compared: every arm runs at every point under the same seeds.
+    /// The settings to compare: every arm runs at every point with the same seeds.
     #[serde(default, rename = "arm")]
     #[schemars(with = "BTreeMap<String, crate::grid::ArmFile>")]
     _arm: BTreeMap<String, AnyTable>,

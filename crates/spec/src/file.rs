@@ -26,24 +26,24 @@ pub(crate) const DEFAULT_PROFILE: &str = "modern";
 pub(crate) struct Head {
     /// Version of the format: 1.
     pub format: u64,
-    /// What the scenario is about; shown in reports, of no effect on results.
+    /// Title of the scenario, shown in reports; no effect on results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How long a run lasts, in virtual time.
+    /// Length of a run, in virtual time.
     pub duration: Dur,
-    /// When measuring begins; counters of a result cover the time from here to the end.
+    /// Time at which measuring begins; counters of a result cover the time from then to the end.
     #[serde(default)]
     pub warmup: Dur,
-    /// Interval of the time series of queues and windows; left out, there are none.
+    /// Interval of the time series of queues and windows; no time series if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
     /// Whether each packet's events on each link are recorded.
     #[serde(default)]
     pub packets: bool,
-    /// The TCP profile on which every `[tcp.NAME]` without its own `profile` builds.
+    /// The TCP profile of every `[tcp.NAME]` without a `profile` of its own.
     #[serde(default = "default_profile")]
     pub profile: String,
-    /// Nodes. Ends of links need not be listed here, unless they are arrays.
+    /// Nodes. Only arrays must be listed; a link creates a single node by naming it.
     #[serde(default, rename = "node", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Node>")]
     _node: BTreeMap<String, Table>,
@@ -55,7 +55,7 @@ pub(crate) struct Head {
     #[serde(default, rename = "queue", skip_serializing)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     _queue: BTreeMap<String, Table>,
-    /// TCP settings that flows name: a profile and what departs from it.
+    /// TCP settings that flows name: a profile and the settings that differ from it.
     #[serde(default, rename = "tcp", skip_serializing)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     _tcp: BTreeMap<String, Table>,
@@ -63,7 +63,7 @@ pub(crate) struct Head {
     #[serde(default, rename = "flow", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Flow>")]
     _flow: BTreeMap<String, Table>,
-    /// Captures: packets written down where they pass. Of no effect on results.
+    /// Captures: packets written to files. No effect on results.
     #[serde(default, rename = "capture", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Capture>")]
     _capture: BTreeMap<String, Table>,
@@ -91,7 +91,7 @@ fn default_profile() -> String {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node {
-    /// Makes this an array of so many nodes: NAME[0], NAME[1], …
+    /// Number of nodes of the array: NAME[0], NAME[1], …; a single node if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }
@@ -100,53 +100,53 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Link {
-    /// The node it leaves.
+    /// The node at its start.
     pub from: String,
-    /// The node it reaches.
+    /// The node at its end.
     pub to: String,
-    /// Makes this an array of so many links, the i-th between the i-th nodes of its ends (which
-    /// begin again where they are fewer). Left out, there is a link for each node of the longer end.
+    /// Number of links of the array. Link i joins node i of both ends; a shorter array of nodes starts again at 0.
+    /// If left out, there is one link for each node of the longer end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Whether there is also a direction from `to` to `from`, described by `reverse`; true by default.
     #[serde(default = "yes")]
     pub duplex: bool,
-    /// Transmission rate, or "unlimited" for a delay box.
+    /// Transmission rate; "unlimited" for a link that only delays.
     pub rate: LinkRate,
-    /// Propagation delay; of a distribution with an upper end, one is drawn for each link and run.
+    /// Propagation delay, or a bounded distribution from which one is drawn for each link and run.
     pub delay: Dist<Dur>,
-    /// Name of the `[queue.NAME]` in front of it; "default" if left out.
+    /// Name of the `[queue.NAME]` in front of the link; "default" if left out.
     #[serde(default = "default_queue")]
     pub queue: String,
-    /// A slower pipe inside the link.
+    /// A token bucket slower than the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
-    /// A delay of each packet's own on top of `delay`.
+    /// A delay in addition to `delay`, drawn for each packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
-    /// Probability that a packet is lost on the wire, each on its own.
+    /// Probability that a packet is lost on the wire, independent of other packets.
     #[serde(default)]
     pub loss: f64,
-    /// Losses in bursts, besides those of `loss`.
+    /// Losses in bursts, in addition to those of `loss`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
-    /// The n-th packets of the link, from 1, that are lost on the wire.
+    /// Numbers of the packets of the link, from 1, that are lost on the wire.
     #[serde(default)]
     pub drop: Vec<u64>,
-    /// The n-th packets of the link, from 1, that get CE on the wire if they are ECN-capable.
+    /// Numbers of the packets of the link, from 1, that get CE on the wire if they are ECN-capable.
     #[serde(default)]
     pub mark: Vec<u64>,
-    /// By name of a flow: its n-th data segments on this link, from 1, that are lost on the wire.
+    /// By name of a flow: numbers of its data segments on this link, from 1, that are lost on the wire.
     #[serde(default)]
     pub drop_segments: BTreeMap<String, Vec<u64>>,
-    /// By name of a flow: its n-th data segments on this link, from 1, that get CE on the wire.
+    /// By name of a flow: numbers of its data segments on this link, from 1, that get CE on the wire.
     #[serde(default)]
     pub mark_segments: BTreeMap<String, Vec<u64>>,
-    /// Names of the `[box.NAME]` at its far end, in the order in which packets pass them.
+    /// Names of the `[box.NAME]` at the far end, in the order in which packets pass them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<String>,
-    /// The direction from `to` to `from`: the rate and delay of this one, the default queue and a
-    /// perfect wire, but for what this table says.
+    /// The direction from `to` to `from`. Defaults: rate and delay of this direction, the default queue, no losses, marks,
+    /// jitter or boxes.
     #[serde(default, rename = "reverse", skip_serializing)]
     #[schemars(with = "Option<serde_json::Value>")]
     _reverse: Option<Table>,
@@ -178,30 +178,29 @@ pub(crate) struct Flow {
     pub from: String,
     /// The node that receives it.
     pub to: String,
-    /// Makes this an array of so many flows, the i-th between the i-th nodes of its ends (which
-    /// begin again where they are fewer); 0 switches it off. Left out, there is a flow for each node
-    /// of the longer end.
+    /// Number of flows of the array; 0 switches the flow off. Flow i joins node i of both ends; a shorter array of nodes
+    /// starts again at 0. If left out, there is one flow for each node of the longer end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// What is sent: a kind such as "ftp", or a table with its `kind` and settings.
+    /// Kind of traffic: a name such as "ftp", or a table with `kind` and settings.
     pub traffic: ecnlab_traffic::Params,
     /// Name of the `[tcp.NAME]` of both ends; "default" if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// Name of the `[tcp.NAME]` of the sending end, where it differs from `tcp`.
+    /// Name of the `[tcp.NAME]` of the sending end, if it differs from `tcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_from: Option<String>,
-    /// Name of the `[tcp.NAME]` of the receiving end, where it differs from `tcp`.
+    /// Name of the `[tcp.NAME]` of the receiving end, if it differs from `tcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_to: Option<String>,
-    /// The group by which queues count and results are gathered; the flow's name if left out.
+    /// The group under which queues and results count the flow; the flow's name if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// When it begins, drawn for each flow and run; at once if left out.
+    /// Start time, drawn for each flow and run; 0 s if left out.
     #[serde(default)]
     pub start: Dist<Dur>,
-    /// When it stops, drawn for each flow and run: from then on it asks for nothing new, and a bulk transfer ends with
-    /// what has been sent. Left out, it goes on to the end of the run.
+    /// Stop time, drawn for each flow and run. From then on the source starts nothing new, and a bulk transfer ends with
+    /// the data already sent. The end of the run if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dist<Dur>>,
 }
@@ -213,17 +212,17 @@ pub(crate) struct Capture {
     /// The link whose packets are captured, both directions, at one of its ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// Instead of a link: the node whose packets are captured, at all its interfaces.
+    /// In place of a link: the node whose packets are captured, at all its interfaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
     /// The end of the link: "from" (if left out) or "to".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
-    /// Where outgoing packets are seen: as they come to the queue, "before" it (if left out), with what it then makes
-    /// of them; or "after" it, as they go onto the wire.
+    /// Where outgoing packets are captured: "before" the queue (if left out), with marks and drops of the queue; or "after"
+    /// it, when they leave for the wire.
     #[serde(default)]
     pub queue: QueueSide,
-    /// Bytes kept of each packet; 128 B, in which all headers fit, if left out.
+    /// Bytes stored of each packet; 128 B, in which all headers fit, if left out.
     #[serde(default = "default_snap")]
     pub snap: Bytes,
     /// The file format: "pcapng" (if left out), or "pcap", which has no interface names and no comments.
@@ -239,9 +238,9 @@ fn default_snap() -> Bytes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum End {
-    /// The node it leaves.
+    /// The node at the link's start.
     From,
-    /// The node it reaches.
+    /// The node at the link's end.
     To,
 }
 
@@ -249,8 +248,8 @@ pub(crate) enum End {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum QueueSide {
-    /// Every packet when it comes to the queue: with its mark, if the queue gives it one, and those that it drops too;
-    /// both have a comment.
+    /// Every packet when it arrives at the queue, also those that the queue drops. Marks and drops of the queue have a
+    /// comment.
     #[default]
     Before,
     /// Packets when they leave the queue for the wire.

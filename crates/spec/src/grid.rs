@@ -18,14 +18,14 @@ use crate::tree::{Entry, Node, Value};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AxisFile {
-    /// The dotted key of the scenario that the values are for.
+    /// The dotted key of the scenario that gets the values.
     path: Option<String>,
     /// Several dotted keys that all get the value.
     paths: Option<Vec<String>>,
     /// One value for each point.
     #[schemars(with = "Option<Vec<Json>>")]
     values: Option<Vec<IgnoredAny>>,
-    /// A name for each value; left out, the value itself.
+    /// A name for each value; the value itself if left out.
     labels: Option<Vec<String>>,
     /// Points that set several keys at once.
     points: Option<Vec<PointFile>>,
@@ -35,7 +35,7 @@ pub(crate) struct AxisFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PointFile {
-    /// Its name in results.
+    /// Name of the point in results.
     label: String,
     /// Dotted keys of the scenario and their values here.
     #[serde(rename = "set")]
@@ -243,7 +243,7 @@ fn check_labels(tree: &Node, path: &Path, points: Points) -> Result<Points, Vec<
 pub(crate) fn set_twice(tree: &Node, axes: &[Axis], arms: &[Cell]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut clash = |place: &Path, key: &str, owner: &Path| {
-        let message = format!("`{place}` sets `{key}`, and so does `{owner}`");
+        let message = format!("`{place}` sets `{key}`, but `{owner}` sets it, too");
         found.push(Diagnostic::new(tree.key_of(place), place, message, "let one of them set it"));
     };
     for (i, axis) in axes.iter().enumerate() {

@@ -195,8 +195,8 @@ impl Wanted<'_> {
         let all = if self.pool { self.pools(from, to, count) } else { self.pairs(from, to, count) };
         let meets = |i: &&Instance| i.senders().any(|node| i.receivers().contains(&node));
         if let Some(turn) = all.iter().find(meets) {
-            let message = format!("`{path}`: `{}` has both ends at one node", turn.name);
-            found.key(&path, message, "its ends must differ");
+            let message = format!("`{path}`: `{}` has the same node at both ends", turn.name);
+            found.key(&path, message, "name two different nodes");
         }
         all
     }

@@ -12,13 +12,13 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::path::Path;
 use crate::tree::{Node, Value};
 
-/// One number of a run: picked from a table, or made of two other metrics.
+/// One number of a run: from a table, or from two other metrics.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Metric {
-    /// The table of the run that it is picked from.
+    /// The table of the run.
     table: Option<String>,
-    /// The column of that table; a count needs none.
+    /// The column of that table; "count" needs none.
     column: Option<String>,
     /// Only the rows whose columns have these values (or one of a list of values).
     #[serde(rename = "where", default)]
@@ -28,9 +28,9 @@ pub(crate) struct Metric {
     aggregate: Option<Aggregate>,
     /// The first of these metrics divided by the second.
     ratio: Option<[String; 2]>,
-    /// The first of these metrics less the second.
+    /// The first of these metrics minus the second.
     difference: Option<[String; 2]>,
-    /// Less one, so that a ratio becomes a gain.
+    /// Whether 1 is subtracted, so that a ratio becomes a gain.
     minus_one: Option<bool>,
 }
 
@@ -129,7 +129,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Operands exist, and no metric is made of itself.
+    /// Operands exist, and no metric contains itself.
     fn operands<'m>(&'m self, name: &str, path: &Path, above: &mut Vec<&'m str>) -> Result<(), Vec<Diagnostic>> {
         let metric = &self.metrics[name];
         let (key, pair) = match (&metric.ratio, &metric.difference) {
@@ -146,12 +146,7 @@ impl Check<'_> {
                 return Err(vec![Diagnostic::new(place, &at, message, suggest(operand, &names, "metrics"))]);
             };
             if above.contains(known) {
-                return Err(vec![Diagnostic::new(
-                    place,
-                    &at,
-                    format!("`{at}`: `{operand}` would be made of itself"),
-                    "",
-                )]);
+                return Err(vec![Diagnostic::new(place, &at, format!("`{at}`: `{operand}` would contain itself"), "")]);
             }
             above.push(known);
             self.operands(known, &self.root.key(known), above)?;

@@ -33,9 +33,8 @@ pub(crate) fn of_experiment(tree: &Node) -> Vec<Diagnostic> {
 /// What is wrong with a label of a point at `path`, which results have in every row, too.
 pub(crate) fn of_label(tree: &Node, path: &Path, label: &str) -> Option<Diagnostic> {
     let c = label.chars().find(|c| is_unseen(*c))?;
-    let message =
-        format!("`{path}`: the label {label:?} has the character U+{:04X}, which cannot be seen", u32::from(c));
-    Some(Diagnostic::new(tree.key_of(path), path, message, "write a label of characters that can be seen"))
+    let message = format!("`{path}`: the label {label:?} has the character U+{:04X}, which is invisible", u32::from(c));
+    Some(Diagnostic::new(tree.key_of(path), path, message, "write a label of visible characters"))
 }
 
 fn of_sections(tree: &Node, sections: &[&str], reserved: &[char]) -> Vec<Diagnostic> {
@@ -63,7 +62,7 @@ fn fault(name: &str, reserved: &[char]) -> Option<Fault> {
     } else if letters > LONGEST {
         (format!("has {letters} characters"), format!("write at most {LONGEST}"))
     } else if let Some(c) = name.chars().find(|c| is_unseen(*c)) {
-        let message = format!("has the character U+{:04X}, which cannot be seen", u32::from(c));
+        let message = format!("has the character U+{:04X}, which is invisible", u32::from(c));
         (message, "write letters, digits, `_` and `-`".to_owned())
     } else if name.trim() != name {
         (format!("has a space at an end, {name:?}"), "leave it out".to_owned())

@@ -12,8 +12,8 @@ use crate::schema::scenario_schema;
 const HEAD: &str = "\
 # TCP settings
 
-Every key of `[tcp.NAME]` in a [scenario](scenario.md): what it means, what it may be, and its value in each profile
-with the source of that value. This page is generated: `cargo run -p ecnlab-spec --example generate`.
+This page lists every key of `[tcp.NAME]` in a [scenario](scenario.md): its meaning, its possible values, and its value in each
+profile with the source of that value. The page is generated: `cargo run -p ecnlab-spec --example generate`.
 ";
 
 const LAWS_HEAD: &str = "\
@@ -68,12 +68,25 @@ fn section(page: &mut String, key: &str, schema: &Json, definitions: &Json) {
         let _ = writeln!(page, "- `{value}`: {about}");
     }
     let gap = if choices.is_empty() { "" } else { "\n" };
-    let _ = writeln!(page, "{gap}| profile | value | source |\n| --- | --- | --- |");
+    let _ = writeln!(page, "{gap}| profiles | value | source |\n| --- | --- | --- |");
+    for (profiles, setting) in rows(key) {
+        let _ = writeln!(page, "| {} | `{}` | {} |", profiles.join(", "), setting.value, setting.source);
+    }
+}
+
+/// The settings of `key` with the profiles that share each.
+fn rows(key: &str) -> Vec<(Vec<String>, &'static tcp::Setting)> {
+    let mut rows: Vec<(Vec<String>, &tcp::Setting)> = Vec::new();
     for profile in tcp::profiles() {
         for setting in profile.settings.iter().filter(|s| s.key == key) {
-            let _ = writeln!(page, "| `{}` | `{}` | {} |", profile.name, setting.value, setting.source);
+            let name = format!("`{}`", profile.name);
+            match rows.iter_mut().find(|(_, row)| *row == setting) {
+                Some((profiles, _)) => profiles.push(name),
+                None => rows.push((vec![name], setting)),
+            }
         }
     }
+    rows
 }
 
 /// The values that an enum can have, and what they mean.

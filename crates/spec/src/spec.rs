@@ -178,7 +178,7 @@ fn read_link(node: &Node, path: &Path) -> Result<Duplex, Vec<Diagnostic>> {
     }
     let own = reverse.and_then(Node::table).cloned().unwrap_or_default();
     if let Some((key, entry)) = own.iter().find(|(k, _)| SHARED_BY_DIRECTIONS.contains(&k.as_str())) {
-        let message = format!("`{inside}.{key}` is not for the reverse direction to say");
+        let message = format!("`{inside}.{key}` cannot be set for the reverse direction");
         return Err(vec![Diagnostic::new(&entry.key, &inside.key(key), message, format!("set `{path}.{key}`"))]);
     }
     let own_delay = own.contains_key("delay");

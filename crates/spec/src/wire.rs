@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::check::Findings;
 use crate::path::Path;
 
-/// A delay of each packet's own.
+/// A delay that is drawn for each packet.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Jitter {
-    /// What is added to the propagation delay, drawn for each packet; at most 24 h of what a tail may give.
+    /// Added to the propagation delay, drawn for each packet. A value of an unbounded distribution is at most 24 h.
     pub delay: Dist<Dur>,
-    /// Whether a packet may overtake those before it. If not, it arrives with the one before it at the earliest.
+    /// Whether a packet may overtake those before it. If not, it never arrives before the packet sent before it.
     pub reorder: bool,
 }
 
@@ -24,7 +24,7 @@ impl From<&Jitter> for engine::Jitter {
     }
 }
 
-/// Losses in bursts, by the chain of Gilbert and Elliott: of two states, it takes a step with each packet.
+/// Losses in bursts, by the Markov chain of Gilbert and Elliott: two states, one step for each packet.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BurstLoss {
@@ -61,7 +61,7 @@ pub(crate) fn check(jitter: Option<&Jitter>, bursts: Option<&BurstLoss>, path: &
                 "write a distribution such as { uniform = [\"0 s\", \"5 ms\"] }",
             );
         } else if jitter.delay.max().is_some_and(|max| max > Dur::from_s(86_400)) {
-            found.value(&at, format!("`{at}` is up to more than a day"), "write at most 24 h");
+            found.value(&at, format!("`{at}` can exceed 24 h"), "write at most 24 h");
         }
     }
     let Some(bursts) = bursts else { return };
@@ -69,12 +69,12 @@ pub(crate) fn check(jitter: Option<&Jitter>, bursts: Option<&BurstLoss>, path: &
     for (key, value) in [("p", bursts.p), ("r", bursts.r), ("good", bursts.good), ("bad", bursts.bad)] {
         if !(0.0..=1.0).contains(&value) {
             let at = path.key(key);
-            found.value(&at, format!("`{at}` is {value}, no probability"), "write a number from 0 to 1");
+            found.value(&at, format!("`{at}` is {value}, not a probability"), "write a number from 0 to 1");
         }
     }
     if bursts.r == 0.0 {
         let at = path.key("r");
-        let help = "write a number above 0; a wire that is always bad is `loss`";
+        let help = "write a number above 0; for losses at all times use `loss`";
         found.value(&at, format!("`{at}` is 0: the bad state would never end"), help);
     }
 }

@@ -73,7 +73,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "\"5 ms\"",
         "{ exponential = \"5 ms\" }",
-        &["x.toml:7:9: `link.pipe.delay` has no upper end; write a time, or { uniform = [\"1 ms\", \"5 ms\"] }"],
+        &["x.toml:7:9: `link.pipe.delay` has no upper limit; write a time, or { uniform = [\"1 ms\", \"5 ms\"] }"],
     ),
     (
         "traffic = \"ftp\"",
@@ -96,14 +96,14 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"ftp\"",
         "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"20 B\" }",
         &[
-            "x.toml:19:53: `flow.bulk.traffic.packet`: 20 B is no size of a UDP packet; write 28 B to 65535 B",
+            "x.toml:19:53: `flow.bulk.traffic.packet`: 20 B is not a possible size of a UDP packet; write 28 B to 65535 B",
             "x.toml:20:1: `flow.bulk.tcp`: traffic of the kind `cbr` has no TCP; leave it out",
         ],
     ),
     (
         "\"ftp\"\ntcp = \"mine\"",
         "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1000 B\", jitter = 2 }",
-        &["x.toml:19:72: `flow.bulk.traffic.jitter`: 2 is no share of a pause; write a number from 0 to 1"],
+        &["x.toml:19:72: `flow.bulk.traffic.jitter`: 2 is not a share of a pause; write a number from 0 to 1"],
     ),
     (
         "\"ftp\"",
@@ -154,7 +154,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "tcp = \"mine\"\n",
         "tcp = \"mine\"\nstop = \"10 s\"\n",
-        &["x.toml:21:8: `flow.bulk.stop`, 10 s, is not before the end of the run, 10 s, and stops nothing; \
+        &["x.toml:21:8: `flow.bulk.stop`, 10 s, is not before the end of the run, 10 s, so it has no effect; \
            leave it out, or write an earlier one"],
     ),
     (
@@ -166,7 +166,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "tcp = \"mine\"\n",
         "start = { exponential = \"1 s\" }\nstop = \"9 s\"\n",
-        &["x.toml:21:8: `flow.bulk.stop`: a `start` without an upper end may come after it; \
+        &["x.toml:21:8: `flow.bulk.stop`: a `start` without an upper limit may come after it; \
            write the start as a time, or { uniform = [\"0 s\", \"1 s\"] }"],
     ),
     (
@@ -195,7 +195,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "queue = \"red\"\n",
         "queue = \"red\"\nburst_loss = { p = 0.1, r = 0 }\n",
         &["x.toml:9:29: `link.pipe.burst_loss.r` is 0: the bad state would never end; \
-           write a number above 0; a wire that is always bad is `loss`"],
+           write a number above 0; for losses at all times use `loss`"],
     ),
     (
         "queue = \"red\"\n",
@@ -206,8 +206,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "queue = \"red\"\n",
         "queue = \"red\"\n[link.pipe.reverse]\nburst_loss = { p = 1.5, r = 0.5, good = -1 }\n",
         &[
-            "x.toml:10:20: `link.pipe.reverse.burst_loss.p` is 1.5, no probability; write a number from 0 to 1",
-            "x.toml:10:41: `link.pipe.reverse.burst_loss.good` is -1, no probability; write a number from 0 to 1",
+            "x.toml:10:20: `link.pipe.reverse.burst_loss.p` is 1.5, not a probability; write a number from 0 to 1",
+            "x.toml:10:41: `link.pipe.reverse.burst_loss.good` is -1, not a probability; write a number from 0 to 1",
         ],
     ),
     // The window law: a name, or a table of its kind and parameters.
@@ -412,7 +412,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "duration = \"10 s\"",
         "duration = \"10 s\"\nwarmup = \"10 s\"",
-        &["x.toml:3:10: `warmup`, 10 s, leaves nothing of `duration`, 10 s, to measure; \
+        &["x.toml:3:10: `warmup`, 10 s, is not before the end of the run (`duration`, 10 s); \
          write a shorter warmup or a longer duration"],
     ),
     ("\"10 s\"", "\"0 s\"", &["x.toml:2:12: `duration` is 0 s; write more than 0 s, and at most 2400 h"]),
@@ -450,12 +450,12 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "traffic = ",
         "group = \"all\"\ntraffic = ",
-        &["x.toml:19:9: `flow.bulk.group` cannot be `all`, which stands for every flow; write another name"],
+        &["x.toml:19:9: `flow.bulk.group` cannot be `all`, the name for all flows together; write another name"],
     ),
     (
         "queue = \"red\"",
         "loss = 1.5",
-        &["x.toml:8:8: `link.pipe.loss` is 1.5, no probability; write a number from 0 to 1"],
+        &["x.toml:8:8: `link.pipe.loss` is 1.5, not a probability; write a number from 0 to 1"],
     ),
     ("queue = \"red\"", "drop = [3, 0]", &["x.toml:8:12: `link.pipe.drop[1]` is 0; the first is number 1"]),
     (
@@ -491,7 +491,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "rate = ",
         "duplex = false\nrate = ",
-        &["x.toml:17:7: flow `bulk`: there is no way from `a` to `b` and back; \
+        &["x.toml:17:7: flow `bulk`: there is no path from `a` to `b` and back; \
            join them by links; data and ACKs need both directions"],
     ),
     (
@@ -504,7 +504,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "to = \"b\"\nrate",
         "to = \"a\"\nrate",
         &[
-            "x.toml:3:7: `link.pipe`: `pipe` has both ends at one node; its ends must differ",
+            "x.toml:3:7: `link.pipe`: `pipe` has the same node at both ends; name two different nodes",
             "x.toml:18:6: `flow.bulk.to`: there is no node `b`; valid nodes: a",
         ],
     ),
@@ -512,7 +512,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "queue = \"red\"",
         "queue = \"red\"\nreverse = { from = \"b\" }",
-        &["x.toml:9:13: `link.pipe.reverse.from` is not for the reverse direction to say; set `link.pipe.from`"],
+        &["x.toml:9:13: `link.pipe.reverse.from` cannot be set for the reverse direction; set `link.pipe.from`"],
     ),
     (
         "queue = \"red\"",
@@ -543,24 +543,24 @@ const CASES: &[(&str, &str, &[&str])] = &[
     (
         "queue = \"red\"\n",
         "boxes = [\"wall\", \"wall\"]\n[box.wall]\nsyn = \"drop\"\n",
-        &["x.toml:8:18: `link.pipe.boxes[1]`: `wall` stands here already; name each box once"],
+        &["x.toml:8:18: `link.pipe.boxes[1]`: `wall` is in this list already; name each box once"],
     ),
     (
         "[queue.red]",
         "[box.idle]\nshare = 0.5\n[queue.red]",
-        &["x.toml:9:6: `box.idle` does nothing; give it syn, syn_ack, clear or rewrite"],
+        &["x.toml:9:6: `box.idle` has no action; give it syn, syn_ack, clear or rewrite"],
     ),
     (
         "[queue.red]",
         "[box.wall]\nsyn = \"drop\"\nshare = 9\n[queue.red]",
-        &["x.toml:11:9: `box.wall.share` is 9, no share; write a number from 0 to 1"],
+        &["x.toml:11:9: `box.wall.share` is 9, not a share; write a number from 0 to 1"],
     ),
     (
         "[queue.red]",
         "[box.wall]\nrewrite = { ect0 = \"ect0\" }\nclear = [\"ece\", \"ece\"]\n[queue.red]",
         &[
             "x.toml:10:20: `box.wall.rewrite.ect0` changes nothing; write another codepoint, or leave it out",
-            "x.toml:11:17: `box.wall.clear[1]` is there already; leave it out",
+            "x.toml:11:17: `box.wall.clear[1]` is in this list already; leave it out",
         ],
     ),
     (
@@ -699,7 +699,7 @@ fn mistakes_in_experiments_are_answered() {
         ),
         (
             "[grid.x]\npath = \"queue.red.max_p\"\nvalues = [0.1]\n[arm.a]\nset = { \"queue.red.max_p\" = 0.2 }",
-            "e.toml:8:9: `arm.a.set.queue.red.max_p` sets `queue.red.max_p`, and so does `grid.x`; let one of them set it",
+            "e.toml:8:9: `arm.a.set.queue.red.max_p` sets `queue.red.max_p`, but `grid.x` sets it, too; let one of them set it",
         ),
         ("[arms.x]\nset = {}", "e.toml:4:2: unknown key `arms`; did you mean `arm`?"),
         (
@@ -710,7 +710,7 @@ fn mistakes_in_experiments_are_answered() {
             "[metrics]\ng = { table = \"flows\", column = \"x\", aggregate = \"meen\" }",
             "e.toml:5:50: `metrics.g.aggregate` cannot be `meen`; did you mean `mean`?",
         ),
-        ("[metrics]\ng = { ratio = [\"g\", \"h\"] }", "e.toml:5:16: `metrics.g.ratio[0]`: `g` would be made of itself"),
+        ("[metrics]\ng = { ratio = [\"g\", \"h\"] }", "e.toml:5:16: `metrics.g.ratio[0]`: `g` would contain itself"),
         (
             "[metrics]\ng = { ratio = [\"h\", \"h\"] }",
             "e.toml:5:16: `metrics.g.ratio[0]`: there is no metric `h`; valid metrics: g",

@@ -120,9 +120,9 @@ macro_rules! recovery_schemes {
             Tahoe, tahoe, "tahoe", "Fast retransmit, then slow start from one segment.";
             Reno, reno, "reno", "Fast recovery that the first new ACK ends.";
             NewReno, newreno, "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
-            LinuxNewReno, linux/newreno, "linux-newreno", "Without SACK, in the way of Linux: duplicate ACKs counted as arrivals, a window reduced in proportion, undone if timestamps say so.";
+            LinuxNewReno, linux/newreno, "linux-newreno", "Linux's recovery without SACK: duplicate ACKs count as arrivals; the reduction of the window is proportional, and undone if timestamps show that it was spurious.";
             Sack, sack, "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
-            Rack, linux/rack, "rack", "Losses told by the time a segment was sent, a probe after a silence, and a window reduced in proportion (RACK-TLP, PRR).";
+            Rack, linux/rack, "rack", "Losses detected by the time at which a segment was sent, a probe after a silence, and a proportional reduction of the window (RACK-TLP, PRR).";
             Fack, fack, "fack", "Data in flight counted from the forward-most byte the receiver reports.";
         }
     };
@@ -140,10 +140,10 @@ macro_rules! ecn_schemes {
         $make! { $($head)*
             Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
             Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
-            Dctcp, dctcp, "dctcp", "DCTCP's feedback: ECE on an ACK says that what it acknowledges was marked, no more and no less.";
-            Becn, becn, "becn", "Historic BECN: obeys the source quenches that routers send, and no echo. Nothing is negotiated.";
-            EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also obeys source quenches, the echo standing in for those lost.";
-            EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also hears the echo of a mark of which a source quench has told.";
+            Dctcp, dctcp, "dctcp", "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.";
+            Becn, becn, "becn", "Historic BECN: responds to the routers' source quenches and ignores echoes. Nothing is negotiated.";
+            EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also responds to source quenches; the echo is the backup of a lost source quench.";
+            EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also responds to the echo of a mark after the source quench for it.";
         }
     };
 }

@@ -14,7 +14,7 @@ use crate::stats::Distribution;
 const ORIGIN: u64 = 1 << 32;
 /// Half of the least timeout in use: what is sent so long after the last ACK is sent by a timer, not by a paced sender.
 const QUIET: u64 = 100_000_000;
-/// Give up on RACK when against ≥ 2 · for + 3.
+/// Give up on RACK when against ≥ 2 · for + `ENOUGH`.
 const ENOUGH: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::udp::{self, Codepoint, Squid, SquidParams};
 use crate::{Checked, Demand, Impossible, Source, UnderWay};
 
-/// Datagrams of one size, one after the other, without end.
+/// An endless series of datagrams of one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -16,14 +16,14 @@ pub struct Params {
     pub rate: Rate,
     /// Size of each packet on the wire, headers included.
     pub packet: Bytes,
-    /// How far each pause may stray from rate and size, as a share of it: a pause is drawn from
-    /// 1 - jitter to 1 + jitter times the regular one. ns-2's `random_` is 0.5. None by default.
+    /// Random variation of the pauses: each is drawn from 1 - jitter to 1 + jitter times the regular pause. ns-2's `random_`
+    /// is 0.5. None by default.
     #[serde(default)]
     pub jitter: f64,
     /// The codepoint of the datagrams: "not-ect" (if left out), "ect0" or "ect1".
     #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
     pub ecn: Codepoint,
-    /// The answer to source quenches, by RFC 1016; left out, they are ignored.
+    /// The response to source quenches, by RFC 1016; they are ignored if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quench: Option<SquidParams>,
 }
@@ -34,7 +34,7 @@ impl Checked for Params {
         if (0.0..=1.0).contains(&self.jitter) {
             Ok(())
         } else {
-            let message = format!("{} is no share of a pause; write a number from 0 to 1", self.jitter);
+            let message = format!("{} is not a share of a pause; write a number from 0 to 1", self.jitter);
             Err(Impossible { key: "jitter", message })
         }
     }

@@ -17,14 +17,15 @@ pub struct Params {
     pub rate: Rate,
     /// Size of each packet on the wire, headers included.
     pub packet: Bytes,
-    /// How long a burst lasts; the shortest holds one packet.
+    /// Length of a burst; a burst has at least one packet.
     pub on: Dist<Dur>,
-    /// How long the silence behind it lasts.
+    /// Length of the silence after a burst.
     pub off: Dist<Dur>,
     /// The codepoint of the datagrams: "not-ect" (if left out), "ect0" or "ect1".
     #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
     pub ecn: Codepoint,
-    /// The answer to source quenches, by RFC 1016; left out, they are ignored. A burst keeps its packets and takes longer.
+    /// The response to source quenches, by RFC 1016; they are ignored if left out. A burst keeps its number of packets and
+    /// takes longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quench: Option<SquidParams>,
 }

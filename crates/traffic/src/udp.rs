@@ -47,19 +47,19 @@ impl From<Codepoint> for Ecn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SquidParams {
-    /// By how much a quench lengthens the delay between two datagrams (K). Default 20 ms.
+    /// Increase of the delay between two datagrams by a quench (K). Default 20 ms.
     #[serde(default = "default_increase")]
     pub increase: Dur,
     /// The least delay after a quench (I). Default 75 ms.
     #[serde(default = "default_least")]
     pub least: Dur,
-    /// Quenches so soon after one that was heeded are not heeded (E). Default 2 s.
+    /// A quench within this time of the last one obeyed is ignored (E). Default 2 s.
     #[serde(default = "default_period")]
     pub period: Dur,
-    /// By how much the delay falls (J). Default 1 ms.
+    /// Amount by which the delay falls (J). Default 1 ms.
     #[serde(default = "default_decrease")]
     pub decrease: Dur,
-    /// How often it falls, while datagrams are sent (S). Default 1 s.
+    /// Interval at which the delay falls, while datagrams are sent (S). Default 1 s.
     #[serde(default = "default_every")]
     pub every: Dur,
 }
@@ -91,7 +91,7 @@ const LONGEST: Dur = Dur::from_s(86_400);
 /// sent some.
 pub(crate) fn check(packet: Bytes, ecn: Codepoint, quench: Option<&SquidParams>) -> Result<(), Impossible> {
     if !(28..=65_535).contains(&packet.0) {
-        let message = format!("{packet} is no size of a UDP packet; write 28 B to 65535 B");
+        let message = format!("{packet} is not a possible size of a UDP packet; write 28 B to 65535 B");
         return Err(Impossible { key: "packet", message });
     }
     let Some(squid) = quench else { return Ok(()) };

@@ -23,24 +23,24 @@ use crate::{Checked, Demand, Done, Exchange, Impossible, Side, Source, UnderWay}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many sessions there are.
+    /// Number of sessions.
     pub sessions: u32,
-    /// From the start of one session to that of the next; the first begins at the flow's start.
+    /// Time from the start of a session to the start of the next; the first begins at the flow's start.
     pub inter_session: Dist<Dur>,
     /// Pages of a session, rounded up.
     pub pages: Dist<f64>,
-    /// From one page of a session to the next.
+    /// Time from one page of a session to the next.
     pub inter_page: Dist<Dur>,
-    /// Whether that is the time from the start of a page or from its end; "end-to-start" by default.
+    /// Start of that time: the start of the page, or its end; "end-to-start" by default.
     #[serde(default)]
     pub page_spacing: PageSpacing,
     /// Objects of a page, rounded up.
     pub objects: Dist<f64>,
-    /// From the request for one object of a page to the next.
+    /// Time from the request for one object of a page to the next request.
     pub inter_object: Dist<Dur>,
     /// Bytes of an object, rounded up to whole packets.
     pub object_size: Dist<Bytes>,
-    /// Payload of a packet: a request is one, an object is so many.
+    /// Payload of a packet: a request is one packet, an object a number of packets.
     pub packet: Bytes,
 }
 
@@ -58,7 +58,7 @@ pub enum PageSpacing {
 impl Checked for Params {
     fn check(&self) -> Result<(), Impossible> {
         if self.packet == Bytes(0) {
-            let message = "no packet holds 0 B; write the TCP's segment size, such as \"1000 B\"".to_owned();
+            let message = "a packet cannot have 0 B; write the TCP's segment size, such as \"1000 B\"".to_owned();
             return Err(Impossible { key: "packet", message });
         }
         Ok(())

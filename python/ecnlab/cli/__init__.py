@@ -30,12 +30,12 @@ def cli() -> None:
     \b
     Exit codes:
       0    done
-      1    the answer is no: two results differ, a file is not valid
-      2    the question cannot be answered as asked: usage, a scenario that is not possible, a folder of another run
+      1    the check failed: two results differ, or a file is not valid
+      2    bad input: wrong usage, an impossible scenario, or a folder with another run
       3    a file cannot be read or written
-      4    a run gave no result: the simulator's books do not balance, a defect of ecnlab; or a kernel failed
-      5    a run in real time was done and stored, but is no evidence: packets were too late for what was asked
-      6    a defect of ecnlab that nobody has foreseen: please report it, with the file that the message names
+      4    a run gave no result: its counters do not balance, which is a defect of ecnlab; or a kernel failed
+      5    a run in real time was stored, but is not valid evidence: packets were later than its limits
+      6    an unexpected defect of ecnlab: please report it, with the file that the message names
       130  interrupted
       143  terminated
     """

@@ -25,7 +25,7 @@ from ecnlab.volume import Expected
 def check(files: tuple[Path, ...], as_json: bool) -> None:
     """Check that scenario and experiment FILES can be run, and estimate the size of their tables.
 
-    All are checked; the exit code is that of the worst.
+    All files are checked; the exit code is that of the worst.
     """
     found: list[Diagnostic] = []
     codes = [OK]

@@ -12,7 +12,7 @@ from ecnlab.cli.options import File, Workers, examples
 
 @click.group()
 def linux() -> None:
-    """The Linux kernel as an engine, in virtual time. Needs no root."""
+    """The Linux kernel as an engine, in virtual time. No root needed."""
 
 
 @linux.command()
@@ -23,7 +23,7 @@ def linux() -> None:
       ecnlab linux build --source linux-7.3.tar.xz --jobs 8
 """)
 def build(source: Path | None, jobs: int) -> None:
-    """Build the kernel, once, and boot it as a check. Needs no root and about six CPU minutes."""
+    """Build the kernel once and boot it as a check. No root needed; takes about six CPU minutes."""
     from ecnlab.linux.build import build as build_kernel
 
     kernel = build_kernel(source, jobs, console.now_and_then())

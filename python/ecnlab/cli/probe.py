@@ -1,4 +1,4 @@
-"""``ecnlab probe``: TBIT's questions about ECN, asked of servers."""
+"""``ecnlab probe``: TBIT's tests of the ECN of servers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from ecnlab.errors import EcnlabError
     "--boxes", is_flag=True, help="Instead of FILE, probe a server behind each kind of box and print a Markdown table."
 )
 @click.option("--host", metavar="HOST:PORT", help="Instead of FILE, probe a real server; `:PORT` is this machine.")
-@click.option("--request", default=probing.REQUEST, help="Request to send to it. [default: an HTTP request for /]")
+@click.option(
+    "--request", default=probing.REQUEST, help="Request to send to the real server. [default: an HTTP request for /]"
+)
 @as_json
 @examples("""
       ecnlab probe hostile.toml
       ecnlab probe hostile.toml --flow 'page[3]' --json
-      ecnlab probe --host :8080                     a server on this machine; takes root
+      ecnlab probe --host :8080                     a server on this machine; needs root
       ecnlab probe --boxes                          the table of docs/probe.md
 """)
 def probe(
@@ -45,7 +47,7 @@ def probe(
     No packet leaves the machine without --host.
     """
     if [file is not None, boxes, host is not None].count(True) != 1:
-        raise EcnlabError("whom to ask: name a scenario FILE, or --host, or --boxes")
+        raise EcnlabError("no server to probe: give a scenario FILE, --host or --boxes")
     if host is None:
         asked = probing.probe(file or probing.BOXES, flows, seed)
     else:

@@ -28,8 +28,8 @@ from ecnlab.cli.resume import resumable
 def reproduce(paper: str, full: bool, on_linux: bool, out: Path | None, workers: int | None) -> None:
     """Run the experiments of PAPER and write a report that compares printed and measured values.
 
-    The PAPER all stands for every paper, each in its own folder, and an index of their reports. What is done is not
-    done again: after an interruption, the same command continues.
+    PAPER `all` means every paper, each in its own folder, and an index of their reports. Finished runs are not
+    repeated: after an interruption, the same command continues.
     """
     from ecnlab import papers  # the report's libraries take a second to load
 

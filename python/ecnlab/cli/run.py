@@ -18,7 +18,7 @@ from ecnlab.run import run as run_scenario
 from ecnlab.scenario import read_scenario, with_captures
 from ecnlab.types import Engine
 
-NOT_EVIDENCE: Final = "the run is stored, but is no evidence (docs/linux.md, real time):"
+NOT_EVIDENCE: Final = "the run is stored, but is not valid evidence (docs/linux.md, real time):"
 
 
 @click.command()
@@ -36,7 +36,7 @@ NOT_EVIDENCE: Final = "the run is stored, but is no evidence (docs/linux.md, rea
       ecnlab run dumbbell.toml --seed 7 --events --out results/look
       ecnlab run dumbbell.toml --json | jq '.flows[].goodput_bps'
       ecnlab run dumbbell.toml --engine model
-      ecnlab run dumbbell.toml --engine linux       `ecnlab linux build` makes the kernel
+      ecnlab run dumbbell.toml --engine linux       after `ecnlab linux build`
       ecnlab run dumbbell.toml --engine linux --clock wall
 """)
 def run(
@@ -49,7 +49,7 @@ def run(
     clock: str,
     as_json: bool,
 ) -> None:
-    """Run the scenario FILE once, in the engine of your choice, and store the results."""
+    """Run the scenario FILE once, with the chosen engine, and store the results."""
     engine = with_clock(engine, clock)
     chosen = seed_for(engine, seed, events=events, captures=bool(places))
     scenario = with_captures(read_scenario(file), places)

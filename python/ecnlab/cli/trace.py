@@ -51,7 +51,13 @@ KINDS: Final = {
 @click.argument("file", type=File)
 @click.option("--filter", "filter_", help="Read only packets that match, such as 'host 10.0.0.1 and not port 22'.")
 @click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Show only the connection with this number.")
-@click.option("--standard", type=click.Choice(["rfc3168", "rfc2481"]), default="rfc3168", show_default=True)
+@click.option(
+    "--standard",
+    type=click.Choice(["rfc3168", "rfc2481"]),
+    default="rfc3168",
+    show_default=True,
+    help="RFC whose rules of ECN are checked.",
+)
 @click.option(
     "--against", type=File, help="A second capture of the same packets; show what changed between FILE and it."
 )

@@ -46,7 +46,7 @@ def feedbacks() -> Mapping[str, Feedback]:
 def discipline(name: str) -> Queue:
     """The queue discipline called ``name``. Raises EcnlabError if it has no file here."""
     if name not in queues():
-        raise EcnlabError(f"Python knows nothing of the queue `{name}`: write ecnlab/laws/queue/{_module(name)}.py")
+        raise EcnlabError(f"the queue `{name}` has no Python file: write ecnlab/laws/queue/{_module(name)}.py")
     return queues()[name]
 
 

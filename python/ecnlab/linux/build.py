@@ -143,7 +143,9 @@ def _edited(tree: Path, links: Path) -> None:
     for name, old, new in EDITS:
         text = (tree / name).read_text()
         if text.count(old) != 1:
-            raise EcnlabError(f"{tree / name} is not as ecnlab knows it: use the source of Linux {source.PACKAGE[13:]}")
+            raise EcnlabError(
+                f"{tree / name} is not the version that ecnlab can change: use the source of Linux {source.PACKAGE[13:]}"
+            )
         (links / name).unlink()
         (links / name).write_text(text.replace(old, new))
 
@@ -153,7 +155,7 @@ def _check_config(config: Path) -> None:
     taken = set(config.read_text().splitlines())
     lost = [line for line in CONFIG.read_text().splitlines() if line.startswith("CONFIG_") and line not in taken]
     if lost:
-        raise EcnlabError(f"this kernel source does not take {', '.join(lost)}: use another version")
+        raise EcnlabError(f"this kernel source does not have the options {', '.join(lost)}: use another version")
 
 
 def _environment() -> dict[str, str]:

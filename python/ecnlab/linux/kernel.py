@@ -87,7 +87,7 @@ def find() -> Kernel:
     """The kernel that was built last. Raises EcnlabError, saying what to do, if there is none that serves."""
     current = cache() / "current"
     if not current.exists():
-        raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` makes one, in some minutes and without root")
+        raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` builds one in a few minutes; no root needed")
     folder = cache() / current.read_text().strip()
     about = store.read_plain_json(folder / ABOUT)
     if about["config"] != config_digest() or about["guest"] != digest(*guest_sources()):

@@ -157,7 +157,7 @@ def _check_thresholds(min_th: float, max_th: float, max_p: float, mark_p: float)
 def _limited(corners: list[tuple[float, float, float]], limit: float, spacing: Spacing) -> ControlLaw:
     """The path through ``corners``, cut off at a queue of ``limit`` packets, where it climbs to dropping all."""
     if not limit > 0.0:
-        raise ValueError(f"limit must be above 0, got {limit}: give packets, or leave it out for a buffer without end")
+        raise ValueError(f"limit must be above 0, got {limit}: give packets, or leave it out for an unlimited buffer")
     table = np.array(corners)
     if np.isfinite(limit):
         i = int(np.searchsorted(table[:, 0], limit))

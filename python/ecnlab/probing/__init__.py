@@ -63,7 +63,7 @@ def probe_host(host: str, port: int, request: str = REQUEST) -> Answers:
         try:
             return next(as_finished([asked]))
         except PermissionError as error:
-            message = f"{DEVICE}: {error.strerror or error}: a TUN device takes root (CAP_NET_ADMIN)"
+            message = f"{DEVICE}: {error.strerror or error}: a TUN device needs root (CAP_NET_ADMIN)"
             raise EcnlabError(message) from None
         except ValueError as error:
             raise EcnlabError(str(error)) from None

@@ -14,7 +14,7 @@ from ecnlab.linux.plan import Plan
 from ecnlab.linux.wall.guest import Guest
 
 REMEDIES: Final = {
-    "namespaces": "it takes root, or CAP_SYS_ADMIN and CAP_NET_ADMIN (`sudo`; in a container `--privileged`)",
+    "namespaces": "it needs root, or CAP_SYS_ADMIN and CAP_NET_ADMIN (`sudo`; in a container `--privileged`)",
     "mounts": "it takes CAP_SYS_ADMIN, and in a container a profile that lets one mount (`--privileged`)",
     "tun": "it takes CAP_NET_ADMIN and the driver: `modprobe tun`, in a container `--device /dev/net/tun`",
 }

@@ -39,8 +39,8 @@ def section(tables: Stored, points: pl.DataFrame, numbers: pl.DataFrame, publish
         return Section("linux", "On Linux", how, [])
     intro = (
         f"The same testbed on Linux {kernel['kernel']}, its TCP and its RED, in virtual time. The simulator is asked twice: with "
-        "Linux 2.0, as in the rest of this page, and with the TCP of Linux 7, as the kernel has it. Where these two part, "
-        "it is by 25 years of TCP; where the simulator with Linux 7 and the kernel part, by what docs/fidelity.md tells."
+        "Linux 2.0, as in the rest of this page, and with the TCP of Linux 7, as the kernel has it. Between these two "
+        "are 25 years of TCP. docs/fidelity.md says where the simulator with Linux 7 differs from the kernel, and why."
     )
     both = tables["linux"]
     blocks_ = [
