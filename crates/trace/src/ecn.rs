@@ -352,3 +352,6 @@ impl EcnState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
