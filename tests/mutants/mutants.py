@@ -48,9 +48,9 @@ def main() -> None:
 
 def run(part: str, rest: list[str], reasons: dict[str, str]) -> bool:
     """Mutates one part; whether its survivors are those with a reason."""
-    ends = mutate(part, [*rest, "--", *PARTS[part]])
+    ends = mutate(part, PARTS[part], rest)
     if MISSED in ends.values():
-        ends |= mutate(part, [*rest, *([] if "--iterate" in rest else ["--iterate"]), "--", "--test", "*"])
+        ends |= mutate(part, ["--test", "*"], rest if "--iterate" in rest else [*rest, "--iterate"])
     tested = sum(end in TESTED for end in ends.values())
     missed = {name(mutant) for mutant, end in ends.items() if end == MISSED}
     survivors = sum(end == MISSED for end in ends.values())
@@ -65,11 +65,13 @@ def run(part: str, rest: list[str], reasons: dict[str, str]) -> bool:
     return bool(ends) and not unexplained and not stale
 
 
-def mutate(part: str, arguments: list[str]) -> dict[str, str]:
-    """What became of each mutant, by its name with its place."""
+def mutate(part: str, tests: list[str], rest: list[str]) -> dict[str, str]:
+    """What became of each mutant before `tests`, by its name with its place."""
     out = ROOT / "build" / "mutants" / part
     out.mkdir(parents=True, exist_ok=True)
-    command = ["cargo", "mutants", "--package", f"ecnlab-{part}", "--output", str(out), "--jobs", "1", *arguments]
+    command = ["cargo", "mutants", "--package", f"ecnlab-{part}", "--output", str(out), "--jobs", "1", *rest]
+    # Behind `--` they would choose what runs, while all test binaries are built.
+    command += [f"--cargo-arg={argument}" for argument in tests]
     subprocess.run(command, cwd=ROOT, env=os.environ | QUICK)
     outcomes = json.loads((out / "mutants.out" / "outcomes.json").read_text())["outcomes"]
     return {one["scenario"]["Mutant"]["name"]: one["summary"] for one in outcomes if one["scenario"] != "Baseline"}

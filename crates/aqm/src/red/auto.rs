@@ -303,6 +303,7 @@ mod tests {
     #[test]
     fn an_automatic_max_th_is_three_times_an_explicit_min_th() {
         let params = Params::new(Threshold::At(Length::Bytes(6000.0)), Threshold::Auto(Unit::Bytes));
+        assert_eq!(params.check(), Ok(()));
         assert_eq!(thresholds(&params, link(700_000, 20)).max, 18_000.0);
     }
 
