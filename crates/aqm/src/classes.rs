@@ -131,3 +131,35 @@ impl Compose for Classes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Member;
+    use crate::{Common, Impossible, droptail, registry};
+    use ecnlab_base::Length;
+
+    fn refused(keys: &str, classes: &[&str]) -> Option<Impossible> {
+        let queue = |params| Config::new(params, Common::with_limit(Length::Packets(9.0)));
+        let mut config = queue(registry::Params::Classes(toml::from_str(keys).unwrap()));
+        for name in classes {
+            let queue = queue(registry::Params::DropTail(droptail::Params {}));
+            config.classes.insert((*name).to_owned(), Class { member: Member::default(), queue });
+        }
+        config.check().err()
+    }
+
+    #[test]
+    fn one_packet_at_a_time_makes_room_if_nothing_is_said() {
+        assert_eq!(toml::from_str::<Params>("schedule = \"drr\"").unwrap().drop_batch, 1);
+        assert_eq!(refused("schedule = \"drr\"", &["a"]), None);
+        assert_eq!(refused("schedule = \"drr\"\ndrop_batch = 0", &["a"]).map(|e| e.key), Some("drop_batch".to_owned()));
+    }
+
+    #[test]
+    fn who_writes_no_class_or_two_for_the_rest_is_told_which() {
+        let told = |classes: &[&str]| refused("schedule = \"strict\"", classes).map(|e| e.message).unwrap_or_default();
+        assert!(told(&[]).contains("there is none"), "{}", told(&[]));
+        assert!(told(&["a", "b"]).contains("a, b all take the rest"), "{}", told(&["a", "b"]));
+    }
+}

@@ -363,6 +363,83 @@ mod tests {
     }
 
     #[test]
+    fn sixteen_intervals_after_the_next_signal_was_due_the_rate_is_forgotten() {
+        // A mark at 100 ms, two packets shed, a mark at 200 ms: count 1 + 2 + 1 = 4, and the next is due 100/√4 = 50 ms
+        // later, at 250 ms. RFC 8289 §5.5: while now - drop_next is less than 16 intervals, until 1850 ms, the count
+        // begins with 4 - 1 = 3, and the next is 100/√3 = 57.735 ms later; from then on with 1.
+        for (at, next) in [(1_849_999, 57_736), (1_850_000, 100_000)] {
+            let mut bench = Bench::new(|_| {});
+            bench.can_mark = true;
+            assert_eq!(bench.signals(1), [1000]);
+            bench.codel.on_shed(2);
+            assert_eq!((bench.leaves(200_000, 9), bench.leaves(210_000, 1)), (Signal, Pass));
+            assert_eq!((bench.leaves(at - 100_000, 9), bench.leaves(at, 9)), (Pass, Signal));
+            assert_eq!((bench.leaves(at + next - 1, 9), bench.leaves(at + next, 9)), (Pass, Signal), "{at}");
+        }
+    }
+
+    #[test]
+    fn a_drop_behind_which_the_queue_is_short_is_the_last() {
+        // RFC 8289 §5.5 moves drop_next only if the packet behind a drop was late, too. Drops at 100 ms, at 200 ms, which
+        // moves it to 200 + 100/√2 = 270.7 ms, and at 271 ms, behind which one was short.
+        let mut bench = Bench::new(|_| {});
+        assert_eq!((bench.leaves(0, 9), bench.leaves(100_000, 9), bench.leaves(100_000, 9)), (Pass, Signal, Pass));
+        assert_eq!((bench.leaves(200_000, 9), bench.leaves(200_000, 9)), (Signal, Pass));
+        assert_eq!((bench.leaves(271_000, 9), bench.leaves(271_000, 1)), (Signal, Pass));
+        // At 1900 ms that is more than 16 intervals ago, and the next drop is due 100 ms later. Had it moved to 270.7 +
+        // 100/√3 = 328.4 ms it would be less, and the next due 100/√2 ms later.
+        assert_eq!((bench.leaves(1_800_000, 9), bench.leaves(1_900_000, 9)), (Pass, Signal));
+        assert_eq!(bench.leaves(1_900_000, 9), Pass);
+        assert_eq!((bench.leaves(1_999_000, 9), bench.leaves(2_000_000, 9)), (Pass, Signal));
+    }
+
+    #[test]
+    fn one_signal_since_is_no_rate_to_go_on_at() {
+        // Linux (codel_dequeue) takes the count on only if it grew by more than one, and else begins with 1 and the root
+        // of 1. Here it grew from 1 to 2.
+        let mut bench = Bench::new(|p| p.sqrt = Sqrt::Linux);
+        bench.can_mark = true;
+        assert_eq!(bench.signals(2), [1000, 2000]);
+        assert_eq!(
+            (bench.leaves(210_000, 1), bench.leaves(220_000, 9), bench.leaves(320_000, 9)),
+            (Pass, Pass, Signal)
+        );
+        // An interval on, not 0.6875 of one: 0.5·(3 - 0.25)/2.
+        assert_eq!((bench.leaves(419_000, 9), bench.leaves(420_000, 9)), (Pass, Signal));
+    }
+
+    #[test]
+    fn packets_shed_for_others_count_as_signals() {
+        // Linux's fq_codel_drop adds them to the count.
+        let mut bench = Bench::new(|_| {});
+        bench.can_mark = true;
+        assert_eq!(bench.signals(1), [1000]);
+        bench.codel.on_shed(3);
+        assert_eq!(bench.codel.values(), [4.0]);
+    }
+
+    /// Late packets up to the first mark, and then an arrival that finds the link idle or not, and so many bytes held.
+    fn values_after_an_arrival(idle: Option<Dur>, in_all: u64) -> Vec<f64> {
+        let mut bench = Bench::new(|_| {});
+        bench.can_mark = true;
+        assert_eq!(bench.signals(1), [1000]);
+        let packet = PacketView { size: 1500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
+        let view = View { packets: 0, bytes: 0, in_all, idle };
+        let verdict =
+            bench.codel.on_enqueue(&packet, &view, Time::ZERO + Dur::from_ms(110), &mut Rng::named(1, "codel"));
+        assert_eq!(verdict, Pass);
+        bench.codel.values()
+    }
+
+    #[test]
+    fn an_idle_transmitter_has_found_the_queue_empty() {
+        assert_eq!(values_after_an_arrival(Some(Dur::ZERO), 0), [0.0]);
+        // While the last packet is sent nobody asks; and another flow's packets are no end of all.
+        assert_eq!(values_after_an_arrival(None, 0), [1.0]);
+        assert_eq!(values_after_an_arrival(Some(Dur::ZERO), 1500), [1.0]);
+    }
+
+    #[test]
     fn an_empty_queue_ends_it() {
         let mut bench = Bench::new(|_| {});
         assert_eq!((bench.leaves(0, 9), bench.leaves(100_000, 9), bench.leaves(100_000, 9)), (Pass, Signal, Pass));

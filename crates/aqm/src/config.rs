@@ -310,6 +310,25 @@ mod tests {
     }
 
     #[test]
+    fn the_groups_of_all_classes_are_named_with_the_key_that_names_them() {
+        let class = |groups: &[&str], queue| {
+            let groups = groups.iter().map(|&group| group.to_owned()).collect();
+            Class { member: Member { groups, ..Member::default() }, queue }
+        };
+        let mut inner = droptail(Length::Packets(9.0));
+        inner.classes.insert("bulk".to_owned(), class(&["ftp"], droptail(Length::Packets(9.0))));
+        let mut outer = droptail(Length::Packets(9.0));
+        outer.classes.insert("voice".to_owned(), class(&["sip", "rtp"], droptail(Length::Packets(9.0))));
+        outer.classes.insert("rest".to_owned(), class(&[], inner));
+        let groups = outer.groups();
+        let named: Vec<(&str, &str)> = groups.iter().map(|(key, group)| (key.as_str(), *group)).collect();
+        assert_eq!(
+            named,
+            [("class.rest.class.bulk.groups", "ftp"), ("class.voice.groups", "sip"), ("class.voice.groups", "rtp")]
+        );
+    }
+
+    #[test]
     fn a_config_is_written_as_a_scenario_writes_it() {
         let json = serde_json::to_value(droptail(Length::Packets(60.0))).unwrap();
         assert_eq!(json["discipline"], "droptail");

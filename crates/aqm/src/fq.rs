@@ -129,3 +129,37 @@ impl Compose for Fq {
         params.layout_of(each.unwrap_or_else(|| config.clone()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Class, Member};
+    use crate::{Common, droptail, registry};
+    use ecnlab_base::Length;
+
+    #[test]
+    fn what_a_scenario_leaves_out_is_of_rfc_8290_and_linux() {
+        let params: Params = toml::from_str("").unwrap();
+        assert_eq!(params, Params::default());
+        let Params { flows, quantum, rounds, drop_batch, .. } = params;
+        assert_eq!((flows, quantum, rounds, drop_batch), (1024, Bytes(1514), Order::DrrPlus, 64));
+    }
+
+    #[test]
+    fn the_class_of_all_flows_says_nothing_of_who_belongs_there() {
+        let queue =
+            Config::new(registry::Params::DropTail(droptail::Params {}), Common::with_limit(Length::Packets(9.0)));
+        let key = |member: Member| {
+            let mut config = Config::new(registry::Params::Fq(Params::default()), queue.common);
+            config.classes.insert(EACH.to_owned(), Class { member, queue: queue.clone() });
+            config.check().err().map(|e| e.key)
+        };
+        assert_eq!(key(Member::default()), None);
+        assert_eq!(key(Member { order: 1, ..Member::default() }), Some("class.each".to_owned()));
+    }
+
+    #[test]
+    fn rounds_may_be_of_256_bytes_and_queues_one() {
+        assert_eq!(Params { flows: 1, quantum: Bytes(256), drop_batch: 1, ..Params::default() }.check_own(), Ok(()));
+    }
+}

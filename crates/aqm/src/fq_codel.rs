@@ -107,3 +107,25 @@ impl Compose for FqCodel {
         params.rounds().layout_of(Config::new(registry::Params::Codel(params.codel()), common))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_scenario_leaves_out_is_of_rfc_8290_and_linux() {
+        let expected = Params {
+            flows: 1024,
+            salt: None,
+            quantum: Bytes(1514),
+            memory: Bytes(32 * 1024 * 1024),
+            drop_batch: 64,
+            target: Dur::from_ms(5),
+            interval: Dur::from_ms(100),
+            mtu: Bytes(1514),
+            sqrt: codel::Sqrt::Exact,
+            ce_threshold: None,
+        };
+        assert_eq!(toml::from_str::<Params>("").unwrap(), expected);
+    }
+}

@@ -68,6 +68,13 @@ mod tests {
     }
 
     #[test]
+    fn a_quantile_is_the_middle_of_its_bin() {
+        // 2^9 to 2^10 has 128 bins of 4: 1000 to 1003. 2^40 begins a bin of 2^33.
+        assert_eq!([1000, 1003].map(|value| middle(bin(value))), [1001.5; 2]);
+        assert_eq!(middle(bin(1 << 40)), (1_u64 << 40) as f64 + ((1_u64 << 33) - 1) as f64 / 2.0);
+    }
+
+    #[test]
     fn quantiles_are_those_of_the_ranks() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.quantile(0.5), None);

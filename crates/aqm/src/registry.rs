@@ -231,6 +231,17 @@ mod tests {
     use std::path::Path;
 
     #[test]
+    fn the_tables_have_the_columns_of_all_laws() {
+        let names = |columns: Vec<Column>| columns.iter().map(|column| column.name).collect::<Vec<_>>();
+        let (values, means) = (names(value_columns()), names(mean_columns()));
+        for row in ROWS {
+            assert!(row.columns.values.iter().all(|column| values.contains(&column.name)), "{}", row.name);
+            assert!(row.columns.means.iter().all(|column| means.contains(&column.name)), "{}", row.name);
+        }
+        assert!(values.contains(&"codel_count") && means.contains(&"share_dropping"));
+    }
+
+    #[test]
     fn every_row_has_its_file_and_its_page() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for row in ROWS {

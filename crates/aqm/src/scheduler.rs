@@ -209,6 +209,20 @@ mod tests {
         order
     }
 
+    /// The queue that is served next, of which a packet leaves.
+    fn serve(scheduler: &mut Scheduler, queues: &mut [Packets; 2]) -> usize {
+        loop {
+            let i = scheduler.next(&*queues).unwrap();
+            match queues[i].0.pop() {
+                Some(len) => {
+                    scheduler.sent(i, len, &*queues);
+                    return i;
+                }
+                None => scheduler.found_empty(i),
+            }
+        }
+    }
+
     fn rounds(quanta: &[i64], favours_new: bool) -> Scheduler {
         Scheduler::Rounds(Rounds::new(quanta.to_vec(), favours_new))
     }
@@ -247,16 +261,6 @@ mod tests {
         let bulk = || Packets(vec![1000; 9]);
         let mut queues = [bulk(), Packets(vec![])];
         scheduler.arrived(0);
-        let serve = |scheduler: &mut Scheduler, queues: &mut [Packets; 2]| loop {
-            let i = scheduler.next(&*queues).unwrap();
-            match queues[i].0.pop() {
-                Some(len) => {
-                    scheduler.sent(i, len, &*queues);
-                    return i;
-                }
-                None => scheduler.found_empty(i),
-            }
-        };
         // The bulk flow uses its quantum as a new one, and is old.
         assert_eq!(serve(&mut scheduler, &mut queues), 0);
         assert_eq!(serve(&mut scheduler, &mut queues), 0);
@@ -269,6 +273,49 @@ mod tests {
         queues[1].0.push(100);
         scheduler.arrived(1);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
+    }
+
+    #[test]
+    fn a_flow_that_was_new_waits_for_the_old_ones() {
+        // RFC 8290 §4.2: a new queue that is found empty goes to the end of the old ones. Quantum 2000.
+        let mut scheduler = rounds(&[2000; 2], true);
+        let mut queues = [Packets(vec![1000; 9]), Packets(vec![])];
+        scheduler.arrived(0);
+        assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [0, 0]);
+        queues[1].0.push(100);
+        scheduler.arrived(1);
+        // It goes first, is found empty, and the bulk flow has half of its round left.
+        assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
+        queues[1].0.push(100);
+        scheduler.arrived(1);
+        assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [0, 1]);
+    }
+
+    #[test]
+    fn a_new_flow_has_the_rest_of_its_quantum_until_it_is_found_empty() {
+        let mut scheduler = rounds(&[1000; 2], true);
+        let mut queues = [Packets(vec![600; 9]), Packets(vec![100])];
+        scheduler.arrived(1);
+        scheduler.arrived(0);
+        assert_eq!(serve(&mut scheduler, &mut queues), 1);
+        // 900 B are left of it, and nobody has asked since.
+        queues[1].0.push(100);
+        scheduler.arrived(1);
+        assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
+    }
+
+    #[test]
+    fn drr_forgets_the_deficit_of_a_queue_that_is_empty() {
+        // Shreedhar & Varghese 1996: an empty queue has no deficit. Quantum 500: 300 of the first leave.
+        let mut scheduler = rounds(&[500; 2], false);
+        let mut queues = [Packets(vec![300]), Packets(vec![500; 9])];
+        scheduler.arrived(0);
+        scheduler.arrived(1);
+        assert_eq!(serve(&mut scheduler, &mut queues), 0);
+        // 400 and 300 come behind the other's 500: 500 cover 400 of them, 700 would cover both.
+        queues[0].0.extend([300, 400]);
+        scheduler.arrived(0);
+        assert_eq!([0; 4].map(|_| serve(&mut scheduler, &mut queues)), [1, 0, 1, 0]);
     }
 
     #[test]

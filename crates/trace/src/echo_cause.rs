@@ -92,3 +92,116 @@ impl Cause {
         self.ended = self.ended.filter(|ended| echo.una < ended.end);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Standard;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_receiver_answers_at_once_and_in_less_than_a_tenth_of_the_senders_time() {
+        let of = |receiver, sender| Place::of(Some(receiver), Some(sender), false);
+        assert_eq!([of(AT_ONCE, SECOND), of(AT_ONCE + 1, SECOND)], [Place::Receiver, Place::Before]);
+        assert_eq!([of(100, 1001), of(100, 1000)], [Place::Receiver, Place::Before]);
+        assert_eq!(Place::of(Some(100), Some(1001), true), Place::Gaps);
+        assert_eq!([Place::of(None, Some(1001), false), Place::of(Some(100), None, false)], [Place::Before; 2]);
+    }
+
+    fn data(time: u64, start: u64, end: u64, una: u64) -> Data {
+        Data {
+            number: 1,
+            time,
+            start,
+            end,
+            len: (end - start) as u32,
+            ecn: Ecn::Ect0,
+            cwr: false,
+            again: false,
+            dropped: false,
+            flight: 0,
+            beyond: false,
+            una,
+            next: end,
+        }
+    }
+
+    fn cwr(start: u64, end: u64, una: u64) -> Data {
+        Data { cwr: true, ..data(0, start, end, una) }
+    }
+
+    /// An ACK with ECE at the receiver's own interface.
+    fn echo(time: u64, una: u64) -> Echo {
+        Echo {
+            number: una,
+            time,
+            ece: true,
+            old: false,
+            una,
+            next: una,
+            flight: 0,
+            answer: 0,
+            near: true,
+            place: Place::Receiver,
+        }
+    }
+
+    /// The ACKs of an echo that goes on, up to here each, and those of them that break the rule, by what they acknowledge.
+    fn after_cwr(cause: &mut Cause, acks: &[u64]) -> Vec<u64> {
+        let mut found = Violations::of(Standard::Rfc3168);
+        acks.iter().for_each(|&una| cause.echo(&echo(SECOND, una), true, &mut found));
+        found.list().iter().map(|one| one.packet).collect()
+    }
+
+    #[test]
+    fn cwr_on_data_that_were_acknowledged_before_ends_nothing() {
+        let seen = |una| {
+            let mut cause = Cause::default();
+            cause.send(&cwr(1000, 2000, una));
+            after_cwr(&mut cause, &[2000, 3000])
+        };
+        // All of it was: nothing says that this copy arrived.
+        assert_eq!([seen(1999), seen(2000)], [vec![3000], vec![]]);
+    }
+
+    #[test]
+    fn cwr_that_was_sent_again_may_not_have_arrived() {
+        let seen = |start, end| {
+            let mut cause = Cause::default();
+            cause.send(&cwr(1000, 2000, 0));
+            cause.resent(start, end);
+            after_cwr(&mut cause, &[2000, 3000])
+        };
+        // What shares a byte with 1000 to 2000 has sent some of it again.
+        assert_eq!([seen(1999, 3000), seen(0, 1001), seen(1200, 1300)], [vec![], vec![], vec![]]);
+        assert_eq!([seen(2000, 3000), seen(0, 1000)], [vec![3000], vec![3000]]);
+    }
+
+    #[test]
+    fn an_ack_without_ece_ends_what_marks_explain() {
+        // CE on 0 to 1000 at 1 s; an ACK without ECE; another with ECE. `true`: that one is of nothing.
+        let of_nothing = |una, after| {
+            let mut cause = Cause::default();
+            cause.send(&Data { ecn: Ecn::Ce, ..data(SECOND, 0, 1000, 0) });
+            cause.end(&echo(SECOND + after, una));
+            let mut found = Violations::of(Standard::Rfc3168);
+            cause.echo(&echo(3 * SECOND, 2000), false, &mut found);
+            found.count(Rule::EceWithoutCe) == 1
+        };
+        // The mark is still on its way if its segment is not acknowledged, or was so within a millisecond.
+        assert_eq!([of_nothing(999, SECOND), of_nothing(1000, AT_ONCE - 1)], [false, false]);
+        assert_eq!([of_nothing(1000, AT_ONCE), of_nothing(1001, SECOND)], [true, true]);
+    }
+
+    #[test]
+    fn an_ack_without_ece_for_cwr_ends_the_wait_for_it() {
+        let seen = |una| {
+            let mut cause = Cause::default();
+            cause.send(&cwr(1000, 2000, 0));
+            cause.end(&echo(SECOND, una));
+            after_cwr(&mut cause, &[2000, 3000])
+        };
+        assert_eq!([seen(1999), seen(2000), seen(2001)], [vec![3000], vec![], vec![]]);
+    }
+}

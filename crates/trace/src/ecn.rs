@@ -296,3 +296,6 @@ impl EcnState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,3 +189,26 @@ impl Violations {
         self.counts[rule as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_are_listed_and_all_counted() {
+        let mut found = Violations::of(Standard::Rfc3168);
+        assert_eq!((found.heap(), found.count(Rule::CwrTwice)), (0, 0));
+        (0..300).for_each(|packet| found.add(Rule::CwrTwice, packet, 0));
+        assert_eq!((found.list().len(), found.list().last().map(|one| one.packet)), (256, Some(255)));
+        assert_eq!((found.count(Rule::CwrTwice), found.count(Rule::CwrMissing)), (300, 0));
+        // Two numbers of eight bytes and the rule, in memory for at least as many as are listed.
+        assert!(found.heap() >= 256 * 17, "{}", found.heap());
+    }
+
+    #[test]
+    fn a_standard_without_a_rule_finds_no_violation_of_it() {
+        let mut found = Violations::of(Standard::Rfc2481);
+        found.add(Rule::EctOnRetransmission, 1, 0);
+        assert!(found.list().is_empty());
+    }
+}

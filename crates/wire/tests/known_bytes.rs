@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use ecnlab_wire::packets::{emit_quench, emit_segment};
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 use ecnlab_wire::{
-    Checksum, Datagram, Ecn, Extension, Flags, Fragment, IpPacket, Ipv4Header, Ipv6Header, QuenchCause, SackBlock,
-    SackBlocks, Segment, Seq, TcpHeader, Timestamps,
+    AccEcn, Checksum, Datagram, Ecn, Extension, Flags, Fragment, IpPacket, Ipv4Header, Ipv6Header, QuenchCause,
+    SackBlock, SackBlocks, Segment, Seq, TcpHeader, TcpOptions, Timestamps,
 };
 
 const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
@@ -97,6 +97,67 @@ fn syn_and_fin_take_a_number_each() {
     }
     assert!(segment(Flags::ACK | Flags::ECE, 0).is_pure_ack());
     assert!(!segment(Flags::ACK, 1).is_pure_ack());
+}
+
+fn options(set: impl FnOnce(&mut TcpOptions)) -> TcpOptions {
+    let mut options = TcpOptions::default();
+    set(&mut options);
+    options
+}
+
+/// Asserts that options and bytes are written and read as each other.
+fn stands_for(options: TcpOptions, bytes: &[u8]) {
+    let mut out = vec![0xff];
+    options.emit(&mut out);
+    assert_eq!((&out[1..], TcpOptions::parse(bytes)), (bytes, options));
+}
+
+#[test]
+fn options_are_laid_out_as_their_rfcs_say() {
+    stands_for(options(|o| o.mss = Some(1460)), &[2, 4, 0x05, 0xb4]); // RFC 9293 §3.7.1
+    stands_for(options(|o| o.window_scale = Some(7)), &[1, 3, 3, 7]); // RFC 7323 §2.2
+    stands_for(options(|o| o.sack_permitted = true), &[4, 2, 1, 1]); // RFC 2018 §2
+    let timestamps = Some(Timestamps { value: 0x0102_0304, echo: 0x0506_0708 });
+    let stamps = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8]; // RFC 7323 §3.2
+    stands_for(options(|o| o.timestamps = timestamps), &[[1, 1].as_slice(), &stamps].concat());
+    let both = options(|o| (o.timestamps, o.sack_permitted) = (timestamps, true));
+    stands_for(both, &[[4, 2].as_slice(), &stamps].concat());
+    // RFC 2018 §3: kind 5, length 2 + 8n, the edges of each block.
+    let mut sack = options(|o| o.push_sack(SackBlock { start: Seq(0x0a0b_0c0d), end: Seq(0x0e0f_1011) }));
+    sack.push_sack(SackBlock { start: Seq(1), end: Seq(2) });
+    let edges = [0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11, 0, 0, 0, 1, 0, 0, 0, 2];
+    stands_for(sack, &[[1, 1, 5, 18].as_slice(), &edges].concat());
+    (0..3).for_each(|_| sack.push_sack(SackBlock::default()));
+    assert_eq!(sack.sack().len(), 4, "a fifth has no room");
+}
+
+#[test]
+fn acc_ecn_has_its_counters_in_the_order_of_its_kind() {
+    let option = |ect1_first, ect0, ce, ect1| options(|o| o.acc_ecn = Some(AccEcn { ect1_first, ect0, ce, ect1 }));
+    // RFC 9768 §3.2.3: kind 172 has ECT(0), CE, ECT(1), kind 174 ECT(1), CE, ECT(0), 24 bits each; the last may be left out.
+    let (a, b, c) = (Some(0x01_0203), Some(0x04_0506), Some(0x07_0809));
+    stands_for(option(false, a, b, c), &[1, 172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    stands_for(option(true, a, b, c), &[1, 174, 11, 7, 8, 9, 4, 5, 6, 1, 2, 3]);
+    stands_for(option(false, a, b, None), &[172, 8, 1, 2, 3, 4, 5, 6]);
+    stands_for(option(true, None, None, c), &[1, 1, 1, 174, 5, 7, 8, 9]);
+    stands_for(option(false, None, None, None), &[1, 1, 172, 2]);
+    // No length of it.
+    assert_eq!(TcpOptions::parse(&[172, 4, 0, 0]), TcpOptions::default());
+}
+
+#[test]
+fn a_segment_has_its_options() {
+    let block = SackBlock { start: Seq(1), end: Seq(2) };
+    let mut sack = SackBlocks::NONE;
+    sack.push(block);
+    let timestamps = Some(Timestamps { value: 7, echo: 9 });
+    let (mss, window_scale) = (Some(1460), Some(7));
+    let segment = Segment { mss, window_scale, sack_permitted: true, timestamps, sack, ..Segment::default() };
+    let expected = options(|o| {
+        (o.mss, o.window_scale, o.sack_permitted, o.timestamps) = (mss, window_scale, true, timestamps);
+        o.push_sack(block);
+    });
+    assert_eq!(TcpOptions::from(&segment), expected);
 }
 
 #[test]

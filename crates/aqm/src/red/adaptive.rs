@@ -300,6 +300,60 @@ mod tests {
     }
 
     #[test]
+    fn floyds_parameters_past_their_bounds_are_refused() {
+        let key = |change: fn(&mut Floyd)| {
+            let mut law = Floyd::default();
+            change(&mut law);
+            law.check().err().map(|e| e.key)
+        };
+        let [alpha, beta, top, bottom] = ["alpha", "beta", "top", "bottom"].map(|key| Some(format!("adaptive.{key}")));
+        assert_eq!(
+            [key(|l| l.alpha = 0.0), key(|l| l.alpha = 1.01), key(|l| l.alpha = 1.0)],
+            [alpha.clone(), alpha, None]
+        );
+        assert_eq!([key(|l| l.beta = 0.0), key(|l| l.beta = 1.0), key(|l| l.beta = 0.99)], [beta.clone(), beta, None]);
+        assert_eq!([key(|l| l.top = 0.0), key(|l| l.top = 1.01), key(|l| l.top = 1.0)], [top.clone(), top, None]);
+        let at = [0.0, 0.5, 0.49].map(|at| {
+            let law = Floyd { bottom: Bottom::At(at), ..Floyd::default() };
+            law.check().err().map(|e| e.key)
+        });
+        assert_eq!(at, [bottom.clone(), bottom, None]);
+    }
+
+    #[test]
+    fn fengs_parameters_must_move_max_p() {
+        let key = |alpha, beta| Feng { alpha, beta }.check().err().map(|e| e.key);
+        assert_eq!(key(3.0, 2.0), None);
+        assert_eq!([key(1.0, 2.0), key(0.5, 2.0)], ["feng.alpha"; 2].map(|key| Some(key.to_owned())));
+        assert_eq!([key(3.0, 1.0), key(3.0, 0.5)], ["feng.beta"; 2].map(|key| Some(key.to_owned())));
+    }
+
+    #[test]
+    fn only_a_timer_ticks() {
+        let tick = |clock| {
+            let law = Floyd { clock, ..Floyd::default() };
+            Adaptation::Floyd { law, bottom: 0.01, stepped: Time::ZERO }.tick()
+        };
+        assert_eq!([tick(Clock::Timer), tick(Clock::Arrivals)], [Some(Dur::from_ms(500)), None]);
+    }
+
+    #[test]
+    fn a_threshold_itself_is_no_crossing() {
+        // Feng et al. 1999, figure 2: avg < min_th, avg > max_th and min_th < avg < max_th, each strictly.
+        let max_p_after = |status, averages: &[f64]| {
+            let mut law = Adaptation::Feng { law: Feng { alpha: 2.0, beta: 2.0 }, status };
+            let mut curve = curve(0.25);
+            averages.iter().for_each(|&avg| law.on_average(avg, Time::ZERO, &mut curve));
+            curve.max_p()
+        };
+        // At a threshold nothing moves, and what was last seen stays: falling from there is no second crossing.
+        assert_eq!(max_p_after(Status::Between, &[5.0]), 0.25);
+        assert_eq!(max_p_after(Status::Below, &[5.0, 4.0]), 0.25);
+        assert_eq!(max_p_after(Status::Between, &[15.0]), 0.25);
+        assert_eq!(max_p_after(Status::Above, &[15.0, 16.0]), 0.25);
+    }
+
+    #[test]
     fn an_automatic_bottom_is_a_packet_in_100_ms_of_1000_byte_packets() {
         let on = |bps| {
             let link = LinkContext { rate: Rate::from_bps(bps), delay: Dur::ZERO };

@@ -303,6 +303,7 @@ mod tests {
     #[test]
     fn an_automatic_max_th_is_three_times_an_explicit_min_th() {
         let params = Params::new(Threshold::At(Length::Bytes(6000.0)), Threshold::Auto(Unit::Bytes));
+        assert_eq!(params.check(), Ok(()));
         assert_eq!(thresholds(&params, link(700_000, 20)).max, 18_000.0);
     }
 
@@ -324,10 +325,39 @@ mod tests {
         for text in ["5 packets", "15000 B", "auto packets", "auto bytes"] {
             assert_eq!(text.parse::<Threshold>().map(|t| t.to_string()), Ok(text.to_owned()));
         }
-        for json in ["0.002", "\"auto\"", "\"100 ms\""] {
+        for json in ["0.002", "0.25", "\"auto\"", "\"100 ms\""] {
             let weight: Weight = serde_json::from_str(json).unwrap();
             assert_eq!(serde_json::to_string(&weight).unwrap(), json);
         }
+    }
+
+    #[test]
+    fn a_whole_number_is_a_weight_in_toml_and_in_json() {
+        assert_eq!(serde_json::from_str::<Weight>("1").ok(), Some(Weight::Of(1.0)));
+        let table: toml::Table = toml::from_str("weight = 1").unwrap();
+        assert_eq!(table["weight"].clone().try_into::<Weight>().ok(), Some(Weight::Of(1.0)));
+    }
+
+    #[test]
+    fn who_writes_another_type_is_told_what_would_do() {
+        let told = |error: serde_json::Error| error.to_string();
+        assert!(
+            told(serde_json::from_str::<Weight>("true").unwrap_err()).contains("a time constant such as \"100 ms\"")
+        );
+        assert!(told(serde_json::from_str::<Threshold>("5").unwrap_err()).contains("such as \"5 packets\""));
+        assert!(told(serde_json::from_str::<super::super::Bottom>("true").unwrap_err()).contains("or \"auto\""));
+    }
+
+    /// An editor finds what may be written by the name of the type.
+    #[test]
+    fn the_schema_says_what_else_a_key_may_be() {
+        let schema = schemars::schema_for!(Params);
+        let of = |name: &str| schema.get("$defs").and_then(|all| all.get(name)).map(|one| one["anyOf"].to_string());
+        let says =
+            |name: &str, word: &str| assert!(of(name).is_some_and(|one| one.contains(word)), "{name}: {schema:?}");
+        says("Threshold", "\"auto packets\"");
+        says("Weight", "\"auto\"");
+        says("Bottom", "\"auto\"");
     }
 
     #[test]

@@ -100,6 +100,14 @@ mod tests {
     }
 
     #[test]
+    fn no_idle_time_leaves_it_alone_at_any_weight() {
+        let mut avg = ewma(1.0, Idle::Fj93);
+        avg.arrival(&busy(10, 5000));
+        avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO) });
+        assert_eq!((avg.packets, avg.bytes), (10.0, 5000.0));
+    }
+
+    #[test]
     fn idle_time_decays_it_as_if_small_packets_had_been_sent() {
         // 10.5 transmissions fit: 0.9^10.5 = 0.33079, and ns-2's 0.9^(10+1) = 0.31381.
         for (idle, left) in [(Idle::Fj93, 0.33079), (Idle::Ns2, 0.31381)] {

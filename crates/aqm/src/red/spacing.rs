@@ -204,6 +204,23 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_uncertain_is_drawn_and_a_draw_below_the_probability_hits() {
+        let mut spacer = spacer(|p| p.spacing = Spacing::Geometric);
+        let rng = Rng::named(3, "spacing");
+        let first = rng.clone().unit();
+        // No chance is taken at 0 and 1: the next draw is still the first.
+        for (p, chosen) in [(0.0, false), (1.0, true)] {
+            let mut rng = rng.clone();
+            assert_eq!(spacer.chooses(p, 500, &mut rng), chosen);
+            assert_eq!(rng.unit(), first);
+        }
+        // A draw is one of 2^53 from 0 on, so that p·2^53 of them lie below p.
+        let step = f64::EPSILON / 2.0;
+        assert!(!spacer.chooses(first, 500, &mut rng.clone()));
+        assert!(spacer.chooses(first + step, 500, &mut rng.clone()));
+    }
+
+    #[test]
     fn draws_follow_the_probabilities() {
         let mut spacer = spacer(|_| {});
         let mut rng = Rng::named(3, "spacing");
@@ -247,5 +264,7 @@ mod tests {
         }
         // 40 B count nothing, so that even p_b = 1 lets the first of them pass.
         assert_eq!(spacer(ns2).spaced(1.0, 40), 0.0);
+        // What spacing makes certain stays so, whatever the size.
+        assert_eq!(spacer(|p| p.probability = Probability::BytesNs2).spaced(1.0, 40), 1.0);
     }
 }

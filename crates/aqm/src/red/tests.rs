@@ -134,6 +134,25 @@ fn the_average_is_reported_with_its_region() {
 }
 
 #[test]
+fn at_min_th_a_packet_counts_towards_the_next_signal() {
+    // FJ93 figure 2: "if min_th <= avg < max_th: increment count". Three packets at min_th, 2: the next is the fourth.
+    let mut red = red(|p| p.spacing = Spacing::Wait);
+    assert_eq!(verdicts(&mut red, &[2, 2, 2]), [Pass; 3]);
+    assert_eq!(red.spacer.spaced(0.25, 500), 0.25);
+}
+
+#[test]
+fn a_gentle_slope_is_frozen_only_where_there_is_one_and_max_p_moves() {
+    let key = |gentle, adaptive: Option<Floyd>, feng: Option<Feng>| {
+        let params = Params { frozen_gentle: true, gentle, adaptive, feng, ..between(5.0, 15.0) };
+        params.check().err().map(|e| e.key)
+    };
+    let refused = Some("frozen_gentle".to_owned());
+    assert_eq!([key(true, None, None), key(false, Some(Floyd::default()), None)], [refused.clone(), refused]);
+    assert_eq!([key(true, Some(Floyd::default()), None), key(true, None, Some(Feng::default()))], [None, None]);
+}
+
+#[test]
 fn impossible_values_are_refused_by_key() {
     let refused = |change: fn(&mut Params)| {
         let mut params = between(5.0, 15.0);
@@ -199,6 +218,8 @@ fn what_a_scenario_leaves_out_is_as_in_fj93() {
     let params = read("min_th = \"5 packets\"\nmax_th = \"15 packets\"").unwrap();
     assert_eq!(params, between(5.0, 15.0));
     assert_eq!((params.max_p, params.weight), (0.02, Weight::Of(0.002)));
+    // Floyd's packets of 500 B, and the delay of Floyd et al. 2001.
+    assert_eq!((params.mean_packet, params.target_delay), (Bytes(500), Dur::from_ms(5)));
 }
 
 #[test]
