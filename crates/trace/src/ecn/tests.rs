@@ -1,6 +1,7 @@
 //! One direction's ECN, looked at packet by packet. Segments have 1000 bytes, times are in milliseconds.
 
 use super::*;
+use crate::ecn_seen::Place;
 use crate::rules::Standard;
 
 const MSS: u64 = 1000;
