@@ -18,10 +18,10 @@ LIMIT: Final = "ECNLAB_MAX_TABLES"
 
 DEFAULT_LIMIT: Final = 20 * 10**9
 
-BYTES_A_ROW: Final = {"packets": 24, "queue_series": 24, "flow_series": 32}
+BYTES_A_ROW: Final = {"packets": 24, "queue_series": 24, "class_series": 24, "flow_series": 32}
 """What a row is taken to need on disk: more than was measured of two examples, see ``docs/reliability.md``."""
 
-_KEY: Final = {"packets": "packets", "queue_series": "sample", "flow_series": "sample"}
+_KEY: Final = {"packets": "packets", "queue_series": "sample", "class_series": "sample", "flow_series": "sample"}
 _REMEDY: Final = {
     "packets": "shorten `duration`, capture one link ([capture.NAME]), or allow more",
     "sample": 'write a longer interval, such as "100 ms", or allow more',

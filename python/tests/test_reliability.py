@@ -109,6 +109,15 @@ def test_expected_rows_are_near_those_that_come(scenario):
     assert run.packets.height / 2 < told["packets"] < 2 * run.packets.height
 
 
+@pytest.mark.parametrize("example", ["classes", "fair"])
+def test_expected_rows_of_classes_are_those_that_come(example):
+    path = Path(__file__).parents[2] / "examples" / f"{example}.toml"
+    few = {"duration": "2 s", "warmup": "1 s", "sample": "100 ms"}
+    scenario = ecnlab.scenario.read_scenario(path).with_overrides(few)
+    told = {one.table: one.rows for one in volume.expected(scenario)}
+    assert told["class_series"] == ecnlab.run(path, overrides=few).table("class_series").height > 0
+
+
 def test_large_tables_are_written_while_the_run_goes_on(scenario, tmp_path, monkeypatch):
     few = {"duration": "60 s", "sample": "1 ms"}
     monkeypatch.setattr("ecnlab.growing.BLOCK_ROWS", 1 << 17)

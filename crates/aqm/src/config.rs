@@ -7,6 +7,7 @@ use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::layout::Inner;
 use crate::registry;
 
 /// What a class may send a round where nothing is said: an Ethernet frame.
@@ -241,6 +242,19 @@ impl Config {
             all.extend(inner.into_iter().map(|(key, group)| (format!("class.{name}.{key}"), group)));
         }
         all
+    }
+
+    /// How many rows the tables of classes have of it, in `class_series` for each instant: one for each inner queue with a
+    /// name, and one for the whole if there are inner queues or quantiles are kept.
+    pub fn class_rows(&self) -> usize {
+        usize::from(self.common.quantiles || self.params.is_composed()) + self.named_queues()
+    }
+
+    fn named_queues(&self) -> usize {
+        match self.params.inner(self) {
+            Some(Inner::Named(queues)) => queues.iter().map(|(_, queue)| 1 + queue.named_queues()).sum(),
+            Some(Inner::Alike(..)) | None => 0,
+        }
     }
 
     /// Refuses impossible values, naming the key.

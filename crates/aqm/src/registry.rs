@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
 use crate::columns::{Column, Columns, Integral, union};
-use crate::layout::{Compose, Layout};
+use crate::layout::{Compose, Inner, Layout};
 use crate::{Aqm, Config, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 
 /// What there is to know of a law without running it.
@@ -133,6 +133,15 @@ macro_rules! registry {
                     $(Params::$Law(params) => Made::Law(Law::$Law(crate::$module::$Law::new(params, link))),)+
                     $(Params::$Composed(params) => {
                         Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
+                    })+
+                }
+            }
+            /// The inner queues of `config`, whose parameters these are; `None` of a single FIFO.
+            pub(crate) fn inner(&self, config: &Config) -> Option<Inner> {
+                match self {
+                    $(Params::$Law(_) => None,)+
+                    $(Params::$Composed(params) => {
+                        Some(crate::$cmodule::$Composed::layout(params, config, &[]).queues)
                     })+
                 }
             }

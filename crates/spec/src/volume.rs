@@ -15,10 +15,10 @@ const EVENTS: f64 = 3.0;
 const HEADERS: u64 = 40;
 
 impl Scenario {
-    /// The rows to expect of the tables `queue_series` and `flow_series`, if the scenario samples, and of `packets`, if it
-    /// or the caller wants `events`; `None` where nothing bounds them.
+    /// The rows to expect of the tables `queue_series`, `class_series` and `flow_series`, if the scenario samples, and of
+    /// `packets`, if it or the caller wants `events`; `None` where nothing bounds them.
     ///
-    /// Samples are counted: instants times links, and times flows. Packets are estimated: each flow has its max-min fair
+    /// Samples are counted: instants times links, classes of their queues, and flows. Packets are estimated: each flow has its max-min fair
     /// share of the links on its way for as long as it lasts, in full segments, each with an ACK.
     pub fn volume(&self, events: bool) -> BTreeMap<&'static str, Option<f64>> {
         let plan = self.plan(0);
@@ -27,6 +27,10 @@ impl Scenario {
             let instants = 1.0 + plan.duration.whole(sample) as f64;
             let flows = plan.flows.iter().filter(|flow| flow.traffic.uses_tcp()).count();
             rows.insert("queue_series", Some(instants * plan.links.len() as f64));
+            let classes: usize = plan.links.iter().map(|link| link.queue.class_rows()).sum();
+            if classes > 0 {
+                rows.insert("class_series", Some(instants * classes as f64));
+            }
             rows.insert("flow_series", Some(instants * flows as f64));
         }
         if events || plan.packet_events {
