@@ -255,6 +255,10 @@ mod tests {
         // §4.7: at 80 of 100 the next plateau is 80 · 1.7 / 2 = 68.
         law.set_cwnd(80_000);
         assert_eq!((lose(&mut law), law.curve.w_max), ((56_000, 56_000), 68.0));
+        // As much as the last time is not less.
+        law.set_cwnd(68_000);
+        lose(&mut law);
+        assert_eq!(law.curve.w_max, 68.0);
         law.params.fast_convergence = false;
         law.set_cwnd(60_000);
         assert_eq!((lose(&mut law), law.curve.w_max), ((42_000, 42_000), 60.0));
@@ -337,6 +341,36 @@ mod tests {
     }
 
     #[test]
+    fn idle_time_counts_from_the_last_ack_to_the_first_segment() {
+        let mut law = cubic(100);
+        lose(&mut law);
+        ack(&mut law, 1_000);
+        // Nothing is outstanding from 1 s to 11 s; the second segment ends no idle time.
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
+        law.on_sent(&Sent { now: at(11_050), bytes: 1_000, outstanding: 1_000, again: false });
+        law.on_ack(&sample(11_100, true));
+        assert_eq!(law.curve.epoch, Some(at(11_000)));
+    }
+
+    #[test]
+    fn reno_s_window_counts_only_where_it_is_the_larger() {
+        // §4.3: "if W_cubic(t) < W_est". Here, a second after the epoch at the plateau, both are 100: 99 and a segment for
+        // the window of 64 that was acknowledged. So the target counts, W_cubic(1.1) = 100.0004, bounded by 1.5 · 64 = 96.
+        let mut law = cubic(64);
+        law.curve = Curve { epoch: Some(Time::ZERO), w_max: 100.0, k: 1.0, w_est: 99.0, prior: 0.0 };
+        law.on_ack(&sample(1_000, true));
+        law.grow(64_000);
+        assert_eq!(law.cwnd(), 96_000);
+    }
+
+    #[test]
+    fn deflation_is_reno_s() {
+        let mut law = cubic(10);
+        law.deflate(1_500);
+        assert_eq!(law.cwnd(), 8_500);
+    }
+
+    #[test]
     fn a_spurious_reduction_gives_back_window_and_curve() {
         let mut law = cubic(100);
         lose(&mut law);
@@ -347,12 +381,14 @@ mod tests {
         assert_ne!(law.curve, curve);
         law.on_undo(before);
         assert_eq!((law.state(), law.curve), (before, curve));
-        // Past the old window, the newer curve stays.
-        lose(&mut law);
-        let curve = law.curve;
-        law.set_cwnd(95_000);
-        law.on_undo(before);
-        assert_eq!((law.cwnd(), law.curve), (95_000, curve));
+        // At the old window and past it there is nothing to give back: the newer curve stays.
+        for cwnd in [90_000, 95_000] {
+            lose(&mut law);
+            let curve = law.curve;
+            law.set_cwnd(cwnd);
+            law.on_undo(before);
+            assert_eq!((law.cwnd(), law.curve), (cwnd, curve));
+        }
     }
 
     #[test]
@@ -363,6 +399,9 @@ mod tests {
         law.params.paced = true;
         // 1.2 · 10000 bytes in 100 ms; far below ssthresh 2 · 10000.
         assert_eq!(law.pacing(), Some(Pacing { rate: 120_000, quantum: 1_000 }));
+        // Linux: 200 % while cwnd < ssthresh / 2.
+        law.set_ssthresh(20_000);
+        assert_eq!(law.pacing().map(|pacing| pacing.rate), Some(120_000));
         law.set_ssthresh(20_002);
         assert_eq!(law.pacing().map(|pacing| pacing.rate), Some(200_000));
         law.srtt = Dur::ZERO;

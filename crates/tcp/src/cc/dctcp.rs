@@ -180,6 +180,13 @@ mod tests {
     }
 
     #[test]
+    fn deflation_is_reno_s() {
+        let mut law = dctcp(0.5, 10);
+        law.deflate(1_500);
+        assert_eq!(law.cwnd(), 8_500);
+    }
+
+    #[test]
     fn growth_is_reno_s() {
         let mut law = dctcp(0.5, 4);
         (0..4).for_each(|_| law.grow(1_000));

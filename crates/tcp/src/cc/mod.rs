@@ -138,3 +138,49 @@ pub(crate) trait Params {
 pub(crate) fn event(why: Congestion, in_flight: u64) -> CongestionEvent {
     CongestionEvent { why, now: Time::ZERO, in_flight }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile;
+
+    /// The law of a profile with another window law.
+    fn law(congestion: WindowLaw) -> Law {
+        let config = Config { congestion, ..profile("modern").unwrap().config };
+        Law::new(&config, 1_000)
+    }
+
+    #[test]
+    fn a_law_in_use_hears_what_is_sent_and_what_recovery_takes_away() {
+        let at = |ms| Time::ZERO + Dur::from_ms(ms);
+        let mut law = law(WindowLaw::Cubic(cubic::Params::default()));
+        law.set_cwnd(100_000);
+        law.deflate(30_000);
+        assert_eq!(law.cwnd(), 70_000);
+        law.set_ssthresh(70_000);
+        let ack = |law: &mut Law, ms| {
+            let one = Amount::of(1_000, 1_000);
+            law.on_ack(&AckSample {
+                now: at(ms),
+                acked: one,
+                delivered: one,
+                marked: Amount::default(),
+                lost: Amount::default(),
+                in_flight: 0,
+                rtt: None,
+                min_rtt: Dur::from_ms(100),
+                srtt: Dur::from_ms(100),
+                cwnd_limited: true,
+                round: 1,
+                in_recovery: false,
+            });
+            law.grow(1_000);
+        };
+        ack(&mut law, 1_000);
+        // CUBIC does not count the ten seconds in which nothing is outstanding (RFC 9438 §5.8). Another 0.1 s on it is still
+        // where Reno is: 70 segments and 2/70. With them it would head for 1.5 · 70, a 70th part of the way.
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
+        ack(&mut law, 11_100);
+        assert_eq!(law.cwnd(), 70_028);
+    }
+}

@@ -238,6 +238,17 @@ mod tests {
     }
 
     #[test]
+    fn a_restart_leaves_a_window_alone_that_is_no_larger() {
+        // RFC 5681 §4.1: the restart window is at most cwnd. 3000 + 1000²/3000 = 3333.333 bytes keep their fraction.
+        let mut r = reno("ns-2.35", 3_000, 2_000);
+        acks(&mut r, 1, 1_000);
+        r.on_idle_restart(3_333);
+        assert_eq!(r.cwnd >> (FRACTION - 4), 3_333 * 16 + 5);
+        r.on_idle_restart(3_332);
+        assert_eq!(r.cwnd >> (FRACTION - 4), 3_332 * 16);
+    }
+
+    #[test]
     fn ecn_takes_linux_to_two_segments_and_others_to_one() {
         // Half of 3 segments is 1.5, of 2 one; Linux's windows are whole segments, and its ssthresh at least two.
         for (name, window, left) in [("linux-7", 3_000, 2_000), ("linux-7", 2_000, 2_000), ("modern", 2_000, 1_000)] {

@@ -146,3 +146,48 @@ impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
         reduces
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_wire::Flags;
+
+    /// A source quench about a mark, with data from 1000 to 4000 out, after no reduction; a round trip ends at 5000.
+    const QUENCH: QuenchSeen = QuenchSeen { cause: QuenchCause::Marked, una: 1000, max: 4000, reduced: 0, round: 5000 };
+
+    fn grows(scheme: &mut impl Feedback, to: u64) -> bool {
+        let acked = Acked { from: 1000, to, mss: 1000 };
+        !scheme.decode(&Segment { flags: Flags::ACK, ..Segment::default() }, acked).no_growth
+    }
+
+    fn the_window_waits_a_round_trip(mut scheme: impl Feedback) {
+        assert!(scheme.on_quench(&QUENCH));
+        // §IV-B: it "waits a full roundtrip time after window reduction before it starts increasing the window."
+        assert_eq!([5000, 5001].map(|to| grows(&mut scheme, to)), [false, true]);
+        // A timeout begins another slow start, which does not wait.
+        scheme.on_timeout();
+        assert!(grows(&mut scheme, 5000));
+        // After a loss the window is not held back.
+        assert!(scheme.on_quench(&QuenchSeen { cause: QuenchCause::Dropped, ..QUENCH }));
+        assert!(grows(&mut scheme, 5000));
+    }
+
+    #[test]
+    fn a_mark_told_by_the_router_holds_the_window_for_a_round_trip() {
+        the_window_waits_a_round_trip(Becn::default());
+        the_window_waits_a_round_trip(EcnBecn::default());
+        the_window_waits_a_round_trip(EcnBecnBoth::default());
+    }
+
+    /// Whether a mark asks for an ACK at once, and whether the next ACK has ECE.
+    fn heard(mut scheme: impl Feedback) -> (bool, bool) {
+        let marked = Segment { len: 1000, ecn: Ecn::Ce, ..Segment::default() };
+        (scheme.on_arrival(&marked, true), scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
+    }
+
+    #[test]
+    fn a_receiver_echoes_marks_only_where_there_is_ecn_and_never_at_once() {
+        assert_eq!(heard(Becn::default()), (false, false));
+        assert_eq!([heard(EcnBecn::default()), heard(EcnBecnBoth::default())], [(false, true); 2]);
+    }
+}

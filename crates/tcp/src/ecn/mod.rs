@@ -355,6 +355,19 @@ mod tests {
     }
 
     #[test]
+    fn only_marks_on_data_are_echoed() {
+        // RFC 3168 §6.1.3: the receiver echoes CE data packets; pure ACKs are not ECN-capable (§6.1.4).
+        for kind in [EcnKind::Rfc3168, EcnKind::Rfc2481] {
+            let echoes = |len| {
+                let mut scheme = Scheme::new(kind);
+                scheme.on_arrival(&Segment { len, ecn: Ecn::Ce, ..Segment::default() }, true);
+                scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE)
+            };
+            assert_eq!([echoes(0), echoes(1)], [false, true]);
+        }
+    }
+
+    #[test]
     fn the_handshake_may_end_with_another_scheme_or_none() {
         let mut scheme = Scheme::new(EcnKind::Rfc2481);
         assert!(!scheme.settle(Agreed::This));

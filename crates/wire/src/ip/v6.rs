@@ -144,7 +144,7 @@ impl<'a> Extension<'a> {
         Ok(Some((extension, &bytes[whole.len()..])))
     }
 
-    /// Appends the header; a body is padded with zeros to the length it must have.
+    /// Appends the header; a body is padded with zeros to the length it must have, or cut at the longest.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         match *self {
@@ -156,13 +156,13 @@ impl<'a> Extension<'a> {
             Extension::Other { next_header, body, .. } => {
                 let units = (body.len() + 2).div_ceil(8).clamp(1, 256);
                 out.extend([next_header, (units - 1) as u8]);
-                out.extend(&body[..body.len().min(8 * units - 2)]);
+                out.extend(body);
                 out.resize(start + 8 * units, 0);
             }
             Extension::Authentication { next_header, body } => {
                 let words = (body.len() + 2).div_ceil(4).clamp(2, 257);
                 out.extend([next_header, (words - 2) as u8]);
-                out.extend(&body[..body.len().min(4 * words - 2)]);
+                out.extend(body);
                 out.resize(start + 4 * words, 0);
             }
         }
