@@ -201,7 +201,9 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
     use crate::cc::{Amount, Params as _, event};
-    use crate::law::start;
+    use crate::law::{Law, start};
+    use crate::registry::WindowLaw;
+    use crate::{Config, profile};
 
     const MSS: u32 = 1000;
 
@@ -414,5 +416,25 @@ mod tests {
         assert_eq!([wrong(0.0, 0.4), wrong(1.0, 0.4), wrong(f64::NAN, 0.4)], [Some("congestion.beta"); 3]);
         assert_eq!([wrong(0.7, 0.0), wrong(0.7, 1_001.0), wrong(0.7, f64::NAN)], [Some("congestion.c"); 3]);
         assert_eq!(wrong(0.7, 0.4), None);
+    }
+
+    #[test]
+    fn the_law_in_use_hears_what_is_sent_and_what_recovery_takes_away() {
+        let config = Config { congestion: WindowLaw::Cubic(Params::default()), ..profile("modern").unwrap().config };
+        let mut law = Law::new(&config, MSS);
+        law.set_cwnd(100_000);
+        law.deflate(30_000);
+        assert_eq!(law.cwnd(), 70_000);
+        law.set_ssthresh(70_000);
+        let ack = |law: &mut Law, ms| {
+            law.on_ack(&sample(ms, true));
+            law.grow(1_000);
+        };
+        ack(&mut law, 1_000);
+        // CUBIC does not count the ten seconds in which nothing is outstanding (RFC 9438 §5.8). Another 0.1 s on it is still
+        // where Reno is: 70 segments and 2/70. With them it would head for 1.5 · 70, a 70th part of the way.
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
+        ack(&mut law, 11_100);
+        assert_eq!(law.cwnd(), 70_028);
     }
 }

@@ -243,9 +243,9 @@ mod tests {
         let mut r = reno("ns-2.35", 3_000, 2_000);
         acks(&mut r, 1, 1_000);
         r.on_idle_restart(3_333);
-        assert_eq!(r.cwnd >> (FRACTION - 4), 3_333 * 16 + 5);
+        assert_eq!(r.window.cwnd_with_fraction() >> (FRACTION - 4), 3_333 * 16 + 5);
         r.on_idle_restart(3_332);
-        assert_eq!(r.cwnd >> (FRACTION - 4), 3_332 * 16);
+        assert_eq!(r.window.cwnd_with_fraction() >> (FRACTION - 4), 3_332 * 16);
     }
 
     #[test]
