@@ -38,8 +38,7 @@ def main() -> None:
     """Goes through the parts; the exit code is 1 if a survivor is not explained."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=PARTS)
-    arguments, rest = parser.parse_known_args()
-    rest = [argument for argument in rest if argument != "--"]
+    arguments, rest = parser.parse_known_args([argument for argument in sys.argv[1:] if argument != "--"])
     reasons = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text())
     failed = [part for part in arguments.parts if not run(part, rest, reasons.get(part, {}))]
     if failed:
