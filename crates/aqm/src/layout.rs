@@ -98,6 +98,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_hash_is_splitmix64_s() {
+        // The first output from the seed 0 of the authors' splitmix64.c.
+        assert_eq!(mixed(0), 0xe220_a839_7b1d_cdaf);
+    }
+
+    #[test]
     fn flows_spread_over_all_places_alike() {
         // 64 places, 6400 flows: 100 each, standard deviation 10.
         let mut places = [0_u32; 64];
