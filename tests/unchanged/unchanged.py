@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,8 @@ def told(before: Digests, after: Digests) -> int:
     print(f"{len(before)} runs, {compared} columns and captures compared: {len(differing)} differ")
     for line in differing[:SHOWN]:
         print(f"  {line}")
+    for run, columns in Counter(line.partition(":")[0] for line in differing).items():
+        print(f"  {run}: {columns} columns")
     for name, one, other in (("gone", before, after), ("new", after, before)):
         if alone := sorted({column for run in one for column in one[run].keys() - other[run].keys()}):
             print(f"  {name}: {', '.join(alone)}")
