@@ -107,7 +107,8 @@ class Parts:
     def take_stock(self) -> None:
         """Find the parts there are."""
         self._names = _names(self.folder)
-        self._large = {(_id(path.name), path.name.split(".")[1]): path for path in self.folder.glob("[!.]*.rows")}
+        rows = [name for name in _files(self.folder) if name.endswith(".rows") and not name.startswith(".")]
+        self._large = {(_id(name), name.split(".")[1]): self.folder / name for name in rows}
 
     def stored_captures(self) -> dict[str, dict[str, str]]:
         """The digests of the captures of each run that has any, by name, as the parts tell them."""
@@ -151,6 +152,8 @@ class Parts:
 
     def forget(self) -> None:
         """Remove the files of single runs, which have been merged."""
+        for name in _files(self.folder):
+            (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
@@ -182,11 +185,16 @@ class Parts:
 
 def _names(folder: Path) -> NDArray[np.bytes_]:
     """The names of the parts in ``folder``, in order."""
-    if not folder.is_dir():
-        return np.empty(0, NAME)
-    with os.scandir(folder) as entries:
-        names = (entry.name for entry in entries if PART.fullmatch(entry.name))
-        return np.sort(np.fromiter(map(str.encode, names), NAME))
+    names = np.fromiter((name.encode() for name in _files(folder) if PART.fullmatch(name)), NAME)
+    names.sort()
+    return names
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """The names in ``folder``, one at a time: ``glob`` and ``rmtree`` list very many before the first."""
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            yield from (entry.name for entry in entries)
 
 
 def _ids(names: NDArray[np.bytes_]) -> Ids:

@@ -49,6 +49,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None
+        self._begins = threading.Lock()
         self.stopped = False
         """Whether it was told to end, and is of no more use."""
 
@@ -74,9 +75,10 @@ class Worker:
 
     def stop(self) -> None:
         """End the process at once; what waits for it raises Cancelled."""
-        self.stopped = True
-        if self._process and self._process.poll() is None:
-            self._process.kill()
+        with self._begins:
+            self.stopped = True
+            if self._process and self._process.poll() is None:
+                self._process.kill()
 
     def close(self) -> None:
         """End the process, which does nothing."""
@@ -87,18 +89,23 @@ class Worker:
             self._errors.close()
 
     def _running(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                text=True,
-                encoding="utf-8",
-                env={**os.environ, "POLARS_MAX_THREADS": "1"},
-            )
-        return self._process
+        with self._begins:
+            if self.stopped:
+                raise Cancelled("the run was cancelled")
+            self._process = self._process or self._begin()
+            return self._process
+
+    def _begin(self) -> subprocess.Popen[str]:
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
+        return subprocess.Popen(
+            [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "POLARS_MAX_THREADS": "1"},
+        )
 
     def _died(self, process: subprocess.Popen[str]) -> None:
         code = process.wait()

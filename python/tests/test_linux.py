@@ -293,7 +293,7 @@ def test_without_a_kernel_the_remedy_is_told(cli, scenario, monkeypatch, tmp_pat
     monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "nothing"))
     done = cli("run", scenario, "--engine", "linux")
     assert done.returncode == 2
-    assert "`ecnlab linux build` makes one" in done.stderr
+    assert "`ecnlab linux build` builds one" in done.stderr
 
 
 def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):

@@ -30,8 +30,9 @@ COMMANDS = [step.command for step in STEPS if isinstance(step, Run)]
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """The files that the page changes, as they are today, and those that it creates, as far as they exist."""
-    for path in {*CREATED, *ADDED}:
+    """The files that the page changes, as they are today, those that it creates, as far as they exist, and test modules."""
+    modules = CHECKOUT.glob("crates/*/tests/*/mod.rs")
+    for path in {*CREATED, *ADDED, *(str(module.relative_to(CHECKOUT)) for module in modules)}:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         if (CHECKOUT / path).exists():
             shutil.copy2(CHECKOUT / path, tmp_path / path)

@@ -12,6 +12,8 @@ import pytest
 from conftest import EXPERIMENT, assert_same_bytes, ecnlab_command
 
 import ecnlab
+from ecnlab._core import Cancelled
+from ecnlab.workers import Worker
 
 
 def counting(calls: list[tuple[int, int]]):
@@ -143,6 +145,13 @@ def test_an_interrupt_stops_at_once_and_says_how_to_go_on(slow_experiment, tmp_p
     assert process.returncode == 130
     assert "the same command continues" in said
     assert "Traceback" not in said
+
+
+def test_a_worker_that_is_stopped_before_it_has_begun_begins_nothing(scenario):
+    one = Worker()
+    one.stop()
+    with pytest.raises(Cancelled):
+        one.do(ecnlab.scenario.read_scenario(scenario), {})
 
 
 def test_a_sweep_interrupted_between_two_renames_is_put_right(experiment, tmp_path):
