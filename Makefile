@@ -108,7 +108,7 @@ corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the 
 	nice $(BIN)/python tests/fuzz/fuzz.py minimise $(TARGETS)
 
 # cargo-mutants: `cargo install cargo-mutants --locked --version 27.1.0`. .cargo/mutants.toml says what is changed.
-mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace (all of them take hours)
+mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace
 	nice python3 tests/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
 
 docs: ## the Rust API as HTML, in target/doc

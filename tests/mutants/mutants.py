@@ -1,9 +1,11 @@
-"""Mutation testing: cargo-mutants changes the rules one place at a time, and the tests of the crate must notice.
+"""Mutation testing: cargo-mutants names changes of the rules, one place at a time, and the tests of the crate must notice.
 
-    mutants.py PART ... [-- what cargo-mutants takes, such as --shard 1/8]
+    mutants.py PART ...
 
-Parts: aqm, tcp, wire, trace. .cargo/mutants.toml says which files, and what is left out and why. A mutant that no test
-notices must stand in survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by now.
+Parts: aqm, tcp, wire, trace. .cargo/mutants.toml says which files, and what is left out and why. All mutants of a crate are
+in one build (switched.py) but those that no test run can switch on, which cargo-mutants builds one at a time. A mutant that
+no test notices must stand in survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by
+now.
 """
 
 from __future__ import annotations
@@ -11,22 +13,18 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import switched
+
 ROOT = Path(__file__).parents[2]
-PARTS = {
-    "aqm": ["--lib"],
-    "tcp": ["--lib"],
-    "wire": ["--lib", "--test", "known_bytes"],
-    "trace": ["--lib", "--test", "rules"],
-}
-"""Crates; which of their files, the configuration says. And the tests that look first: they are built in a third of the
-time of all, and notice most. All tests look for what these miss."""
-MISSED, CAUGHT = "MissedMutant", "CaughtMutant"
-TESTED = {MISSED, CAUGHT, "Timeout"}
+PARTS = ("aqm", "tcp", "wire", "trace")
+"""Crates; which of their files, the configuration says."""
+TESTED = {switched.MISSED, switched.CAUGHT, switched.TIMEOUT}
 QUICK = {
     # Nearly all the time goes into builds.
     "CARGO_PROFILE_DEV_DEBUG": "0",
@@ -38,24 +36,25 @@ def main() -> None:
     """Goes through the parts; the exit code is 1 if a survivor is not explained."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=PARTS)
-    arguments, rest = parser.parse_known_args([argument for argument in sys.argv[1:] if argument != "--"])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="test runs at a time")
+    arguments = parser.parse_args()
     reasons = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text())
-    failed = [part for part in arguments.parts if not run(part, rest, reasons.get(part, {}))]
+    failed = [part for part in arguments.parts if not run(part, reasons.get(part, {}), arguments.jobs)]
     if failed:
         sys.exit(f"not explained or no longer so: {', '.join(failed)}")
 
 
-def run(part: str, rest: list[str], reasons: dict[str, str]) -> bool:
-    """Mutates one part; whether its survivors are those with a reason."""
-    ends = mutate(part, PARTS[part], rest)
-    if MISSED in ends.values():
-        ends |= mutate(part, ["--test", "*"], rest if "--iterate" in rest else [*rest, "--iterate"])
+def run(part: str, reasons: dict[str, str], jobs: int) -> bool:
+    """Mutates one crate; whether its survivors are those with a reason."""
+    ends, rest = switched.mutate(ROOT, part, ROOT / "build" / "mutants" / part, jobs)
+    if rest:
+        ends |= one_at_a_time(part, rest)
     tested = sum(end in TESTED for end in ends.values())
-    missed = {name(mutant) for mutant, end in ends.items() if end == MISSED}
-    survivors = sum(end == MISSED for end in ends.values())
+    missed = {name(mutant) for mutant, end in ends.items() if end == switched.MISSED}
+    survivors = sum(end == switched.MISSED for end in ends.values())
     unexplained = missed - set(reasons)
     # Two changes of a function may have the same name, and one of them a reason.
-    stale = {name(mutant) for mutant, end in ends.items() if end == CAUGHT} & set(reasons) - missed
+    stale = {name(mutant) for mutant, end in ends.items() if end == switched.CAUGHT} & set(reasons) - missed
     print(f"{part}: {tested} mutants, {survivors} survive, {len(unexplained)} of them without a reason")
     for mutant in sorted(unexplained):
         print(f"  no test notices: {mutant}")
@@ -64,13 +63,14 @@ def run(part: str, rest: list[str], reasons: dict[str, str]) -> bool:
     return bool(ends) and not unexplained and not stale
 
 
-def mutate(part: str, tests: list[str], rest: list[str]) -> dict[str, str]:
-    """What became of each mutant before `tests`, by its name with its place."""
-    out = ROOT / "build" / "mutants" / part
+def one_at_a_time(part: str, names: list[str]) -> dict[str, str]:
+    """What became of each of these mutants, by its name with its place, each in a build of its own."""
+    out = ROOT / "build" / "mutants" / part / "one-at-a-time"
     out.mkdir(parents=True, exist_ok=True)
-    command = ["cargo", "mutants", "--package", f"ecnlab-{part}", "--output", str(out), "--jobs", "1", *rest]
+    command = ["cargo", "mutants", "--package", f"ecnlab-{part}", "--output", str(out), "--jobs", "1"]
+    command += ["--re", f"^({'|'.join(re.escape(name) for name in names)})$"]
     # Behind `--` they would choose what runs, while all test binaries are built.
-    command += [f"--cargo-arg={argument}" for argument in tests]
+    command += [f"--cargo-arg={argument}" for argument in ("--lib", "--tests")]
     subprocess.run(command, cwd=ROOT, env=os.environ | QUICK)
     outcomes = json.loads((out / "mutants.out" / "outcomes.json").read_text())["outcomes"]
     return {one["scenario"]["Mutant"]["name"]: one["summary"] for one in outcomes if one["scenario"] != "Baseline"}
