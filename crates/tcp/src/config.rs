@@ -1,4 +1,4 @@
-//! Every knob of a TCP, typed and with its unit. A profile gives each its value; nothing defaults here.
+//! All settings of a TCP, typed and with units. A profile gives each its value; nothing has a default here.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,18 +13,18 @@ use crate::invalid::{Invalid, ensure};
 use crate::registry::{EcnKind, RecoveryKind, WindowLaw};
 use crate::window::{Growth, LossWindow, Rounding, Rules};
 
-/// Every knob of a TCP. A profile supplies each value with its source; a scenario departs from it key by key.
+/// All settings of a TCP. A profile supplies each value with its source; a scenario may change single keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Largest segment sent and announced: payload and TCP options, without the headers of 40 bytes (RFC 9293 §3.7.1).
     pub mss: Bytes,
-    /// Bytes added to the payload of a data segment on the wire: "real" counts IPv4, TCP and option bytes;
-    /// a number of bytes is added as it stands, for comparison with simulators.
+    /// Header bytes of a data segment on the wire: "real" counts IPv4, TCP and option bytes; a number of bytes is
+    /// added as it stands, for comparison with simulators.
     pub data_headers: Headers,
     /// Bytes on the wire of a segment without payload: "real", or a number of bytes.
     pub ack_headers: Headers,
-    /// Receive buffer, hence the window announced. Past 65535 bytes it needs `window_scaling` (RFC 7323 §2).
+    /// Receive buffer, which limits the window announced. Above 65535 bytes it needs `window_scaling` (RFC 7323 §2).
     pub receive_buffer: Bytes,
     /// Offer and accept the window scale option (RFC 7323 §2).
     pub window_scaling: bool,
@@ -35,34 +35,33 @@ pub struct Config {
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
 
-    /// ECN feedback to negotiate and obey.
+    /// ECN feedback scheme to negotiate and use.
     pub ecn: EcnKind,
     /// A SYN retransmitted after a timeout no longer asks for ECN (RFC 3168 §6.1.1.1).
     pub ecn_syn_fallback: bool,
     /// A packet that arrives with CE is acknowledged at once instead of by a delayed ACK.
     pub ecn_immediate_ack: bool,
-    /// ECN-Echo does not hold up slow start while what a timeout made the sender send again is being acknowledged.
-    /// Those echoes are of marks that the timeout has answered already, and no CWR can stop them: retransmissions
-    /// carry none (RFC 3168 §6.1.5). RFC 3168 §6.1.2, to the letter, lets no ACK with ECN-Echo open the window.
+    /// While data retransmitted after a timeout are being acknowledged, an ACK with ECN-Echo may open the window in slow
+    /// start. The timeout has answered these marks already, and no CWR can end the echo: retransmissions carry none
+    /// (RFC 3168 §6.1.5). RFC 3168 §6.1.2, read literally, lets no ACK with ECN-Echo open the window.
     pub echo_lets_slow_start: bool,
-    /// What an ECN-Echo does to the sender.
+    /// How the sender answers an ECN-Echo.
     pub ecn_response: EcnResponse,
 
     /// Acknowledge at least every n-th segment in order; 1 delays no ACK (RFC 5681 §4.2).
     pub ack_every: u32,
-    /// How the delay of an ACK is found.
+    /// How long an ACK is delayed.
     pub delayed_ack: DelayedAck,
-    /// The longest an ACK is delayed (RFC 5681 §4.2 allows 500 ms).
+    /// Longest delay of an ACK (RFC 5681 §4.2 allows 500 ms).
     pub ack_delay: Dur,
-    /// The longest an ACK of a segment with PSH is delayed.
+    /// Longest delay of the ACK of a segment with PSH.
     pub ack_delay_push: Dur,
 
-    /// The window law: its name, or a table with its name as `kind` and the parameters that are not to have their
-    /// defaults.
+    /// Window law: its name, or a table with its name as `kind` and the parameters that differ from their defaults.
     pub congestion: WindowLaw,
     /// Initial window in segments (RFC 5681 §3.1, RFC 6928).
     pub initial_window: u32,
-    /// It is 1 when the SYN or SYN-ACK has timed out, and was sent again so many times (RFC 5681 §3.1: once).
+    /// Number of retransmissions of the SYN or SYN-ACK after which the initial window is 1 (RFC 5681 §3.1: one).
     pub syn_losses_to_one: u32,
     /// Slow-start threshold at the start.
     pub initial_ssthresh: InitialSsthresh,
@@ -72,11 +71,11 @@ pub struct Config {
     pub growth_limit: u32,
     /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
     pub slow_start_through_ssthresh: bool,
-    /// Open the window only while at least half of it is used (RFC 7661 §4.2).
+    /// The window grows only while at least half of it is used (RFC 7661 §4.2).
     pub grow_only_when_limited: bool,
-    /// What is halved on congestion.
+    /// What the window after congestion is a part of.
     pub reduce_from: ReduceFrom,
-    /// The window after a loss: ssthresh, or half of `reduce_from` without the floor of two segments.
+    /// Window after a loss: ssthresh, or half of `reduce_from` without the floor of two segments.
     pub loss_window: LossWindow,
     /// What is rounded down to whole segments on a reduction.
     pub rounding: Rounding,
@@ -85,8 +84,8 @@ pub struct Config {
     /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
     pub idle_restart: bool,
 
-    /// Loss recovery. Where the peer does not permit SACK, `newreno` stands in for a scheme that needs it; for `rack`,
-    /// `linux-newreno`.
+    /// Loss recovery scheme. If the peer does not permit SACK, a scheme that needs it is replaced by `newreno`, and `rack`
+    /// by `linux-newreno`.
     pub recovery: RecoveryKind,
     /// Send one new segment on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
@@ -96,7 +95,7 @@ pub struct Config {
     pub fast_retransmit_min_window: u32,
     /// Segments by which the window is inflated at a fast retransmit (RFC 5681 §3.2 step 3).
     pub entry_inflation: u32,
-    /// The ACK that ends a Reno or NewReno recovery also opens the window.
+    /// The ACK that ends a Reno or NewReno recovery also lets the window grow.
     pub exit_growth: bool,
     /// NewReno: window on leaving recovery.
     pub exit_window: ExitWindow,
@@ -107,18 +106,19 @@ pub struct Config {
     pub impatient: bool,
     /// NewReno: the most segments sent for one ACK during recovery; 0 sets no limit.
     pub recovery_burst: u32,
-    /// SACK: how data in flight is estimated and holes are chosen.
+    /// SACK: how data in flight is estimated, and which data are retransmitted.
     pub sack_rule: SackRule,
-    /// SACK and FACK: after a timeout, do not resend what SACKs that arrive since then report.
+    /// SACK and FACK: after a timeout, data that later SACKs report are not retransmitted.
     pub sack_after_timeout: bool,
 
     /// How RTT samples become the retransmission timeout.
     pub rto_estimator: Estimator,
     /// Where RTT samples come from.
     pub rtt_sampling: RttSampling,
-    /// The handshake gives the first RTT sample.
+    /// The first RTT sample is that of the handshake.
     pub rtt_from_syn: bool,
-    /// Also where the SYN or SYN-ACK was sent again, by its timestamp; `initial_rto_after_syn_loss` is then for want of one.
+    /// Also if the SYN or SYN-ACK was retransmitted, by its timestamp; `initial_rto_after_syn_loss` then holds only without
+    /// timestamps.
     pub rtt_from_resent_syn: bool,
     /// One tick of the RTT clock; "0 s" measures exactly.
     pub rtt_tick: Dur,
@@ -126,35 +126,35 @@ pub struct Config {
     pub initial_rto: Dur,
     /// The same once data flows, if the SYN had to be retransmitted (RFC 6298 §5.7).
     pub initial_rto_after_syn_loss: Dur,
-    /// Least retransmission timeout (RFC 6298 §2.4).
+    /// Lower bound of the retransmission timeout (RFC 6298 §2.4).
     pub min_rto: Dur,
-    /// What `min_rto` is the least of.
+    /// What `min_rto` is the lower bound of.
     pub min_rto_of: RtoFloor,
-    /// Greatest retransmission timeout, backed off or not (RFC 6298 §2.5).
+    /// Upper bound of the retransmission timeout, backed off or not (RFC 6298 §2.5).
     pub max_rto: Dur,
-    /// How often the timeout is doubled at most (RFC 6298 §5.5 sets no limit but `max_rto`).
+    /// Most doublings of the timeout (RFC 6298 §5.5 sets no limit but `max_rto`).
     pub max_doublings: u32,
-    /// Retransmissions in a row; the timeout after them gives the connection up (R2 of RFC 9293 §3.8.3).
+    /// Most retransmissions in succession; the timeout after the last one ends the connection (R2 of RFC 9293 §3.8.3).
     pub max_timeouts: u32,
     /// The same for a SYN or SYN-ACK, on top of `linear_syn_timeouts`.
     pub max_syn_timeouts: u32,
-    /// Timeouts of a SYN that do not double the next (RFC 6298 §5.5 doubles each).
+    /// Number of timeouts of a SYN that do not double the next one (RFC 6298 §5.5 doubles each).
     pub linear_syn_timeouts: u32,
-    /// One tick of the wheel that timers are on: those of less than 63 ticks fire at a tick, those of less than 504 at every
-    /// 8th, those of less than 4032 at every 64th, and so on, all at the next one and never early; "0 s" is on time.
+    /// One tick of the timer wheel. Timers below 63 ticks expire at a tick, those below 504 at every 8th tick, those below
+    /// 4032 at every 64th, and so on: at the next such tick, never early. "0 s": exactly on time.
     pub timer_wheel: Dur,
 }
 
-/// Header bytes as they are, or as a simulator counts them.
+/// Header bytes: the real ones, or a fixed number as simulators count them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headers {
     /// IPv4 and TCP headers with the options that the segment carries.
     Real,
-    /// So many bytes, and 8 for each SACK block, whatever the other options.
+    /// A fixed number of bytes, and 8 for each SACK block; other options are not counted.
     Fixed(Bytes),
 }
 
-/// How long an ACK may wait for company.
+/// How long an ACK is delayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DelayedAck {
@@ -163,29 +163,29 @@ pub enum DelayedAck {
     /// Linux 2.0: a delay that follows the spacing of the data, at most `ack_delay`, or `ack_delay_push` with PSH.
     #[serde(rename = "linux-2.0")]
     Linux20,
-    /// Linux 7: the first 16 segments are acknowledged at once, and so are 16 after a pause or a duplicate, two after a
-    /// mark or after a retransmission by a sender with ECN, and one with CWR; else a delay that follows the spacing of
-    /// the data from `ack_delay` up to the RTT or 200 ms, whatever PSH and `ecn_immediate_ack` say.
+    /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
+    /// retransmission by a sender with ECN; one with CWR. Otherwise the delay follows the spacing of the data, from
+    /// `ack_delay` up to the RTT or 200 ms. PSH and `ecn_immediate_ack` have no effect.
     #[serde(rename = "linux-7")]
     Linux7,
 }
 
-/// What an ECN-Echo does to the sender.
+/// How the sender answers an ECN-Echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum EcnResponse {
-    /// One reduction for each window of data; at a window of one segment, nothing new before the timer fires
+    /// One reduction for each window of data. At a window of one segment, no new data until the timer expires
     /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
     #[serde(rename = "standard")]
     Standard,
-    /// One reduction for each window of data, to ssthresh, which is never below two segments; no rule for a window of
-    /// one (Linux: tcp_reno_ssthresh, tcp_enter_cwr).
+    /// One reduction for each window of data, to ssthresh, which is at least two segments. No rule for a window of one
+    /// (Linux: tcp_reno_ssthresh, tcp_enter_cwr).
     #[serde(rename = "linux")]
     Linux,
-    /// Also one after each timeout, whatever was outstanding. The reduction comes before all else that the ACK does. A
-    /// second echo in a row at a window of one segment doubles the timeout, and the window is halved below one segment,
-    /// through which limited transmit may send on duplicates of nothing. A timeout keeps ssthresh if the
-    /// reduction before it was ECN's, however old; so does the loss of the first segment sent after that reduction. A
-    /// source quench is heard once all that was outstanding at the last reduction is acknowledged
+    /// One reduction for each window of data, and one after each timeout. The reduction is the first step of an ACK. A
+    /// second echo in succession at a window of one segment doubles the timeout and halves the window below one segment;
+    /// limited transmit may then send on a duplicate ACK with nothing outstanding. A timeout keeps ssthresh if the last
+    /// reduction was for ECN, however long ago; so does the loss of the first segment sent after that reduction. A source
+    /// quench has an effect only after all data outstanding at the last reduction are acknowledged
     /// (ns-2's tcp.cc: ecn, newack, timeout, quench; tcp-reno.cc: dupack_action).
     #[serde(rename = "ns-2")]
     Ns2,
@@ -195,19 +195,19 @@ pub enum EcnResponse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InitialSsthresh {
-    /// As high as can be (RFC 5681 §3.1).
+    /// As high as possible (RFC 5681 §3.1).
     Unlimited,
-    /// The peer's window.
+    /// The peer's receive window.
     PeerWindow,
 }
 
-/// What is halved on congestion.
+/// What the window after congestion is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReduceFrom {
     /// Bytes sent and not yet acknowledged (RFC 5681 §3.1 equation 4).
     Flight,
-    /// The lesser of congestion window, with its inflation, and peer's window.
+    /// The smaller of the congestion window, inflation included, and the peer's window.
     Window,
 }
 
@@ -219,7 +219,7 @@ pub enum ExitWindow {
     Flight,
     /// ssthresh.
     Ssthresh,
-    /// What partial ACKs left of it.
+    /// The window as partial ACKs left it.
     Keep,
 }
 
@@ -229,8 +229,8 @@ pub enum ExitWindow {
 pub enum SackRule {
     /// SetPipe, IsLost and NextSeg on the scoreboard.
     Rfc6675,
-    /// A counter: one down for each ACK, two for a partial one, up for each segment sent; every hole is
-    /// lost (Fall and Floyd 1996).
+    /// A counter: minus one for each ACK, minus two for a partial one, plus one for each segment sent. Every hole counts
+    /// as lost (Fall and Floyd 1996).
     Counter,
 }
 
@@ -257,33 +257,33 @@ pub enum Estimator {
 pub enum RttSampling {
     /// One segment is timed at a time.
     TimedSegment,
-    /// Each ACK of new data, by the time its first segment was sent; by timestamps, if there are any,
-    /// where that segment was retransmitted.
+    /// Each ACK of new data, by the send time of the first segment it acknowledges; if that segment was retransmitted, by
+    /// timestamps.
     EachAck,
     /// Each ACK of new data, by its timestamp (RFC 7323 §4); without timestamps as `each-ack`.
     Timestamps,
 }
 
-/// What the least retransmission timeout holds for.
+/// What `min_rto` is the lower bound of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RtoFloor {
-    /// The estimate, which is doubled after it is raised (RFC 6298 §2.4, §5.5).
+    /// The estimate; doubling comes after the bound (RFC 6298 §2.4, §5.5).
     Estimate,
-    /// The timeout in force, doubled or not.
+    /// The timeout after all doublings.
     Timeout,
-    /// What the estimate adds to SRTT, so that the timeout is SRTT + `min_rto` at the least (Linux since 2.4).
+    /// The part of the estimate beyond SRTT: the timeout is at least SRTT + `min_rto` (Linux since 2.4).
     Variation,
 }
 
 /// The largest window that the greatest window scale can announce (RFC 7323 §2.2).
 const MAX_WINDOW: u64 = 65_535 << 14;
 
-/// Doubling a timeout further has no meaning below any sane `max_rto`.
+/// A timeout doubled more often is above any useful `max_rto`.
 const MAX_DOUBLINGS: u32 = 16;
 
 impl Config {
-    /// How this host counts in its window.
+    /// The host's rules for its window.
     pub(crate) fn window_rules(&self) -> Rules {
         Rules {
             growth: self.growth,
@@ -298,7 +298,7 @@ impl Config {
         }
     }
 
-    /// Finds the first value that no TCP can have.
+    /// Finds the first impossible value.
     ///
     /// # Errors
     /// [`Invalid`] names the key and says what it must be.

@@ -4,6 +4,10 @@
 //!
 //! A retransmission is held against what such a sender would do. The connection's own evidence, or else that of the other
 //! connections of its host, says in the end which reading of its retransmissions is the right one.
+//!
+//! The sender in `ecnlab-tcp` (`recovery/linux/`) has the same states. This analysis shares no code with it on purpose:
+//! captures of our own sender are judged by a second reading of the RFC. Counters of real kernels judge this one
+//! (docs/trace.md, `python/tests/test_linux_kernel.py`).
 
 mod losses;
 mod sending;
