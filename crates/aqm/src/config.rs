@@ -343,6 +343,24 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_classes_have_a_row_for_the_whole_and_for_each_name() {
+        let classes = |inner: Vec<(&str, Config)>| {
+            let params = toml::from_str("schedule = \"strict\"").unwrap();
+            let mut config = Config::new(Params::Classes(params), Common::with_limit(Length::Packets(9.0)));
+            let class = |queue| Class { member: Member::default(), queue };
+            config.classes = inner.into_iter().map(|(name, queue)| (name.to_owned(), class(queue))).collect();
+            config
+        };
+        let plain = || droptail(Length::Packets(9.0));
+        let mut quantiles = plain();
+        quantiles.common.quantiles = true;
+        let rest = classes(vec![("bulk", plain())]);
+        let nested = classes(vec![("voice", plain()), ("rest", rest)]);
+        // The last: all, voice, rest, rest/bulk.
+        assert_eq!([plain(), quantiles, nested].map(|config| config.class_rows()), [0, 1, 4]);
+    }
+
+    #[test]
     fn a_config_is_written_as_a_scenario_writes_it() {
         let json = serde_json::to_value(droptail(Length::Packets(60.0))).unwrap();
         assert_eq!(json["discipline"], "droptail");
