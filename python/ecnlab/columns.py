@@ -196,7 +196,7 @@ FLOW_SERIES: Final = {
     "srtt_s": Column("s", "smoothed round-trip time; missing before the first sample"),
     "rto_s": Column("s", "retransmission timeout"),
     "delivered_bytes": Column("bytes", "payload delivered in order since the start"),
-}
+} | laws.columns("flow_series")
 
 PACKETS: Final = {
     "time_s": Column("s", "time of the event, rounded"),

@@ -3,7 +3,7 @@
 use ecnlab_aqm::ClassSample;
 use ecnlab_aqm::registry::value_columns;
 use ecnlab_base::Time;
-use ecnlab_tcp::Sample;
+use ecnlab_tcp::{Sample, window_columns};
 use ecnlab_traffic::Side;
 
 use crate::flow::Flow;
@@ -32,6 +32,8 @@ struct FlowRow {
     flow: u32,
     sample: Sample,
     delivered: u64,
+    /// In the order of [`window_columns`].
+    law: Vec<f64>,
 }
 
 /// Samples taken and not yet handed on.
@@ -63,12 +65,14 @@ impl Series {
                 class += 1;
             }
         }
+        let columns = window_columns();
         for (i, flow) in flows.iter().enumerate() {
             // Of a flow's connections the newest is the one that a reader follows.
             let Some(&connection) = flow.live.last() else { continue };
-            let sample = hosts.host(host_of(connection, Side::From)).endpoint.sample();
+            let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
+            let law = columns.iter().map(|name| endpoint.law_value(name).unwrap_or(f64::NAN)).collect();
             let delivered = flow.totals(hosts).delivered;
-            self.flows.push(FlowRow { time: now, flow: i as u32, sample, delivered });
+            self.flows.push(FlowRow { time: now, flow: i as u32, sample: endpoint.sample(), delivered, law });
         }
     }
 
@@ -145,6 +149,9 @@ impl Series {
         t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
         t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
         t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
+        for (i, &name) in window_columns().iter().enumerate() {
+            t.f64(name, rows.iter().map(|r| r.law[i]));
+        }
         t
     }
 }

@@ -275,9 +275,11 @@ impl Endpoint {
         }
     }
 
-    /// What else the window law shows of itself, each value with the name of its column.
-    pub fn law_columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.tx.flight.law.columns(f);
+    /// What the window law has under the `name` of a column; `None` if it has no such column.
+    pub fn law_value(&self, name: &str) -> Option<f64> {
+        let law = &self.tx.flight.law;
+        let place = law.columns().iter().position(|column| *column == name)?;
+        law.values().get(place).copied()
     }
 
     /// The connection is over, whatever the reason.

@@ -18,11 +18,29 @@ macro_rules! in_use {
                 match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law(start))),+ }
             }
 
+            /// [`CongestionControl::COLUMNS`].
+            pub fn columns(&self) -> &'static [&'static str] {
+                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+ }
+            }
+
             /// [`CongestionControl::SAMPLES`].
             #[inline]
             pub fn wants_samples(&self) -> bool {
                 match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
             }
+        }
+
+        /// What window laws add to a trace, in the order of the registry: columns of every run's `flow_series`, whatever
+        /// its laws.
+        pub fn window_columns() -> Vec<&'static str> {
+            let laws = [$(<<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+];
+            let mut all = Vec::new();
+            for name in laws.concat() {
+                if !all.contains(&name) {
+                    all.push(name);
+                }
+            }
+            all
         }
     };
 }
@@ -79,8 +97,8 @@ impl CongestionControl for Law {
     fn on_idle_restart(&mut self, restart: u64) {
         of_law!(self, law => law.on_idle_restart(restart))
     }
-    fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        of_law!(self, law => law.columns(f))
+    fn values(&self) -> Vec<f64> {
+        of_law!(self, law => law.values())
     }
 }
 

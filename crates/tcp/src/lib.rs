@@ -34,4 +34,5 @@ pub use config::Config;
 pub use counters::Counters;
 pub use endpoint::{Endpoint, Out, Sample, State};
 pub use invalid::Invalid;
+pub use law::window_columns;
 pub use profile::{Profile, ProfileError, Setting, profile, profiles};

@@ -51,7 +51,9 @@ def discipline(name: str) -> Queue:
 
 
 def columns(table: str) -> dict[str, Column]:
-    """The columns that queue disciplines add to ``table``, by name."""
+    """The columns that queue disciplines and window laws add to ``table``, by name."""
+    if table == "flow_series":
+        return {name: column for law in windows().values() for name, column in law.columns.items()}
     return {name: column for law in queues().values() for name, column in law.columns.get(table, {}).items()}
 
 

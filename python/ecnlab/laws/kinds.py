@@ -92,6 +92,8 @@ class Window:
     """Its parameters in Linux, which no scenario can change."""
     response: Callable[[Table], tuple[float, float]] | None = None
     """With its parameters: segments a round trip by which the window grows after a mark, and the part that a mark keeps."""
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    """Columns of its own in ``flow_series``, by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ pub struct Dctcp {
 
 impl CongestionControl for Dctcp {
     const SAMPLES: bool = true;
+    const COLUMNS: &'static [&'static str] = &["alpha"];
 
     fn window(&self) -> &Window {
         self.reno.window()
@@ -93,8 +94,8 @@ impl CongestionControl for Dctcp {
         self.reno.reduce(&event, |window| (window as f64 * kept).round() as u64);
     }
 
-    fn columns(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("alpha", self.alpha);
+    fn values(&self) -> Vec<f64> {
+        vec![self.alpha]
     }
 }
 
@@ -195,9 +196,7 @@ mod tests {
 
     #[test]
     fn the_trace_has_alpha() {
-        let mut columns = Vec::new();
-        dctcp(0.25, 10).columns(&mut |name, value| columns.push((name, value)));
-        assert_eq!(columns, [("alpha", 0.25)]);
+        assert_eq!((Dctcp::COLUMNS, dctcp(0.25, 10).values()), (&["alpha"][..], vec![0.25]));
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub trait CongestionControl {
     /// Whether the law hears [`on_feedback`](Self::on_feedback), [`on_ack`](Self::on_ack) and [`on_sent`](Self::on_sent).
     /// They cost each ACK and each segment something.
     const SAMPLES: bool = false;
+    /// Names of what a trace has of the law besides its window: columns of every run's `flow_series`.
+    const COLUMNS: &'static [&'static str] = &[];
 
     /// Window and threshold, which are the law's own.
     fn window(&self) -> &Window;
@@ -94,8 +96,10 @@ pub trait CongestionControl {
             self.set_cwnd(restart);
         }
     }
-    /// Further values for the trace, each with the name of its column.
-    fn columns(&self, _: &mut dyn FnMut(&'static str, f64)) {}
+    /// What [`COLUMNS`](Self::COLUMNS) names, in that order.
+    fn values(&self) -> Vec<f64> {
+        Vec::new()
+    }
 
     /// The congestion window in bytes.
     #[inline]

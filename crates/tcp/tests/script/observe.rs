@@ -34,9 +34,7 @@ pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
 
 /// A value of the window law's own, with up to nine places.
 fn column(endpoint: &Endpoint, name: &str) -> Option<String> {
-    let mut found = None;
-    endpoint.law_columns(&mut |column, value| found = found.or((column == name).then_some(value)));
-    let text = format!("{:.9}", found?);
+    let text = format!("{:.9}", endpoint.law_value(name)?);
     Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
 }
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Window
+from ecnlab.laws.kinds import Column, Window
 
 KERNEL_HAS: Final[dict[str, object]] = {"g": 0.0625, "alpha": 1.0}
 
-LAW: Final = Window(label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS)
+COLUMNS: Final = {
+    "alpha": Column("ratio", "DCTCP's estimate of the marked part of its data; missing if the window law is another"),
+}
+
+LAW: Final = Window(label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS, columns=COLUMNS)
