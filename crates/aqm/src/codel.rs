@@ -120,7 +120,7 @@ impl Codel {
         now >= since
     }
 
-    /// RFC 8289 §5.5, `deque`, packet by packet.
+    /// RFC 8289 §5.5, `dequeue`, packet by packet.
     fn judge(&mut self, above: bool, can_mark: bool, now: Time) -> Verdict {
         match std::mem::replace(&mut self.behind, Behind::Nothing) {
             Behind::Entry => return Verdict::Pass,

@@ -45,7 +45,7 @@ pub enum Order {
     /// A head leaves if its queue's deficit covers it (Shreedhar & Varghese 1996).
     #[serde(rename = "drr")]
     Drr,
-    /// A queue with a positive deficit sends; those that become active go first (RFC 8290 §4.2).
+    /// A queue with a positive deficit sends; those that become active go first (Linux's sch_fq_codel; RFC 8290 §4.2).
     #[default]
     #[serde(rename = "drr++")]
     DrrPlus,

@@ -92,7 +92,7 @@ impl Curve {
         c * away * away * away + self.w_max
     }
 
-    /// Time in which the flow had nothing to send does not count (§5.8).
+    /// Time in which the flow had nothing to send does not count (§4.2, §5.8).
     fn shift(&mut self, by: Dur) {
         self.epoch = self.epoch.map(|epoch| epoch.saturating_add(by));
     }
@@ -187,7 +187,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_undo(&mut self, before: CcState) {
-        // §4.9: window, threshold and curve come back, unless the window has outgrown what it was.
+        // §4.9.2: window and curve come back, unless the window has reached what it was. The threshold does in any case, as
+        // in Linux (tcp_undo_cwnd_reduction).
         let now = self.state();
         if now.cwnd < before.cwnd {
             self.curve = self.before;

@@ -1,4 +1,5 @@
-//! DCTCP's window (RFC 8257 §3.3): a mark costs as much as marks are many. Growth, losses, floors and rounding are Reno's.
+//! DCTCP's window (RFC 8257 §3.3 to §3.5): a mark costs as much as marks are many. Growth, losses, floors and rounding are
+//! Reno's.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

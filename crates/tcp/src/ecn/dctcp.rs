@@ -37,7 +37,8 @@ impl Feedback for Dctcp {
                 let cwr = if std::mem::take(&mut self.cwr_due) { Flags::CWR } else { Flags::empty() };
                 Stamp { flags: self.ack_flags() | cwr, ecn: Ecn::Ect0 }
             }
-            // RFC 8257 does not lift RFC 3168 §6.1.4 to §6.1.6. Linux's tcp_ecn_send does: there all are ECT(0).
+            // RFC 3168 §6.1.4 to §6.1.6. RFC 8257 §4.1 recommends a setting that lifts them. Linux's tcp_ecn_send
+            // does: there all are ECT(0).
             PacketKind::Retransmission
             | PacketKind::Probe
             | PacketKind::Ack
@@ -60,7 +61,7 @@ impl Feedback for Dctcp {
     }
 
     fn flushes_ack(&self, segment: &Segment) -> bool {
-        // §3.2, last paragraph: the ACK of the new state must not speak for packets of the old one.
+        // §3.2, behind the rules: the ACK of the new state must not speak for packets of the old one.
         self.changes_state(segment)
     }
 
