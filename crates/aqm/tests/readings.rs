@@ -129,7 +129,7 @@ fn two(params: classes::Params, common: Common, high_queue: Config, rest_queue: 
 }
 
 fn by(schedule: classes::Schedule) -> classes::Params {
-    classes::Params { schedule, memory: None, drop_batch: 1 }
+    classes::Params { schedule, tshift: None, memory: None, drop_batch: 1 }
 }
 
 fn plain(schedule: classes::Schedule) -> Config {

@@ -89,7 +89,8 @@ fn composed(params: Params, limit: f64, full: Full, classes: Vec<(&str, Member, 
 }
 
 fn classes(schedule: classes::Schedule) -> Params {
-    Params::Classes(classes::Params { schedule, memory: None, drop_batch: 1 })
+    let tshift = (schedule == classes::Schedule::TimeShifted).then(|| Dur::from_ms(50));
+    Params::Classes(classes::Params { schedule, tshift, memory: None, drop_batch: 1 })
 }
 
 fn order(order: u32) -> Member {
@@ -233,6 +234,19 @@ fn classes_are_told_apart_by_codepoint_and_group() {
 }
 
 #[test]
+fn a_time_shifted_fifo_prefers_the_first_class_by_the_shift() {
+    let low_delay = Member { codepoints: vec![Codepoint::Ect1], ..order(0) };
+    let inner = vec![("low-delay", low_delay, droptail(9.0)), ("rest", order(1), droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::TimeShifted), 9.0, Full::Tail, inner));
+    // The rest came at 0 ms, and counts as of 50 ms: 20, 49 and 50 ms go before it, 51 ms behind it.
+    bench.put(0, 1, 500, Ecn::NotEct);
+    for (ms, flow) in [(20, 2), (49, 3), (50, 4), (51, 5)] {
+        bench.put(ms, flow, 500, Ecn::Ect1);
+    }
+    assert_eq!(bench.flows(60), [2, 3, 4, 1, 5]);
+}
+
+#[test]
 fn classes_may_have_classes() {
     let flows = Config::new(
         Params::FqCodel(toml::from_str("salt = 7").unwrap()),
@@ -285,7 +299,7 @@ proptest! {
     fn nothing_is_lost_or_made(
         schedule in prop_oneof![
             Just(classes::Schedule::Fifo), Just(classes::Schedule::Strict), Just(classes::Schedule::Drr),
-            Just(classes::Schedule::DrrPlus), Just(classes::Schedule::Wrr),
+            Just(classes::Schedule::DrrPlus), Just(classes::Schedule::Wrr), Just(classes::Schedule::TimeShifted),
         ],
         full in prop_oneof![Just(Full::Tail), Just(Full::Fattest)],
         limit in 1..30_u32,
