@@ -1,4 +1,4 @@
-//! Queues for named classes of packets, told apart by codepoint or flow group, each with a discipline of its own.
+//! Queues for named classes of packets, told apart by codepoint, DSCP or flow group, each with a discipline of its own.
 
 use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
@@ -70,7 +70,7 @@ impl Params {
         let rest: Vec<&str> =
             classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
         Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
-            [] => "a packet might belong to none: leave codepoints and groups out in one of them".to_owned(),
+            [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
             several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
         })?;
         for (name, class) in classes {
@@ -91,9 +91,7 @@ impl Params {
         Impossible::unless(given || !used, "tshift", || {
             "\"time-shifted\" needs it: write by how much later the second class counts, such as \"50 ms\"".to_owned()
         })?;
-        Impossible::unless(used || !given, "tshift", || {
-            "only \"time-shifted\" has a shift: leave it out".to_owned()
-        })
+        Impossible::unless(used || !given, "tshift", || "only \"time-shifted\" has a shift: leave it out".to_owned())
     }
 
     fn scheduler(&self, classes: &[(&str, &Class)]) -> Scheduler {
@@ -135,7 +133,8 @@ impl Compose for Classes {
         let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
             let groups = class.member.groups.iter().filter_map(place).collect();
             let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
-            (i, Rule { codepoints, groups, of_groups: !class.member.groups.is_empty() })
+            let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
+            (i, Rule { codepoints, dscps, groups, of_groups })
         };
         let (rest, mut rules): (Vec<_>, Vec<_>) =
             classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());

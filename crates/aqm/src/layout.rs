@@ -1,6 +1,6 @@
 //! What a discipline of several queues is made of: its inner queues, who belongs to which, and which is next.
 
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
 use crate::scheduler::Scheduler;
 use crate::{Config, Item};
@@ -57,6 +57,8 @@ pub(crate) enum Classifier {
 pub(crate) struct Rule {
     /// Their codepoints; empty for any.
     pub codepoints: Vec<Ecn>,
+    /// Their DSCPs; empty for any.
+    pub dscps: Vec<Dscp>,
     /// Their flow groups.
     pub groups: Vec<usize>,
     /// Whether they must be of these groups, of which a run need not have any.
@@ -66,6 +68,7 @@ pub(crate) struct Rule {
 impl Rule {
     fn matches(&self, packet: &impl Item) -> bool {
         (self.codepoints.is_empty() || self.codepoints.contains(&packet.ecn()))
+            && (self.dscps.is_empty() || self.dscps.contains(&packet.dscp()))
             && (!self.of_groups || self.groups.contains(&packet.group()))
     }
 }

@@ -22,7 +22,7 @@ mod scheduler;
 mod stats;
 mod tree;
 
-use ecnlab_wire::{Ecn, QuenchCause};
+use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 
 pub use columns::{Column, Columns, Integral};
 pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
@@ -73,6 +73,8 @@ pub trait Item: Copy {
     fn wire_len(&self) -> u32;
     /// The codepoint in its IP header.
     fn ecn(&self) -> Ecn;
+    /// The DSCP in its IP header.
+    fn dscp(&self) -> Dscp;
     /// Sets the codepoint to CE.
     fn mark(&mut self);
     /// The index of the flow group it is counted under.

@@ -9,7 +9,7 @@ use ecnlab_aqm::{
     classes, codel, droptail, fq_codel,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
 thread_local! {
     /// Bytes that every packet is longer than it says at first.
@@ -30,6 +30,9 @@ impl Item for Packet {
     }
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::default()
     }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;

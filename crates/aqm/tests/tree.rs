@@ -8,7 +8,7 @@ use ecnlab_aqm::{
     codel, droptail, fq, fq_codel,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 use packet::Packet;
 use proptest::prelude::*;
 
@@ -48,8 +48,12 @@ impl Bench {
         Bench::new(&Config::new(Params::FqCodel(params), common))
     }
     fn put(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn) -> u32 {
+        self.put_as(ms, flow, len, ecn, 0)
+    }
+    fn put_as(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn, dscp: u8) -> u32 {
         self.sent += 1;
-        let packet = Packet { id: self.sent, len, ecn, group: usize::from(flow >= 100), flow };
+        let (dscp, group) = (Dscp::from_bits(dscp), usize::from(flow >= 100));
+        let packet = Packet { id: self.sent, len, ecn, dscp, group, flow };
         self.queue.enqueue(packet, at(ms), &mut self.diary);
         assert!(self.queue.is_balanced());
         self.sent
@@ -231,6 +235,23 @@ fn classes_are_told_apart_by_codepoint_and_group() {
         [counts("all"), counts("l4s"), counts("high"), counts("rest")],
         [[6, 4, 2], [3, 2, 1], [1, 1, 0], [2, 1, 1]]
     );
+}
+
+#[test]
+fn classes_are_told_apart_by_dscp() {
+    // RFC 9956: NQB is 45. RFC 2597: AF41 is 34. A class that lists a codepoint too wants both.
+    let member = |order_: u32, keys: &str| Member { order: order_, ..toml::from_str(keys).unwrap() };
+    let inner = vec![
+        ("nqb", member(0, "dscp = [45, \"EF\"]"), droptail(9.0)),
+        ("video", member(1, "dscp = [\"AF41\"]\ncodepoints = [\"ect0\"]"), droptail(9.0)),
+        ("rest", order(2), droptail(9.0)),
+    ];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Strict), 9.0, Full::Tail, inner));
+    let packets = [(1, 0, Ecn::Ect0), (2, 34, Ecn::NotEct), (3, 34, Ecn::Ect0), (4, 46, Ecn::NotEct), (5, 45, Ecn::Ce)];
+    for (flow, dscp, ecn) in packets {
+        bench.put_as(0, flow, 500, ecn, dscp);
+    }
+    assert_eq!(bench.flows(1), [4, 5, 3, 1, 2]);
 }
 
 #[test]
