@@ -147,6 +147,7 @@ impl Compose for Classes {
             ),
             memory: params.memory.map(|memory| memory.0),
             batch: params.drop_batch,
+            law: None,
         }
     }
 }

@@ -238,7 +238,7 @@ impl Config {
 
     /// The flow groups that it tells apart by name, each with the key that names it.
     pub fn groups(&self) -> Vec<(String, &str)> {
-        let mut all = Vec::new();
+        let mut all: Vec<_> = self.params.groups().into_iter().map(|(key, group)| (key.to_owned(), group)).collect();
         for (name, class) in &self.classes {
             let inner = class.queue.groups();
             all.extend(class.member.groups.iter().map(|group| (format!("class.{name}.groups"), group.as_str())));
