@@ -135,7 +135,10 @@ CLASSES: Final = {
     "departed": Column("count", "packets that left"),
     "departed_bytes": Column("bytes", "sizes of these packets on the wire"),
     "marks": Column("count", "packets set to CE"),
-    "marks_threshold": Column("count", "of marks, by a threshold for all ECN-capable packets (`ce_threshold`)"),
+    "marks_threshold": Column(
+        "count", "of marks, by a threshold for all ECN-capable packets (`ce_threshold`, `step_thresh`)"
+    ),
+    "marks_coupled": Column("count", "of marks, by the congestion of another class that a law couples to this one"),
     "dropped": Column("count", "packets dropped, for any reason"),
     "early_drops": Column("count", "of dropped, as signals of the discipline"),
     "forced_drops": Column("count", "of dropped, because the discipline dropped every packet"),

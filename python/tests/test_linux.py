@@ -180,6 +180,11 @@ def test_datagrams_are_refused_beside_all_else():
     assert "cannot stop a flow" in message
 
 
+def test_a_dscp_is_refused():
+    text = LINUX.replace('traffic = "ftp"\ntcp = "ecn"', 'traffic = "ftp"\ntcp = "ecn"\ndscp = "EF"', 1)
+    assert "does not set a DSCP" in refused(text)
+
+
 def test_our_own_wires_have_jitter_and_burst_loss():
     text = LINUX.replace(
         'queue = "red"',

@@ -69,6 +69,12 @@ impl Books {
         if packet.ecn() != Ecn::Ce {
             self.speak_back(packet, QuenchCause::Marked, law, watch);
         }
+        self.mark_silently(packet, why, watch);
+    }
+
+    /// Gives `packet` CE, as a law decided that never speaks back.
+    #[inline]
+    pub fn mark_silently<P: Item>(&mut self, packet: &mut P, why: MarkReason, watch: &mut (impl Watch<P> + ?Sized)) {
         packet.mark();
         self.counters.kind(packet.group(), packet.ecn().is_capable()).marked(packet.wire_len(), why);
         watch.marked(packet, why);

@@ -1,6 +1,6 @@
-//! Queues for named classes of packets, told apart by codepoint or flow group, each with a discipline of its own.
+//! Queues for named classes of packets, told apart by codepoint, DSCP or flow group, each with a discipline of its own.
 
-use ecnlab_base::Bytes;
+use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ use crate::{Config, Impossible};
 pub struct Params {
     /// Which class is next.
     pub schedule: Schedule,
+    /// With `schedule = "time-shifted"`: by so much later the packets of the second class count as arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tshift: Option<Dur>,
     /// The most memory that all packets take: their bytes and 576 B each. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
@@ -41,6 +44,9 @@ pub enum Schedule {
     /// Two classes by `share`, with a credit (Linux's `sch_dualpi2`).
     #[serde(rename = "wrr")]
     Wrr,
+    /// Of two classes the one whose packet came first, as if those of the second had come `tshift` later (RFC 9332 §4.2.1).
+    #[serde(rename = "time-shifted")]
+    TimeShifted,
 }
 
 fn one() -> u32 {
@@ -56,13 +62,15 @@ impl Params {
             "0 packets make no room: write at least 1".to_owned()
         })?;
         Impossible::unless(n > 0, "class", || "there is none: write tables class.NAME, each a queue".to_owned())?;
-        Impossible::unless(self.schedule != Schedule::Wrr || n == 2, "schedule", || {
-            format!("\"wrr\" is for two classes, here are {n}: write \"drr\"")
+        let for_two = matches!(self.schedule, Schedule::Wrr | Schedule::TimeShifted);
+        Impossible::unless(!for_two || n == 2, "schedule", || {
+            format!("\"wrr\" and \"time-shifted\" are for two classes, here are {n}: write \"drr\"")
         })?;
+        self.check_tshift()?;
         let rest: Vec<&str> =
             classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
         Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
-            [] => "a packet might belong to none: leave codepoints and groups out in one of them".to_owned(),
+            [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
             several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
         })?;
         for (name, class) in classes {
@@ -77,6 +85,15 @@ impl Params {
         Ok(())
     }
 
+    /// `tshift` is given where it is used, and only there.
+    fn check_tshift(&self) -> Result<(), Impossible> {
+        let (used, given) = (self.schedule == Schedule::TimeShifted, self.tshift.is_some());
+        Impossible::unless(given || !used, "tshift", || {
+            "\"time-shifted\" needs it: write by how much later the second class counts, such as \"50 ms\"".to_owned()
+        })?;
+        Impossible::unless(used || !given, "tshift", || "only \"time-shifted\" has a shift: leave it out".to_owned())
+    }
+
     fn scheduler(&self, classes: &[(&str, &Class)]) -> Scheduler {
         let quanta = || classes.iter().map(|(_, class)| class.member.turn.0 as i64).collect();
         match (self.schedule, classes) {
@@ -86,6 +103,7 @@ impl Params {
             }
             (Schedule::Drr, _) => Scheduler::Rounds(Rounds::new(quanta(), false)),
             (Schedule::DrrPlus, _) => Scheduler::Rounds(Rounds::new(quanta(), true)),
+            (Schedule::TimeShifted, _) => Scheduler::TimeShifted(self.tshift.unwrap_or_default()),
             (Schedule::Strict | Schedule::Wrr, _) => Scheduler::Strict,
         }
     }
@@ -115,7 +133,8 @@ impl Compose for Classes {
         let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
             let groups = class.member.groups.iter().filter_map(place).collect();
             let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
-            (i, Rule { codepoints, groups, of_groups: !class.member.groups.is_empty() })
+            let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
+            (i, Rule { codepoints, dscps, groups, of_groups })
         };
         let (rest, mut rules): (Vec<_>, Vec<_>) =
             classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
@@ -128,6 +147,7 @@ impl Compose for Classes {
             ),
             memory: params.memory.map(|memory| memory.0),
             batch: params.drop_batch,
+            law: None,
         }
     }
 }
@@ -154,6 +174,14 @@ mod tests {
         assert_eq!(toml::from_str::<Params>("schedule = \"drr\"").unwrap().drop_batch, 1);
         assert_eq!(refused("schedule = \"drr\"", &["a"]), None);
         assert_eq!(refused("schedule = \"drr\"\ndrop_batch = 0", &["a"]).map(|e| e.key), Some("drop_batch".to_owned()));
+    }
+
+    #[test]
+    fn a_shift_is_for_the_schedule_that_has_one_and_for_two_classes() {
+        let wrong = |keys: &str, classes: &[&str]| refused(keys, classes).map(|e| e.key);
+        assert_eq!(wrong("schedule = \"time-shifted\"", &["a", "b"]), Some("tshift".to_owned()));
+        assert_eq!(wrong("schedule = \"strict\"\ntshift = \"50 ms\"", &["a", "b"]), Some("tshift".to_owned()));
+        assert_eq!(wrong("schedule = \"time-shifted\"\ntshift = \"50 ms\"", &["a"]), Some("schedule".to_owned()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ecnlab_base::{Bytes, Length};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct Member {
     /// The codepoints of its packets. Default: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub codepoints: Vec<Codepoint>,
+    /// The DSCPs of its packets: numbers from 0 to 63, or names such as "EF". Default: any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dscp: Vec<Dscp>,
     /// The flow groups of its packets. Default: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
@@ -94,13 +97,13 @@ fn quantum() -> Bytes {
 
 impl Default for Member {
     fn default() -> Member {
-        Member { codepoints: Vec::new(), groups: Vec::new(), order: 0, share: one(), turn: quantum() }
+        Member { codepoints: Vec::new(), dscp: Vec::new(), groups: Vec::new(), order: 0, share: one(), turn: quantum() }
     }
 }
 
 impl Member {
     /// The names of these keys, of which no discipline may have one.
-    pub const KEYS: [&'static str; 5] = ["codepoints", "groups", "order", "share", "turn"];
+    pub const KEYS: [&'static str; 6] = ["codepoints", "dscp", "groups", "order", "share", "turn"];
 
     /// Whether nothing is said.
     pub(crate) fn is_default(&self) -> bool {
@@ -108,7 +111,7 @@ impl Member {
     }
     /// Whether every packet may belong there.
     pub(crate) fn takes_all(&self) -> bool {
-        self.codepoints.is_empty() && self.groups.is_empty()
+        self.codepoints.is_empty() && self.dscp.is_empty() && self.groups.is_empty()
     }
 }
 
@@ -235,7 +238,7 @@ impl Config {
 
     /// The flow groups that it tells apart by name, each with the key that names it.
     pub fn groups(&self) -> Vec<(String, &str)> {
-        let mut all = Vec::new();
+        let mut all: Vec<_> = self.params.groups().into_iter().map(|(key, group)| (key.to_owned(), group)).collect();
         for (name, class) in &self.classes {
             let inner = class.queue.groups();
             all.extend(class.member.groups.iter().map(|group| (format!("class.{name}.groups"), group.as_str())));

@@ -24,6 +24,8 @@ pub struct Kind {
     pub marks: Tally,
     /// Of these, by a threshold that marks all that are ECN-capable.
     pub threshold: Tally,
+    /// Of the marks, by what a law across inner queues takes from another queue's congestion.
+    pub coupled: Tally,
     /// Were signalled by a drop. Of ECN-capable packets: with `ecn` off, or past RED's `mark_p`.
     pub early: Tally,
     /// Were dropped because the law said so, ECN-capable or not.
@@ -74,8 +76,10 @@ impl Kind {
     }
     pub(crate) fn marked(&mut self, len: u32, why: MarkReason) {
         self.marks.count(len);
-        if why == MarkReason::Threshold {
-            self.threshold.count(len);
+        match why {
+            MarkReason::Law => {}
+            MarkReason::Threshold => self.threshold.count(len),
+            MarkReason::Coupled => self.coupled.count(len),
         }
     }
     pub(crate) fn quenched(&mut self) {
@@ -149,6 +153,6 @@ macro_rules! fieldwise {
 }
 fieldwise! {
     Tally { packets, bytes }
-    Kind { arrived, departed, marks, threshold, early, forced, tail, quenches }
+    Kind { arrived, departed, marks, threshold, coupled, early, forced, tail, quenches }
     Group { not_ect, ect }
 }

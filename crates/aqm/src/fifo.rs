@@ -74,19 +74,31 @@ impl<P: Item> Fifo<P> {
     /// Takes out the next packet that the law lets go, marked if it must be; those that it drops go before it.
     #[inline]
     pub fn pull<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
+        let held = self.take(now, books, watch)?;
+        self.went(&held, now);
+        Some(held)
+    }
+
+    /// [`Fifo::pull`] of a packet of which it is not yet certain that it leaves; if it does, [`Fifo::went`] is told.
+    #[inline]
+    pub fn take<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
         self.observe(now, books);
         loop {
             let Some(Held { since, mut packet }) = self.pop(books) else {
                 self.law.on_empty();
                 return None;
             };
-            let sojourn = now.since(since);
-            if self.releases(&mut packet, sojourn, now, books, watch) {
-                self.gauge.departed(sojourn);
-                self.sent(packet.wire_len(), now);
+            if self.releases(&mut packet, now.since(since), now, books, watch) {
                 return Some(Held { since, packet });
             }
         }
+    }
+
+    /// What was taken out leaves for the wire.
+    #[inline]
+    pub fn went(&mut self, held: &Held<P>, now: Time) {
+        self.gauge.departed(now.since(held.since));
+        self.sent(held.packet.wire_len(), now);
     }
 
     /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.

@@ -111,6 +111,7 @@ impl Params {
             queues: Inner::Alike(self.flows as usize, Box::new(each)),
             memory: self.memory.map(|memory| memory.0),
             batch: self.drop_batch,
+            law: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What a discipline of several queues is made of: its inner queues, who belongs to which, and which is next.
 
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
+use crate::registry::Joint;
 use crate::scheduler::Scheduler;
 use crate::{Config, Item};
 
@@ -14,6 +15,11 @@ pub(crate) trait Compose {
     const INNER: bool = false;
     /// What a scenario need not say of what every queue has: keys and their values in TOML.
     const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
+
+    /// The flow groups that `params` tell apart by name, each with the key that names it.
+    fn groups(_params: &Self::Params) -> Vec<(&'static str, &str)> {
+        Vec::new()
+    }
 
     /// Its inner queues. `config`, to which `params` belong, has passed its check; `groups` are those of the run.
     fn layout(params: &Self::Params, config: &Config, groups: &[String]) -> Layout;
@@ -32,6 +38,8 @@ pub(crate) struct Layout {
     pub memory: Option<u64>,
     /// So many packets the fattest loses at a time.
     pub batch: u32,
+    /// The law across them, if there is one.
+    pub law: Option<Joint>,
 }
 
 /// The inner queues of a [`Layout`].
@@ -57,6 +65,8 @@ pub(crate) enum Classifier {
 pub(crate) struct Rule {
     /// Their codepoints; empty for any.
     pub codepoints: Vec<Ecn>,
+    /// Their DSCPs; empty for any.
+    pub dscps: Vec<Dscp>,
     /// Their flow groups.
     pub groups: Vec<usize>,
     /// Whether they must be of these groups, of which a run need not have any.
@@ -64,8 +74,12 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
+    /// A rule that every packet matches.
+    pub const ALL: Rule = Rule { codepoints: Vec::new(), dscps: Vec::new(), groups: Vec::new(), of_groups: false };
+
     fn matches(&self, packet: &impl Item) -> bool {
         (self.codepoints.is_empty() || self.codepoints.contains(&packet.ecn()))
+            && (self.dscps.is_empty() || self.dscps.contains(&packet.dscp()))
             && (!self.of_groups || self.groups.contains(&packet.group()))
     }
 }

@@ -1,6 +1,7 @@
 //! Queue disciplines. A discipline decides (pass, signal, drop); [`Queue`] is the one place where a
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
+mod across;
 mod books;
 pub mod classes;
 pub mod codel;
@@ -8,12 +9,14 @@ mod columns;
 mod config;
 mod counters;
 pub mod droptail;
+pub mod dualpi2;
 mod fifo;
 pub mod fq;
 pub mod fq_codel;
 mod histogram;
 mod law;
 mod layout;
+pub mod pi2;
 mod queue;
 pub mod red;
 pub mod registry;
@@ -22,8 +25,9 @@ mod scheduler;
 mod stats;
 mod tree;
 
-use ecnlab_wire::{Ecn, QuenchCause};
+use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 
+pub use across::{Across, AcrossView, Decision, InnerView};
 pub use columns::{Column, Columns, Integral};
 pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
 pub use counters::{Counters, Group, Kind, Tally};
@@ -54,6 +58,8 @@ pub enum MarkReason {
     Law,
     /// It was over a threshold that marks all ECN-capable packets ([`Verdict::MarkIfCapable`]).
     Threshold,
+    /// The congestion of another inner queue, by a law across both (RFC 9332 §2.1).
+    Coupled,
 }
 
 /// Why a packet was dropped.
@@ -73,6 +79,8 @@ pub trait Item: Copy {
     fn wire_len(&self) -> u32;
     /// The codepoint in its IP header.
     fn ecn(&self) -> Ecn;
+    /// The DSCP in its IP header.
+    fn dscp(&self) -> Dscp;
     /// Sets the codepoint to CE.
     fn mark(&mut self);
     /// The index of the flow group it is counted under.

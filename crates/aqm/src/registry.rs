@@ -7,7 +7,10 @@ use serde::{Deserialize as _, Serialize};
 
 use crate::columns::{Column, Columns, Integral, union};
 use crate::layout::{Compose, Inner, Layout};
-use crate::{Aqm, Config, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
+use crate::{
+    Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LinkContext, PacketView, SpeaksBack, Verdict,
+    View,
+};
 
 /// What there is to know of a law without running it.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +55,7 @@ macro_rules! registry {
     (
         laws { $($name:literal: $module:ident::$Law:ident, $about:literal;)+ }
         composed { $($cname:literal: $cmodule:ident::$Composed:ident, $cabout:literal;)+ }
+        across { $($aname:literal: $amodule:ident::$Across:ident, $aabout:literal;)+ }
     ) => {
         /// A law's parameters, whichever law it is.
         #[allow(clippy::large_enum_variant, reason = "read once for a link, when a run is planned")]
@@ -60,6 +64,7 @@ macro_rules! registry {
         pub enum Params {
             $(#[doc = $about] #[serde(rename = $name)] $Law(crate::$module::Params),)+
             $(#[doc = $cabout] #[serde(rename = $cname)] $Composed(crate::$cmodule::Params),)+
+            $(#[doc = $aabout] #[serde(rename = $aname)] $Across(crate::$amodule::Params),)+
         }
 
         /// A law, whichever it is: a jump on the variant, not a virtual call. The tag has a byte of its own: one that is
@@ -68,6 +73,12 @@ macro_rules! registry {
         #[repr(u8)]
         pub enum Law {
             $(#[doc = $about] $Law(crate::$module::$Law),)+
+        }
+
+        /// A law across inner queues, whichever it is.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Joint {
+            $(#[doc = $aabout] $Across(crate::$amodule::$Across),)+
         }
 
         /// Every discipline.
@@ -92,9 +103,19 @@ macro_rules! registry {
                 inner: <crate::$cmodule::$Composed as Compose>::INNER,
                 defaults: <crate::$cmodule::$Composed as Compose>::DEFAULTS,
             },)+
+            $(Row {
+                name: $aname,
+                about: $aabout,
+                source: concat!("crates/aqm/src/", stringify!($amodule), ".rs"),
+                page: concat!("docs/laws/", $aname, ".md"),
+                schema: crate::$amodule::Params::json_schema,
+                columns: <crate::$amodule::$Across as Across>::COLUMNS,
+                inner: <crate::$amodule::$Across as Compose>::INNER,
+                defaults: <crate::$amodule::$Across as Compose>::DEFAULTS,
+            },)+
         ];
 
-        const NAMES: &[&str] = &[$($name,)+ $($cname,)+];
+        const NAMES: &[&str] = &[$($name,)+ $($cname,)+ $($aname,)+];
 
         impl Params {
             /// Reads the keys of the law called `name`: those of `[queue.NAME]` less
@@ -103,6 +124,7 @@ macro_rules! registry {
                 match name {
                     $($name => crate::$module::Params::deserialize(keys).map(Params::$Law),)+
                     $($cname => crate::$cmodule::Params::deserialize(keys).map(Params::$Composed),)+
+                    $($aname => crate::$amodule::Params::deserialize(keys).map(Params::$Across),)+
                     _ => Err(D::Error::unknown_variant(name, NAMES)),
                 }
             }
@@ -111,6 +133,7 @@ macro_rules! registry {
                 match self {
                     $(Params::$Law(_) => $name,)+
                     $(Params::$Composed(_) => $cname,)+
+                    $(Params::$Across(_) => $aname,)+
                 }
             }
             /// Whether it is made of several queues.
@@ -118,6 +141,7 @@ macro_rules! registry {
                 match self {
                     $(Params::$Law(_) => false,)+
                     $(Params::$Composed(_) => true,)+
+                    $(Params::$Across(_) => true,)+
                 }
             }
             /// Refuses impossible values, naming the key. `config` is the queue whose parameters these are.
@@ -125,6 +149,7 @@ macro_rules! registry {
                 match self {
                     $(Params::$Law(params) => params.check(),)+
                     $(Params::$Composed(params) => params.check(config),)+
+                    $(Params::$Across(params) => params.check(config),)+
                 }
             }
             /// What the queue of `config`, whose parameters these are, is made of.
@@ -133,6 +158,10 @@ macro_rules! registry {
                     $(Params::$Law(params) => Made::Law(Law::$Law(crate::$module::$Law::new(params, link))),)+
                     $(Params::$Composed(params) => {
                         Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
+                    })+
+                    $(Params::$Across(params) => {
+                        let law = Some(Joint::$Across(<crate::$amodule::$Across as Across>::new(params, link)));
+                        Made::Layout(Layout { law, ..crate::$amodule::$Across::layout(params, config, groups) })
                     })+
                 }
             }
@@ -143,6 +172,61 @@ macro_rules! registry {
                     $(Params::$Composed(params) => {
                         Some(crate::$cmodule::$Composed::layout(params, config, &[]).queues)
                     })+
+                    $(Params::$Across(params) => {
+                        Some(crate::$amodule::$Across::layout(params, config, &[]).queues)
+                    })+
+                }
+            }
+            /// The flow groups that the discipline's own keys name, each with its key.
+            pub(crate) fn groups(&self) -> Vec<(&'static str, &str)> {
+                match self {
+                    $(Params::$Law(_) => Vec::new(),)+
+                    $(Params::$Composed(params) => <crate::$cmodule::$Composed as Compose>::groups(params),)+
+                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::groups(params),)+
+                }
+            }
+        }
+
+        /// As [`Across`] has them.
+        impl Joint {
+            pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+                match self {
+                    $(Joint::$Across(law) => law.on_enqueue(packet, view, rng),)+
+                }
+            }
+            pub(crate) fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+                match self {
+                    $(Joint::$Across(law) => law.on_dequeue(packet, view, rng),)+
+                }
+            }
+            pub(crate) fn tick(&self) -> Option<Dur> {
+                match self {
+                    $(Joint::$Across(law) => law.tick(),)+
+                }
+            }
+            pub(crate) fn on_tick(&mut self, queues: &[InnerView], now: Time) {
+                match self {
+                    $(Joint::$Across(law) => law.on_tick(queues, now),)+
+                }
+            }
+            pub(crate) fn columns(&self) -> Columns {
+                match self {
+                    $(Joint::$Across(_) => <crate::$amodule::$Across as Across>::COLUMNS,)+
+                }
+            }
+            pub(crate) fn values(&self) -> Vec<f64> {
+                match self {
+                    $(Joint::$Across(law) => law.values(),)+
+                }
+            }
+            pub(crate) fn elapsed(&mut self, time: Dur) {
+                match self {
+                    $(Joint::$Across(law) => law.elapsed(time),)+
+                }
+            }
+            pub(crate) fn cut(&mut self) -> Vec<Integral> {
+                match self {
+                    $(Joint::$Across(law) => law.cut(),)+
                 }
             }
         }
@@ -231,6 +315,10 @@ registry! {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
         "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
         "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
+    }
+    across {
+        "dualpi2": dualpi2::DualPi2, "DualPI2 (RFC 9332): a queue for L4S and one for the rest, coupled by one controller";
+        "pi2": pi2::Pi2, "PI2 (De Schepper et al. 2016): one queue, whose controller's output is squared for Classic traffic";
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ecnlab_base::Time;
+use ecnlab_base::{Dur, Time};
 
 /// Bytes by which a class of [`Credit`] may be ahead at first: an Ethernet frame.
 const MTU: i64 = 1514;
@@ -26,6 +26,8 @@ pub(crate) enum Scheduler {
     Rounds(Rounds),
     /// Two by a credit.
     Credit(Credit),
+    /// Of two the one whose head came first, as if the second's had come so much later (RFC 9332 §4.2.1, TS-FIFO).
+    TimeShifted(Dur),
 }
 
 impl Scheduler {
@@ -46,13 +48,17 @@ impl Scheduler {
             Scheduler::Strict => queues.iter().position(|queue| queue.head_len().is_some()),
             Scheduler::Rounds(rounds) => rounds.next(queues),
             Scheduler::Credit(credit) => credit.next(queues),
+            Scheduler::TimeShifted(tshift) => match [0, 1].map(|i| queues[i].head_since()) {
+                [Some(first), Some(second)] => Some(usize::from(first > second.saturating_add(*tshift))),
+                [first, second] => first.map(|_| 0).or(second.map(|_| 1)),
+            },
         }
     }
 
     /// Queue `i` gave a packet of `len` bytes.
     pub fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
         match self {
-            Scheduler::Fifo | Scheduler::Strict => {}
+            Scheduler::Fifo | Scheduler::Strict | Scheduler::TimeShifted(_) => {}
             Scheduler::Rounds(rounds) => rounds.sent(i, len, queues),
             Scheduler::Credit(credit) => credit.sent(i, len, queues),
         }
@@ -232,6 +238,18 @@ mod tests {
         assert_eq!(order(Scheduler::Strict, &[&[9], &[1, 1], &[5]]), [0, 1, 1, 2]);
         // The lengths are also the times of arrival here.
         assert_eq!(order(Scheduler::Fifo, &[&[9], &[1, 3], &[5]]), [1, 1, 2, 0]);
+    }
+
+    #[test]
+    fn the_second_class_waits_for_what_came_up_to_the_shift_later() {
+        // RFC 9332 §4.2.1. The lengths are the times of arrival, in picoseconds; a shift of 50. First class 10, 60, 130;
+        // second 10, 80. 10 and 60 come before 10 + 50 or with it; 130 is later, and so 10 of the second goes; 130 is
+        // 80 + 50. Then 80 is alone.
+        let shifted = |ps| Scheduler::TimeShifted(Dur::from_ps(ps));
+        assert_eq!(order(shifted(50), &[&[10, 60, 130], &[10, 80]]), [0, 0, 1, 0, 1]);
+        assert_eq!(order(shifted(50), &[&[10, 61], &[10]]), [0, 1, 0]);
+        // Without a shift it is one FIFO.
+        assert_eq!(order(shifted(0), &[&[10, 60, 130], &[10, 80]]), [0, 1, 0, 1, 0]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use ecnlab_base::Time;
 
+use crate::across::{Coupling, InnerView};
 use crate::books::Books;
 use crate::columns::Column;
 use crate::counters::Group;
@@ -32,6 +33,8 @@ pub(crate) struct Branch<P> {
     classes: Vec<Class<P>>,
     /// Of the classes, if they have names.
     names: Vec<String>,
+    /// The law across the classes.
+    coupling: Option<Coupling>,
     held: Tally,
     gauge: Gauge,
 }
@@ -96,10 +99,19 @@ impl<P: Item> Node<P> {
         }
     }
 
-    fn pull(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
+    /// The next packet, of which it is not yet certain that it leaves; if it does, [`Node::went`] is told. A tree counts it
+    /// as departed from itself in any case.
+    fn take(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
         match self {
-            Node::Leaf(fifo) => fifo.pull(now, books, watch),
+            Node::Leaf(fifo) => fifo.take(now, books, watch),
             Node::Branch(branch) => branch.pull(now, books, watch),
+        }
+    }
+
+    fn went(&mut self, held: &Held<P>, now: Time) {
+        match self {
+            Node::Leaf(fifo) => fifo.went(held, now),
+            Node::Branch(_) => {}
         }
     }
 
@@ -146,7 +158,7 @@ impl<P: Item> Node<P> {
     pub fn value(&self, name: &str) -> Option<f64> {
         match self {
             Node::Leaf(fifo) => fifo.value(name),
-            Node::Branch(_) => None,
+            Node::Branch(branch) => branch.value(name),
         }
     }
 
@@ -185,7 +197,7 @@ impl<P: Item> Branch<P> {
             let config = Config { common: Common { quantiles, ..config.common }, ..config.clone() };
             Class { node: Node::new(&config, link, groups, books), counts: Group::default() }
         };
-        let (names, classes) = match layout.queues {
+        let (names, classes): (_, Vec<_>) = match layout.queues {
             Inner::Named(queues) => queues.into_iter().map(|(name, queue)| (name, class(&queue, true))).unzip(),
             Inner::Alike(n, queue) => (Vec::new(), (0..n).map(|_| class(&queue, false)).collect()),
         };
@@ -196,6 +208,7 @@ impl<P: Item> Branch<P> {
             batch: layout.batch,
             classifier,
             scheduler: layout.scheduler,
+            coupling: layout.law.map(|law| Coupling::new(law, config.common.ecn, classes.len())),
             classes,
             names,
             held: Tally::default(),
@@ -204,13 +217,16 @@ impl<P: Item> Branch<P> {
     }
 
     /// `packet` arrives: at the queue of its class, which may refuse it; then the fattest makes room, if need be.
-    pub fn enqueue(&mut self, packet: P, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
+    pub fn enqueue(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         self.gather(now);
         let i = self.classifier.place(&packet, self.classes.len());
         self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
         if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
             let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
             return books.drop(&packet, DropReason::Tail, None, &mut watch);
+        }
+        if !self.admits(&mut packet, i, now, books, watch) {
+            return;
         }
         self.change(i, |node, counts| node.enqueue(packet, now, books, &mut Counting { counts, outer: watch }));
         if self.classes[i].node.held().packets > 0 {
@@ -226,17 +242,42 @@ impl<P: Item> Branch<P> {
         self.gather(now);
         loop {
             let i = self.scheduler.next(&self.classes)?;
-            let pulled = self.change(i, |node, counts| node.pull(now, books, &mut Counting { counts, outer: watch }));
-            let Some(held) = pulled else {
+            let taken = self.change(i, |node, counts| node.take(now, books, &mut Counting { counts, outer: watch }));
+            let Some(mut held) = taken else {
                 self.scheduler.found_empty(i);
                 continue;
             };
+            if !self.releases(&mut held, i, now, books, watch) {
+                continue;
+            }
+            self.classes[i].node.went(&held, now);
             let len = held.packet.wire_len();
             self.classes[i].counts.kind(held.packet.ecn().is_capable()).departed(len);
             self.scheduler.sent(i, len, &self.classes);
             self.gauge.departed(now.since(held.since));
             return Some(held);
         }
+    }
+
+    /// Whether the law across the classes, if there is one, lets the `packet` for class `i` in.
+    fn admits(&mut self, packet: &mut P, i: usize, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> bool {
+        let Some(coupling) = &mut self.coupling else { return true };
+        let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
+        coupling.admits(packet, i, now, books, &mut watch)
+    }
+
+    /// Whether the law across the classes, if there is one, lets go what was taken out of class `i`.
+    fn releases(
+        &mut self,
+        held: &mut Held<P>,
+        i: usize,
+        now: Time,
+        books: &mut Books,
+        watch: &mut dyn Watch<P>,
+    ) -> bool {
+        let Some(coupling) = &mut self.coupling else { return true };
+        let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
+        coupling.releases(&mut held.packet, (i, now.since(held.since)), now, books, &mut watch)
     }
 
     /// Drops from the head of the queue with the most bytes, the first of several, up to `most` packets or half its bytes.
@@ -254,6 +295,10 @@ impl<P: Item> Branch<P> {
         self.held = self.held - node.held();
         let result = act(node, counts);
         self.held += node.held();
+        if let Some(coupling) = &mut self.coupling {
+            let Tally { packets, bytes } = self.classes[i].node.held();
+            coupling.show(i, InnerView { packets, bytes, head_since: self.classes[i].head_since() });
+        }
         result
     }
 
@@ -274,12 +319,32 @@ impl<P: Item> Branch<P> {
     }
 
     fn gather(&mut self, now: Time) {
-        let _no_law_integrates = self.gauge.observe(now, self.held.packets, self.held.bytes);
+        while let Some(at) = self.coupling.as_ref().and_then(|coupling| coupling.due(now)) {
+            self.integrate(at);
+            self.coupling.iter_mut().for_each(Coupling::on_tick);
+        }
+        self.integrate(now);
+    }
+
+    fn integrate(&mut self, now: Time) {
+        let elapsed = self.gauge.observe(now, self.held.packets, self.held.bytes);
+        if let Some(coupling) = &mut self.coupling {
+            coupling.law.elapsed(elapsed);
+        }
     }
 
     /// As [`Fifo::cut_stats`]; those of the inner queues are their own.
     pub fn cut_stats(&mut self) -> Stats {
-        self.gauge.cut(0, &[], Vec::new())
+        let law = self.coupling.as_mut().map(|coupling| &mut coupling.law);
+        let (columns, integrals) = law.map_or((&[][..], Vec::new()), |law| (law.columns().means, law.cut()));
+        self.gauge.cut(0, columns, integrals)
+    }
+
+    /// As [`Fifo::value`], of the law across the classes.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let law = &self.coupling.as_ref()?.law;
+        let columns = law.columns().values.iter();
+        columns.zip(law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
     }
 
     /// [`Node::counted`].

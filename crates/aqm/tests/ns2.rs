@@ -4,7 +4,7 @@ use ecnlab_aqm::red::{self, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, Item, LinkContext, Queue};
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
 #[derive(Clone, Copy)]
 struct Packet(u32);
@@ -15,6 +15,9 @@ impl Item for Packet {
     }
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::default()
     }
     fn mark(&mut self) {}
     fn group(&self) -> usize {

@@ -9,7 +9,7 @@ use ecnlab_aqm::{
     droptail,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::{Ecn, QuenchCause};
+use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 use packet::Packet;
 
 /// A RED whose average is the queue that an arrival finds, with the thresholds of Akujobi et al. 2003 in packets:
@@ -82,7 +82,7 @@ impl Bench {
     fn put(&mut self, ms: u64, len: u32, ecn: Ecn) {
         self.sent += 1;
         let group = usize::from(ecn.is_capable());
-        let packet = Packet { id: self.sent, len, ecn, group, flow: group as u64 };
+        let packet = Packet { id: self.sent, len, ecn, dscp: Dscp::default(), group, flow: group as u64 };
         self.queue.enqueue(packet, at(ms), &mut self.diary);
     }
     fn fill(&mut self, packets: usize, ecn: Ecn) {
@@ -449,7 +449,7 @@ fn idle_time_begins_when_the_transmission_ends() {
         // The first found an idle link and left the average at 0; then 1/2 and 5/4.
         assert_eq!(bench.queue.value("average_packets").unwrap(), 1.25);
         while bench.take(1).is_some() {}
-        let last = Packet { id: 9, len: 125, ecn: Ecn::NotEct, group: 0, flow: 0 };
+        let last = Packet { id: 9, len: 125, ecn: Ecn::NotEct, dscp: Dscp::default(), group: 0, flow: 0 };
         bench.queue.enqueue(last, Time::ZERO + Dur::from_us(us), &mut ());
         bench.queue.value("average_packets").unwrap()
     };
@@ -537,7 +537,8 @@ mod conservation {
                         now += Dur::from_us(us);
                         bench.sent += 1;
                         let flow = u64::from(bench.sent % 2);
-                        let packet = Packet { id: bench.sent, len, ecn, group: flow as usize, flow };
+                        let (dscp, group) = (Dscp::default(), flow as usize);
+                        let packet = Packet { id: bench.sent, len, ecn, dscp, group, flow };
                         bench.queue.enqueue(packet, now, &mut bench.diary);
                     }
                     Op::Take { us } => {
@@ -570,7 +571,7 @@ mod conservation {
                 let Op::Put { len, ecn, us } = op else { continue };
                 now += Dur::from_us(us);
                 way.sent += 1;
-                let packet = Packet { id: way.sent, len, ecn, group: 0, flow: 0 };
+                let packet = Packet { id: way.sent, len, ecn, dscp: Dscp::default(), group: 0, flow: 0 };
                 way.queue.enqueue(packet, now, &mut way.diary);
                 prop_assert_eq!(way.queue.dequeue(now, &mut way.diary), Some(packet));
                 straight.queue.count_passed(0, ecn.is_capable(), ecnlab_aqm::Tally { packets: 1, bytes: len.into() });

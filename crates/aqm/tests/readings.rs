@@ -9,7 +9,7 @@ use ecnlab_aqm::{
     classes, codel, droptail, fq_codel,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
 thread_local! {
     /// Bytes that every packet is longer than it says at first.
@@ -30,6 +30,9 @@ impl Item for Packet {
     }
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::default()
     }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;
@@ -129,7 +132,7 @@ fn two(params: classes::Params, common: Common, high_queue: Config, rest_queue: 
 }
 
 fn by(schedule: classes::Schedule) -> classes::Params {
-    classes::Params { schedule, memory: None, drop_batch: 1 }
+    classes::Params { schedule, tshift: None, memory: None, drop_batch: 1 }
 }
 
 fn plain(schedule: classes::Schedule) -> Config {

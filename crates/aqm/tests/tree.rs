@@ -8,7 +8,7 @@ use ecnlab_aqm::{
     codel, droptail, fq, fq_codel,
 };
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 use packet::Packet;
 use proptest::prelude::*;
 
@@ -48,8 +48,12 @@ impl Bench {
         Bench::new(&Config::new(Params::FqCodel(params), common))
     }
     fn put(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn) -> u32 {
+        self.put_as(ms, flow, len, ecn, 0)
+    }
+    fn put_as(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn, dscp: u8) -> u32 {
         self.sent += 1;
-        let packet = Packet { id: self.sent, len, ecn, group: usize::from(flow >= 100), flow };
+        let (dscp, group) = (Dscp::from_bits(dscp), usize::from(flow >= 100));
+        let packet = Packet { id: self.sent, len, ecn, dscp, group, flow };
         self.queue.enqueue(packet, at(ms), &mut self.diary);
         assert!(self.queue.is_balanced());
         self.sent
@@ -89,7 +93,8 @@ fn composed(params: Params, limit: f64, full: Full, classes: Vec<(&str, Member, 
 }
 
 fn classes(schedule: classes::Schedule) -> Params {
-    Params::Classes(classes::Params { schedule, memory: None, drop_batch: 1 })
+    let tshift = (schedule == classes::Schedule::TimeShifted).then(|| Dur::from_ms(50));
+    Params::Classes(classes::Params { schedule, tshift, memory: None, drop_batch: 1 })
 }
 
 fn order(order: u32) -> Member {
@@ -233,6 +238,36 @@ fn classes_are_told_apart_by_codepoint_and_group() {
 }
 
 #[test]
+fn classes_are_told_apart_by_dscp() {
+    // RFC 9956: NQB is 45. RFC 2597: AF41 is 34. A class that lists a codepoint too wants both.
+    let member = |order_: u32, keys: &str| Member { order: order_, ..toml::from_str(keys).unwrap() };
+    let inner = vec![
+        ("nqb", member(0, "dscp = [45, \"EF\"]"), droptail(9.0)),
+        ("video", member(1, "dscp = [\"AF41\"]\ncodepoints = [\"ect0\"]"), droptail(9.0)),
+        ("rest", order(2), droptail(9.0)),
+    ];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Strict), 9.0, Full::Tail, inner));
+    let packets = [(1, 0, Ecn::Ect0), (2, 34, Ecn::NotEct), (3, 34, Ecn::Ect0), (4, 46, Ecn::NotEct), (5, 45, Ecn::Ce)];
+    for (flow, dscp, ecn) in packets {
+        bench.put_as(0, flow, 500, ecn, dscp);
+    }
+    assert_eq!(bench.flows(1), [4, 5, 3, 1, 2]);
+}
+
+#[test]
+fn a_time_shifted_fifo_prefers_the_first_class_by_the_shift() {
+    let low_delay = Member { codepoints: vec![Codepoint::Ect1], ..order(0) };
+    let inner = vec![("low-delay", low_delay, droptail(9.0)), ("rest", order(1), droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::TimeShifted), 9.0, Full::Tail, inner));
+    // The rest came at 0 ms, and counts as of 50 ms: 20, 49 and 50 ms go before it, 51 ms behind it.
+    bench.put(0, 1, 500, Ecn::NotEct);
+    for (ms, flow) in [(20, 2), (49, 3), (50, 4), (51, 5)] {
+        bench.put(ms, flow, 500, Ecn::Ect1);
+    }
+    assert_eq!(bench.flows(60), [2, 3, 4, 1, 5]);
+}
+
+#[test]
 fn classes_may_have_classes() {
     let flows = Config::new(
         Params::FqCodel(toml::from_str("salt = 7").unwrap()),
@@ -285,7 +320,7 @@ proptest! {
     fn nothing_is_lost_or_made(
         schedule in prop_oneof![
             Just(classes::Schedule::Fifo), Just(classes::Schedule::Strict), Just(classes::Schedule::Drr),
-            Just(classes::Schedule::DrrPlus), Just(classes::Schedule::Wrr),
+            Just(classes::Schedule::DrrPlus), Just(classes::Schedule::Wrr), Just(classes::Schedule::TimeShifted),
         ],
         full in prop_oneof![Just(Full::Tail), Just(Full::Fattest)],
         limit in 1..30_u32,

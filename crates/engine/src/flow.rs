@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_base::{Rng, Time};
 use ecnlab_tcp::{Config, Counters};
 use ecnlab_traffic::{Side, Source, Traffic};
-use ecnlab_wire::{Datagram, Ecn, Seq};
+use ecnlab_wire::{Datagram, Dscp, Ecn, Seq};
 
 use crate::hosts::{Hosts, Opening, host_of};
 use crate::packet::{Label, Way};
@@ -29,6 +29,7 @@ pub struct Flow {
     /// Connections opened.
     opened: u32,
     group: u32,
+    dscp: Dscp,
     tcp: [Arc<Config>; 2],
     /// The serial number that stands for the datagrams' pair of ports.
     serial: u32,
@@ -87,6 +88,7 @@ impl Flow {
             iss: Rng::named(seed, &format!("iss.{}", plan.name)),
             opened: 0,
             group: plan.group as u32,
+            dscp: plan.dscp,
             tcp: [plan.tcp_from.clone(), plan.tcp_to.clone()],
             serial,
             ways,
@@ -101,7 +103,8 @@ impl Flow {
         self.opened += 1;
         let [from, to] = &self.tcp;
         let (nodes, first_links) = self.ways.between(ends);
-        Opening { flow: index, number, group: self.group, tcp: [from, to], nodes, first_links, iss }
+        let (group, dscp) = (self.group, self.dscp);
+        Opening { flow: index, number, group, dscp, tcp: [from, to], nodes, first_links, iss }
     }
 
     /// Every way that its packets may take: the first link, and the nodes of sender and receiver.
@@ -126,7 +129,7 @@ impl Flow {
         sent.bytes_sent += u64::from(datagram.len);
         self.ended.ecn |= self.ecn.is_capable();
         let ([from, to], [first_link, _]) = self.ways.between([0, 0]);
-        let label = Label { to, flow: index, group: self.group, ..Label::default() };
+        let label = Label { to, flow: index, group: self.group, dscp: self.dscp, ..Label::default() };
         (datagram, Way::new(first_link, from, self.serial, label))
     }
 
@@ -141,7 +144,7 @@ impl Flow {
     /// The way of a source quench about a datagram of this flow, the run's `index`-th, from the node `router`.
     pub fn way_back(&self, index: u32, router: u32) -> Way {
         let ([sender, _], [_, first_link]) = self.ways.between([0, 0]);
-        let label = Label { to: sender, flow: index, group: self.group, ..Label::default() };
+        let label = Label { to: sender, flow: index, group: self.group, dscp: self.dscp, ..Label::default() };
         Way::new(first_link, router, self.serial, label)
     }
 

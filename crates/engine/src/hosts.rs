@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ecnlab_base::Time;
 use ecnlab_tcp::{Config, Counters, Endpoint, Out};
 use ecnlab_traffic::{ENDLESS, Exchange, Side};
-use ecnlab_wire::Seq;
+use ecnlab_wire::{Dscp, Seq};
 
 use crate::packet::{Label, Way};
 
@@ -48,6 +48,8 @@ pub struct Opening<'a> {
     pub number: u32,
     /// Index of the flow's group.
     pub group: u32,
+    /// The DSCP of the flow's packets.
+    pub dscp: Dscp,
     /// Endpoint settings at `from` and at `to`.
     pub tcp: [&'a Arc<Config>; 2],
     /// The nodes `from` and `to`.
@@ -157,7 +159,8 @@ impl Opening<'_> {
         } else {
             (Endpoint::listen(self.tcp[i], self.iss[i]), exchange.request)
         };
-        let label = Label { to: self.nodes[1 - i], flow: self.flow, group: self.group, ..Label::default() };
+        let (to, flow, group, dscp) = (self.nodes[1 - i], self.flow, self.group, self.dscp);
+        let label = Label { to, flow, group, dscp, ..Label::default() };
         let way = Way::new(self.first_links[i], self.nodes[i], serial, label);
         Host { endpoint, armed: Time::NEVER, expects, way }
     }

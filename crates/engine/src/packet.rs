@@ -1,7 +1,7 @@
 //! What links and queues carry.
 
 use ecnlab_aqm::Item;
-use ecnlab_wire::{Datagram, Ecn, Quench, Segment};
+use ecnlab_wire::{Datagram, Dscp, Ecn, Quench, Segment};
 
 /// What queues and routers see of a packet under way. Small and `Copy`: it goes from ring to ring by
 /// value, two to a cache line with their times. What only the ends look at stays in the [`Hold`].
@@ -13,7 +13,7 @@ pub struct Packet {
     way: u64,
     /// The place of the rest in the [`Hold`]; index of the flow.
     whose: u64,
-    /// [`Packet::class`]; codepoint; whether it has payload; what stands for its connection.
+    /// [`Packet::class`]; codepoint; whether it has payload; DSCP; what stands for its connection.
     kind: u64,
 }
 
@@ -34,6 +34,8 @@ pub struct Label {
     pub ecn: Ecn,
     /// Whether it has payload.
     pub has_data: bool,
+    /// The DSCP in its IP header.
+    pub dscp: Dscp,
     /// What tells the connections of the flow apart: its low bits stand for the pair of ports.
     pub connection: u32,
 }
@@ -43,16 +45,20 @@ impl From<Label> for Packet {
     fn from(label: Label) -> Packet {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let class = label.group << 1 | u32::from(label.ecn.is_capable());
-        let marks =
-            u32::from(label.ecn.bits()) | u32::from(label.has_data) << HAS_DATA | label.connection << CONNECTION;
+        let marks = u32::from(label.ecn.bits())
+            | u32::from(label.has_data) << HAS_DATA
+            | u32::from(label.dscp.bits()) << DSCP
+            | label.connection << CONNECTION;
         Packet { way: word(label.wire_len, label.to), whose: word(label.cargo, label.flow), kind: word(class, marks) }
     }
 }
 
 /// The bit of the upper half of `kind` that says payload; below it are the two of the codepoint.
 const HAS_DATA: u32 = 2;
+/// From this bit of it on there are the six of the DSCP.
+const DSCP: u32 = 3;
 /// From this bit of it on it says the connection, as far as there is room.
-const CONNECTION: u32 = 3;
+const CONNECTION: u32 = 9;
 
 impl Packet {
     /// See [`Label::to`].
@@ -100,6 +106,9 @@ impl Item for Packet {
     #[inline]
     fn group(&self) -> usize {
         (self.class() >> 1) as usize
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp::from_bits((self.kind >> (32 + DSCP)) as u8)
     }
     #[inline]
     fn flow_key(&self) -> u64 {
@@ -291,7 +300,9 @@ mod tests {
     fn a_label_comes_out_as_it_went_in() {
         for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
             for has_data in [false, true] {
-                let label = Label { wire_len: 1500, to: 2, cargo: 3, flow: 4, group: 5, ecn, has_data, connection: 6 };
+                let dscp = Dscp::from_bits(if has_data { 63 } else { 45 });
+                let label =
+                    Label { wire_len: 1500, to: 2, cargo: 3, flow: 4, group: 5, ecn, has_data, dscp, connection: 6 };
                 let mut packet = Packet::from(label);
                 assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
@@ -301,7 +312,7 @@ mod tests {
                 packet.set_ecn(ecn);
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
                 assert_eq!((packet.class(), packet.flow()), (5 << 1 | u32::from(ecn.is_capable()), 4));
-                assert_eq!(packet.flow_key(), 6 << 32 | 4);
+                assert_eq!((packet.flow_key(), packet.dscp()), (6 << 32 | 4, dscp));
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Time};
-use ecnlab_wire::{Ecn, Flags};
+use ecnlab_wire::{Dscp, Ecn, Flags};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 /// A run, ready to go. Nodes, groups and flows are named by their index in these lists.
@@ -168,6 +168,8 @@ pub struct FlowPlan {
     pub name: String,
     /// Index of its group.
     pub group: usize,
+    /// The DSCP of its packets, in both directions.
+    pub dscp: Dscp,
     /// The node that sends the main data; of a [pool](traffic::Source::POOL) as many as there are.
     pub from: Vec<usize>,
     /// The node that receives it; of a pool as many as there are.

@@ -236,7 +236,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         let Cargo { body: Body::Tcp(segment), endpoint, connection, from } = dropped else { return };
         if passage == Passage::Reset {
             // In the name of whom the packet was for: its way is not the one from here, but only the node here looks.
-            let label = Label { to: from, flow: packet.flow(), group: packet.group() as u32, ..Label::default() };
+            let (flow, group, dscp) = (packet.flow(), packet.group() as u32, packet.dscp());
+            let label = Label { to: from, flow, group, dscp, ..Label::default() };
             let way = Way::new(0, packet.to(), connection, label);
             let reset = self.hold.load_segment(&boxes::reset_of(&segment), endpoint ^ 1, &way);
             self.forward(row, reset, now);

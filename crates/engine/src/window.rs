@@ -246,6 +246,7 @@ impl Window {
         t.u64("departed_bytes", all(|k| k.departed.bytes));
         t.u64("marks", all(|k| k.marks.packets));
         t.u64("marks_threshold", all(|k| k.threshold.packets));
+        t.u64("marks_coupled", all(|k| k.coupled.packets));
         t.u64("dropped", all(|k| k.dropped().packets));
         t.u64("early_drops", all(|k| k.early.packets));
         t.u64("forced_drops", all(|k| k.forced.packets));

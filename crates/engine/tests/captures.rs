@@ -6,13 +6,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use common::{droptail, duplex, flow, ftp, number, path, red, tcp};
-use ecnlab_aqm::MarkAt;
 use ecnlab_aqm::registry::Params;
+use ecnlab_aqm::{Item, MarkAt};
 use ecnlab_base::Dur;
 use ecnlab_engine::capture::{Capture, Fate, Interface, Seen, Sink, bytes};
 use ecnlab_engine::{FlowPlan, Output, Plan, run, run_captured};
 use ecnlab_tcp::registry::EcnKind;
-use ecnlab_wire::{Checksum, Ecn, IpPacket, Ipv4Header, Quench, QuenchCause, UdpHeader, protocol};
+use ecnlab_wire::{Checksum, Dscp, Ecn, IpPacket, Ipv4Header, Quench, QuenchCause, UdpHeader, protocol};
 
 /// Everything seen, with its bytes.
 #[derive(Default)]
@@ -100,6 +100,28 @@ fn every_packet_is_intact_and_says_who_sent_it() {
     let (icmp, tcp, udp) = (protocol::ICMP, protocol::TCP, protocol::UDP);
     let expected = [(icmp, r, a), (icmp, r, c), (tcp, a, b), (tcp, b, a), (tcp, b, c), (tcp, c, b), (udp, a, b)];
     assert_eq!(ends.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn each_packet_has_the_dscp_of_its_flow() {
+    let mut plan = plan();
+    let dscps = [46, 45, 1, 63].map(Dscp::from_bits);
+    plan.flows.iter_mut().zip(dscps).for_each(|(flow, dscp)| flow.dscp = dscp);
+    let (_, kept) = captured(&plan, false);
+    let mut seen_of = HashSet::new();
+    for (seen, bytes) in &kept {
+        let dscp = dscps[seen.packet.flow() as usize].bits();
+        assert_eq!((bytes[1] >> 2, seen.packet.dscp().bits()), (dscp, dscp), "{seen:?}");
+        // Behind IPv4's header and the eight bytes of ICMP stands the header that a source quench returns.
+        let returned = (bytes[9] == protocol::ICMP).then(|| bytes[29] >> 2);
+        assert!(returned.is_none_or(|returned| returned == dscp), "{seen:?}");
+        seen_of.insert((dscp, bytes[9], seen.outbound));
+    }
+    // Both directions of TCP and UDP's one come in and go out; two flows at least are quenched.
+    let tcp_of = |dscp: Dscp| [true, false].map(|out| (dscp.bits(), protocol::TCP, out));
+    assert!([dscps[0], dscps[1], dscps[3]].into_iter().flat_map(tcp_of).all(|of| seen_of.contains(&of)));
+    assert!(seen_of.contains(&(1, protocol::UDP, true)));
+    assert!(seen_of.iter().filter(|(_, protocol, _)| *protocol == protocol::ICMP).count() >= 2);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ecnlab_aqm::registry::value_columns;
 use ecnlab_aqm::{DropReason, Item, LinkContext, MarkReason, Queue, Tally, Watch};
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_spec::parse_scenario;
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
 use crate::bytes::Bytes;
 
@@ -18,6 +18,7 @@ const MOST: u64 = 1 << 30;
 struct Packet {
     len: u32,
     ecn: Ecn,
+    dscp: Dscp,
     group: usize,
     flow: u64,
 }
@@ -28,6 +29,9 @@ impl Item for Packet {
     }
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        self.dscp
     }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;
@@ -81,7 +85,8 @@ pub fn queue(input: &[u8]) {
         if what & 0x80 == 0 {
             let len = if what & 0x40 == 0 { 1_500 } else { u32::from(bytes.u16()).max(1) };
             let ecn = Ecn::from_bits(what & 3);
-            let packet = Packet { len, ecn, group: usize::from(ecn.is_capable()), flow: u64::from(what & 0x3f) };
+            let (flow, dscp) = (u64::from(what & 0x3f), Dscp::from_bits(what));
+            let packet = Packet { len, ecn, dscp, group: usize::from(ecn.is_capable()), flow };
             // A burst of up to sixteen.
             for _ in 0..=(what >> 2 & 15) {
                 queue.enqueue(packet, now, &mut seen);

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddrV4};
 
 use ecnlab_wire::{
-    Checksum, Ecn, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader,
+    Checksum, Dscp, Ecn, Flags, IPV4_HEADER, IcmpHeader, IpPacket, Ipv4Header, Quench, SackBlocks, Segment, TcpHeader,
     TcpOptions, TcpStart, WireError, packets, protocol,
 };
 
@@ -75,7 +75,7 @@ pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
 /// Writes `segment` with its `data` as a packet over what `out` held.
 pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    packets::emit_segment(source, destination, segment, data, out);
+    packets::emit_segment(source, destination, Dscp::default(), segment, data, out);
 }
 
 /// A source quench, and whose.

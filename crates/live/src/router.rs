@@ -19,7 +19,7 @@ use ecnlab_engine::{
     ARRIVED, BoxPlan, Inside, Inspect, Label, Ledger, Link, Packet, Passage, Paths, Plan, Routes, Table, WatchWire,
     reset_of,
 };
-use ecnlab_wire::{Ecn, Flags, Ipv4Header, Seq, TcpHeader, packets, protocol};
+use ecnlab_wire::{Dscp, Ecn, Flags, Ipv4Header, Seq, TcpHeader, packets, protocol};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
 use crate::capture::Taps;
@@ -266,6 +266,7 @@ impl Router {
             flow: flow as u32,
             group: self.plan.flows[flow].group as u32,
             ecn: ip.ecn,
+            dscp: Dscp::from_bits(ip.dscp),
             has_data: !data.is_empty(),
             // The listener's port is the flow's: the other one tells its connections apart.
             connection: u32::from(tcp.source ^ tcp.destination),
@@ -352,6 +353,7 @@ impl Router {
             group: packet.group() as u32,
             ecn: Ecn::NotEct,
             has_data: false,
+            dscp: Dscp::default(),
             connection: 0,
         };
         self.forward(row, Packet::from(label), at, clock)
@@ -407,6 +409,7 @@ impl Router {
                 group: about.group() as u32,
                 ecn: Ecn::NotEct,
                 has_data: false,
+                dscp: about.dscp(),
                 connection: 0,
             };
             self.forward(row, Packet::from(label), at, clock)?;

@@ -165,6 +165,7 @@ impl<'a> Path<'a> {
             group: self.plan.flows[self.flow].group as u32,
             ecn: segment.ecn,
             has_data: segment.len > 0,
+            dscp: self.plan.flows[self.flow].dscp,
             connection,
         })
     }

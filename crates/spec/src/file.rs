@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate};
+use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -196,6 +197,9 @@ pub(crate) struct Flow {
     /// The group under which queues and results count the flow; the flow's name if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The DSCP of the flow's packets in both directions: a number from 0 to 63, or a name such as "EF"; CS0 if left out.
+    #[serde(default, skip_serializing_if = "Dscp::is_default")]
+    pub dscp: Dscp,
     /// Start time, drawn for each flow and run; 0 s if left out.
     #[serde(default)]
     pub start: Dist<Dur>,

@@ -179,6 +179,7 @@ impl Scenario {
         FlowPlan {
             name: instance.name.clone(),
             group: self.layout().groups.iter().position(|g| g == group).unwrap_or(0),
+            dscp: flow.dscp,
             from: instance.senders().collect(),
             to: instance.receivers().collect(),
             traffic: flow.traffic.clone(),

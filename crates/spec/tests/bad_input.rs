@@ -452,6 +452,18 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "group = \"all\"\ntraffic = ",
         &["x.toml:19:9: `flow.bulk.group` cannot be `all`, the name for all flows together; write another name"],
     ),
+    ("tcp = \"mine\"\n", "tcp = \"mine\"\ndscp = 64\n", &["x.toml:21:8: DSCP64"]),
+    ("tcp = \"mine\"\n", "tcp = \"mine\"\ndscp = \"ef\"\n", &["x.toml:21:8: `flow.bulk.dscp` cannot be `ef`; did you mean `EF`?"]),
+    (
+        "[tcp.mine]",
+        "[queue.dual]\ndiscipline = \"dualpi2\"\nl4s = { groups = [\"blk\"] }\n[tcp.mine]",
+        &["x.toml:16:18: `queue.dual.l4s.groups`: there is no flow group `blk`; did you mean `bulk`?"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.dual]\ndiscipline = \"dualpi2\"\nmin_th = \"1 ms\"\n[tcp.mine]",
+        &["x.toml:16:10: `queue.dual.min_th`: only profile \"rfc9332\" has it; leave it out"],
+    ),
     (
         "queue = \"red\"",
         "loss = 1.5",

@@ -6,6 +6,7 @@
 
 mod checksum;
 mod datagram;
+mod dscp;
 mod ecn;
 mod error;
 mod icmp;
@@ -21,6 +22,7 @@ mod udp;
 
 pub use checksum::Checksum;
 pub use datagram::{Datagram, UDP_HEADER};
+pub use dscp::Dscp;
 pub use ecn::Ecn;
 pub use error::WireError;
 pub use icmp::IcmpHeader;

@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 use crate::{
-    Checksum, Ecn, IPV4_HEADER, Ipv4Header, QUENCH_LEN, Quench, QuenchCause, Segment, TcpHeader, TcpOptions, protocol,
+    Checksum, Dscp, Ecn, IPV4_HEADER, Ipv4Header, QUENCH_LEN, Quench, QuenchCause, Segment, TcpHeader, TcpOptions,
+    protocol,
 };
 
 /// Hops a packet may make: Linux's default (RFC 1122 §3.2.1.7 leaves the value to the host).
@@ -30,11 +31,12 @@ pub fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, ecn: Ecn, tot
     }
 }
 
-/// Appends `segment` with its `data`; of data that are not given the checksum is as if they were zeros. Returns the
-/// length of the whole packet.
+/// Appends `segment` with its `data` and a DSCP; of data that are not given the checksum is as if they were zeros. Returns
+/// the length of the whole packet.
 pub fn emit_segment(
     source: SocketAddrV4,
     destination: SocketAddrV4,
+    dscp: Dscp,
     segment: &Segment,
     data: &[u8],
     out: &mut Vec<u8>,
@@ -43,7 +45,7 @@ pub fn emit_segment(
     TcpOptions::from(segment).emit(&mut options);
     let total = segment.ipv4_len();
     let (from, to) = (*source.ip(), *destination.ip());
-    ipv4(from, to, protocol::TCP, segment.ecn, total).emit(out);
+    Ipv4Header { dscp: dscp.bits(), ..ipv4(from, to, protocol::TCP, segment.ecn, total) }.emit(out);
     let tcp = TcpHeader {
         source: source.port(),
         destination: destination.port(),
@@ -62,12 +64,14 @@ pub fn emit_segment(
 }
 
 /// Appends the source quench of `router` about the packet that begins with `datagram`, for who sent it; nothing if that
-/// is no IPv4 datagram of TCP or UDP without IP options. Whether it was one.
+/// is no IPv4 datagram of TCP or UDP without IP options. Whether it was one. It has the DSCP of what it is about (RFC 1812
+/// §4.3.2.5 has the type of service so).
 pub fn emit_quench(router: Ipv4Addr, cause: QuenchCause, datagram: &[u8], out: &mut Vec<u8>) -> bool {
     let (Some(message), Ok((about, _))) = (Quench::emit(cause, datagram), Ipv4Header::parse(datagram)) else {
         return false;
     };
-    ipv4(router, about.source, protocol::ICMP, Ecn::NotEct, QUENCH_LEN).emit(out);
+    let ip = ipv4(router, about.source, protocol::ICMP, Ecn::NotEct, QUENCH_LEN);
+    Ipv4Header { dscp: about.dscp, ..ip }.emit(out);
     out.extend(message);
     true
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 use ecnlab_wire::packets::{emit_quench, emit_segment};
 use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 use ecnlab_wire::{
-    AccEcn, Checksum, Datagram, Ecn, Extension, Flags, Fragment, IpPacket, Ipv4Header, Ipv6Header, QuenchCause,
+    AccEcn, Checksum, Datagram, Dscp, Ecn, Extension, Flags, Fragment, IpPacket, Ipv4Header, Ipv6Header, QuenchCause,
     SackBlock, SackBlocks, Segment, Seq, TcpHeader, TcpOptions, Timestamps,
 };
 
@@ -36,8 +36,13 @@ fn segment() -> Segment {
 #[test]
 fn a_segment_is_the_packet_that_tshark_finds_good() {
     let mut out = vec![0xff];
-    let len = emit_segment(SocketAddrV4::new(A, 43000), SocketAddrV4::new(B, 5001), &segment(), b"ecn!", &mut out);
+    let ends = [SocketAddrV4::new(A, 43000), SocketAddrV4::new(B, 5001)];
+    let len = emit_segment(ends[0], ends[1], Dscp::default(), &segment(), b"ecn!", &mut out);
     assert_eq!((len, &out[1..]), (56, &PACKET[..]));
+    // EF is 101110, in front of ECT(0): 0xba for 0x02, and 0xb8 less in the checksum.
+    out.clear();
+    emit_segment(ends[0], ends[1], Dscp::from_bits(46), &segment(), b"ecn!", &mut out);
+    assert_eq!((out[1], &out[10..12], &out[20..]), (0xba, &[0x26, 0x04][..], &PACKET[20..]));
 }
 
 #[test]

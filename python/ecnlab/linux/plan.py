@@ -82,6 +82,9 @@ def _check_traffic(flows: list[Flow], found: Findings) -> None:
             found.refuse(
                 key, f"`{key}`: the Linux engine cannot stop a flow", "leave it out, or give the transfer a `size`"
             )
+        if "dscp" in table:
+            key = f"flow.{name}.dscp"
+            found.refuse(key, f"`{key}`: the Linux engine does not set a DSCP", "leave it out")
         for key in ("request", "response"):
             if not isinstance(table["traffic"].get(key, ""), str):
                 path = f"flow.{name}.traffic.{key}"

@@ -1,7 +1,7 @@
 //! What the tests put into queues.
 
 use ecnlab_aqm::Item;
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 
 /// A packet with all that a queue asks of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -9,6 +9,7 @@ pub struct Packet {
     pub id: u32,
     pub len: u32,
     pub ecn: Ecn,
+    pub dscp: Dscp,
     pub group: usize,
     pub flow: u64,
 }
@@ -19,6 +20,9 @@ impl Item for Packet {
     }
     fn ecn(&self) -> Ecn {
         self.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        self.dscp
     }
     fn mark(&mut self) {
         self.ecn = Ecn::Ce;

@@ -9,8 +9,8 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 use ecnlab_aqm::Item;
 use ecnlab_traffic::Side;
 use ecnlab_wire::{
-    Checksum, Datagram, Ecn, IPV4_HEADER, MESSAGE_LEN, QUENCH_LEN, Quench, Segment, TcpStart, UDP_HEADER, UdpHeader,
-    packets, protocol,
+    Checksum, Datagram, Dscp, Ecn, IPV4_HEADER, Ipv4Header, MESSAGE_LEN, QUENCH_LEN, Quench, Segment, TcpStart,
+    UDP_HEADER, UdpHeader, packets, protocol,
 };
 
 use crate::hosts::side_of;
@@ -57,6 +57,7 @@ struct Ends {
     /// At the source and at the destination; of a source quench those of the segment it is about, whose destination may
     /// be another.
     ports: [u16; 2],
+    dscp: Dscp,
 }
 
 impl Ends {
@@ -64,20 +65,25 @@ impl Ends {
         let [from, to] = ports(cargo.connection);
         // Packets for the `to` end were sent by the `from` end, or on its behalf.
         let ports = if side_of(cargo.endpoint) == Side::To { [from, to] } else { [to, from] };
-        Ends { source: address(cargo.from), destination: address(packet.to()), ports }
+        Ends { source: address(cargo.from), destination: address(packet.to()), ports, dscp: packet.dscp() }
     }
 
     fn tcp(&self, segment: &Segment, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
         let [from, to] = self.ports;
         let (source, destination) = (SocketAddrV4::new(self.source, from), SocketAddrV4::new(self.destination, to));
-        packets::emit_segment(source, destination, &Segment { ecn, ..*segment }, &[], out)
+        packets::emit_segment(source, destination, self.dscp, &Segment { ecn, ..*segment }, &[], out)
     }
 
     fn udp(&self, datagram: &Datagram, ecn: Ecn, out: &mut Vec<u8>) -> u32 {
         let total = IPV4_HEADER + UDP_HEADER + datagram.len;
-        packets::ipv4(self.source, self.destination, protocol::UDP, ecn, total).emit(out);
+        self.ip(protocol::UDP, ecn, total).emit(out);
         self.behind_ip(datagram.seq, datagram.len, out);
         total
+    }
+
+    fn ip(&self, protocol: u8, ecn: Ecn, total: u32) -> Ipv4Header<'static> {
+        let header = packets::ipv4(self.source, self.destination, protocol, ecn, total);
+        Ipv4Header { dscp: self.dscp.bits(), ..header }
     }
 
     /// The UDP header and the number of a datagram with so many bytes of payload.
@@ -98,9 +104,14 @@ impl Ends {
         let mut datagram = Vec::with_capacity(MESSAGE_LEN);
         // What is returned came from where the message goes.
         let [destination, source] = self.ports;
-        let about = Ends { source: self.destination, destination: address(returned.to), ports: [source, destination] };
+        let about = Ends {
+            source: self.destination,
+            destination: address(returned.to),
+            ports: [source, destination],
+            dscp: self.dscp,
+        };
         let over = if returned.udp { protocol::UDP } else { protocol::TCP };
-        packets::ipv4(about.source, about.destination, over, returned.ecn, returned.len).emit(&mut datagram);
+        about.ip(over, returned.ecn, returned.len).emit(&mut datagram);
         if returned.udp {
             about.behind_ip(quench.seq.0, returned.len.saturating_sub(IPV4_HEADER + UDP_HEADER), &mut datagram);
         } else {

@@ -51,6 +51,7 @@ pub fn flow(name: &str, to: usize, tcp: &Arc<ecnlab_tcp::Config>, traffic: traff
     FlowPlan {
         name: name.to_owned(),
         group: 0,
+        dscp: ecnlab_wire::Dscp::default(),
         from: vec![0],
         to: vec![to],
         traffic,

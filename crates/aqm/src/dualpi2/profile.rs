@@ -1,0 +1,143 @@
+//! How probabilities become signals: in RFC 9332's pseudo-code and in Linux.
+
+use ecnlab_base::{Dur, Rng};
+
+use super::{L, Params};
+use crate::{AcrossView, Decision, MarkReason, PacketView};
+
+/// RFC 9332, appendix A.2: signals at even distances.
+#[derive(Clone, Debug)]
+pub struct Rfc9332 {
+    k: f64,
+    min_th: Dur,
+    range: Dur,
+    th_len: u64,
+    /// What probabilities have added up to since the last signal, of L and of C.
+    counts: [f64; 2],
+}
+
+impl Rfc9332 {
+    pub fn new(params: &Params) -> Rfc9332 {
+        Rfc9332 {
+            k: params.coupling_factor.into(),
+            min_th: params.min_th.unwrap_or(Dur::from_us(800)),
+            range: params.range.unwrap_or(Dur::from_us(400)),
+            th_len: params.th_len.unwrap_or(1),
+            counts: [0.0; 2],
+        }
+    }
+
+    /// `dualpi2_dequeue`. From k·p' = 1 on the queue is overloaded: p_CL is at p_Lmax, and p_C at p_Cmax = 1/k².
+    pub fn on_dequeue(&mut self, p: f64, packet: &PacketView, view: &AcrossView<'_>) -> Decision {
+        let (p_c, p_cl) = (p * p, libm::fmin(self.k * p, 1.0));
+        let overloaded = self.k * p >= 1.0;
+        if view.of != L {
+            return match self.recur(view.of, p_c) {
+                false => Decision::Pass,
+                true if overloaded => Decision::SignalByDrop,
+                true => Decision::Signal(MarkReason::Law),
+            };
+        }
+        if overloaded && self.recur(L, p_c) {
+            return Decision::SignalByDrop;
+        }
+        let native = if overloaded || view.own().packets <= self.th_len { 0.0 } else { self.ramp(packet.sojourn) };
+        let why = if native > p_cl { MarkReason::Law } else { MarkReason::Coupled };
+        if self.recur(L, libm::fmax(native, p_cl)) { Decision::Signal(why) } else { Decision::Pass }
+    }
+
+    /// `laqm`: the probability of L's own law after `sojourn`.
+    fn ramp(&self, sojourn: Dur) -> f64 {
+        if sojourn >= self.min_th + self.range {
+            return 1.0;
+        }
+        let past = sojourn.saturating_sub(self.min_th);
+        if past.is_zero() { 0.0 } else { past.ps() as f64 / self.range.ps() as f64 }
+    }
+
+    /// `recur`: whether a signal is due.
+    fn recur(&mut self, of: usize, likelihood: f64) -> bool {
+        self.counts[of] += likelihood;
+        let due = self.counts[of] > 1.0;
+        if due {
+            self.counts[of] -= 1.0;
+        }
+        due
+    }
+}
+
+/// `sch_dualpi2` of Linux: signals at random.
+#[derive(Clone, Copy, Debug)]
+pub struct Linux {
+    k: u32,
+    step_thresh: Dur,
+    drop_enqueue: bool,
+    drop_on_overload: bool,
+    mtu: u64,
+}
+
+impl Linux {
+    pub fn new(params: &Params) -> Linux {
+        Linux {
+            k: params.coupling_factor.into(),
+            step_thresh: params.step_thresh.unwrap_or(Dur::from_ms(1)),
+            drop_enqueue: params.drop_enqueue.unwrap_or(false),
+            drop_on_overload: params.drop_on_overload.unwrap_or(true),
+            mtu: params.mtu.map_or(1514, |mtu| mtu.0),
+        }
+    }
+
+    /// p' never passes 1 over this.
+    pub fn most(&self) -> u32 {
+        if self.drop_on_overload { 1 } else { self.k }
+    }
+
+    pub fn on_enqueue(&self, prob: u32, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+        if self.drop_enqueue { self.coupled(prob, view, rng) } else { Decision::Pass }
+    }
+
+    /// `dualpi2_qdisc_dequeue`: the coupled law, then in L the step.
+    pub fn on_dequeue(&self, prob: u32, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+        let coupled = if self.drop_enqueue { Decision::Pass } else { self.coupled(prob, view, rng) };
+        let dropped = match coupled {
+            Decision::Pass => false,
+            Decision::Signal(_) => !packet.can_mark,
+            Decision::SignalByDrop => true,
+        };
+        if view.of == L && !dropped && packet.sojourn > self.step_thresh {
+            return Decision::Signal(MarkReason::Threshold);
+        }
+        coupled
+    }
+
+    /// `must_drop`.
+    fn coupled(&self, prob: u32, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+        if view.bytes() < 2 * self.mtu {
+            return Decision::Pass;
+        }
+        let local = u64::from(prob) * u64::from(self.k);
+        let overloaded = local > u64::from(u32::MAX);
+        if view.of != L {
+            return match squared(prob, rng) {
+                false => Decision::Pass,
+                true if overloaded => Decision::SignalByDrop,
+                true => Decision::Signal(MarkReason::Law),
+            };
+        }
+        if overloaded {
+            let drop = self.drop_on_overload && squared(prob, rng);
+            return if drop { Decision::SignalByDrop } else { Decision::Signal(MarkReason::Coupled) };
+        }
+        if roll(local as u32, rng) { Decision::Signal(MarkReason::Coupled) } else { Decision::Pass }
+    }
+}
+
+/// With the square of `prob`.
+fn squared(prob: u32, rng: &mut Rng) -> bool {
+    roll(prob, rng) && roll(prob, rng)
+}
+
+/// `dualpi2_roll`: whether a draw is at most `prob`.
+pub(crate) fn roll(prob: u32, rng: &mut Rng) -> bool {
+    (rng.u64() >> 32) as u32 <= prob
+}
