@@ -2,6 +2,7 @@
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
 mod books;
+mod bucket;
 pub mod classes;
 pub mod codel;
 mod columns;
@@ -19,11 +20,14 @@ pub mod red;
 pub mod registry;
 mod room;
 mod scheduler;
+mod shape;
 mod stats;
+pub mod tbf;
 mod tree;
 
 use ecnlab_wire::{Ecn, QuenchCause};
 
+pub use bucket::Bucket;
 pub use columns::{Column, Columns, Integral};
 pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
 pub use counters::{Counters, Group, Kind, Tally};
