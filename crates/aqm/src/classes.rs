@@ -50,20 +50,14 @@ fn one() -> u32 {
 impl Params {
     /// Refuses impossible values, naming the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
+        check_members(config)?;
         let classes = in_order(config);
         let n = classes.len();
         Impossible::unless(self.drop_batch > 0, "drop_batch", || {
             "0 packets make no room: write at least 1".to_owned()
         })?;
-        Impossible::unless(n > 0, "class", || "there is none: write tables class.NAME, each a queue".to_owned())?;
         Impossible::unless(self.schedule != Schedule::Wrr || n == 2, "schedule", || {
             format!("\"wrr\" is for two classes, here are {n}: write \"drr\"")
-        })?;
-        let rest: Vec<&str> =
-            classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
-        Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
-            [] => "a packet might belong to none: leave codepoints and groups out in one of them".to_owned(),
-            several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
         })?;
         for (name, class) in classes {
             let at = |key: &str| format!("class.{name}.{key}");
@@ -91,8 +85,42 @@ impl Params {
     }
 }
 
+/// Refuses classes among which a packet has none, or does not know which.
+pub(crate) fn check_members(config: &Config) -> Result<(), Impossible> {
+    let classes = in_order(config);
+    Impossible::unless(!classes.is_empty(), "class", || {
+        "there is none: write tables class.NAME, each a queue".to_owned()
+    })?;
+    let rest: Vec<&str> = classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
+    Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
+        [] => "a packet might belong to none: leave codepoints and groups out in one of them".to_owned(),
+        several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
+    })
+}
+
+/// Finds the class of a packet of these flow groups.
+pub(crate) fn classifier(config: &Config, groups: &[String]) -> Classifier {
+    let classes = in_order(config);
+    let place = |name: &String| groups.iter().position(|group| group == name);
+    let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
+        let groups = class.member.groups.iter().filter_map(place).collect();
+        let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
+        (i, Rule { codepoints, groups, of_groups: !class.member.groups.is_empty() })
+    };
+    // Who takes the rest is asked last, wherever it stands.
+    let (rest, mut rules): (Vec<_>, Vec<_>) =
+        classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
+    rules.extend(rest);
+    Classifier::Rules(rules)
+}
+
+/// The queues of the classes, each with its name.
+pub(crate) fn queues(config: &Config) -> Vec<(String, Config)> {
+    in_order(config).into_iter().map(|(name, class)| (name.to_owned(), class.queue.clone())).collect()
+}
+
 /// The classes by their `order`, then by name.
-fn in_order(config: &Config) -> Vec<(&str, &Class)> {
+pub(crate) fn in_order(config: &Config) -> Vec<(&str, &Class)> {
     let mut classes: Vec<(&str, &Class)> = config.classes.iter().map(|(name, class)| (name.as_str(), class)).collect();
     classes.sort_by_key(|(_, class)| class.member.order);
     classes
@@ -108,24 +136,10 @@ impl Compose for Classes {
     const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
-        let classes = in_order(config);
-        let scheduler = params.scheduler(&classes);
-        // Who takes the rest is asked last, wherever it stands.
-        let place = |name: &String| groups.iter().position(|group| group == name);
-        let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
-            let groups = class.member.groups.iter().filter_map(place).collect();
-            let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
-            (i, Rule { codepoints, groups, of_groups: !class.member.groups.is_empty() })
-        };
-        let (rest, mut rules): (Vec<_>, Vec<_>) =
-            classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
-        rules.extend(rest);
         Layout {
-            classifier: Classifier::Rules(rules),
-            scheduler,
-            queues: Inner::Named(
-                classes.iter().map(|(name, class)| ((*name).to_owned(), class.queue.clone())).collect(),
-            ),
+            classifier: classifier(config, groups),
+            scheduler: params.scheduler(&in_order(config)),
+            queues: Inner::Named(queues(config)),
             memory: params.memory.map(|memory| memory.0),
             batch: params.drop_batch,
         }

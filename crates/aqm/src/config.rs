@@ -106,6 +106,10 @@ impl Member {
     pub(crate) fn is_default(&self) -> bool {
         *self == Member::default()
     }
+    /// Whether anything is said of its turn, as the schedules of `classes` have it.
+    pub(crate) fn has_turn(&self) -> bool {
+        self.share != one() || self.turn != quantum()
+    }
     /// Whether every packet may belong there.
     pub(crate) fn takes_all(&self) -> bool {
         self.codepoints.is_empty() && self.groups.is_empty()

@@ -246,6 +246,7 @@ registry! {
         "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
         "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
         "tbf": tbf::Tbf, "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate";
+        "htb": htb::Htb, "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling";
     }
 }
 
