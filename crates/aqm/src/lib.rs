@@ -3,6 +3,7 @@
 
 mod books;
 mod bucket;
+pub mod cbq;
 pub mod classes;
 pub mod codel;
 mod columns;

@@ -247,6 +247,7 @@ registry! {
         "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
         "tbf": tbf::Tbf, "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate";
         "htb": htb::Htb, "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling";
+        "cbq": cbq::Cbq, "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time";
     }
 }
 
