@@ -56,23 +56,17 @@ fn one() -> u32 {
 impl Params {
     /// Refuses impossible values, naming the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
+        check_members(config)?;
         let classes = in_order(config);
         let n = classes.len();
         Impossible::unless(self.drop_batch > 0, "drop_batch", || {
             "0 packets make no room: write at least 1".to_owned()
         })?;
-        Impossible::unless(n > 0, "class", || "there is none: write tables class.NAME, each a queue".to_owned())?;
         let for_two = matches!(self.schedule, Schedule::Wrr | Schedule::TimeShifted);
         Impossible::unless(!for_two || n == 2, "schedule", || {
             format!("\"wrr\" and \"time-shifted\" are for two classes, here are {n}: write \"drr\"")
         })?;
         self.check_tshift()?;
-        let rest: Vec<&str> =
-            classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
-        Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
-            [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
-            several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
-        })?;
         for (name, class) in classes {
             let at = |key: &str| format!("class.{name}.{key}");
             Impossible::unless(class.member.turn.0 >= 256, &at("turn"), || {
@@ -109,8 +103,43 @@ impl Params {
     }
 }
 
+/// Refuses classes among which a packet has none, or does not know which.
+pub(crate) fn check_members(config: &Config) -> Result<(), Impossible> {
+    let classes = in_order(config);
+    Impossible::unless(!classes.is_empty(), "class", || {
+        "there is none: write tables class.NAME, each a queue".to_owned()
+    })?;
+    let rest: Vec<&str> = classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
+    Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
+        [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
+        several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
+    })
+}
+
+/// Finds the class of a packet of these flow groups.
+pub(crate) fn classifier(config: &Config, groups: &[String]) -> Classifier {
+    let classes = in_order(config);
+    let place = |name: &String| groups.iter().position(|group| group == name);
+    let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
+        let groups = class.member.groups.iter().filter_map(place).collect();
+        let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
+        let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
+        (i, Rule { codepoints, dscps, groups, of_groups })
+    };
+    // Who takes the rest is asked last, wherever it stands.
+    let (rest, mut rules): (Vec<_>, Vec<_>) =
+        classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
+    rules.extend(rest);
+    Classifier::Rules(rules)
+}
+
+/// The queues of the classes, each with its name.
+pub(crate) fn queues(config: &Config) -> Vec<(String, Config)> {
+    in_order(config).into_iter().map(|(name, class)| (name.to_owned(), class.queue.clone())).collect()
+}
+
 /// The classes by their `order`, then by name.
-fn in_order(config: &Config) -> Vec<(&str, &Class)> {
+pub(crate) fn in_order(config: &Config) -> Vec<(&str, &Class)> {
     let mut classes: Vec<(&str, &Class)> = config.classes.iter().map(|(name, class)| (name.as_str(), class)).collect();
     classes.sort_by_key(|(_, class)| class.member.order);
     classes
@@ -126,25 +155,10 @@ impl Compose for Classes {
     const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
-        let classes = in_order(config);
-        let scheduler = params.scheduler(&classes);
-        // Who takes the rest is asked last, wherever it stands.
-        let place = |name: &String| groups.iter().position(|group| group == name);
-        let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
-            let groups = class.member.groups.iter().filter_map(place).collect();
-            let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
-            let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
-            (i, Rule { codepoints, dscps, groups, of_groups })
-        };
-        let (rest, mut rules): (Vec<_>, Vec<_>) =
-            classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
-        rules.extend(rest);
         Layout {
-            classifier: Classifier::Rules(rules),
-            scheduler,
-            queues: Inner::Named(
-                classes.iter().map(|(name, class)| ((*name).to_owned(), class.queue.clone())).collect(),
-            ),
+            classifier: classifier(config, groups),
+            scheduler: params.scheduler(&in_order(config)),
+            queues: Inner::Named(queues(config)),
             memory: params.memory.map(|memory| memory.0),
             batch: params.drop_batch,
             law: None,

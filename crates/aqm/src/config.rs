@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Length};
+use ecnlab_base::{Bytes, Length, Rate};
 use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,6 +109,10 @@ impl Member {
     pub(crate) fn is_default(&self) -> bool {
         *self == Member::default()
     }
+    /// Whether anything is said of its turn, as the schedules of `classes` have it.
+    pub(crate) fn has_turn(&self) -> bool {
+        self.share != one() || self.turn != quantum()
+    }
     /// Whether every packet may belong there.
     pub(crate) fn takes_all(&self) -> bool {
         self.codepoints.is_empty() && self.dscp.is_empty() && self.groups.is_empty()
@@ -210,6 +214,11 @@ impl Impossible {
     pub(crate) fn unless(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
         if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
     }
+
+    /// The same of the queue of class `name`.
+    fn inside(self, name: &str) -> Impossible {
+        Impossible { key: format!("class.{name}.{}", self.key), ..self }
+    }
 }
 
 impl Common {
@@ -273,8 +282,22 @@ impl Config {
         self.check_full()?;
         self.params.check(self)?;
         for (name, class) in &self.classes {
-            let inside = |e: Impossible| Impossible { key: format!("class.{name}.{}", e.key), ..e };
-            class.queue.check().map_err(inside)?;
+            class.queue.check().map_err(|e| e.inside(name))?;
+        }
+        Ok(())
+    }
+
+    /// The rate to which a shaper holds the whole queue, if one does.
+    pub fn rate(&self) -> Option<Rate> {
+        self.params.rate()
+    }
+
+    /// Refuses rates that cannot be in front of a link of rate `link`, naming the key. The queue has passed
+    /// [`Config::check`].
+    pub fn check_before(&self, link: Rate) -> Result<(), Impossible> {
+        self.params.check_before(link)?;
+        for (name, class) in &self.classes {
+            class.queue.check_before(link).map_err(|e| e.inside(name))?;
         }
         Ok(())
     }

@@ -30,6 +30,8 @@ pub(crate) struct Fifo<P> {
     rate: Rate,
     law: Law,
     gauge: Gauge,
+    /// Whether the law has let the head go already, which waits for a shaper.
+    judged: bool,
 }
 
 /// A packet in a queue.
@@ -57,6 +59,7 @@ impl<P: Item> Fifo<P> {
             rate: link.rate,
             law,
             gauge: Gauge::new(config.common.quantiles),
+            judged: false,
         }
     }
 
@@ -74,15 +77,36 @@ impl<P: Item> Fifo<P> {
     /// Takes out the next packet that the law lets go, marked if it must be; those that it drops go before it.
     #[inline]
     pub fn pull<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
-        let held = self.take(now, books, watch)?;
+        self.observe(now, books);
+        let held = self.judge(now, books, watch)?;
         self.went(&held, now);
         Some(held)
     }
 
-    /// [`Fifo::pull`] of a packet of which it is not yet certain that it leaves; if it does, [`Fifo::went`] is told.
-    #[inline]
+    /// [`Fifo::pull`] of a queue that may have been peeked at, and of a packet of which it is not yet certain that it
+    /// leaves; if it does, [`Fifo::went`] is told.
     pub fn take<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
         self.observe(now, books);
+        if std::mem::take(&mut self.judged) { self.pop(books) } else { self.judge(now, books, watch) }
+    }
+
+    /// The length of the packet that leaves next. The law judges it now, if it has not yet: those that it drops go before
+    /// it, and it stays at the head.
+    pub fn peek<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<u32> {
+        self.observe(now, books);
+        if !self.judged {
+            let held = self.judge(now, books, watch)?;
+            self.bytes += u64::from(held.packet.wire_len());
+            books.took_in(&held.packet);
+            self.ring.push_front(held);
+            self.judged = true;
+        }
+        self.head().map(|held| held.packet.wire_len())
+    }
+
+    /// Takes out the next packet that the law lets go.
+    #[inline]
+    fn judge<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
         loop {
             let Some(Held { since, mut packet }) = self.pop(books) else {
                 self.law.on_empty();
@@ -254,6 +278,7 @@ impl<P: Item> Fifo<P> {
     /// Drops from the head, so that others have room: up to `most` packets, or half the bytes held.
     pub fn shed<W: Watch<P> + ?Sized>(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut W) {
         self.observe(now, books);
+        self.judged = false;
         let (half, mut bytes, mut packets) = (self.bytes / 2, 0, 0);
         while let Some(Held { packet, .. }) = self.pop(books) {
             books.drop(&packet, DropReason::Tail, Some(&self.law), watch);
@@ -309,6 +334,7 @@ impl<P: Item> Fifo<P> {
             books.drop(arriving, why, Some(&self.law), watch);
             return true;
         };
+        self.judged &= victim > 0;
         self.bytes -= u64::from(packet.wire_len());
         books.took_out(&packet);
         books.drop(&packet, why, Some(&self.law), watch);

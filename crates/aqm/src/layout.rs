@@ -1,10 +1,11 @@
 //! What a discipline of several queues is made of: its inner queues, who belongs to which, and which is next.
 
+use ecnlab_base::Rate;
 use ecnlab_wire::{Dscp, Ecn};
 
 use crate::registry::Joint;
 use crate::scheduler::Scheduler;
-use crate::{Config, Item};
+use crate::{Config, Impossible, Item};
 
 /// A discipline of several queues: it says what they are. [`crate::tree::Branch`] has what all such disciplines share.
 pub(crate) trait Compose {
@@ -23,6 +24,16 @@ pub(crate) trait Compose {
 
     /// Its inner queues. `config`, to which `params` belong, has passed its check; `groups` are those of the run.
     fn layout(params: &Self::Params, config: &Config, groups: &[String]) -> Layout;
+
+    /// The rate to which it holds all packets, if it does.
+    fn rate(_params: &Self::Params) -> Option<Rate> {
+        None
+    }
+
+    /// Refuses rates that cannot be in front of a link of rate `link`, naming the key.
+    fn check_before(_params: &Self::Params, _link: Rate) -> Result<(), Impossible> {
+        Ok(())
+    }
 }
 
 /// What a discipline of several queues is made of.

@@ -3,6 +3,8 @@
 
 mod across;
 mod books;
+mod bucket;
+pub mod cbq;
 pub mod classes;
 pub mod codel;
 mod columns;
@@ -14,6 +16,7 @@ mod fifo;
 pub mod fq;
 pub mod fq_codel;
 mod histogram;
+pub mod htb;
 mod law;
 mod layout;
 pub mod pi2;
@@ -22,12 +25,16 @@ pub mod red;
 pub mod registry;
 mod room;
 mod scheduler;
+mod shape;
+mod sharing;
 mod stats;
+pub mod tbf;
 mod tree;
 
 use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 
 pub use across::{Across, AcrossView, Decision, InnerView};
+pub use bucket::Bucket;
 pub use columns::{Column, Columns, Integral};
 pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
 pub use counters::{Counters, Group, Kind, Tally};

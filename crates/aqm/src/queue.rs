@@ -48,7 +48,8 @@ impl<P: Item> Queue<P> {
         }
     }
 
-    /// The next packet, at the start of its transmission; packets that a law drops here go before it.
+    /// The next packet, at the start of its transmission; packets that a law drops here go before it. `None` if the queue
+    /// is empty, or none may leave before [`Queue::ready`].
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
         let packet = match &mut self.node {
             Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch)?.packet,
@@ -117,6 +118,15 @@ impl<P: Item> Queue<P> {
         }
     }
 
+    /// Whether packets may wait although the link is free.
+    pub fn is_shaped(&self) -> bool {
+        self.node.is_shaped()
+    }
+    /// When to ask for a packet: at any time, or not before this one, as the last [`Queue::dequeue`] gave none because of
+    /// a shaper. A packet that arrives may change it.
+    pub fn ready(&self) -> Time {
+        self.node.ready()
+    }
     /// Whether source quenches are ever to be expected.
     pub fn speaks_back(&self) -> bool {
         self.node.speaks_back()

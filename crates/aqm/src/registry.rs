@@ -1,6 +1,6 @@
 //! The disciplines there are: one row each. A new law is its file, its page and one row here.
 
-use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_base::{Dur, Rate, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
@@ -150,6 +150,22 @@ macro_rules! registry {
                     $(Params::$Law(params) => params.check(),)+
                     $(Params::$Composed(params) => params.check(config),)+
                     $(Params::$Across(params) => params.check(config),)+
+                }
+            }
+            /// The rate to which all packets are held, if they are.
+            pub(crate) fn rate(&self) -> Option<Rate> {
+                match self {
+                    $(Params::$Law(_) => None,)+
+                    $(Params::$Composed(params) => crate::$cmodule::$Composed::rate(params),)+
+                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::rate(params),)+
+                }
+            }
+            /// Refuses rates that cannot be in front of a link of rate `link`, naming the key.
+            pub(crate) fn check_before(&self, link: Rate) -> Result<(), Impossible> {
+                match self {
+                    $(Params::$Law(_) => Ok(()),)+
+                    $(Params::$Composed(params) => crate::$cmodule::$Composed::check_before(params, link),)+
+                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::check_before(params, link),)+
                 }
             }
             /// What the queue of `config`, whose parameters these are, is made of.
@@ -315,6 +331,9 @@ registry! {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
         "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
         "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
+        "tbf": tbf::Tbf, "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate";
+        "htb": htb::Htb, "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling";
+        "cbq": cbq::Cbq, "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time";
     }
     across {
         "dualpi2": dualpi2::DualPi2, "DualPI2 (RFC 9332): a queue for L4S and one for the rest, coupled by one controller";

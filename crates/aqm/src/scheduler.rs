@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Rate, Time};
+
+use crate::shape::Shape;
 
 /// Bytes by which a class of [`Credit`] may be ahead at first: an Ethernet frame.
 const MTU: i64 = 1514;
@@ -28,18 +30,22 @@ pub(crate) enum Scheduler {
     Credit(Credit),
     /// Of two the one whose head came first, as if the second's had come so much later (RFC 9332 §4.2.1, TS-FIFO).
     TimeShifted(Dur),
+    /// One that shapes.
+    Shaped(Box<dyn Shape>),
 }
 
 impl Scheduler {
     /// A packet came to queue `i`.
-    pub fn arrived(&mut self, i: usize) {
-        if let Scheduler::Rounds(rounds) = self {
-            rounds.arrived(i);
+    pub fn arrived(&mut self, i: usize, now: Time) {
+        match self {
+            Scheduler::Rounds(rounds) => rounds.arrived(i),
+            Scheduler::Shaped(shape) => shape.arrived(i, now),
+            Scheduler::Fifo | Scheduler::Strict | Scheduler::Credit(_) | Scheduler::TimeShifted(_) => {}
         }
     }
 
-    /// The queue to ask next; `None` if none is worth it.
-    pub fn next(&mut self, queues: &[impl Backlog]) -> Option<usize> {
+    /// The queue to ask next; `None` if none is worth it now.
+    pub fn next(&mut self, queues: &[impl Backlog], now: Time) -> Option<usize> {
         match self {
             Scheduler::Fifo => {
                 let heads = queues.iter().enumerate().filter_map(|(i, queue)| Some((queue.head_since()?, i)));
@@ -52,15 +58,17 @@ impl Scheduler {
                 [Some(first), Some(second)] => Some(usize::from(first > second.saturating_add(*tshift))),
                 [first, second] => first.map(|_| 0).or(second.map(|_| 1)),
             },
+            Scheduler::Shaped(shape) => shape.next(&|i| queues[i].head_len(), now),
         }
     }
 
     /// Queue `i` gave a packet of `len` bytes.
-    pub fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
+    pub fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog], now: Time) {
         match self {
             Scheduler::Fifo | Scheduler::Strict | Scheduler::TimeShifted(_) => {}
             Scheduler::Rounds(rounds) => rounds.sent(i, len, queues),
             Scheduler::Credit(credit) => credit.sent(i, len, queues),
+            Scheduler::Shaped(shape) => shape.sent(i, len, &|i| queues[i].head_len(), now),
         }
     }
 
@@ -69,6 +77,24 @@ impl Scheduler {
         if let Scheduler::Rounds(rounds) = self {
             rounds.found_empty(i);
         }
+    }
+
+    /// When to ask again, if [`Scheduler::next`] has just named no queue.
+    pub fn ready(&self, queues: &[impl Backlog]) -> Time {
+        self.shape().map_or(Time::NEVER, |shape| shape.ready(&|i| queues[i].head_len()))
+    }
+
+    /// Its part that shapes, if it has one.
+    pub fn shape(&self) -> Option<&dyn Shape> {
+        if let Scheduler::Shaped(shape) = self { Some(&**shape) } else { None }
+    }
+
+    /// This scheduler in front of a link of this rate.
+    pub fn on(mut self, link: Rate) -> Scheduler {
+        if let Scheduler::Shaped(shape) = &mut self {
+            shape.begin(link);
+        }
+        self
     }
 }
 
@@ -201,13 +227,13 @@ mod tests {
     /// The order in which queues with these packets are served, all of them there from the start.
     fn order(mut scheduler: Scheduler, queues: &[&[u32]]) -> Vec<usize> {
         let mut queues: Vec<Packets> = queues.iter().map(|all| Packets(all.iter().rev().copied().collect())).collect();
-        (0..queues.len()).filter(|&i| !queues[i].0.is_empty()).for_each(|i| scheduler.arrived(i));
+        (0..queues.len()).filter(|&i| !queues[i].0.is_empty()).for_each(|i| scheduler.arrived(i, Time::ZERO));
         let mut order = Vec::new();
-        while let Some(i) = scheduler.next(&queues) {
+        while let Some(i) = scheduler.next(&queues, Time::ZERO) {
             match queues[i].0.pop() {
                 Some(len) => {
                     order.push(i);
-                    scheduler.sent(i, len, &queues);
+                    scheduler.sent(i, len, &queues, Time::ZERO);
                 }
                 None => scheduler.found_empty(i),
             }
@@ -218,10 +244,10 @@ mod tests {
     /// The queue that is served next, of which a packet leaves.
     fn serve(scheduler: &mut Scheduler, queues: &mut [Packets; 2]) -> usize {
         loop {
-            let i = scheduler.next(&*queues).unwrap();
+            let i = scheduler.next(&*queues, Time::ZERO).unwrap();
             match queues[i].0.pop() {
                 Some(len) => {
-                    scheduler.sent(i, len, &*queues);
+                    scheduler.sent(i, len, &*queues, Time::ZERO);
                     return i;
                 }
                 None => scheduler.found_empty(i),
@@ -278,18 +304,18 @@ mod tests {
         let mut scheduler = rounds(&[1000; 2], true);
         let bulk = || Packets(vec![1000; 9]);
         let mut queues = [bulk(), Packets(vec![])];
-        scheduler.arrived(0);
+        scheduler.arrived(0, Time::ZERO);
         // The bulk flow uses its quantum as a new one, and is old.
         assert_eq!(serve(&mut scheduler, &mut queues), 0);
         assert_eq!(serve(&mut scheduler, &mut queues), 0);
         // A packet of another flow is new and goes before it.
         queues[1].0.push(100);
-        scheduler.arrived(1);
+        scheduler.arrived(1, Time::ZERO);
         assert_eq!(serve(&mut scheduler, &mut queues), 1);
         // Found empty it goes behind the old one; a packet that comes then has to wait for its turn.
         assert_eq!(serve(&mut scheduler, &mut queues), 0);
         queues[1].0.push(100);
-        scheduler.arrived(1);
+        scheduler.arrived(1, Time::ZERO);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
     }
 
@@ -298,14 +324,14 @@ mod tests {
         // RFC 8290 §4.2: a new queue that is found empty goes to the end of the old ones. Quantum 2000.
         let mut scheduler = rounds(&[2000; 2], true);
         let mut queues = [Packets(vec![1000; 9]), Packets(vec![])];
-        scheduler.arrived(0);
+        scheduler.arrived(0, Time::ZERO);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [0, 0]);
         queues[1].0.push(100);
-        scheduler.arrived(1);
+        scheduler.arrived(1, Time::ZERO);
         // It goes first, is found empty, and the bulk flow has half of its round left.
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
         queues[1].0.push(100);
-        scheduler.arrived(1);
+        scheduler.arrived(1, Time::ZERO);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [0, 1]);
     }
 
@@ -313,12 +339,12 @@ mod tests {
     fn a_new_flow_has_the_rest_of_its_quantum_until_it_is_found_empty() {
         let mut scheduler = rounds(&[1000; 2], true);
         let mut queues = [Packets(vec![600; 9]), Packets(vec![100])];
-        scheduler.arrived(1);
-        scheduler.arrived(0);
+        scheduler.arrived(1, Time::ZERO);
+        scheduler.arrived(0, Time::ZERO);
         assert_eq!(serve(&mut scheduler, &mut queues), 1);
         // 900 B are left of it, and nobody has asked since.
         queues[1].0.push(100);
-        scheduler.arrived(1);
+        scheduler.arrived(1, Time::ZERO);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
     }
 
@@ -327,12 +353,12 @@ mod tests {
         // Shreedhar & Varghese 1996: an empty queue has no deficit. Quantum 500: 300 of the first leave.
         let mut scheduler = rounds(&[500; 2], false);
         let mut queues = [Packets(vec![300]), Packets(vec![500; 9])];
-        scheduler.arrived(0);
-        scheduler.arrived(1);
+        scheduler.arrived(0, Time::ZERO);
+        scheduler.arrived(1, Time::ZERO);
         assert_eq!(serve(&mut scheduler, &mut queues), 0);
         // 400 and 300 come behind the other's 500: 500 cover 400 of them, 700 would cover both.
         queues[0].0.extend([300, 400]);
-        scheduler.arrived(0);
+        scheduler.arrived(0, Time::ZERO);
         assert_eq!([0; 4].map(|_| serve(&mut scheduler, &mut queues)), [1, 0, 1, 0]);
     }
 

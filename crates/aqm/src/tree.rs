@@ -14,6 +14,7 @@ use crate::layout::{Classifier, Inner, Layout};
 use crate::registry::Made;
 use crate::room::Room;
 use crate::scheduler::{Backlog, Scheduler};
+use crate::shape::Shape;
 use crate::stats::Gauge;
 use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
 
@@ -37,6 +38,12 @@ pub(crate) struct Branch<P> {
     coupling: Option<Coupling>,
     held: Tally,
     gauge: Gauge,
+    /// Whether it or a queue within may let packets wait although the link is free.
+    shaped: bool,
+    /// When to ask again, where nothing was given although packets are held.
+    ready: Time,
+    /// Of the class whose head has been looked at and is next.
+    peeked: Option<usize>,
 }
 
 /// An inner queue and what befell its packets.
@@ -44,6 +51,8 @@ pub(crate) struct Branch<P> {
 struct Class<P> {
     node: Node<P>,
     counts: Group,
+    /// Whether it holds packets and gave none: it is not asked before [`Node::ready`].
+    asleep: bool,
 }
 
 /// A queue, within another or the whole.
@@ -115,6 +124,30 @@ impl<P: Item> Node<P> {
         }
     }
 
+    /// As [`Fifo::peek`]; `None` also if nothing may leave now.
+    fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
+        match self {
+            Node::Leaf(fifo) => fifo.peek(now, books, watch),
+            Node::Branch(branch) => branch.peek(now, books, watch),
+        }
+    }
+
+    /// Whether packets may wait here although the link is free.
+    pub fn is_shaped(&self) -> bool {
+        match self {
+            Node::Leaf(_) => false,
+            Node::Branch(branch) => branch.shaped,
+        }
+    }
+
+    /// When to ask for a packet: at any time, or not before this one.
+    pub fn ready(&self) -> Time {
+        match self {
+            Node::Leaf(_) => Time::ZERO,
+            Node::Branch(branch) => branch.ready,
+        }
+    }
+
     /// Drops from the head of the fattest up to `most` packets, or half its bytes.
     fn shed(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         match self {
@@ -174,12 +207,14 @@ impl<P: Item> Node<P> {
 impl<P: Item> Backlog for Class<P> {
     fn head_len(&self) -> Option<u32> {
         match &self.node {
+            _ if self.asleep => None,
             Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
-            Node::Branch(branch) => (branch.held.packets > 0).then_some(1),
+            Node::Branch(branch) => branch.peeked_len().or((branch.held.packets > 0).then_some(1)),
         }
     }
     fn head_since(&self) -> Option<Time> {
         match &self.node {
+            _ if self.asleep => None,
             Node::Leaf(fifo) => fifo.head().map(|held| held.since),
             Node::Branch(branch) => branch.classes.iter().filter_map(Backlog::head_since).min(),
         }
@@ -193,26 +228,34 @@ impl<P: Item> Branch<P> {
             Classifier::Flows(None) => Classifier::Flows(Some(books.rng.u64())),
             given => given,
         };
-        let mut class = |config: &Config, quantiles: bool| {
+        let scheduler = layout.scheduler.on(link.rate);
+        let mut class = |i: usize, config: &Config, quantiles: bool| {
             let config = Config { common: Common { quantiles, ..config.common }, ..config.clone() };
-            Class { node: Node::new(&config, link, groups, books), counts: Group::default() }
+            let link = LinkContext { rate: scheduler.shape().map_or(link.rate, |shape| shape.rate(i)), ..link };
+            Class { node: Node::new(&config, link, groups, books), counts: Group::default(), asleep: false }
         };
         let (names, classes): (_, Vec<_>) = match layout.queues {
-            Inner::Named(queues) => queues.into_iter().map(|(name, queue)| (name, class(&queue, true))).unzip(),
-            Inner::Alike(n, queue) => (Vec::new(), (0..n).map(|_| class(&queue, false)).collect()),
+            Inner::Named(queues) => {
+                queues.into_iter().enumerate().map(|(i, (name, queue))| (name, class(i, &queue, true))).unzip()
+            }
+            Inner::Alike(n, queue) => (Vec::new(), (0..n).map(|i| class(i, &queue, false)).collect()),
         };
+        let shaped = scheduler.shape().is_some() || classes.iter().any(|class| class.node.is_shaped());
         Branch {
             full: config.common.full,
             room: Room::of(&config.common),
             memory: layout.memory.unwrap_or(u64::MAX),
             batch: layout.batch,
             classifier,
-            scheduler: layout.scheduler,
             coupling: layout.law.map(|law| Coupling::new(law, config.common.ecn, classes.len())),
+            scheduler,
             classes,
             names,
             held: Tally::default(),
             gauge: Gauge::new(true),
+            shaped,
+            ready: Time::ZERO,
+            peeked: None,
         }
     }
 
@@ -230,7 +273,9 @@ impl<P: Item> Branch<P> {
         }
         self.change(i, |node, counts| node.enqueue(packet, now, books, &mut Counting { counts, outer: watch }));
         if self.classes[i].node.held().packets > 0 {
-            self.scheduler.arrived(i);
+            self.classes[i].asleep = false;
+            self.ready = Time::ZERO;
+            self.scheduler.arrived(i, now);
         }
         while self.held.packets > 0 && self.is_over() {
             self.shed(self.batch, now, books, watch);
@@ -240,11 +285,13 @@ impl<P: Item> Branch<P> {
     /// The next packet that its queue lets go; those that laws drop go before it.
     pub fn pull(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
         self.gather(now);
+        self.wake(now);
         loop {
-            let i = self.scheduler.next(&self.classes)?;
+            let i = self.choose(now, books, watch)?;
+            self.peeked = None;
             let taken = self.change(i, |node, counts| node.take(now, books, &mut Counting { counts, outer: watch }));
             let Some(mut held) = taken else {
-                self.scheduler.found_empty(i);
+                self.found_empty(i);
                 continue;
             };
             if !self.releases(&mut held, i, now, books, watch) {
@@ -253,8 +300,9 @@ impl<P: Item> Branch<P> {
             self.classes[i].node.went(&held, now);
             let len = held.packet.wire_len();
             self.classes[i].counts.kind(held.packet.ecn().is_capable()).departed(len);
-            self.scheduler.sent(i, len, &self.classes);
+            self.scheduler.sent(i, len, &self.classes, now);
             self.gauge.departed(now.since(held.since));
+            self.ready = Time::ZERO;
             return Some(held);
         }
     }
@@ -280,6 +328,71 @@ impl<P: Item> Branch<P> {
         coupling.releases(&mut held.packet, (i, now.since(held.since)), now, books, &mut watch)
     }
 
+    /// As [`Node::peek`].
+    fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
+        self.gather(now);
+        self.wake(now);
+        loop {
+            let i = self.choose(now, books, watch)?;
+            self.peeked = Some(i);
+            match self.change(i, |node, counts| node.peek(now, books, &mut Counting { counts, outer: watch })) {
+                Some(len) => return Some(len),
+                None => self.found_empty(i),
+            }
+        }
+    }
+
+    /// The class to ask. If there is none, it says when to come back.
+    fn choose(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<usize> {
+        if self.peeked.is_some() {
+            return self.peeked;
+        }
+        if self.scheduler.shape().is_some_and(Shape::peeks) {
+            self.look(now, books, watch);
+        }
+        let chosen = self.scheduler.next(&self.classes, now);
+        if chosen.is_none() && self.shaped {
+            let asleep = self.classes.iter().filter(|class| class.asleep).map(|class| class.node.ready());
+            self.ready = asleep.min().unwrap_or(Time::NEVER).min(self.scheduler.ready(&self.classes));
+            debug_assert!(self.ready > now, "asked in vain at {now:?}, and to be asked again at {:?}", self.ready);
+        }
+        chosen
+    }
+
+    /// Has the one inner queue of a scheduler that peeks judge its head.
+    fn look(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
+        let len = self.change(0, |node, counts| node.peek(now, books, &mut Counting { counts, outer: watch }));
+        if len.is_none() {
+            self.found_empty(0);
+        }
+    }
+
+    /// Class `i` gave nothing.
+    fn found_empty(&mut self, i: usize) {
+        self.peeked = None;
+        self.classes[i].asleep = self.classes[i].node.held().packets > 0;
+        self.scheduler.found_empty(i);
+    }
+
+    /// Classes whose time has come may be asked again.
+    fn wake(&mut self, now: Time) {
+        if !self.shaped {
+            return;
+        }
+        for i in 0..self.classes.len() {
+            let class = &mut self.classes[i];
+            if class.asleep && class.node.ready() <= now {
+                class.asleep = false;
+                self.scheduler.arrived(i, now);
+            }
+        }
+    }
+
+    /// The length of the packet that is next, if it has been looked at.
+    fn peeked_len(&self) -> Option<u32> {
+        self.peeked.and_then(|i| self.classes[i].head_len())
+    }
+
     /// Drops from the head of the queue with the most bytes, the first of several, up to `most` packets or half its bytes.
     fn shed(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         self.gather(now);
@@ -291,7 +404,7 @@ impl<P: Item> Branch<P> {
 
     /// Does something to an inner queue, and keeps what all hold together.
     fn change<T>(&mut self, i: usize, act: impl FnOnce(&mut Node<P>, &mut Group) -> T) -> T {
-        let Class { node, counts } = &mut self.classes[i];
+        let Class { node, counts, .. } = &mut self.classes[i];
         self.held = self.held - node.held();
         let result = act(node, counts);
         self.held += node.held();

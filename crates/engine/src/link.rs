@@ -8,14 +8,14 @@
 
 use std::sync::Arc;
 
-use ecnlab_aqm::{ClassReading, Item, LinkContext, Queue, Stats, Tally, Watch};
+use ecnlab_aqm::{Bucket, ClassReading, Item, LinkContext, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
 use crate::faults::Faults;
 use crate::jitter::Jolts;
 use crate::packet::Packet;
-use crate::plan::{LinkPlan, Plan, Shaper};
+use crate::plan::{LinkPlan, Plan};
 use crate::wire::Wire;
 
 /// What became of the packets behind the queue.
@@ -96,6 +96,8 @@ struct Slow {
     rate: Option<Rate>,
     earlier: Transmitter,
     shaper: Option<Bucket>,
+    /// Whether the shaper or one within the queue may let packets wait although the transmitter is free.
+    shaped: bool,
     faults: Option<Faults>,
     jitter: Option<Jolts>,
     lost: Tally,
@@ -117,17 +119,19 @@ impl Link {
 
     /// An idle link without its boxes.
     pub fn new(plan: &LinkPlan, groups: &[String], seed: u64) -> Link {
-        let rate = plan.drain_rate().unwrap_or(Rate::from_bps(u64::MAX));
+        let rate = plan.pipe_rate().unwrap_or(Rate::from_bps(u64::MAX));
         let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
+        let queue = Queue::new(&plan.queue, context, groups, stream("queue"));
         let slow = Slow {
             row_behind: 0,
             from: plan.from as u32,
-            queue: Queue::new(&plan.queue, context, groups, stream("queue")),
+            shaped: plan.shaper.is_some() || queue.is_shaped(),
+            queue,
             clock: Time::ZERO,
             rate: plan.rate,
             earlier: Transmitter::default(),
-            shaper: plan.shaper.map(Bucket::new),
+            shaper: plan.shaper.map(|shaper| Bucket::new(shaper.rate, shaper.burst)),
             faults: Faults::new(&plan.errors, stream),
             jitter: plan.jitter.map(|jitter| Jolts::new(jitter, stream("jitter"))),
             lost: Tally::default(),
@@ -325,11 +329,15 @@ impl Link {
         if self.waiting == 0 || (first < Time::NEVER && !self.overtakes) { first } else { first.min(self.next_start()) }
     }
 
-    /// When the packet at the head of the queue goes, of which there must be one. Where several queues have a head, the
+    /// When the queue, which must hold a packet, is asked for one: when the transmitter is free, and shapers may let one go. Where several queues have a head, the
     /// bucket may have to lend what another one is longer.
     #[inline]
     fn next_start(&self) -> Time {
         let free = self.free_at.max(self.slow.clock);
+        if !self.slow.shaped {
+            return free;
+        }
+        let free = free.max(self.slow.queue.ready());
         let Some(bucket) = &self.slow.shaper else { return free };
         self.slow.queue.head_len().map_or(free, |len| bucket.ready(len).max(free))
     }
@@ -385,33 +393,6 @@ struct Transmitter {
 impl Transmitter {
     fn new(rate: Option<Rate>, len: u32) -> Transmitter {
         Transmitter { len, time: rate.map_or(Dur::ZERO, |r| r.time_for(u64::from(len))) }
-    }
-}
-
-/// A token bucket that counts in time: `full_at` is when the bucket will be full again.
-struct Bucket {
-    shaper: Shaper,
-    /// How long the bucket takes to fill from empty.
-    depth: Dur,
-    full_at: Time,
-}
-
-impl Bucket {
-    fn new(shaper: Shaper) -> Bucket {
-        Bucket { shaper, depth: shaper.rate.time_for(shaper.burst.0), full_at: Time::ZERO }
-    }
-
-    /// When `len` bytes may go: when the bucket holds that many. A packet larger than the bucket goes
-    /// when it is full.
-    #[inline(never)]
-    fn ready(&self, len: u32) -> Time {
-        let need = self.shaper.rate.time_for(u64::from(len)).min(self.depth);
-        Time::from_ps(self.full_at.ps().saturating_sub((self.depth - need).ps()))
-    }
-
-    #[inline(never)]
-    fn spend(&mut self, now: Time, len: u32) {
-        self.full_at = self.full_at.max(now) + self.shaper.rate.time_for(u64::from(len));
     }
 }
 

@@ -53,9 +53,15 @@ pub struct LinkPlan {
 }
 
 impl LinkPlan {
-    /// The rate at which the queue drains in the long run: the shaper's, or the link's own.
-    pub fn drain_rate(&self) -> Option<Rate> {
+    /// The rate of what the queue stands in front of: the link's shaper, or the link itself.
+    pub fn pipe_rate(&self) -> Option<Rate> {
         self.shaper.map(|s| s.rate).or(self.rate)
+    }
+
+    /// The rate at which the queue drains in the long run: that of [`LinkPlan::pipe_rate`], or of a shaper that has all of
+    /// the queue's packets.
+    pub fn drain_rate(&self) -> Option<Rate> {
+        self.queue.rate().or(self.pipe_rate())
     }
 }
 

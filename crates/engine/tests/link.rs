@@ -1,7 +1,7 @@
 //! A link against arithmetic done by hand and against queueing theory.
 
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Common, Config, Full, codel, droptail, fq_codel};
+use ecnlab_aqm::{Common, Config, Full, codel, droptail, fq_codel, tbf};
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_engine::{Errors, Label, Link, LinkPlan, Packet, Shaper};
 use ecnlab_wire::Ecn;
@@ -92,6 +92,23 @@ fn a_shaper_is_a_slower_pipe_inside_the_link() {
     assert_eq!(got, [at(1_200), at(2_400), at(9_200), at(17_200), at(25_200)]);
 }
 
+/// A token bucket filter with a FIFO of so many packets.
+fn bucket(bps: u64, burst: u64, packets: f64) -> Config {
+    let params = tbf::Params { rate: Rate::from_bps(bps), burst: Bytes(burst), peakrate: None, mtu: Bytes(1514) };
+    Config::new(Params::Tbf(params), Common::with_limit(Length::Packets(packets)))
+}
+
+#[test]
+fn a_token_bucket_in_the_queue_is_asked_when_its_tokens_are_there() {
+    // As the shaper above: 3000 B, 8 ms a packet.
+    let queue = bucket(1_500_000, 3_000, 100.0);
+    let shaped = LinkPlan { queue, ..plan("10 Mbps", "0 ms", 100.0) };
+    assert_eq!(shaped.drain_rate(), Some(Rate::from_bps(1_500_000)));
+    let got = deliveries(&shaped, &[(ms(0), 1500); 5]);
+    let at = |us: u64| Time::ZERO + Dur::from_us(us);
+    assert_eq!(got, [at(1_200), at(2_400), at(9_200), at(17_200), at(25_200)]);
+}
+
 #[test]
 fn lists_name_packets_of_the_link_from_one() {
     let errors = Errors { drop_packets: vec![1, 3], ..Errors::default() };
@@ -150,10 +167,14 @@ proptest! {
     fn looking_at_a_link_does_not_change_it(
         gaps in prop::collection::vec((0_u64..20_000, 40_u32..1500), 1..60),
         looks in prop::collection::vec(0_u64..500_000, 0..60),
-        shaped in any::<bool>(),
+        shaped in 0..3,
     ) {
         let mut plan = plan("1.5 Mbps", "3 ms", 5.0);
-        plan.shaper = shaped.then_some(Shaper { rate: Rate::from_bps(700_000), burst: Bytes(2_000) });
+        match shaped {
+            0 => {}
+            1 => plan.shaper = Some(Shaper { rate: Rate::from_bps(700_000), burst: Bytes(2_000) }),
+            _ => plan.queue = bucket(700_000, 2_000, 5.0),
+        }
         let mut at = Time::ZERO;
         let arrivals: Vec<(Time, u32)> = gaps.iter().map(|&(gap, len)| { at += Dur::from_us(gap); (at, len) }).collect();
         let quiet = deliveries(&plan, &arrivals);

@@ -1,5 +1,6 @@
 //! What cannot be, beyond what types can say: names without a bearer, values without sense.
 
+use ecnlab_aqm as aqm;
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_traffic::{Checked, Impossible};
 
@@ -102,15 +103,20 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
     );
 }
 
+/// A value in `[queue.NAME]` that its law refuses.
+fn refuse_queue(name: &str, e: &aqm::Impossible, found: &mut Findings<'_>) {
+    let keys: Vec<&str> = ["queue", name].into_iter().chain(e.key.split('.')).collect();
+    let path = Path::of(&keys);
+    // Laws say `what is wrong: what would do`.
+    let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
+    found.value(&path, format!("`{path}`: {message}"), help);
+}
+
 /// What the laws themselves refuse.
 fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
     for (name, queue) in &spec.queues {
         if let Err(e) = queue.check() {
-            let keys: Vec<&str> = ["queue", name].into_iter().chain(e.key.split('.')).collect();
-            let path = Path::of(&keys);
-            // Laws say `what is wrong: what would do`.
-            let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
-            found.value(&path, format!("`{path}`: {message}"), help);
+            refuse_queue(name, &e, found);
         }
         let groups: Vec<&str> = spec.flows.iter().map(|(name, flow)| flow.group.as_deref().unwrap_or(name)).collect();
         for (key, group) in queue.groups() {
@@ -144,6 +150,13 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
             format!("`{at}` is 0 B"),
             "write at least a packet, such as \"1500 B\"",
         );
+    }
+    let rate = link.shaper.as_ref().map(|shaper| shaper.rate).or(link.rate.0);
+    if let (Some(queue), Some(rate)) = (spec.queues.get(&link.queue), rate)
+        && queue.check().is_ok()
+        && let Err(e) = queue.check_before(rate)
+    {
+        refuse_queue(&link.queue, &e, found);
     }
     wire::check(link.jitter.as_ref(), link.burst_loss.as_ref(), path, found);
     for (key, list) in [("drop", &link.drop), ("mark", &link.mark)] {

@@ -278,6 +278,52 @@ const CASES: &[(&str, &str, &[&str])] = &[
             "x.toml:17:9: `queue.two.class` is an integer, not a table; write tables [queue.two.class.NAME], each a queue",
         ],
     ),
+    // Shapers.
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"tbf\"\nrate = \"2 Mbps\"\nburst = \"3 kB\"\npeakrate = \"1 Mbps\"\n\
+         limit = \"9 packets\"\n[tcp.mine]",
+        &["x.toml:18:12: `queue.two.peakrate`: it is not above `rate`, 2 Mbps; write a higher one, or leave it out"],
+    ),
+    (
+        "queue = \"red\"",
+        "queue = \"two\"\n[queue.two]\ndiscipline = \"tbf\"\nrate = \"1 Mbps\"\nburst = \"3 kB\"\nlimit = \"9 packets\"",
+        &["x.toml:11:8: `queue.two.rate`: it is not below the rate of a link that it stands before, 1 Mbps; \
+           write a lower one"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"htb\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
+         limit = \"9 packets\"\n[queue.two.sharing.a]\nrate = \"0 Mbps\"\n[tcp.mine]",
+        &["x.toml:21:8: `queue.two.sharing.a.rate`: `0 Mbps` is not a rate above zero; \
+           write a number and a unit, such as \"1.5 Mbps\""],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"htb\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
+         limit = \"9 packets\"\n[queue.two.sharing.a]\nrate = \"1 Mbps\"\nceil = \"500 kbps\"\n[tcp.mine]",
+        &[
+            "x.toml:22:8: `queue.two.sharing.a.ceil`: it is below `rate`, 1 Mbps; write at least as much, or leave it out",
+        ],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"htb\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
+         limit = \"9 packets\"\n[queue.two.sharing.a]\nrate = \"1 Mbps\"\nparent = \"b\"\n[tcp.mine]",
+        &["x.toml:22:10: `queue.two.sharing.a.parent`: there is no class `b`; write a table sharing.b"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"cbq\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
+         limit = \"9 packets\"\n[queue.two.sharing.b]\nrate = \"1 Mbps\"\n[tcp.mine]",
+        &["x.toml:17:1: `queue.two.class.a`: nothing says what rate it has; write a table sharing.a with `rate`"],
+    ),
+    (
+        "[tcp.mine]",
+        "[queue.two]\ndiscipline = \"cbq\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
+         limit = \"9 packets\"\n[queue.two.sharing]\na = { rate = \"1 Mbps\", maxburst = 3, minburst = 4 }\n[tcp.mine]",
+        &["x.toml:21:49: `queue.two.sharing.a.minburst`: it is above `maxburst`, 3; write no more"],
+    ),
     (
         "min_th =",
         "full = \"fattest\"\nmin_th =",
@@ -453,7 +499,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:19:9: `flow.bulk.group` cannot be `all`, the name for all flows together; write another name"],
     ),
     ("tcp = \"mine\"\n", "tcp = \"mine\"\ndscp = 64\n", &["x.toml:21:8: DSCP64"]),
-    ("tcp = \"mine\"\n", "tcp = \"mine\"\ndscp = \"ef\"\n", &["x.toml:21:8: `flow.bulk.dscp` cannot be `ef`; did you mean `EF`?"]),
+    (
+        "tcp = \"mine\"\n",
+        "tcp = \"mine\"\ndscp = \"ef\"\n",
+        &["x.toml:21:8: `flow.bulk.dscp` cannot be `ef`; did you mean `EF`?"],
+    ),
     (
         "[tcp.mine]",
         "[queue.dual]\ndiscipline = \"dualpi2\"\nl4s = { groups = [\"blk\"] }\n[tcp.mine]",
