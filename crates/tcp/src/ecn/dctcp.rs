@@ -71,9 +71,9 @@ impl Feedback for Dctcp {
         changes
     }
 
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
         // §3.3: what an ACK with ECE acknowledges was marked, all of it.
-        Echo::decode(ack, acked)
+        Echo::decode(ack)
     }
 
     fn on_reduction(&mut self) {

@@ -33,7 +33,6 @@ impl Flight {
     /// be found.
     #[cold]
     pub fn feedback(&mut self, in_recovery: bool, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
-        let bytes = self.newly_delivered(seen, una);
         let (una_now, max) = (self.una, self.max);
         let sampler = &mut self.sampler;
         if una_now > sampler.round_end {
@@ -43,13 +42,12 @@ impl Flight {
         if let Some(rtt) = rtt {
             sampler.min_rtt = if sampler.min_rtt.is_zero() { rtt } else { sampler.min_rtt.min(rtt) };
         }
-        let delivered = Amount::of(bytes, self.mss);
+        let delivered = Amount::of(seen.delivered, self.mss);
         let sample = AckSample {
             now: cx.now,
             acked: Amount::of(una_now - una, self.mss),
             delivered,
-            // An echo says of no byte that it was marked: all that the ACK delivers may have been.
-            marked: if seen.echo { delivered } else { Amount::default() },
+            marked: seen.marks.of(delivered),
             lost: Amount::default(),
             in_flight: max - self.sampler.delivered.clamp(una_now, max),
             rtt,
@@ -63,17 +61,19 @@ impl Flight {
         sample
     }
 
-    /// Bytes that are acknowledged, reported by SACK or stood for by a duplicate ACK, and were not before.
-    fn newly_delivered(&mut self, seen: &AckSeen, una: u64) -> u64 {
-        let sacked = self.sacked.bytes_below(u64::MAX);
+    /// Bytes that an ACK up to `ack` acknowledges, reports by SACK or stands for as a duplicate, and that no ACK before it
+    /// did. It is yet to be taken in, but for what SACK reports. A duplicate must be `bare` ([`AckSeen::bare`]).
+    #[cold]
+    pub fn newly_delivered(&mut self, ack: u64, bare: bool) -> u64 {
+        let sacked = self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack);
         let sampler = &mut self.sampler;
-        if self.una > una {
+        if ack > self.una {
             sampler.duplicates = 0;
-        } else if seen.bare && sacked == 0 && self.max > self.una {
+        } else if bare && sacked == 0 && self.max > self.una {
             sampler.duplicates += 1;
         }
         let beyond = sacked.max(sampler.duplicates * u64::from(self.mss));
-        let delivered = (self.una + beyond).min(self.max);
+        let delivered = (ack + beyond).min(self.max);
         let newly = delivered.saturating_sub(sampler.delivered);
         sampler.delivered += newly;
         newly
