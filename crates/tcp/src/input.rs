@@ -103,15 +103,15 @@ impl Endpoint {
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
-        let seen = self.read_ack(segment, ack);
+        let seen = self.read_ack(segment, ack, now);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.on_ack(&seen, &mut cx);
         self.note_fin_acked();
     }
 
     #[inline(always)]
-    fn read_ack(&mut self, segment: &Segment, ack: u64) -> AckSeen {
-        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
+    fn read_ack(&mut self, segment: &Segment, ack: u64, now: Time) -> AckSeen {
+        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config, now);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
         let echo = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;

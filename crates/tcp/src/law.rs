@@ -23,6 +23,11 @@ macro_rules! in_use {
             pub fn wants_samples(&self) -> bool {
                 match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
             }
+
+            /// [`CongestionControl::RATES`].
+            pub fn wants_rates(&self) -> bool {
+                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::RATES),+ }
+            }
         }
     };
 }

@@ -131,6 +131,7 @@ mod tests {
             cwnd_limited: true,
             round,
             in_recovery: false,
+            rate: None,
         }
     }
 

@@ -8,7 +8,7 @@ pub mod reno;
 
 use ecnlab_base::{Dur, Time};
 
-pub use crate::ack_sample::{AckSample, Amount, Sent};
+pub use crate::ack_sample::{AckSample, Amount, RateSample, Sent};
 use crate::invalid::Invalid;
 pub use crate::window::{CcState, Rules, Start, Window};
 
@@ -60,6 +60,9 @@ pub trait CongestionControl {
     /// Whether the law hears [`on_feedback`](Self::on_feedback), [`on_ack`](Self::on_ack) and [`on_sent`](Self::on_sent).
     /// They cost each ACK and each segment something.
     const SAMPLES: bool = false;
+    /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`]), for which the sender keeps a record of each
+    /// segment in flight. Only with `SAMPLES`.
+    const RATES: bool = false;
 
     /// Window and threshold, which are the law's own.
     fn window(&self) -> &Window;

@@ -49,14 +49,18 @@ impl Flight {
             delivered,
             marked: seen.marks.of(delivered),
             lost: Amount::default(),
-            in_flight: max - self.sampler.delivered.clamp(una_now, max),
+            in_flight: self.not_delivered(),
             rtt,
             min_rtt: self.sampler.min_rtt,
             srtt: self.rto.smoothed(cx.config).0,
             cwnd_limited: self.used + u64::from(self.mss) > self.law.cwnd(),
             round: self.sampler.round,
             in_recovery,
+            rate: None,
         };
+        if let Some(rates) = &mut self.rates {
+            rates.acknowledge(una_now, cx.now);
+        }
         self.law.on_feedback(&sample);
         sample
     }
@@ -85,12 +89,38 @@ impl Flight {
         sample.lost = Amount::of(lost - self.sampler.lost, self.mss);
         sample.in_recovery = in_recovery;
         self.sampler.lost = lost;
+        sample.rate = self.rates.as_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
         self.law.on_ack(&sample);
     }
 
-    /// Tells the law of a chunk that leaves.
+    /// Bytes sent and neither acknowledged nor known to have arrived.
+    fn not_delivered(&self) -> u64 {
+        self.max - self.sampler.delivered.clamp(self.una, self.max)
+    }
+
+    /// Nothing may be waiting to be sent although the window has room: what is delivered then does not tell the rate of the
+    /// path. Asked where the application writes, before what it writes counts, and where a burst of sending ends.
+    #[inline]
+    pub fn check_application_limited(&mut self) {
+        if self.rates.is_none() {
+            return;
+        }
+        let outstanding = self.not_delivered();
+        let all_sent = self.nxt >= self.end && self.scoreboard.lost() <= self.scoreboard.retransmitted();
+        let limited = all_sent && outstanding < self.law.cwnd();
+        if let Some(rates) = self.rates.as_mut().filter(|_| limited) {
+            rates.limited_by_application(outstanding);
+        }
+    }
+
+    /// Tells the law of a chunk that leaves, when `lost` bytes are taken for lost in total.
     #[cold]
-    pub fn tell_sent(&mut self, chunk: Chunk, cx: &Cx) {
+    pub fn tell_sent(&mut self, chunk: Chunk, lost: u64, cx: &Cx) {
+        let outstanding = self.not_delivered();
+        if let Some(rates) = &mut self.rates {
+            let end = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
+            rates.sent(chunk.start, end, outstanding, lost, cx.now);
+        }
         self.law.on_sent(&Sent {
             now: cx.now,
             bytes: chunk.len.into(),
