@@ -26,6 +26,8 @@ impl Dctcp {
 }
 
 impl Feedback for Dctcp {
+    const COUNTS: bool = true;
+
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
         match kind {
             // §3.6: ECT on SYN, SYN-ACK and RST, so that switches treat them as they do data.

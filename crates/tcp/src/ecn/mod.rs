@@ -39,7 +39,8 @@ pub enum PacketKind {
 pub struct Stamp {
     /// Flags, added to those that the packet has anyway.
     pub flags: Flags,
-    /// Codepoint in the IP header.
+    /// Codepoint in the IP header. Where it is ECT(0), the window law may ask for ECT(1)
+    /// ([`codepoint`](crate::cc::CongestionControl::codepoint)).
     pub ecn: Ecn,
 }
 
@@ -136,6 +137,10 @@ pub struct QuenchSeen {
 
 /// One feedback scheme: both ends of it, since either may receive data.
 pub trait Feedback {
+    /// Whether its ACKs tell how much was marked, and not only that something was. Window laws for L4S need that
+    /// (RFC 9331 §4.2).
+    const COUNTS: bool = false;
+
     /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
     fn stamp(&mut self, kind: PacketKind) -> Stamp;
 
@@ -228,6 +233,27 @@ macro_rules! schemes {
     };
 }
 ecn_schemes! { schemes! {} }
+
+/// [`Feedback::COUNTS`] of each, from the rows of the registry.
+macro_rules! counts {
+    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+        impl EcnKind {
+            /// [`Feedback::COUNTS`].
+            pub const fn counts(self) -> bool {
+                match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::COUNTS),+ }
+            }
+        }
+
+        impl Scheme {
+            /// [`Feedback::COUNTS`].
+            #[inline]
+            pub const fn counts(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::COUNTS),+ }
+            }
+        }
+    };
+}
+ecn_schemes! { counts! {} }
 
 impl Scheme {
     /// Whether there is no ECN.

@@ -6,6 +6,6 @@ from typing import Final
 
 from ecnlab.laws.kinds import Window
 
-KERNEL_HAS: Final[dict[str, object]] = {"g": 0.0625, "alpha": 1.0}
+KERNEL_HAS: Final[dict[str, object]] = {"g": 0.0625, "alpha": 1.0, "codepoint": "ect0"}
 
 LAW: Final = Window(label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS)
