@@ -56,17 +56,17 @@ fn one() -> u32 {
 impl Params {
     /// Refuses impossible values, naming the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
-        check_members(config)?;
         let classes = in_order(config);
         let n = classes.len();
         Impossible::unless(self.drop_batch > 0, "drop_batch", || {
             "0 packets make no room: write at least 1".to_owned()
         })?;
         let for_two = matches!(self.schedule, Schedule::Wrr | Schedule::TimeShifted);
-        Impossible::unless(!for_two || n == 2, "schedule", || {
+        Impossible::unless(!for_two || n == 2 || n == 0, "schedule", || {
             format!("\"wrr\" and \"time-shifted\" are for two classes, here are {n}: write \"drr\"")
         })?;
         self.check_tshift()?;
+        check_members(config)?;
         for (name, class) in classes {
             let at = |key: &str| format!("class.{name}.{key}");
             Impossible::unless(class.member.turn.0 >= 256, &at("turn"), || {

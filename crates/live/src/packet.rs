@@ -67,6 +67,7 @@ pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
         window_scale: options.window_scale.filter(|_| is_syn),
         timestamps: options.timestamps,
         sack,
+        acc_ecn: options.acc_ecn,
     };
     let source = SocketAddrV4::new(from, tcp.source);
     Ok(Arrived { source, destination: SocketAddrV4::new(to, tcp.destination), segment, data })
@@ -146,7 +147,7 @@ pub fn set_flags(packet: &mut [u8], flags: Flags) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ecnlab_wire::{QuenchCause, SackBlock, Seq, Timestamps};
+    use ecnlab_wire::{AccEcn, QuenchCause, SackBlock, Seq, Timestamps};
 
     const A: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 1), 5001);
     const B: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(10, 0, 0, 2), 40_000);
@@ -163,6 +164,7 @@ mod tests {
             flags: Flags::ACK | Flags::PSH | Flags::CWR,
             timestamps: Some(Timestamps { value: 3, echo: 4 }),
             sack,
+            acc_ecn: Some(AccEcn::new(true, &[1, 1_000])),
             ..Segment::default()
         }
     }
@@ -172,8 +174,8 @@ mod tests {
         let mut bytes = Vec::new();
         let mut sent = data_segment();
         emit(A, B, &sent, b"bytes", &mut bytes);
-        // 20 of IP, 20 of TCP, 12 of timestamps, 12 of SACK, 5 of data.
-        sent.wire_len = 69;
+        // 20 of IP, 20 of TCP, 12 of timestamps, 12 of SACK, 8 of AccECN, 5 of data.
+        sent.wire_len = 77;
         assert_eq!(parse(&bytes), Ok(Arrived { source: A, destination: B, segment: sent, data: b"bytes" }));
     }
 

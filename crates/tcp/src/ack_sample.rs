@@ -46,6 +46,27 @@ pub struct AckSample {
     pub round: u64,
     /// Whether a recovery is going on.
     pub in_recovery: bool,
+    /// The rate at which data are delivered: in [`on_ack`](crate::cc::CongestionControl::on_ack) of laws with
+    /// [`RATES`](crate::cc::CongestionControl::RATES), where the ACK tells one.
+    pub rate: Option<RateSample>,
+}
+
+/// How fast data were delivered, from the ACK that was the last before a segment was sent to the one that delivers it
+/// (draft-cheng-iccrg-delivery-rate-estimation-02; Linux net/ipv4/tcp_rate.c). Bytes of payload; FIN counts as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// Bytes delivered in `interval`. Without SACK they count when they are acknowledged.
+    pub delivered: u64,
+    /// The longer of the times of sending and of delivering them; never zero.
+    pub interval: Dur,
+    /// Bytes delivered in the connection when the segment was sent.
+    pub prior_delivered: u64,
+    /// Bytes taken for lost since the segment was sent.
+    pub lost: u64,
+    /// Bytes in flight when it was sent, itself among them: sent and not known to have arrived.
+    pub tx_in_flight: u64,
+    /// The application had nothing to send while the window had room: the path may be faster.
+    pub app_limited: bool,
 }
 
 /// What happens with a segment that leaves, for the first time or again.

@@ -34,6 +34,8 @@ pub struct Config {
     pub timestamp_clock: Dur,
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
+    /// With SACK, report data that come a second time, in the first block of the ACK that they cause (D-SACK, RFC 2883).
+    pub dsack: bool,
 
     /// ECN feedback scheme to negotiate and use.
     pub ecn: EcnKind,
@@ -338,6 +340,16 @@ impl Config {
             "must be above 0 s".into()
         })?;
         self.congestion.check()?;
+        if let Some(key) = self.congestion.needs_count() {
+            ensure(self.ecn.counts(), key, || {
+                let with: Vec<_> = EcnKind::ALL.iter().filter(|ecn| ecn.counts()).map(|ecn| ecn.name()).collect();
+                format!(
+                    "needs feedback that tells how much was marked: ecn = \"{}\", not \"{}\"",
+                    with.join("\" or \""),
+                    self.ecn.name()
+                )
+            })?;
+        }
         self.recovery.check(self)?;
         ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }
@@ -401,6 +413,8 @@ impl JsonSchema for Headers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cc::Codepoint;
+    use crate::cc::dctcp::Params;
     use crate::profile;
 
     #[test]
@@ -417,6 +431,24 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+    }
+
+    #[test]
+    fn a_law_that_sends_ect1_needs_feedback_that_counts() {
+        let mut config = profile("modern").unwrap().config.clone();
+        let params = Params { codepoint: Codepoint::Ect1, ..Params::default() };
+        config.congestion = WindowLaw::Dctcp(params);
+        let refused = |ecn| {
+            let config = Config { ecn, ..config.clone() };
+            config.check().err().map(|refused| refused.to_string())
+        };
+        let problem = |ecn| {
+            let needs = "needs feedback that tells how much was marked: ecn = \"dctcp\"";
+            Some(format!("`congestion.codepoint` {needs}, not \"{ecn}\""))
+        };
+        assert_eq!(refused(EcnKind::Dctcp), None);
+        assert_eq!(refused(EcnKind::Rfc3168), problem("rfc3168"));
+        assert_eq!(refused(EcnKind::Off), problem("off"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-use crate::ecn::{Acked, Feedback};
+use crate::ecn::{Acked, Feedback, Marks};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
 use crate::receiver::AckDue;
@@ -103,27 +103,35 @@ impl Endpoint {
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
-        let seen = self.read_ack(segment, ack);
+        let seen = self.read_ack(segment, ack, now);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.on_ack(&seen, &mut cx);
         self.note_fin_acked();
     }
 
     #[inline(always)]
-    fn read_ack(&mut self, segment: &Segment, ack: u64) -> AckSeen {
-        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config);
+    fn read_ack(&mut self, segment: &Segment, ack: u64, now: Time) -> AckSeen {
+        let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config, now);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
         let echo = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
         self.counters.ece_received += u64::from(echo);
-        let heard = self.ecn.decode(segment, Acked { from: self.tx.flight.una, to: ack, mss: self.tx.flight.mss });
-        self.counters.bytes_marked += heard.bytes;
+        // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
+        let bare = segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN);
+        let flight = &mut self.tx.flight;
+        let delivered = if flight.law.wants_samples() { flight.newly_delivered(ack, bare) } else { ack - flight.una };
+        let acked = Acked { from: flight.una, to: ack, delivered, mss: flight.mss };
+        let heard = self.ecn.decode(segment, acked);
+        if heard.marks != Marks::None {
+            self.counters.bytes_marked += heard.marks.of(acked.amount()).bytes;
+        }
         AckSeen {
             ack,
+            delivered,
             echo: heard.echo,
+            marks: heard.marks,
             no_growth: heard.no_growth,
-            // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
-            bare: segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN),
+            bare,
             new_sack,
             echoed: segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo),
         }

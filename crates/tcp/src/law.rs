@@ -1,6 +1,8 @@
 //! The window law in use.
 
-use crate::cc::{self, AckSample, CcState, CongestionControl, CongestionEvent, Pacing, Params, Sent, Start, Window};
+use crate::cc::{
+    self, AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Pacing, Params, Sent, Start, Window,
+};
 use crate::config::Config;
 use crate::registry::{WindowLaw, window_laws};
 
@@ -27,6 +29,11 @@ macro_rules! in_use {
             #[inline]
             pub fn wants_samples(&self) -> bool {
                 match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
+            }
+
+            /// [`CongestionControl::RATES`].
+            pub fn wants_rates(&self) -> bool {
+                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::RATES),+ }
             }
         }
 
@@ -86,6 +93,10 @@ impl CongestionControl for Law {
     }
     fn on_sent(&mut self, sent: &Sent) {
         of_law!(self, law => law.on_sent(sent))
+    }
+    #[inline]
+    fn codepoint(&self) -> Codepoint {
+        of_law!(self, law => law.codepoint())
     }
     #[inline]
     fn pacing(&self) -> Option<Pacing> {

@@ -1,8 +1,9 @@
 //! Segments out: data, ACKs, and what they carry besides.
 
 use ecnlab_base::Time;
-use ecnlab_wire::{Flags, Segment, Timestamps};
+use ecnlab_wire::{Ecn, Flags, Segment, Timestamps};
 
+use crate::cc::CongestionControl;
 use crate::ecn::{Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{Chunk, Cx, How};
@@ -68,11 +69,12 @@ impl Endpoint {
     pub(crate) fn send_ack_as(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
         let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
-        self.rx.acknowledged();
-        if self.sack && self.rx.has_gap() {
+        if self.sack && self.rx.has_blocks() {
             let sack = self.rx.sack_blocks();
+            self.rx.acknowledged();
             return self.push(kind, Segment { sack, ..segment }, out);
         }
+        self.rx.acknowledged();
         self.push(kind, segment, out);
     }
 
@@ -100,7 +102,10 @@ impl Endpoint {
     /// The way of all segments out: puts on what the feedback scheme wants, fills in the length and counts.
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, out: &mut Out) {
-        let Stamp { flags, ecn } = self.ecn.stamp(kind);
+        let Stamp { flags, mut ecn } = self.ecn.stamp(kind);
+        if ecn == Ecn::Ect0 && self.ecn.counts() {
+            ecn = self.tx.flight.law.codepoint().into();
+        }
         let segment = Segment { flags: segment.flags | flags, ecn, ..segment };
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
         let wire_len = headers.wire_len(&segment);

@@ -88,6 +88,10 @@ macro_rules! window_family {
             pub(crate) fn check(&self) -> Result<(), Invalid> {
                 match self { $(WindowLaw::$law(params) => params.check(),)+ }
             }
+            /// The key that asks for feedback with a count of marks.
+            pub(crate) fn needs_count(&self) -> Option<&'static str> {
+                match self { $(WindowLaw::$law(params) => params.needs_count(),)+ }
+            }
             /// The schema of each law's parameters, by the law's name.
             pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
                 vec![$(($name, cc::$module::$params::json_schema(generator)),)+]

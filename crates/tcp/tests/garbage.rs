@@ -6,7 +6,7 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 use ecnlab_tcp::{Endpoint, profiles};
-use ecnlab_wire::{Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
+use ecnlab_wire::{AccEcn, Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 use proptest::prelude::*;
 
 /// Numbers near those in use, and anywhere.
@@ -34,6 +34,7 @@ prop_compose! {
         sack_permitted in any::<bool>(),
         stamp in prop::option::of((any::<u32>(), any::<u32>())),
         blocks in prop::collection::vec((near(ISS), near(ISS)), 0..4),
+        counters in prop::option::of((any::<bool>(), prop::collection::vec(any::<u32>(), 0..4))),
     ) -> Segment {
         let mut sack = SackBlocks::NONE;
         blocks.into_iter().for_each(|(start, end)| sack.push(SackBlock { start, end }));
@@ -50,6 +51,7 @@ prop_compose! {
             sack_permitted,
             timestamps: stamp.map(|(value, echo)| Timestamps { value, echo }),
             sack,
+            acc_ecn: counters.map(|(ect1_first, counters)| AccEcn::new(ect1_first, &counters)),
         }
     }
 }

@@ -172,9 +172,9 @@ fn each_line_multiplies_and_names_the_variants() {
 fn a_mutant_is_made_of_every_claim() {
     let case = &cases(&format!("{HEAD}{BODY}")).unwrap()[0];
     let mutants = mutate::claims(case);
-    // SYN: time, seq, length, three flags, codepoint, window, SACK; the bare ACK the same with ack for window;
-    // each data segment time, seq, length, three flags, codepoint, ack; five values.
-    assert_eq!(mutants.len(), 9 + 9 + 8 + 8 + 5);
+    // SYN: time, seq, length, four flags, codepoint, window, SACK, AccECN; the bare ACK the same with ack for window;
+    // each data segment time, seq, length, four flags, codepoint, ack; five values.
+    assert_eq!(mutants.len(), 11 + 11 + 9 + 9 + 5);
     for mutant in &mutants {
         assert!(run(&mutant.case).is_err(), "{}", mutant.survived());
     }

@@ -19,17 +19,13 @@ mod kind {
     pub const ACC_ECN_1: u8 = 174;
 }
 
-/// Counters of the AccECN option (RFC 9768 §3.2.3), 24 bits each; those left out are `None`.
+/// Counters of the AccECN option (RFC 9768 §3.2.3): payload bytes that arrived with each codepoint, modulo 2^24, from 1, and
+/// from 0 those with CE. The last ones may be left out. Kept as on the wire, for every [`Segment`] has room for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccEcn {
-    /// Whether the counter of ECT(1) stands first (kind 174), as senders of ECT(1) prefer.
-    pub ect1_first: bool,
-    /// Payload bytes that arrived with ECT(0), modulo 2^24, from 1.
-    pub ect0: Option<u32>,
-    /// Payload bytes that arrived with CE, modulo 2^24.
-    pub ce: Option<u32>,
-    /// Payload bytes that arrived with ECT(1), modulo 2^24, from 1.
-    pub ect1: Option<u32>,
+    ect1_first: bool,
+    len: u8,
+    counters: [[u8; 3]; 3],
 }
 
 /// The options that ecnlab knows; others are passed over.
@@ -146,6 +142,7 @@ impl From<&Segment> for TcpOptions {
             window_scale: segment.window_scale,
             sack_permitted: segment.sack_permitted,
             timestamps: segment.timestamps,
+            acc_ecn: segment.acc_ecn,
             ..TcpOptions::default()
         };
         segment.sack.as_slice().iter().for_each(|block| options.push_sack(*block));
@@ -154,24 +151,71 @@ impl From<&Segment> for TcpOptions {
 }
 
 impl AccEcn {
-    /// Counters in order; a shorter option leaves out the last ones (RFC 9768 §3.2.3.1).
+    /// Up to three counters in their order: ECT(0), CE, ECT(1) (kind 172), or with `ect1_first` ECT(1), CE, ECT(0) (kind 174).
+    /// Their low 24 bits count.
+    pub fn new(ect1_first: bool, counters: &[u32]) -> AccEcn {
+        let mut option = AccEcn { ect1_first, ..AccEcn::default() };
+        for (place, counter) in option.counters.iter_mut().zip(counters) {
+            let [_, bytes @ ..] = counter.to_be_bytes();
+            *place = bytes;
+            option.len += 1;
+        }
+        option
+    }
+
+    /// Bytes on the wire of an option with so many counters, padded to a multiple of four.
+    pub const fn wire_len(counters: usize) -> u32 {
+        (2 + 3 * counters as u32).next_multiple_of(4)
+    }
+
+    /// How many counters it has.
+    pub const fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it has none.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether the counter of ECT(1) stands first.
+    pub const fn ect1_first(&self) -> bool {
+        self.ect1_first
+    }
+
+    /// Bytes that arrived with ECT(0).
+    pub fn ect0(&self) -> Option<u32> {
+        self.counter(if self.ect1_first { 2 } else { 0 })
+    }
+
+    /// Bytes that arrived with CE.
+    pub fn ce(&self) -> Option<u32> {
+        self.counter(1)
+    }
+
+    /// Bytes that arrived with ECT(1).
+    pub fn ect1(&self) -> Option<u32> {
+        self.counter(if self.ect1_first { 0 } else { 2 })
+    }
+
+    fn counter(&self, place: usize) -> Option<u32> {
+        let [a, b, c] = *self.counters[..self.len()].get(place)?;
+        Some(u32::from_be_bytes([0, a, b, c]))
+    }
+
     fn parse(kind: u8, body: &[u8]) -> AccEcn {
-        let mut counters = body.chunks_exact(3).map(|b| u32::from_be_bytes([0, b[0], b[1], b[2]]));
-        let (first, ce, last) = (counters.next(), counters.next(), counters.next());
-        let ect1_first = kind == kind::ACC_ECN_1;
-        let (ect0, ect1) = if ect1_first { (last, first) } else { (first, last) };
-        AccEcn { ect1_first, ect0, ce, ect1 }
+        let mut counters = [0; 3];
+        let chunks = body.chunks_exact(3);
+        let len = chunks.len();
+        counters.iter_mut().zip(chunks).for_each(|(counter, b)| *counter = u32::from_be_bytes([0, b[0], b[1], b[2]]));
+        AccEcn::new(kind == kind::ACC_ECN_1, &counters[..len])
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
-        let (kind, first, last) = match self.ect1_first {
-            true => (kind::ACC_ECN_1, self.ect1, self.ect0),
-            false => (kind::ACC_ECN_0, self.ect0, self.ect1),
-        };
-        let counters: Vec<u32> = [first, self.ce, last].into_iter().map_while(|counter| counter).collect();
-        let len = 2 + 3 * counters.len();
-        out.extend(std::iter::repeat_n(kind::NOP, len.next_multiple_of(4) - len));
+        let kind = if self.ect1_first { kind::ACC_ECN_1 } else { kind::ACC_ECN_0 };
+        let len = 2 + 3 * self.len();
+        out.extend(std::iter::repeat_n(kind::NOP, AccEcn::wire_len(self.len()) as usize - len));
         out.extend([kind, len as u8]);
-        counters.iter().for_each(|counter| out.extend(&counter.to_be_bytes()[1..]));
+        self.counters[..self.len()].iter().for_each(|counter| out.extend(counter));
     }
 }

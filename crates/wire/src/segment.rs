@@ -2,13 +2,13 @@
 
 use bitflags::bitflags;
 
-use crate::{Ecn, Seq};
+use crate::{AccEcn, Ecn, Seq};
 
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u32 = 20;
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER: u32 = 20;
-/// SACK blocks that fit beside a timestamp option (RFC 2018 §3).
+/// SACK blocks that fit beside a timestamp option (RFC 2018 §3), or beside an AccECN option with all counters.
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 bitflags! {
@@ -114,6 +114,8 @@ pub struct Segment {
     pub timestamps: Option<Timestamps>,
     /// SACK option.
     pub sack: SackBlocks,
+    /// AccECN option.
+    pub acc_ecn: Option<AccEcn>,
 }
 
 impl Segment {
@@ -130,7 +132,7 @@ impl Segment {
         self.len == 0 && !self.flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST))
     }
     /// Bytes of TCP options, padded to a multiple of four as each is laid out on the wire:
-    /// MSS 4, window scale 3, SACK-permitted 2, timestamps 10, SACK 2 + 8 a block.
+    /// MSS 4, window scale 3, SACK-permitted 2, timestamps 10, SACK 2 + 8 a block, AccECN 2 + 3 a counter.
     pub const fn options_len(&self) -> u32 {
         let mut n = 0;
         if self.mss.is_some() {
@@ -147,6 +149,9 @@ impl Segment {
         };
         if self.sack.len > 0 {
             n += 4 + 8 * self.sack.len as u32;
+        }
+        if let Some(acc_ecn) = &self.acc_ecn {
+            n += AccEcn::wire_len(acc_ecn.len());
         }
         n
     }
@@ -181,7 +186,13 @@ mod tests {
         for _ in 0..4 {
             sack.push(SackBlock::default());
         }
-        assert_eq!(Segment { sack, ..Segment::default() }.options_len(), 28);
+        let acked = Segment { sack, ..Segment::default() };
+        assert_eq!(acked.options_len(), 28);
+        // RFC 9768 §3.2.3: 2 + 3 * 3, and a NOP: with three blocks all of the 40 bytes there are.
+        let acc_ecn = |counters| Some(AccEcn::new(false, counters));
+        assert_eq!(Segment { acc_ecn: acc_ecn(&[1, 0, 1]), ..acked }.options_len(), 40);
+        assert_eq!(Segment { acc_ecn: acc_ecn(&[1, 0]), ..acked }.options_len(), 36);
+        assert_eq!(Segment { acc_ecn: acc_ecn(&[]), ..acked }.options_len(), 32);
     }
 
     #[test]
@@ -192,6 +203,6 @@ mod tests {
 
     #[test]
     fn a_segment_stays_small() {
-        assert!(size_of::<Segment>() <= 72, "{}", size_of::<Segment>());
+        assert!(size_of::<Segment>() <= 80, "{}", size_of::<Segment>());
     }
 }

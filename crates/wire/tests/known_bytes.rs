@@ -138,14 +138,20 @@ fn options_are_laid_out_as_their_rfcs_say() {
 
 #[test]
 fn acc_ecn_has_its_counters_in_the_order_of_its_kind() {
-    let option = |ect1_first, ect0, ce, ect1| options(|o| o.acc_ecn = Some(AccEcn { ect1_first, ect0, ce, ect1 }));
+    let option = |ect1_first, counters: &[u32]| options(|o| o.acc_ecn = Some(AccEcn::new(ect1_first, counters)));
     // RFC 9768 §3.2.3: kind 172 has ECT(0), CE, ECT(1), kind 174 ECT(1), CE, ECT(0), 24 bits each; the last may be left out.
-    let (a, b, c) = (Some(0x01_0203), Some(0x04_0506), Some(0x07_0809));
-    stands_for(option(false, a, b, c), &[1, 172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    stands_for(option(true, a, b, c), &[1, 174, 11, 7, 8, 9, 4, 5, 6, 1, 2, 3]);
-    stands_for(option(false, a, b, None), &[172, 8, 1, 2, 3, 4, 5, 6]);
-    stands_for(option(true, None, None, c), &[1, 1, 1, 174, 5, 7, 8, 9]);
-    stands_for(option(false, None, None, None), &[1, 1, 172, 2]);
+    let (a, b, c) = (0x01_0203, 0x04_0506, 0x07_0809);
+    stands_for(option(false, &[a, b, c]), &[1, 172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    stands_for(option(true, &[c, b, a]), &[1, 174, 11, 7, 8, 9, 4, 5, 6, 1, 2, 3]);
+    stands_for(option(false, &[a, b]), &[172, 8, 1, 2, 3, 4, 5, 6]);
+    stands_for(option(true, &[c]), &[1, 1, 1, 174, 5, 7, 8, 9]);
+    stands_for(option(false, &[]), &[1, 1, 172, 2]);
+    // Which is which, in either order.
+    let told = |option: AccEcn| (option.ect0(), option.ce(), option.ect1());
+    assert_eq!(told(AccEcn::new(false, &[a, b, c])), (Some(a), Some(b), Some(c)));
+    assert_eq!(told(AccEcn::new(true, &[c, b])), (None, Some(b), Some(c)));
+    // 24 bits count, and three counters.
+    assert_eq!(AccEcn::new(false, &[0xff00_0001, 2, 3, 4]), AccEcn::new(false, &[1, 2, 3]));
     // No length of it.
     assert_eq!(TcpOptions::parse(&[172, 4, 0, 0]), TcpOptions::default());
 }

@@ -21,11 +21,9 @@ fn counter() -> impl Strategy<Value = u32> {
 
 /// Counters are left out from the end only.
 fn acc_ecn() -> impl Strategy<Value = AccEcn> {
-    (any::<bool>(), counter(), counter(), counter(), 0_u8..4).prop_map(|(ect1_first, ect0, ce, ect1, there)| {
+    (any::<bool>(), counter(), counter(), counter(), 0_usize..4).prop_map(|(ect1_first, ect0, ce, ect1, there)| {
         let (first, last) = if ect1_first { (ect1, ect0) } else { (ect0, ect1) };
-        let (first, ce, last) = ((there > 0).then_some(first), (there > 1).then_some(ce), (there > 2).then_some(last));
-        let (ect0, ect1) = if ect1_first { (last, first) } else { (first, last) };
-        AccEcn { ect1_first, ect0, ce, ect1 }
+        AccEcn::new(ect1_first, &[first, ce, last][..there])
     })
 }
 
@@ -59,12 +57,13 @@ prop_compose! {
         sack_permitted in any::<bool>(),
         stamps in of((any::<u32>(), any::<u32>())),
         blocks in vec(block(), 0..=3),
+        acc_ecn in of(acc_ecn()),
     ) -> Segment {
         let mut sack = SackBlocks::NONE;
         blocks.into_iter().for_each(|block| sack.push(block));
         let timestamps = stamps.map(|(value, echo)| Timestamps { value, echo });
         let flags = Flags::from_bits_truncate(flags);
-        Segment { flags, mss, window_scale, sack_permitted, timestamps, sack, ..Segment::default() }
+        Segment { flags, mss, window_scale, sack_permitted, timestamps, sack, acc_ecn, ..Segment::default() }
     }
 }
 

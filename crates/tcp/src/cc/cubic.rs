@@ -235,6 +235,7 @@ mod tests {
             cwnd_limited,
             round: 1,
             in_recovery: false,
+            rate: None,
         }
     }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Start, Window};
+use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Start, Window};
 use crate::invalid::{Invalid, ensure};
 
 /// DCTCP with its parameters; the defaults are those of RFC 8257.
@@ -16,11 +16,14 @@ pub struct Params {
     pub g: f64,
     /// The estimate at the beginning (§3.3).
     pub alpha: f64,
+    /// What packets say that may be marked: "ect0", or "ect1" for queues that mark DCTCP's packets apart, such as those of
+    /// L4S (RFC 9331 §4.1).
+    pub codepoint: Codepoint,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { g: 1.0 / 16.0, alpha: 1.0 }
+        Params { g: 1.0 / 16.0, alpha: 1.0, codepoint: Codepoint::Ect0 }
     }
 }
 
@@ -36,9 +39,13 @@ impl super::Params for Params {
         })
     }
 
+    fn needs_count(&self) -> Option<&'static str> {
+        (self.codepoint == Codepoint::Ect1).then_some("congestion.codepoint")
+    }
+
     fn law(&self, start: Start) -> Dctcp {
-        let Params { g, alpha } = *self;
-        Dctcp { reno: Reno::new(start), g, alpha, delivered: 0, marked: 0, round: 0 }
+        let Params { g, alpha, codepoint } = *self;
+        Dctcp { reno: Reno::new(start), g, alpha, codepoint, delivered: 0, marked: 0, round: 0 }
     }
 }
 
@@ -47,6 +54,7 @@ impl super::Params for Params {
 pub struct Dctcp {
     reno: Reno,
     g: f64,
+    codepoint: Codepoint,
     /// Estimate of the part of the bytes that is marked (DCTCP.Alpha).
     alpha: f64,
     /// Bytes delivered and marked in this window of data (DCTCP.BytesAcked, DCTCP.BytesMarked).
@@ -95,6 +103,10 @@ impl CongestionControl for Dctcp {
         self.reno.reduce(&event, |window| (window as f64 * kept).round() as u64);
     }
 
+    fn codepoint(&self) -> Codepoint {
+        self.codepoint
+    }
+
     fn values(&self) -> Vec<f64> {
         vec![self.alpha]
     }
@@ -133,6 +145,7 @@ mod tests {
             cwnd_limited: true,
             round,
             in_recovery: false,
+            rate: None,
         }
     }
 
@@ -202,7 +215,7 @@ mod tests {
 
     #[test]
     fn parameters_past_their_bounds_are_refused() {
-        let wrong = |g, alpha| Params { g, alpha }.check().err().map(|error| error.key);
+        let wrong = |g, alpha| Params { g, alpha, ..Params::default() }.check().err().map(|error| error.key);
         assert_eq!([wrong(0.0, 1.0), wrong(1.1, 1.0), wrong(f64::NAN, 1.0)], [Some("congestion.g"); 3]);
         assert_eq!([wrong(1.0, -0.1), wrong(1.0, 1.1), wrong(1.0, f64::NAN)], [Some("congestion.alpha"); 3]);
         assert_eq!([wrong(1.0, 0.0), wrong(0.0625, 1.0)], [None; 2]);

@@ -7,8 +7,11 @@ pub mod ecn_alpha_beta;
 pub mod reno;
 
 use ecnlab_base::{Dur, Time};
+use ecnlab_wire::Ecn;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-pub use crate::ack_sample::{AckSample, Amount, Sent};
+pub use crate::ack_sample::{AckSample, Amount, RateSample, Sent};
 use crate::invalid::Invalid;
 pub use crate::window::{CcState, Rules, Start, Window};
 
@@ -54,12 +57,35 @@ impl Pacing {
     }
 }
 
+/// The codepoint of packets that may be marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Codepoint {
+    /// ECT(0): a mark means what a loss means (RFC 3168 §5).
+    #[default]
+    Ect0,
+    /// ECT(1): marks come early and often (L4S, RFC 9331 §4.1).
+    Ect1,
+}
+
+impl From<Codepoint> for Ecn {
+    fn from(codepoint: Codepoint) -> Ecn {
+        match codepoint {
+            Codepoint::Ect0 => Ecn::Ect0,
+            Codepoint::Ect1 => Ecn::Ect1,
+        }
+    }
+}
+
 /// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
 /// reduced; a law that wants more has samples of every ACK.
 pub trait CongestionControl {
     /// Whether the law hears [`on_feedback`](Self::on_feedback), [`on_ack`](Self::on_ack) and [`on_sent`](Self::on_sent).
     /// They cost each ACK and each segment something.
     const SAMPLES: bool = false;
+    /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`]), for which the sender keeps a record of each
+    /// segment in flight. Only with `SAMPLES`.
+    const RATES: bool = false;
     /// Names of what a trace has of the law besides its window: columns of every run's `flow_series`.
     const COLUMNS: &'static [&'static str] = &[];
 
@@ -79,6 +105,11 @@ pub trait CongestionControl {
     fn on_ack(&mut self, _: &AckSample) {}
     /// Each segment that leaves.
     fn on_sent(&mut self, _: &Sent) {}
+    /// The codepoint of the packets that the feedback scheme makes ECN-capable. If the ends agree on feedback that does not
+    /// count marks, it is ECT(0) whatever the law (RFC 9331 §4.2).
+    fn codepoint(&self) -> Codepoint {
+        Codepoint::Ect0
+    }
     /// At which rate segments leave; none sends what the window admits at once.
     fn pacing(&self) -> Option<Pacing> {
         None
@@ -133,6 +164,10 @@ pub(crate) trait Params {
 
     /// Refuses what the law cannot do.
     fn check(&self) -> Result<(), Invalid>;
+    /// The key that asks for feedback with a count of marks ([`crate::ecn::Feedback::COUNTS`]), if one does.
+    fn needs_count(&self) -> Option<&'static str> {
+        None
+    }
     /// The law, at the beginning of a connection.
     fn law(&self, start: Start) -> Self::Law;
 }

@@ -26,6 +26,8 @@ impl Dctcp {
 }
 
 impl Feedback for Dctcp {
+    const COUNTS: bool = true;
+
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
         match kind {
             // §3.6: ECT on SYN, SYN-ACK and RST, so that switches treat them as they do data.
@@ -72,9 +74,9 @@ impl Feedback for Dctcp {
         changes
     }
 
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
         // §3.3: what an ACK with ECE acknowledges was marked, all of it.
-        Echo::decode(ack, acked)
+        Echo::decode(ack)
     }
 
     fn on_reduction(&mut self) {

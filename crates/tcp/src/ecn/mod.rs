@@ -7,6 +7,7 @@ pub mod rfc3168;
 
 use ecnlab_wire::{Ecn, Flags, QuenchCause, Segment};
 
+use crate::ack_sample::Amount;
 use crate::config::Config;
 use crate::registry::{EcnKind, ecn_schemes};
 
@@ -38,7 +39,8 @@ pub enum PacketKind {
 pub struct Stamp {
     /// Flags, added to those that the packet has anyway.
     pub flags: Flags,
-    /// Codepoint in the IP header.
+    /// Codepoint in the IP header. Where it is ECT(0), the window law may ask for ECT(1)
+    /// ([`codepoint`](crate::cc::CongestionControl::codepoint)).
     pub ecn: Ecn,
 }
 
@@ -63,26 +65,24 @@ pub enum Agreed {
     Nothing,
 }
 
-/// The stretch of the own stream that an ACK acknowledges.
+/// What an ACK tells of the own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acked {
     /// First offset that was not acknowledged before.
     pub from: u64,
     /// First offset that is not acknowledged now.
     pub to: u64,
+    /// Bytes newly delivered: acknowledged, reported by SACK, or, without SACK, a segment for each duplicate ACK. They are
+    /// counted for laws with samples; else this is what the number acknowledges.
+    pub delivered: u64,
     /// Bytes of a full segment.
     pub mss: u32,
 }
 
 impl Acked {
-    /// How many bytes; a FIN is one.
-    pub const fn bytes(&self) -> u64 {
-        self.to - self.from
-    }
-
-    /// How many packets, if all were full but the last.
-    pub const fn packets(&self) -> u64 {
-        self.bytes().div_ceil(self.mss as u64)
+    /// What the number acknowledges, in packets that were all full but the last; a FIN is one byte.
+    pub fn amount(&self) -> Amount {
+        Amount::of(self.to - self.from, self.mss)
     }
 }
 
@@ -91,18 +91,32 @@ impl Acked {
 pub struct Heard {
     /// It reports congestion, to which a sender answers once for each window of data (RFC 3168 §6.1.2).
     pub echo: bool,
-    /// Packets of those that it acknowledges which it reports as marked.
-    pub packets: u64,
-    /// Their bytes.
-    pub bytes: u64,
+    /// How many marks it tells of.
+    pub marks: Marks,
     /// The window does not grow on it, whatever else it says.
     pub no_growth: bool,
 }
 
-impl Heard {
-    /// An ACK that calls all it acknowledges marked.
-    pub const fn all(acked: Acked) -> Heard {
-        Heard { echo: true, packets: acked.packets(), bytes: acked.bytes(), no_growth: false }
+/// How many marks an ACK tells of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Marks {
+    /// None.
+    #[default]
+    None,
+    /// It has one bit for all that it tells of, and the bit is set: one packet at least, all of them at most. All count.
+    All,
+    /// So much of what is newly delivered.
+    Counted(Amount),
+}
+
+impl Marks {
+    /// What counts as marked of what an ACK has `told` of.
+    pub fn of(self, told: Amount) -> Amount {
+        match self {
+            Marks::None => Amount::default(),
+            Marks::All => told,
+            Marks::Counted(marked) => marked,
+        }
     }
 }
 
@@ -123,6 +137,10 @@ pub struct QuenchSeen {
 
 /// One feedback scheme: both ends of it, since either may receive data.
 pub trait Feedback {
+    /// Whether its ACKs tell how much was marked, and not only that something was. Window laws for L4S need that
+    /// (RFC 9331 §4.2).
+    const COUNTS: bool = false;
+
     /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
     fn stamp(&mut self, kind: PacketKind) -> Stamp;
 
@@ -216,6 +234,27 @@ macro_rules! schemes {
 }
 ecn_schemes! { schemes! {} }
 
+/// [`Feedback::COUNTS`] of each, from the rows of the registry.
+macro_rules! counts {
+    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+        impl EcnKind {
+            /// [`Feedback::COUNTS`].
+            pub const fn counts(self) -> bool {
+                match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::COUNTS),+ }
+            }
+        }
+
+        impl Scheme {
+            /// [`Feedback::COUNTS`].
+            #[inline]
+            pub const fn counts(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::COUNTS),+ }
+            }
+        }
+    };
+}
+ecn_schemes! { counts! {} }
+
 impl Scheme {
     /// Whether there is no ECN.
     pub fn is_off(&self) -> bool {
@@ -267,10 +306,13 @@ impl Echo {
         if config.ecn_syn_fallback { Agreed::Nothing } else { Agreed::This }
     }
 
-    /// §6.1.2: an ACK with ECN-Echo. How many of the packets that it acknowledges were marked it does not say: one at
-    /// least, all of them at most, and so many are counted.
-    pub fn decode(ack: &Segment, acked: Acked) -> Heard {
-        if ack.flags.contains(Flags::ECE) { Heard::all(acked) } else { Heard::default() }
+    /// §6.1.2: an ACK with ECN-Echo. How many packets were marked it does not say.
+    pub fn decode(ack: &Segment) -> Heard {
+        if ack.flags.contains(Flags::ECE) {
+            Heard { echo: true, marks: Marks::All, no_growth: false }
+        } else {
+            Heard::default()
+        }
     }
 
     /// CWR, if the receiver is still to be told of a reduction; it then has been.
@@ -346,12 +388,15 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_counts_all_that_its_ack_acknowledges() {
-        let acked = Acked { from: 1_001, to: 3_501, mss: 1_000 };
+    fn an_echo_counts_all_that_its_ack_tells_of() {
+        // The number acknowledges packets of 1000, 1000 and 500 bytes; with SACK, two more are delivered.
+        let acked = Acked { from: 1_001, to: 3_501, delivered: 4_500, mss: 1_000 };
         let heard = |flags| Scheme::new(EcnKind::Rfc3168).decode(&Segment { flags, ..Segment::default() }, acked);
-        // Packets of 1000, 1000 and 500 bytes.
-        assert_eq!(heard(Flags::ACK | Flags::ECE), Heard { echo: true, packets: 3, bytes: 2_500, no_growth: false });
+        let echo = heard(Flags::ACK | Flags::ECE);
+        assert_eq!(echo, Heard { echo: true, marks: Marks::All, no_growth: false });
+        assert_eq!(echo.marks.of(acked.amount()), Amount { bytes: 2_500, packets: 3 });
         assert_eq!(heard(Flags::ACK), Heard::default());
+        assert_eq!(Marks::None.of(acked.amount()), Amount::default());
     }
 
     #[test]

@@ -51,8 +51,8 @@ impl Feedback for Rfc2481 {
     }
 
     #[inline]
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
-        Echo::decode(ack, acked)
+    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
+        Echo::decode(ack)
     }
 
     fn on_reduction(&mut self) {

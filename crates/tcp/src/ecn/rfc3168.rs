@@ -53,8 +53,8 @@ impl Feedback for Rfc3168 {
     }
 
     #[inline]
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
-        Echo::decode(ack, acked)
+    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
+        Echo::decode(ack)
     }
 
     fn on_reduction(&mut self) {

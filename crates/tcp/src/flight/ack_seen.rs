@@ -1,12 +1,18 @@
 //! What an ACK says to the sender.
 
+use crate::ecn::Marks;
+
 /// What an acceptable ACK says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSeen {
     /// Offset it acknowledges, at most `max`.
     pub ack: u64,
+    /// Bytes that it newly delivers ([`crate::ecn::Acked::delivered`]).
+    pub delivered: u64,
     /// It reports congestion by ECN.
     pub echo: bool,
+    /// How many marks it tells of.
+    pub marks: Marks,
     /// The window does not grow on it, says the feedback scheme.
     pub no_growth: bool,
     /// It has what a duplicate ACK must have, but for its number (RFC 5681 §2).

@@ -15,6 +15,7 @@ use crate::rto::Rto;
 use crate::wheel;
 
 use super::pacer::Pacer;
+use super::rate::RateSampler;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
 use super::sampler::Sampler;
 use super::scoreboard::Scoreboard;
@@ -113,6 +114,8 @@ pub(crate) struct Flight {
     pub scoreboard: Scoreboard,
     /// For laws that ask for samples.
     pub sampler: Sampler,
+    /// For laws that ask for delivery rates.
+    pub rates: Option<Box<RateSampler>>,
     /// For laws that name a rate.
     pub pacer: Pacer,
 }
@@ -146,12 +149,14 @@ impl Flight {
             sent_times: VecDeque::new(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
+            rates: None,
             pacer: Pacer::default(),
         }
     }
 
     /// The application has `bytes` more.
     pub fn write(&mut self, bytes: u64) {
+        self.check_application_limited();
         self.end = self.end.saturating_add(bytes).min(ENDLESS);
     }
 
@@ -403,6 +408,7 @@ impl Flight {
         }
         self.una = 1;
         self.sampler = Sampler::new(self.una);
+        self.rates = self.law.wants_rates().then(Box::default);
         self.timeouts = 0;
         self.deadline = Time::NEVER;
         rtt

@@ -7,6 +7,7 @@ mod delivery;
 mod flight;
 mod ns2;
 mod pacer;
+mod rate;
 mod recovery;
 mod reduction;
 mod rtt;

@@ -33,7 +33,6 @@ impl Flight {
     /// be found.
     #[cold]
     pub fn feedback(&mut self, in_recovery: bool, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
-        let bytes = self.newly_delivered(seen, una);
         let (una_now, max) = (self.una, self.max);
         let sampler = &mut self.sampler;
         if una_now > sampler.round_end {
@@ -43,37 +42,42 @@ impl Flight {
         if let Some(rtt) = rtt {
             sampler.min_rtt = if sampler.min_rtt.is_zero() { rtt } else { sampler.min_rtt.min(rtt) };
         }
-        let delivered = Amount::of(bytes, self.mss);
+        let delivered = Amount::of(seen.delivered, self.mss);
         let sample = AckSample {
             now: cx.now,
             acked: Amount::of(una_now - una, self.mss),
             delivered,
-            // An echo says of no byte that it was marked: all that the ACK delivers may have been.
-            marked: if seen.echo { delivered } else { Amount::default() },
+            marked: seen.marks.of(delivered),
             lost: Amount::default(),
-            in_flight: max - self.sampler.delivered.clamp(una_now, max),
+            in_flight: self.not_delivered(),
             rtt,
             min_rtt: self.sampler.min_rtt,
             srtt: self.rto.smoothed(cx.config).0,
             cwnd_limited: self.used + u64::from(self.mss) > self.law.cwnd(),
             round: self.sampler.round,
             in_recovery,
+            rate: None,
         };
+        if let Some(rates) = &mut self.rates {
+            rates.acknowledge(una_now, cx.now);
+        }
         self.law.on_feedback(&sample);
         sample
     }
 
-    /// Bytes that are acknowledged, reported by SACK or stood for by a duplicate ACK, and were not before.
-    fn newly_delivered(&mut self, seen: &AckSeen, una: u64) -> u64 {
-        let sacked = self.sacked.bytes_below(u64::MAX);
+    /// Bytes that an ACK up to `ack` acknowledges, reports by SACK or stands for as a duplicate, and that no ACK before it
+    /// did. It is yet to be taken in, but for what SACK reports. A duplicate must be `bare` ([`AckSeen::bare`]).
+    #[cold]
+    pub fn newly_delivered(&mut self, ack: u64, bare: bool) -> u64 {
+        let sacked = self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack);
         let sampler = &mut self.sampler;
-        if self.una > una {
+        if ack > self.una {
             sampler.duplicates = 0;
-        } else if seen.bare && sacked == 0 && self.max > self.una {
+        } else if bare && sacked == 0 && self.max > self.una {
             sampler.duplicates += 1;
         }
         let beyond = sacked.max(sampler.duplicates * u64::from(self.mss));
-        let delivered = (self.una + beyond).min(self.max);
+        let delivered = (ack + beyond).min(self.max);
         let newly = delivered.saturating_sub(sampler.delivered);
         sampler.delivered += newly;
         newly
@@ -85,12 +89,38 @@ impl Flight {
         sample.lost = Amount::of(lost - self.sampler.lost, self.mss);
         sample.in_recovery = in_recovery;
         self.sampler.lost = lost;
+        sample.rate = self.rates.as_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
         self.law.on_ack(&sample);
     }
 
-    /// Tells the law of a chunk that leaves.
+    /// Bytes sent and neither acknowledged nor known to have arrived.
+    fn not_delivered(&self) -> u64 {
+        self.max - self.sampler.delivered.clamp(self.una, self.max)
+    }
+
+    /// Nothing may be waiting to be sent although the window has room: what is delivered then does not tell the rate of the
+    /// path. Asked where the application writes, before what it writes counts, and where a burst of sending ends.
+    #[inline]
+    pub fn check_application_limited(&mut self) {
+        if self.rates.is_none() {
+            return;
+        }
+        let outstanding = self.not_delivered();
+        let all_sent = self.nxt >= self.end && self.scoreboard.lost() <= self.scoreboard.retransmitted();
+        let limited = all_sent && outstanding < self.law.cwnd();
+        if let Some(rates) = self.rates.as_mut().filter(|_| limited) {
+            rates.limited_by_application(outstanding);
+        }
+    }
+
+    /// Tells the law of a chunk that leaves, when `lost` bytes are taken for lost in total.
     #[cold]
-    pub fn tell_sent(&mut self, chunk: Chunk, cx: &Cx) {
+    pub fn tell_sent(&mut self, chunk: Chunk, lost: u64, cx: &Cx) {
+        let outstanding = self.not_delivered();
+        if let Some(rates) = &mut self.rates {
+            let end = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
+            rates.sent(chunk.start, end, outstanding, lost, cx.now);
+        }
         self.law.on_sent(&Sent {
             now: cx.now,
             bytes: chunk.len.into(),

@@ -40,7 +40,7 @@ impl Sender {
     // ---- what arrives ----
 
     /// Takes in SACK blocks; whether they report bytes not known before.
-    pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config) -> bool {
+    pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config, now: Time) -> bool {
         let flight = &mut self.flight;
         if flight.timeouts > 0 && !config.sack_after_timeout {
             return false;
@@ -55,6 +55,9 @@ impl Sender {
                 new += bytes;
                 if bytes > 0 {
                     self.scheme.on_sacked(flight, start, end, bytes);
+                    if let Some(rates) = &mut flight.rates {
+                        rates.report(start, end, now);
+                    }
                 }
             }
         }
@@ -133,7 +136,8 @@ impl Sender {
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
         let first_outstanding = flight.max == flight.una;
         if flight.law.wants_samples() {
-            flight.tell_sent(chunk, cx);
+            let lost = self.scheme.lost(flight);
+            flight.tell_sent(chunk, lost, cx);
         }
         flight.advance(chunk, stop);
         if chunk.start < flight.max {
@@ -163,6 +167,7 @@ impl Sender {
         self.scheme.end_burst(&mut self.flight, config, now);
         self.flight.arm_if_waiting(config, now);
         self.flight.pacer.end();
+        self.flight.check_application_limited();
     }
 
     // ---- the timer ----

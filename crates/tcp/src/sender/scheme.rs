@@ -134,6 +134,11 @@ impl InUse {
         of_scheme!(self, scheme => scheme.reduce_for_ecn(tx, acked, cx))
     }
 
+    /// [`Scheme::lost`].
+    pub fn lost(&self, tx: &Flight) -> u64 {
+        of_scheme!(self, scheme => scheme.lost(tx))
+    }
+
     /// [`Scheme::in_recovery`].
     pub fn in_recovery(&self, tx: &Flight) -> bool {
         of_scheme!(self, scheme => scheme.in_recovery(tx))

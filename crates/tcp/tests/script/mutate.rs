@@ -1,9 +1,9 @@
 //! A script must be able to fail: each thing it claims, told wrongly, has to be caught.
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_wire::{Ecn, Flags};
+use ecnlab_wire::{AccEcn, Ecn, Flags};
 
-use super::segment::Described;
+use super::segment::{Described, Options};
 use super::{Action, Case, Failure, Place};
 
 /// A case with one claim falsified.
@@ -53,15 +53,20 @@ fn wrong_segments(right: &Described) -> Vec<(&'static str, Described)> {
         ("length", Described { len: right.len + 1, ..right.clone() }),
         ("ECE", Described { flags: right.flags ^ Flags::ECE, ..right.clone() }),
         ("CWR", Described { flags: right.flags ^ Flags::CWR, ..right.clone() }),
+        ("AE", Described { flags: right.flags ^ Flags::AE, ..right.clone() }),
         ("FIN", Described { flags: right.flags ^ Flags::FIN, ..right.clone() }),
         ("codepoint", Described { ecn: codepoint, ..right.clone() }),
     ];
     wrong.extend(right.ack.map(|ack| ("ack", Described { ack: Some(ack + 1), ..right.clone() })));
     wrong.extend(right.window.map(|window| ("window", Described { window: Some(window ^ 1), ..right.clone() })));
     if let Some(options) = &right.options {
-        let mut options = options.clone();
-        options.sack.push((1, 2));
-        wrong.push(("SACK block", Described { options: Some(options), ..right.clone() }));
+        let with = |change: fn(&mut Options)| {
+            let mut options = options.clone();
+            change(&mut options);
+            Described { options: Some(options), ..right.clone() }
+        };
+        wrong.push(("SACK block", with(|o| o.sack.push((1, 2)))));
+        wrong.push(("AccECN option", with(|o| o.acc_ecn = Some(AccEcn::new(o.acc_ecn.is_none(), &[7, 7, 7])))));
     }
     wrong
 }

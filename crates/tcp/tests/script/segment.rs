@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use ecnlab_wire::{Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
+use ecnlab_wire::{AccEcn, Ecn, Flags, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
 /// A segment with sequence numbers relative to the connection: either side's SYN is number 0.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +28,7 @@ pub struct Options {
     pub sack_permitted: bool,
     pub timestamps: Option<Stamp>,
     pub sack: Vec<(u32, u32)>,
+    pub acc_ecn: Option<AccEcn>,
 }
 
 /// A timestamp option; a value the script leaves out is `None` and matches any.
@@ -51,12 +52,16 @@ pub fn parse(text: &str) -> Result<Vec<Described>, String> {
             "win" => segment.window = Some(number("win", words.next())?),
             "ECE" => segment.flags |= Flags::ECE,
             "CWR" => segment.flags |= Flags::CWR,
+            "AE" => segment.flags |= Flags::AE,
+            "ace" => segment.flags |= ace(number("ace", words.next())?)?,
             "[ECT0]" => segment.ecn = Ecn::Ect0,
             "[ECT1]" => segment.ecn = Ecn::Ect1,
             "[CE]" => segment.ecn = Ecn::Ce,
             _ if word.starts_with('x') => times = number("x", Some(&word[1..]))?,
             _ => {
-                return Err(format!("`{word}` is no part of a segment (ack, win, ECE, CWR, [ECT0], [ECT1], [CE], x2)"));
+                return Err(format!(
+                    "`{word}` is no part of a segment (ack, win, ECE, CWR, AE, ace, [ECT0], [ECT1], [CE], x2)"
+                ));
             }
         }
     }
@@ -65,6 +70,15 @@ pub fn parse(text: &str) -> Result<Vec<Described>, String> {
     }
     let train = train(segment, start, end, step);
     Ok(train.iter().cycle().take(train.len() * times).cloned().collect())
+}
+
+/// The flags of an ACE field: AE, CWR, ECE from the highest bit down (RFC 9768 §3.2).
+fn ace(number: u8) -> Result<Flags, String> {
+    if number > 7 {
+        return Err(format!("`ace {number}`: three bits hold 0 to 7"));
+    }
+    let flag = |bit: u8, flag| if number & bit != 0 { flag } else { Flags::empty() };
+    Ok(flag(4, Flags::AE) | flag(2, Flags::CWR) | flag(1, Flags::ECE))
 }
 
 /// One segment from `start` to `end`, or a train of them of `step` bytes each (the last may be shorter).
@@ -125,7 +139,8 @@ fn parse_options(text: &str) -> Result<Options, String> {
                     options.sack.push((start, end));
                 }
             }
-            _ => return Err(format!("unknown option `{item}` (mss, wscale, sackOK, TS, sack)")),
+            Some("ECN") => options.acc_ecn = Some(parse_acc_ecn(&mut words)?),
+            _ => return Err(format!("unknown option `{item}` (mss, wscale, sackOK, TS, sack, ECN)")),
         }
         if let Some(word) = words.next() {
             return Err(format!("`{word}` is too much in option `{item}`"));
@@ -144,6 +159,21 @@ fn parse_stamp<'a>(words: &mut impl Iterator<Item = &'a str>) -> Result<Stamp, S
         }
     }
     Ok(stamp)
+}
+
+/// The counters in their order: `ECN e0b 1 ceb 0 e1b 1`, or `ECN e1b 1 ceb 0 e0b 1`; the last ones may be left out.
+fn parse_acc_ecn<'a>(words: &mut impl Iterator<Item = &'a str>) -> Result<AccEcn, String> {
+    let (mut names, mut counters) = (Vec::new(), Vec::new());
+    while let Some(name) = words.next() {
+        names.push(name);
+        counters.push(number(name, words.next())?);
+    }
+    for (ect1_first, order) in [(false, ["e0b", "ceb", "e1b"]), (true, ["e1b", "ceb", "e0b"])] {
+        if names.len() <= 3 && names == order[..names.len()] {
+            return Ok(AccEcn::new(ect1_first, &counters));
+        }
+    }
+    Err(format!("`{}`: the counters are e0b, ceb, e1b, in this order or from e1b to e0b", names.join(" ")))
 }
 
 fn number<T: std::str::FromStr>(what: &str, word: Option<&str>) -> Result<T, String> {
@@ -168,6 +198,7 @@ impl Described {
                 sack_permitted: segment.sack_permitted,
                 timestamps: segment.timestamps.map(stamp),
                 sack: segment.sack.as_slice().iter().map(block).collect(),
+                acc_ecn: segment.acc_ecn,
             }),
             ecn: segment.ecn,
         }
@@ -193,6 +224,7 @@ impl Described {
             sack_permitted: options.sack_permitted,
             timestamps: options.timestamps.map(stamp),
             sack,
+            acc_ecn: options.acc_ecn,
             ..Segment::default()
         };
         segment.wire_len = segment.ipv4_len();
@@ -241,7 +273,7 @@ impl fmt::Display for Described {
         if let Some(options) = &self.options {
             write!(f, " {options}")?;
         }
-        for (flag, word) in [(Flags::ECE, " ECE"), (Flags::CWR, " CWR")] {
+        for (flag, word) in [(Flags::ECE, " ECE"), (Flags::CWR, " CWR"), (Flags::AE, " AE")] {
             if self.flags.contains(flag) {
                 f.write_str(word)?;
             }
@@ -266,8 +298,16 @@ impl fmt::Display for Options {
             let blocks: Vec<_> = self.sack.iter().map(|(start, end)| format!("{start}:{end}")).collect();
             items.push(format!("sack {}", blocks.join(" ")));
         }
+        items.extend(self.acc_ecn.map(show_acc_ecn));
         write!(f, "<{}>", items.join(","))
     }
+}
+
+fn show_acc_ecn(option: AccEcn) -> String {
+    let (e0b, ceb, e1b) = (("e0b", option.ect0()), ("ceb", option.ce()), ("e1b", option.ect1()));
+    let order = if option.ect1_first() { [e1b, ceb, e0b] } else { [e0b, ceb, e1b] };
+    let counters = order.iter().filter_map(|(name, counter)| counter.map(|counter| format!(" {name} {counter}")));
+    format!("ECN{}", counters.collect::<String>())
 }
 
 impl fmt::Display for Stamp {

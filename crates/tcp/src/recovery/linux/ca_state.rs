@@ -476,7 +476,16 @@ mod tests {
     /// The segments up to the n-th arrive.
     fn acknowledge(tx: &mut Flight, n: u64) -> Delivery {
         let ack = 1 + n * 1_000;
-        let seen = AckSeen { ack, echo: false, no_growth: false, bare: false, new_sack: false, echoed: None };
+        let seen = AckSeen {
+            ack,
+            delivered: 0,
+            echo: false,
+            marks: ecn::Marks::None,
+            no_growth: false,
+            bare: false,
+            new_sack: false,
+            echoed: None,
+        };
         let mut delivery = Delivery::new(&seen, tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
         tx.scoreboard.acknowledge(tx.una, |s| delivery.acknowledge(s));

@@ -58,7 +58,16 @@ impl Host {
 
     /// A bare ACK up to the offset `ack`, with or without new SACK information.
     pub fn ack(&mut self, time: u64, ack: u64, new_sack: bool) {
-        let seen = AckSeen { ack, echo: false, no_growth: false, bare: true, new_sack, echoed: None };
+        let seen = AckSeen {
+            ack,
+            delivered: 0,
+            echo: false,
+            marks: ecn::Marks::None,
+            no_growth: false,
+            bare: true,
+            new_sack,
+            echoed: None,
+        };
         self.with(time, |tx, cx| tx.on_ack(&seen, cx));
     }
 }

@@ -1,0 +1,303 @@
+//! Delivery rate samples for laws that ask for them (draft-cheng-iccrg-delivery-rate-estimation-02, whose names stand in
+//! comments; Linux net/ipv4/tcp_rate.c).
+
+use std::collections::VecDeque;
+
+use ecnlab_base::{Dur, Time};
+
+use crate::cc::RateSample;
+
+/// A segment, with what was known when it was last sent.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    start: u64,
+    end: u64,
+    /// P.sent_time.
+    sent: Time,
+    /// P.first_sent_time: when what began this flight was sent.
+    first_sent: Time,
+    /// P.delivered and P.delivered_time.
+    delivered: u64,
+    delivered_at: Time,
+    /// P.lost and P.tx_in_flight, the segment included.
+    lost: u64,
+    in_flight: u64,
+    app_limited: bool,
+    /// SACK has reported it.
+    arrived: bool,
+}
+
+/// The sampler of one connection.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RateSampler {
+    segments: VecDeque<Segment>,
+    /// C.delivered and C.delivered_time.
+    delivered: u64,
+    delivered_at: Time,
+    /// C.first_sent_time.
+    first_sent: Time,
+    /// C.app_limited: until more than so much is delivered, samples are limited by the application.
+    app_limited: Option<u64>,
+    /// Of what this ACK delivers, the segment sent last.
+    newest: Option<Segment>,
+}
+
+impl RateSampler {
+    /// SendPacket: `start..end` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and
+    /// `lost` bytes are taken for lost in total.
+    pub fn sent(&mut self, start: u64, end: u64, outstanding: u64, lost: u64, now: Time) {
+        if outstanding == 0 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let segment = Segment {
+            start,
+            end,
+            sent: now,
+            first_sent: self.first_sent,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            lost,
+            in_flight: outstanding,
+            app_limited: self.app_limited.is_some(),
+            arrived: false,
+        };
+        let place = self.segments.partition_point(|s| s.end <= start);
+        match self.segments.get_mut(place) {
+            // Sent again, it is among those outstanding. An acknowledgement may have cut it.
+            Some(before) => *before = Segment { start: before.start, end: before.end, ..segment },
+            None => self.segments.push_back(Segment { in_flight: outstanding + (end - start), ..segment }),
+        }
+    }
+
+    /// SACK reports `start..end`.
+    pub fn report(&mut self, start: u64, end: u64, now: Time) {
+        let first = self.segments.partition_point(|s| s.start < start);
+        for i in first..self.segments.len() {
+            let segment = self.segments[i];
+            if segment.end > end {
+                break;
+            }
+            if !segment.arrived {
+                self.segments[i].arrived = true;
+                self.deliver(segment, now);
+            }
+        }
+    }
+
+    /// All up to `ack` is acknowledged.
+    pub fn acknowledge(&mut self, ack: u64, now: Time) {
+        while let Some(segment) = self.segments.front().copied().filter(|s| s.end <= ack) {
+            self.segments.pop_front();
+            if !segment.arrived {
+                self.deliver(segment, now);
+            }
+        }
+    }
+
+    /// UpdateRateSample.
+    fn deliver(&mut self, segment: Segment, now: Time) {
+        self.delivered += segment.end - segment.start;
+        self.delivered_at = now;
+        // Of two sent at the same count the one further on in the stream was sent later.
+        let order = |s: &Segment| (s.delivered, s.sent, s.end);
+        if self.newest.is_none_or(|newest| order(&segment) > order(&newest)) {
+            self.newest = Some(segment);
+            self.first_sent = segment.sent;
+        }
+    }
+
+    /// GenerateRateSample, at the end of an ACK, when `lost` bytes are taken for lost in total. None, if it delivers nothing,
+    /// or if its interval is below `min_rtt`: then it has merged what left in a burst.
+    pub fn sample(&mut self, lost: u64, min_rtt: Dur) -> Option<RateSample> {
+        if self.app_limited.is_some_and(|until| self.delivered > until) {
+            self.app_limited = None;
+        }
+        let segment = self.newest.take()?;
+        // The slower of sending and delivering bounds what ACKs that come in bursts make of the rate.
+        let send = segment.sent.since(segment.first_sent);
+        let interval = send.max(self.delivered_at.since(segment.delivered_at));
+        (interval >= min_rtt && !interval.is_zero()).then(|| RateSample {
+            delivered: self.delivered - segment.delivered,
+            interval,
+            prior_delivered: segment.delivered,
+            lost: lost - segment.lost,
+            tx_in_flight: segment.in_flight,
+            app_limited: segment.app_limited,
+        })
+    }
+
+    /// CheckIfApplicationLimited: nothing waits to be sent, though the window has room beside `outstanding` bytes.
+    pub fn limited_by_application(&mut self, outstanding: u64) {
+        self.app_limited = Some(self.delivered + outstanding);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Endpoint;
+    use crate::registry::WindowLaw;
+    use ecnlab_wire::{Flags, SackBlock, SackBlocks, Seq};
+    use std::sync::Arc;
+
+    const MSS: u64 = 1_000;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// A sender of segments of 1000 bytes, numbered from 0.
+    #[derive(Default)]
+    struct Bench {
+        rates: RateSampler,
+        outstanding: u64,
+    }
+
+    impl Bench {
+        /// The n-th segment leaves at so many milliseconds.
+        fn send(&mut self, n: u64, ms: u64) {
+            self.rates.sent(n * MSS, (n + 1) * MSS, self.outstanding, 0, at(ms));
+            self.outstanding += MSS;
+        }
+
+        /// All before the n-th are acknowledged; the RTT is 10 ms. Bytes, milliseconds, and whether the application was the
+        /// limit.
+        fn ack(&mut self, n: u64, ms: u64) -> Option<(u64, u64, bool)> {
+            let before = self.rates.delivered;
+            self.rates.acknowledge(n * MSS, at(ms));
+            self.outstanding -= self.rates.delivered - before;
+            self.rates.sample(0, Dur::from_ms(10)).map(told)
+        }
+
+        /// SACK reports the segments from `first` up to `end`.
+        fn sack(&mut self, first: u64, end: u64, ms: u64) -> Option<(u64, u64, bool)> {
+            let before = self.rates.delivered;
+            self.rates.report(first * MSS, end * MSS, at(ms));
+            self.outstanding -= self.rates.delivered - before;
+            self.rates.sample(0, Dur::from_ms(10)).map(told)
+        }
+    }
+
+    fn told(sample: RateSample) -> (u64, u64, bool) {
+        (sample.delivered, sample.interval.ps() / 1_000_000_000, sample.app_limited)
+    }
+
+    #[test]
+    fn the_bottleneck_s_rate_shows_after_a_round_trip() {
+        let mut bench = Bench::default();
+        // Ten leave at once; the bottleneck lets one through every 2 ms: ACKs from 10 ms on.
+        (0..10).for_each(|n| bench.send(n, 0));
+        assert_eq!(bench.ack(1, 10), Some((1_000, 10, false)));
+        bench.send(10, 10);
+        assert_eq!(bench.ack(2, 12), Some((2_000, 12, false)));
+        (3..=10).for_each(|n| assert_eq!(bench.ack(n, 8 + 2 * n), Some((n * 1_000, 8 + 2 * n, false))));
+        // The one sent at 10 ms, when 1000 bytes had been delivered, is acknowledged at 30 ms: 10 kB in 20 ms.
+        assert_eq!(bench.ack(11, 30), Some((10_000, 20, false)));
+    }
+
+    #[test]
+    fn acks_in_a_burst_do_not_raise_the_rate_above_that_of_sending() {
+        let mut bench = Bench::default();
+        (0..20).for_each(|n| bench.send(n, n));
+        // A box held all their ACKs back but the last: 20 kB in the 31 ms from the first sending.
+        assert_eq!(bench.ack(20, 31), Some((20_000, 31, false)));
+        (0..4).for_each(|n| bench.send(20 + n, 40 + 10 * n));
+        assert_eq!(bench.ack(21, 71), Some((1_000, 31, false)));
+        bench.send(24, 72);
+        // Four ACKs in one, 11 ms after the ACK before: 4 kB, sent in the 32 ms from 40 ms on.
+        assert_eq!(bench.ack(25, 82), Some((4_000, 32, false)));
+    }
+
+    #[test]
+    fn an_interval_below_the_least_rtt_gives_no_sample() {
+        let mut rates = RateSampler::default();
+        rates.sent(0, 1_000, 0, 0, at(0));
+        rates.acknowledge(1_000, at(10));
+        assert_eq!(rates.clone().sample(0, Dur::from_ms(11)), None);
+        assert!(rates.sample(0, Dur::from_ms(10)).is_some());
+    }
+
+    #[test]
+    fn sacks_deliver_once_and_what_is_sent_again_counts_from_then() {
+        let mut bench = Bench::default();
+        (0..4).for_each(|n| bench.send(n, n));
+        // The first is lost. The third and fourth are reported, then all after the first.
+        assert_eq!(bench.sack(2, 4, 13), Some((2_000, 13, false)));
+        assert_eq!(bench.sack(1, 4, 14), Some((3_000, 14, false)));
+        assert_eq!(bench.sack(1, 4, 14), None, "nothing new");
+        bench.send(0, 14);
+        // Sent again at 14 ms, when 3000 bytes had been delivered: 1000 in the 12 ms since, or in the 13 ms of sending since
+        // the second segment, which was the last to be delivered.
+        assert_eq!(bench.ack(4, 26), Some((1_000, 13, false)));
+    }
+
+    #[test]
+    fn what_is_sent_after_the_application_ran_out_is_marked_until_more_is_delivered() {
+        let mut bench = Bench::default();
+        bench.send(0, 0);
+        bench.rates.limited_by_application(bench.outstanding);
+        bench.send(1, 5);
+        assert_eq!(bench.ack(1, 10), Some((1_000, 10, false)), "sent before it ran out");
+        bench.send(2, 12);
+        // More than the 1000 bytes is delivered with this, which was sent under the mark.
+        assert_eq!(bench.ack(2, 15), Some((2_000, 15, true)));
+        bench.send(3, 20);
+        assert_eq!(bench.ack(3, 22), Some((2_000, 12, true)));
+        assert_eq!(bench.ack(4, 30), Some((2_000, 15, false)));
+    }
+
+    #[test]
+    fn a_flight_after_silence_begins_anew() {
+        let mut bench = Bench::default();
+        bench.send(0, 0);
+        assert_eq!(bench.ack(1, 10), Some((1_000, 10, false)));
+        bench.send(1, 1_000);
+        assert_eq!(bench.ack(2, 1_010), Some((1_000, 10, false)), "the second of silence does not count");
+    }
+
+    #[test]
+    fn an_endpoint_books_what_it_sends_and_what_acks_deliver() {
+        let mut config = crate::profile("modern").unwrap().config.clone();
+        (config.congestion, config.timestamps) = (WindowLaw::Cubic(Default::default()), false);
+        let mut out = Vec::new();
+        let mut end = Endpoint::connect(&Arc::new(config), Seq(0), at(0), &mut out);
+        let segment = |flags: Flags, ack: u32| ecnlab_wire::Segment {
+            seq: Seq(1),
+            ack: Seq(ack),
+            flags: flags | Flags::ACK,
+            window: 65_535,
+            ..Default::default()
+        };
+        let syn_ack =
+            ecnlab_wire::Segment { seq: Seq(0), mss: Some(1_000), sack_permitted: true, ..segment(Flags::SYN, 1) };
+        end.on_segment(&syn_ack, at(10), &mut out);
+        end.tx.flight.rates = Some(Box::default());
+        end.write(5_000, at(10), &mut out);
+        let rates = |end: &Endpoint| end.tx.flight.rates.clone().unwrap();
+        // Five of a window of ten: the application has no more.
+        assert_eq!((rates(&end).segments.len(), rates(&end).app_limited), (5, Some(5_000)));
+        end.on_segment(&segment(Flags::empty(), 2_001), at(20), &mut out);
+        let mut sack = SackBlocks::NONE;
+        sack.push(SackBlock { start: Seq(3_001), end: Seq(4_001) });
+        end.on_segment(&ecnlab_wire::Segment { sack, ..segment(Flags::empty(), 2_001) }, at(21), &mut out);
+        let known = rates(&end);
+        assert_eq!((known.delivered, known.delivered_at, known.segments.len()), (3_000, at(21), 3));
+        // More than the window holds is written. All leave under the mark: before the first write, too, nothing waited.
+        end.write(100_000, at(22), &mut out);
+        let known = rates(&end);
+        assert!(known.segments.len() > 3 && known.segments.iter().all(|s| s.app_limited));
+        assert_eq!(known.app_limited, Some(5_000));
+        let last = known.segments.back().unwrap();
+        assert_eq!((last.delivered, last.delivered_at, last.first_sent), (3_000, at(21), at(10)));
+    }
+
+    #[test]
+    fn a_sample_tells_what_was_in_flight_and_lost_meanwhile() {
+        let mut rates = RateSampler::default();
+        rates.sent(0, 1_000, 0, 500, at(0));
+        rates.sent(1_000, 2_000, 1_000, 700, at(1));
+        rates.acknowledge(2_000, at(20));
+        let sample = rates.sample(1_000, Dur::ZERO).unwrap();
+        assert_eq!((sample.lost, sample.tx_in_flight, sample.prior_delivered), (300, 2_000, 0));
+    }
+}
