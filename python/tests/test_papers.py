@@ -18,13 +18,11 @@ from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.layout import paper_page, read_material
-from ecnlab.papers.paper import Drawn, Paper, Step, Stored
+from ecnlab.papers.paper import Drawn, Paper, Step
 from ecnlab.papers.published import Claim, Metric, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
 from ecnlab.papers.written import quantity
-from ecnlab.report import Page
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)
@@ -195,18 +193,11 @@ def test_shares_and_fairness_have_bounds(name) -> None:
 GRID = Grid(("variant", "maxp"))
 
 
-def small_page(folder: Path, tables: Stored) -> Page:
-    given = read_material(folder, tables, GRID)
-    say = [given.say("S01.much", "It is much.")]
-    return paper_page(given, title="Small", lede="", findings=say, agreement="", sections=[], context={})
-
-
 SMALL = Paper(
     "small",
     GRID,
     (Step("pipes", 2, 3),),
     lambda _sweeps: Drawn(facts={"drawn": "nothing"}),
-    small_page,
 )
 
 PUBLISHED = """\
@@ -235,6 +226,8 @@ limit = 1e5
 """
 METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\nsteps = ["pipes", "beside"]\n'
 METRICS += 'measure = { table = "flows", over = "sum(goodput_bps)" }\n'
+REPORT = 'format = 1\n[page]\ntitle = "Small"\nlede = ""\nagreement = ""\n'
+REPORT += '[[finding]]\nclaim = "S01.much"\nstatement = "It is much."\n'
 CHECKLIST = """\
 format = 1
 [[row]]
@@ -256,7 +249,7 @@ def small(scenario, monkeypatch) -> Path:
     grid = '[grid.maxp]\npath = "queue.red.max_p"\nvalues = [0.02, 0.1]\n'
     head = 'format = 1\ntitle = "pipes"\nscenario = "pipe.toml"\nreplicates = 1\nseed = 1\n'
     texts = {"pipes": head + grid, "published": PUBLISHED, "metrics": METRICS, "checklist": CHECKLIST}
-    for name, text in {**texts, "reasons": "format = 1\n"}.items():
+    for name, text in {**texts, "report": REPORT, "reasons": "format = 1\n"}.items():
         (folder / f"{name}.toml").write_text(text)
     monkeypatch.chdir(scenario.parent)
     for module in (registry, reproduction):

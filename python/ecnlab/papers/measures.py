@@ -97,6 +97,18 @@ def mean_correlation(grid: Grid, series: pl.LazyFrame, column: str = "x") -> pl.
     return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
 
 
+def queue_over_time(sweep: Tables, link: str, *columns: str, **named: str) -> pl.LazyFrame:
+    """The queue of ``link`` and RED's average of it over ``time_s``, in kilobytes, with other ``columns`` of it."""
+    kilobytes, average = pl.col("bytes") / 1e3, pl.col("average_bytes") / 1e3
+    series = sweep.table("queue_series").filter(pl.col("link") == link)
+    return series.select("time_s", *columns, **named, kilobytes=kilobytes, average_kilobytes=average)
+
+
+def side_by_side(series: pl.LazyFrame | pl.DataFrame, on: str, values: str | list[str]) -> pl.DataFrame:
+    """A column for each label of ``on``, over ``time_s``; of several ``values`` each has its name in front."""
+    return series.lazy().collect().pivot(on=on, index="time_s", values=values).sort("time_s")
+
+
 STATISTICS: Final[Mapping[str, Callable[[Grid, pl.LazyFrame, str], pl.LazyFrame]]] = {
     "mean": mean_of,
     "jain": jain,
