@@ -19,7 +19,7 @@ use crate::scheduler::{Credit, Scheduler};
 use crate::{
     Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
 };
-use pi::{Averaged, Pi};
+use pi::Average;
 use profile::{Linux, Rfc9332};
 
 pub(crate) use profile::roll;
@@ -233,15 +233,25 @@ pub(crate) fn check_controller(
 #[derive(Clone, Debug)]
 pub struct DualPi2 {
     tupdate: Dur,
-    pi: Averaged,
-    marking: Marking,
+    form: Form,
+    average: Average,
 }
 
-/// How probabilities become signals.
+/// The law in one of its forms.
 #[derive(Clone, Debug)]
-enum Marking {
+enum Form {
     Rfc9332(Rfc9332),
     Linux(Linux),
+}
+
+impl Form {
+    /// p'.
+    fn p(&self) -> f64 {
+        match self {
+            Form::Rfc9332(rfc) => rfc.pi.p(),
+            Form::Linux(linux) => linux.pi.p(),
+        }
+    }
 }
 
 impl Compose for DualPi2 {
@@ -275,28 +285,24 @@ impl Across for DualPi2 {
     const COLUMNS: Columns = COLUMNS;
 
     fn new(params: &Params, _link: LinkContext) -> DualPi2 {
-        let [alpha, beta] = params.gains();
-        let (pi, marking) = match params.profile {
-            Profile::Rfc9332 => (Pi::real(params.target, alpha, beta), Marking::Rfc9332(Rfc9332::new(params))),
-            Profile::Linux => {
-                let linux = Linux::new(params);
-                (Pi::linux(params.target, alpha, beta, linux.most()), Marking::Linux(linux))
-            }
+        let form = match params.profile {
+            Profile::Rfc9332 => Form::Rfc9332(Rfc9332::new(params)),
+            Profile::Linux => Form::Linux(Linux::new(params)),
         };
-        DualPi2 { tupdate: params.tupdate(), pi: Averaged::new(pi), marking }
+        DualPi2 { tupdate: params.tupdate(), form, average: Average::default() }
     }
 
     fn on_enqueue(&mut self, _packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-        match &self.marking {
-            Marking::Rfc9332(_) => Decision::Pass,
-            Marking::Linux(linux) => linux.on_enqueue(self.pi.now.prob(), view, rng),
+        match &self.form {
+            Form::Rfc9332(_) => Decision::Pass,
+            Form::Linux(linux) => linux.on_enqueue(view, rng),
         }
     }
 
     fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-        match &mut self.marking {
-            Marking::Rfc9332(rfc) => rfc.on_dequeue(self.pi.now.p(), packet, view),
-            Marking::Linux(linux) => linux.on_dequeue(self.pi.now.prob(), packet, view, rng),
+        match &mut self.form {
+            Form::Rfc9332(rfc) => rfc.on_dequeue(packet, view),
+            Form::Linux(linux) => linux.on_dequeue(packet, view, rng),
         }
     }
 
@@ -306,19 +312,23 @@ impl Across for DualPi2 {
 
     /// The greater of both delays is what the controller sees (RFC 9332 A.2; Linux's `calculate_probability`).
     fn on_tick(&mut self, queues: &[InnerView], now: Time) {
-        self.pi.now.update(queues.iter().map(|queue| queue.delay(now)).max().unwrap_or_default());
+        let delay = queues.iter().map(|queue| queue.delay(now)).max().unwrap_or_default();
+        match &mut self.form {
+            Form::Rfc9332(rfc) => rfc.pi.update(delay),
+            Form::Linux(linux) => linux.pi.update(delay),
+        }
     }
 
     fn values(&self) -> Vec<f64> {
-        vec![self.pi.now.p()]
+        vec![self.form.p()]
     }
 
     fn elapsed(&mut self, time: Dur) {
-        self.pi.elapsed(time);
+        self.average.elapsed(self.form.p(), time);
     }
 
     fn cut(&mut self) -> Vec<Integral> {
-        vec![self.pi.cut()]
+        vec![self.average.cut()]
     }
 }
 

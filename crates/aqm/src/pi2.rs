@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Columns, Integral};
-use crate::dualpi2::pi::{Averaged, Pi};
+use crate::dualpi2::pi::{Average, Fixed};
 use crate::dualpi2::{self, roll};
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::registry;
@@ -73,7 +73,8 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Pi2 {
     params: Params,
-    pi: Averaged,
+    pi: Fixed,
+    average: Average,
 }
 
 impl Compose for Pi2 {
@@ -102,7 +103,8 @@ impl Across for Pi2 {
 
     fn new(params: &Params, _link: LinkContext) -> Pi2 {
         let Params { target, alpha, beta, coupling_factor, .. } = *params;
-        Pi2 { params: *params, pi: Averaged::new(Pi::linux(target, alpha, beta, coupling_factor.into())) }
+        let pi = Fixed::new(target, [alpha, beta], coupling_factor.into());
+        Pi2 { params: *params, pi, average: Average::default() }
     }
 
     /// `should_drop` of the authors' code.
@@ -110,7 +112,7 @@ impl Across for Pi2 {
         if view.bytes() < 2 * self.params.mtu.0 {
             return Decision::Pass;
         }
-        let prob = self.pi.now.prob();
+        let prob = self.pi.prob();
         let signal = match packet.ecn {
             Ecn::Ect1 | Ecn::Ce => roll(prob.saturating_mul(self.params.coupling_factor.into()), rng),
             Ecn::NotEct | Ecn::Ect0 => roll(prob, rng) && roll(prob, rng),
@@ -123,19 +125,19 @@ impl Across for Pi2 {
     }
 
     fn on_tick(&mut self, queues: &[InnerView], now: Time) {
-        self.pi.now.update(queues.iter().map(|queue| queue.delay(now)).max().unwrap_or_default());
+        self.pi.update(queues.iter().map(|queue| queue.delay(now)).max().unwrap_or_default());
     }
 
     fn values(&self) -> Vec<f64> {
-        vec![self.pi.now.p()]
+        vec![self.pi.p()]
     }
 
     fn elapsed(&mut self, time: Dur) {
-        self.pi.elapsed(time);
+        self.average.elapsed(self.pi.p(), time);
     }
 
     fn cut(&mut self) -> Vec<Integral> {
-        vec![self.pi.cut()]
+        vec![self.average.cut()]
     }
 }
 

@@ -498,7 +498,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "group = \"all\"\ntraffic = ",
         &["x.toml:19:9: `flow.bulk.group` cannot be `all`, the name for all flows together; write another name"],
     ),
-    ("tcp = \"mine\"\n", "tcp = \"mine\"\ndscp = 64\n", &["x.toml:21:8: DSCP64"]),
+    (
+        "tcp = \"mine\"\n",
+        "tcp = \"mine\"\ndscp = 64\n",
+        &["x.toml:21:8: `flow.bulk.dscp`: 64 is no DSCP; write a number from 0 to 63"],
+    ),
     (
         "tcp = \"mine\"\n",
         "tcp = \"mine\"\ndscp = \"ef\"\n",

@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for Dscp {
             fn visit_i64<E: de::Error>(self, n: i64) -> Result<Dscp, E> {
                 match u8::try_from(n) {
                     Ok(bits @ 0..=63) => Ok(Dscp(bits)),
-                    _ => Err(E::invalid_value(de::Unexpected::Signed(n), &self)),
+                    _ => Err(E::custom(format!("{n} is no DSCP; write a number from 0 to 63"))),
                 }
             }
             fn visit_u64<E: de::Error>(self, n: u64) -> Result<Dscp, E> {

@@ -2,12 +2,14 @@
 
 use ecnlab_base::{Dur, Rng};
 
+use super::pi::{Fixed, Real};
 use super::{L, Params};
 use crate::{AcrossView, Decision, MarkReason, PacketView};
 
 /// RFC 9332, appendix A.2: signals at even distances.
 #[derive(Clone, Debug)]
 pub struct Rfc9332 {
+    pub pi: Real,
     k: f64,
     min_th: Dur,
     range: Dur,
@@ -19,6 +21,7 @@ pub struct Rfc9332 {
 impl Rfc9332 {
     pub fn new(params: &Params) -> Rfc9332 {
         Rfc9332 {
+            pi: Real::new(params.target, params.gains()),
             k: params.coupling_factor.into(),
             min_th: params.min_th.unwrap_or(Dur::from_us(800)),
             range: params.range.unwrap_or(Dur::from_us(400)),
@@ -28,7 +31,8 @@ impl Rfc9332 {
     }
 
     /// `dualpi2_dequeue`. From k·p' = 1 on the queue is overloaded: p_CL is at p_Lmax, and p_C at p_Cmax = 1/k².
-    pub fn on_dequeue(&mut self, p: f64, packet: &PacketView, view: &AcrossView<'_>) -> Decision {
+    pub fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> Decision {
+        let p = self.pi.p();
         let (p_c, p_cl) = (p * p, libm::fmin(self.k * p, 1.0));
         let overloaded = self.k * p >= 1.0;
         if view.of != L {
@@ -67,8 +71,9 @@ impl Rfc9332 {
 }
 
 /// `sch_dualpi2` of Linux: signals at random.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Linux {
+    pub pi: Fixed,
     k: u32,
     step_thresh: Dur,
     drop_enqueue: bool,
@@ -78,27 +83,25 @@ pub struct Linux {
 
 impl Linux {
     pub fn new(params: &Params) -> Linux {
+        let (k, drop_on_overload) = (u32::from(params.coupling_factor), params.drop_on_overload.unwrap_or(true));
+        let parts = if drop_on_overload { 1 } else { k };
         Linux {
-            k: params.coupling_factor.into(),
+            pi: Fixed::new(params.target, params.gains(), parts),
+            k,
             step_thresh: params.step_thresh.unwrap_or(Dur::from_ms(1)),
             drop_enqueue: params.drop_enqueue.unwrap_or(false),
-            drop_on_overload: params.drop_on_overload.unwrap_or(true),
+            drop_on_overload,
             mtu: params.mtu.map_or(1514, |mtu| mtu.0),
         }
     }
 
-    /// p' never passes 1 over this.
-    pub fn most(&self) -> u32 {
-        if self.drop_on_overload { 1 } else { self.k }
-    }
-
-    pub fn on_enqueue(&self, prob: u32, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-        if self.drop_enqueue { self.coupled(prob, view, rng) } else { Decision::Pass }
+    pub fn on_enqueue(&self, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+        if self.drop_enqueue { self.coupled(view, rng) } else { Decision::Pass }
     }
 
     /// `dualpi2_qdisc_dequeue`: the coupled law, then in L the step.
-    pub fn on_dequeue(&self, prob: u32, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-        let coupled = if self.drop_enqueue { Decision::Pass } else { self.coupled(prob, view, rng) };
+    pub fn on_dequeue(&self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+        let coupled = if self.drop_enqueue { Decision::Pass } else { self.coupled(view, rng) };
         let dropped = match coupled {
             Decision::Pass => false,
             Decision::Signal(_) => !packet.can_mark,
@@ -111,10 +114,11 @@ impl Linux {
     }
 
     /// `must_drop`.
-    fn coupled(&self, prob: u32, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+    fn coupled(&self, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         if view.bytes() < 2 * self.mtu {
             return Decision::Pass;
         }
+        let prob = self.pi.prob();
         let local = u64::from(prob) * u64::from(self.k);
         let overloaded = local > u64::from(u32::MAX);
         if view.of != L {
