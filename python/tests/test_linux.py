@@ -378,3 +378,13 @@ def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
     question = agree.read_question(scenario)
     assert {"goodput_marked", "timeouts_dropped", "marks_pipe", "queue_pipe"} <= question.metrics.keys()
     assert question.runs[0].scenario.resolved["profile"] == "linux-7"
+
+
+def test_a_token_bucket_filter_is_the_kernels_around_a_fifo_in_bytes():
+    keys = 'discipline = "tbf"\nrate = "500 kbps"\nburst = "3 kB"\nlimit = "90 kB"\npeakrate = "800 kbps"\n[tcp'
+    text = LINUX.replace('queue = "red"', 'queue = "bucket"').replace("[tcp", f"[queue.bucket]\n{keys}", 1)
+    lines = "".join(the_plan(text).files.values())
+    # A byte, and what 64 ns may round away, less than a byte.
+    assert "tbf rate 500000bit burst 3002 limit 90000 peakrate 800000bit mtu 1516\n" in lines
+    assert "in `tbf` is in bytes" in refused(text.replace('"90 kB"', '"90 packets"'))
+    assert 'write at least "1514 B"' in refused(text.replace('"3 kB"', '"0 B"').replace('peakrate = "800 kbps"\n', ""))

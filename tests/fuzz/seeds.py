@@ -87,6 +87,16 @@ QUEUES = {
     "classes": 'discipline = "classes"\nschedule = "wrr"\nlimit = "30 packets"\n[queue.q.class.l]\n'
     'codepoints = ["ect1", "ce"]\nshare = 9\ndiscipline = "droptail"\nlimit = "9 packets"\nfull = "random"\n'
     '[queue.q.class.rest]\norder = 1\ndiscipline = "fq_codel"\nlimit = "12 packets"\nflows = 4',
+    "tbf": 'discipline = "tbf"\nlimit = "15 kB"\nrate = "2 Mbps"\nburst = "3 kB"\npeakrate = "5 Mbps"\n[queue.q.class.inner]\n'
+    'discipline = "codel"\nlimit = "9 packets"\ntarget = "1 ms"\ninterval = "5 ms"\nfull = "front"',
+    "htb": 'discipline = "htb"\nlimit = "30 packets"\n[queue.q.class.l]\ncodepoints = ["ect1", "ce"]\ndiscipline = "droptail"\n'
+    'limit = "9 packets"\n[queue.q.class.rest]\norder = 1\ndiscipline = "tbf"\nrate = "1 Mbps"\nburst = "0 B"\nlimit = "9 packets"\n'
+    '[queue.q.sharing]\nline = { rate = "5 Mbps" }\nl = { parent = "line", rate = "1 Mbps", ceil = "4 Mbps" }\n'
+    'rest = { parent = "line", rate = "2 Mbps", ceil = "3 Mbps", priority = 1 }',
+    "cbq": 'discipline = "cbq"\nlimit = "30 packets"\ntimer = "1 ms"\nfull = "fattest"\n[queue.q.class.l]\n'
+    'codepoints = ["ect1", "ce"]\ndiscipline = "droptail"\nlimit = "9 packets"\n[queue.q.class.rest]\norder = 1\n'
+    'discipline = "fq_codel"\nlimit = "12 packets"\nflows = 4\n[queue.q.sharing]\n'
+    'l = { rate = "1 Mbps", bounded = true, maxburst = 2 }\nrest = { rate = "2 Mbps", isolated = true, minburst = 1 }',
 }  # fmt: skip
 TCPS = {
     "modern": 'profile = "modern"',

@@ -229,7 +229,7 @@ impl Class {
     fn update(&mut self, len: u32, sending: i64, end: Time) {
         let share = picoseconds(self.share.rate.time_for(len.into()));
         let idle = picoseconds(end.since(self.last)) - share;
-        let average = idle.saturating_add(self.rest(self.average_idle)).min(self.max_idle);
+        let average = idle.saturating_add(self.rest(self.average_idle)).clamp(-LONGEST, self.max_idle);
         self.average_idle = average;
         self.last = end;
         // It may send when an idle time would make the average nothing again, and not before its share of the link's time.

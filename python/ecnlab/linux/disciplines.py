@@ -26,7 +26,8 @@ def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Find
     law = queue["discipline"]
     words = laws.discipline(law).qdisc
     if words is None:
-        there = " and ".join(other for other, known in laws.queues().items() if known.qdisc)
+        *others, last = (other for other, known in laws.queues().items() if known.qdisc)
+        there = f"{', '.join(others)} and {last}"
         found.refuse(f"{path}.discipline", f"`{path}`: the Linux engine has no `{law}`", f"it has {there}")
         return ""
     return words(queue, path, rate_bps, found)

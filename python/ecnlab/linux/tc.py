@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import split
+
+TICK_NS: Final = 64
+"""Units in which tc gives the kernel the depth of a bucket (PSCHED_SHIFT)."""
 
 
 def only_tail(queue: Mapping[str, Any], path: str, found: Findings) -> None:
@@ -24,3 +28,8 @@ def in_bytes(queue: Mapping[str, Any], key: str, path: str, packet: int, found: 
         return 0
     value, unit = split(text)
     return value * packet if unit == "packets" else value
+
+
+def bucket(burst: int, rate_bps: int) -> int:
+    """``burst``, and the bytes that the kernel's clock of 64 ns may round away: tbf waits for ever for the last one."""
+    return burst + 1 + math.ceil(TICK_NS * rate_bps / 8e9)

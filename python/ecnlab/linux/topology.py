@@ -14,7 +14,6 @@ simulator. Addresses of neighbours are given, not asked for: there is no ARP, an
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from typing import Any, Final
 from ecnlab.linux.disciplines import qdisc
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import bucket
 from ecnlab.types import Drawn, DrawnLink
 
 WIRE: Final = "wire"
@@ -40,8 +40,6 @@ PIPE: Final = "20"
 MOST_IN_FLIGHT: Final = 1_000_000
 """Packets that a wire holds before it would drop some: never."""
 
-TICK_NS: Final = 64
-"""Units in which tc gives the kernel the depth of a bucket (PSCHED_SHIFT)."""
 
 UNSUPPORTED: Final = ("drop", "mark", "drop_segments", "mark_segments")
 """Faults that only the simulator can inject at a given packet."""
@@ -201,11 +199,6 @@ def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Finding
         burst = bucket(link.shaper[1] if link.shaper else PACKET, link.drain_bps)
         yield f"qdisc add dev o{link.index} {ETHERNET} root handle 1: tbf rate {link.drain_bps}bit burst {burst} limit {burst}"
         yield f"qdisc add dev o{link.index} parent 1:1 handle {QUEUE}: {words}"
-
-
-def bucket(burst: int, rate_bps: int) -> int:
-    """``burst``, and the bytes that the kernel's clock of 64 ns may round away: tbf waits for ever for the last one."""
-    return burst + 1 + math.ceil(TICK_NS * rate_bps / 8e9)
 
 
 def wires(links: list[Link]) -> Iterator[str]:

@@ -8,7 +8,9 @@ from ecnlab.laws.kinds import Queue, Table
 
 
 def _says(queue: Table) -> list[str]:
-    rates = [f"{name} {share['rate']} to {share.get('ceil', share['rate'])}" for name, share in queue["sharing"].items()]
+    rates = [
+        f"{name} {share['rate']} to {share.get('ceil', share['rate'])}" for name, share in queue["sharing"].items()
+    ]
     return [", ".join(rates)]
 
 
