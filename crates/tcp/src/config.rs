@@ -34,6 +34,8 @@ pub struct Config {
     pub timestamp_clock: Dur,
     /// Offer and accept selective acknowledgements (RFC 2018).
     pub sack: bool,
+    /// With SACK, report data that come a second time, in the first block of the ACK that they cause (D-SACK, RFC 2883).
+    pub dsack: bool,
 
     /// ECN feedback to negotiate and obey.
     pub ecn: EcnKind,

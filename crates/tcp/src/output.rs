@@ -69,11 +69,12 @@ impl Endpoint {
     pub(crate) fn send_ack_as(&mut self, kind: PacketKind, now: Time, out: &mut Out) {
         let seq = self.tx.flight.seq(self.tx.flight.max);
         let segment = Segment { seq, flags: Flags::ACK, ..self.blank(now) };
-        self.rx.acknowledged();
-        if self.sack && self.rx.has_gap() {
+        if self.sack && self.rx.has_blocks() {
             let sack = self.rx.sack_blocks();
+            self.rx.acknowledged();
             return self.push(kind, Segment { sack, ..segment }, out);
         }
+        self.rx.acknowledged();
         self.push(kind, segment, out);
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Receiver {
     pub shift_agreed: bool,
     buffer: u64,
     held: Ranges,
+    /// What has come a second time since the last ACK, for D-SACK.
+    duplicate: Option<(u64, u64)>,
     /// Offset of the peer's FIN, once one was seen.
     fin: Option<u64>,
     /// Linux 2.0's estimate of the spacing of data, and when data last came.
@@ -73,6 +75,7 @@ impl Receiver {
             shift_agreed: false,
             buffer: config.receive_buffer.0,
             held: Ranges::default(),
+            duplicate: None,
             fin: None,
             ato: Dur::ZERO,
             last_data: None,
@@ -124,6 +127,11 @@ impl Receiver {
         self.deadline != Time::NEVER
     }
 
+    /// Whether an ACK has anything to report by SACK.
+    pub fn has_blocks(&self) -> bool {
+        self.has_gap() || self.duplicate.is_some()
+    }
+
     /// Whether data is held that cannot be delivered yet.
     pub fn has_gap(&self) -> bool {
         !self.held.is_empty()
@@ -168,6 +176,7 @@ impl Receiver {
             self.next += len;
             len
         } else {
+            self.note_duplicate(segment, config);
             self.take_trimmed(segment)
         };
         if self.fin == Some(self.next) {
@@ -195,6 +204,19 @@ impl Receiver {
         // Only a shorter delay moves a deadline already set.
         self.deadline = self.deadline.min(wheel::due(config.timer_wheel, now, delay));
         arrival(AckDue::Delayed)
+    }
+
+    /// RFC 2883 §4: the first contiguous stretch of `segment` that has come before.
+    fn note_duplicate(&mut self, segment: &Segment, config: &Config) {
+        let first = self.offset(segment.seq);
+        if !config.dsack || first < 1 {
+            return;
+        }
+        let (start, end) = (first as u64, first as u64 + u64::from(segment.len));
+        let below = (start < self.next).then_some((start, end.min(self.next)));
+        let held = || self.held.as_slice().iter().find(|r| r.start < end && start < r.end);
+        let again = below.or_else(|| held().map(|r| (r.start.max(start), r.end.min(end))));
+        self.duplicate = again.filter(|(start, end)| start < end);
     }
 
     /// Takes in what of the payload and FIN lies in the window. How many bytes of it are new.
@@ -242,6 +264,7 @@ impl Receiver {
 
     /// A segment has nothing in the window: all of it has come before.
     pub fn refused(&mut self, segment: &Segment, config: &Config) {
+        self.note_duplicate(segment, config);
         if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
             self.quick_ack.on_duplicate(config);
         }
@@ -257,16 +280,20 @@ impl Receiver {
     /// An ACK leaves, alone or on data.
     pub fn acknowledged(&mut self) {
         self.unacked = 0;
+        self.duplicate = None;
         self.deadline = Time::NEVER;
         self.last_ack_sent = self.next;
     }
 
-    /// What is held out of order, most recently changed first (RFC 2018 §4).
+    /// What has just come a second time (RFC 2883 §4), then what is held out of order, most recently changed first
+    /// (RFC 2018 §4).
     pub fn sack_blocks(&self) -> SackBlocks {
         let mut blocks = SackBlocks::NONE;
-        self.held.most_recent(ecnlab_wire::MAX_SACK_BLOCKS, |r| {
-            blocks.push(SackBlock { start: self.irs + r.start as u32, end: self.irs + r.end as u32 });
-        });
+        let block = |start: u64, end: u64| SackBlock { start: self.irs + start as u32, end: self.irs + end as u32 };
+        if let Some((start, end)) = self.duplicate {
+            blocks.push(block(start, end));
+        }
+        self.held.most_recent(ecnlab_wire::MAX_SACK_BLOCKS, |r| blocks.push(block(r.start, r.end)));
         blocks
     }
 }
