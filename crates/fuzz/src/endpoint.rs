@@ -6,7 +6,7 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_spec::parse_scenario;
 use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::{Config, Endpoint};
-use ecnlab_wire::{Ecn, Flags, Quench, QuenchCause, SackBlock, SackBlocks, Segment, Seq, Timestamps};
+use ecnlab_wire::{AccEcn, Ecn, Flags, Quench, QuenchCause, SackBlock, SackBlocks, Segment, Seq, Timestamps};
 
 use crate::bytes::Bytes;
 
@@ -162,5 +162,13 @@ fn segment(bytes: &mut Bytes<'_>) -> Segment {
         sack_permitted: shape & 8 != 0,
         timestamps: (shape & 32 != 0).then(|| Timestamps { value: bytes.u32(), echo: bytes.u32() }),
         sack,
+        acc_ecn: acc_ecn(bytes),
     }
+}
+
+/// No AccECN option, or one with up to three counters.
+fn acc_ecn(bytes: &mut Bytes<'_>) -> Option<AccEcn> {
+    let shape = bytes.u8();
+    let counters = [bytes.u32(), bytes.u32(), bytes.u32()];
+    (shape & 4 != 0).then(|| AccEcn::new(shape & 8 != 0, &counters[..usize::from(shape & 3)]))
 }
