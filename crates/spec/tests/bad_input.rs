@@ -48,7 +48,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"off\"",
         "\"on\"",
         &[
-            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, becn, ecn-becn, ecn-becn-both",
+            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, ecn-becn, ecn-becn-both",
         ],
     ),
     ("ecn = \"off\"", "profle = \"modern\"", &["x.toml:15:1: unknown key `tcp.mine.profle`; did you mean `profile`?"]),
