@@ -10,8 +10,9 @@ from plotly.offline import get_plotlyjs
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.paper import Drawn, Stored
-from ecnlab.papers.published import Published
+from ecnlab.papers.material import Material, Stored
+from ecnlab.papers.paper import Drawn
+from ecnlab.papers.published import Published, read_published
 
 DEPARTURES = ("key", "profile", "profile_value", "value", "used_in", "source")
 
@@ -34,6 +35,19 @@ def stored(folder: Path, published: Published, samples: pl.DataFrame, grid: Grid
     made = {"version": "0", "build": "0", "commit": None}
     about = {"ecnlab": made, "full": False, "seed": 1, "runs": 10, "simulated_s": 7200.0, "replicates": "3 to 20"}
     return Stored(folder, about | {"linux": None} | dict(drawn.facts))
+
+
+def material(
+    folder: Path,
+    grid: Grid,
+    points: pl.DataFrame,
+    numbers: pl.DataFrame | None = None,
+    published: Published | None = None,
+) -> Material:
+    """What blocks of a page are made from, of made-up ``points`` and ``numbers``."""
+    return Material(
+        folder, published or read_published(folder), grid, points, pl.DataFrame() if numbers is None else numbers
+    )
 
 
 def assert_whole(html: str, published: Published) -> None:

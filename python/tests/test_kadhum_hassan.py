@@ -15,6 +15,7 @@ from ecnlab.papers import kadhum_hassan, measures
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.kadhum_hassan import answers, measure
 from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
+from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.report import Chart, render
@@ -154,7 +155,7 @@ def sweeps(tmp_path_factory):
         step.name: sweep(
             read_experiment(PAPER / f"{step.name}.toml").with_replicates(2), folder / step.name, keep=step.keep
         )
-        for step in kadhum_hassan.STEPS
+        for step in kadhum_hassan.PAPER.steps
     }
 
 
@@ -195,8 +196,8 @@ def test_delay_is_queue_over_rate(measured) -> None:
 
 
 def test_the_page_has_a_line_for_every_row_and_a_chart_for_every_figure(tmp_path, published, sweeps, measured) -> None:
-    tables = stored(tmp_path, published, measured, GRID, kadhum_hassan.draw(sweeps))
-    report = kadhum_hassan.page(PAPER, tables)
+    tables = stored(tmp_path, published, measured, GRID, kadhum_hassan.PAPER.draw(sweeps))
+    report = paper_page(PAPER, tables, kadhum_hassan.PAPER)
     assert_whole(render(report), published)
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
     said = " ".join(chart.caption for chart in charts)

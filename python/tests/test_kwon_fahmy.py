@@ -10,13 +10,16 @@ import numpy as np
 import polars as pl
 import pytest
 from analysed import of_all, of_step
-from pages import assert_whole, stored
+from analysed import quantity as of_run
+from pages import assert_whole, material, stored
 
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.kwon_fahmy import choice, measure
+from ecnlab.papers.kwon_fahmy import calibration, measure
 from ecnlab.papers.kwon_fahmy.grid import AS_IS, GRID, MORE_UDP
+from ecnlab.papers.kwon_fahmy.slides import COLUMNS
+from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.quantities import quantity
@@ -53,7 +56,7 @@ def test_every_number_is_a_printed_one_or_the_ratio_of_two(published) -> None:
     seen = set()
     for number in published.numbers:
         column, _, kind = number.metric.partition("_")
-        k, arm = measure.COLUMNS.index(column), number.where["arm"]
+        k, arm = COLUMNS.index(column), number.where["arm"]
         if kind == "gain":
             ratio = SLIDES[number.slide][arm][k] / SLIDES[number.slide][number.where["against"]][k]
             assert number.value == pytest.approx(ratio - 1, abs=5e-5), number.id
@@ -72,23 +75,26 @@ def test_every_number_is_a_printed_one_or_the_ratio_of_two(published) -> None:
 
 def test_the_fitted_row_is_renos_of_slide_20() -> None:
     printed = SLIDES[20]["reno"]
-    assert tuple(choice.FITTED) == measure.COLUMNS
-    assert [choice.FITTED[name] for name in measure.COLUMNS[:-1]] == list(printed[:-1])
-    assert choice.FITTED["drops"] == pytest.approx(printed[-1] / 100)
+    assert tuple(calibration.FITTED) == COLUMNS
+    assert [calibration.FITTED[name] for name in COLUMNS[:-1]] == list(printed[:-1])
+    assert calibration.FITTED["drops"] == pytest.approx(printed[-1] / 100)
 
 
 def test_the_nearest_is_so_by_the_root_mean_square_of_logarithms() -> None:
     place = {"object_size": "64 kB", "inter_session": "2 s", "min_th": "5", "maxp": "0.02", "udp_rate": "580 kbps"}
     # One twice as much in every column, one exact but for a response e times as long: sqrt(1/5).
-    factors = {"3": dict.fromkeys(choice.FITTED, 2.0), "5": dict.fromkeys(choice.FITTED, 1.0) | {"delay": math.e}}
+    factors = {
+        "3": dict.fromkeys(calibration.FITTED, 2.0),
+        "5": dict.fromkeys(calibration.FITTED, 1.0) | {"delay": math.e},
+    }
     frame = pl.DataFrame(
         [
-            {**place, "min_th": min_th, "metric": metric, "mean": choice.FITTED[metric] * factor}
+            {**place, "min_th": min_th, "metric": metric, "mean": calibration.FITTED[metric] * factor}
             for min_th, columns in factors.items()
             for metric, factor in columns.items()
         ]
     )
-    found = choice.ranked(frame)
+    found = calibration.ranked(material(PAPER, GRID, frame))
     assert found["min_th"].to_list() == ["5", "3"]
     assert found["distance"].to_list() == pytest.approx([math.sqrt(0.2), math.log(2.0)])
 
@@ -96,18 +102,18 @@ def test_the_nearest_is_so_by_the_root_mean_square_of_logarithms() -> None:
 def test_the_network_is_the_chosen_combination() -> None:
     spec = read_scenario(PAPER / "gfc2.toml").resolved
     web, queue = spec["flow"]["web"]["traffic"], spec["queue"]["red"]
-    assert quantity(web["object_size"]) == quantity(choice.CHOSEN["object_size"])
-    assert quantity(web["inter_session"]["exponential"]) == quantity(choice.CHOSEN["inter_session"])
-    assert quantity(queue["min_th"]) == float(choice.CHOSEN["min_th"]) == quantity(queue["max_th"]) / 3
-    assert queue["max_p"] == float(choice.CHOSEN["maxp"])
-    assert quantity(spec["flow"]["udp"]["traffic"]["rate"]) == quantity(choice.CHOSEN["udp_rate"])
+    assert quantity(web["object_size"]) == quantity(calibration.CHOSEN["object_size"])
+    assert quantity(web["inter_session"]["exponential"]) == quantity(calibration.CHOSEN["inter_session"])
+    assert quantity(queue["min_th"]) == float(calibration.CHOSEN["min_th"]) == quantity(queue["max_th"]) / 3
+    assert queue["max_p"] == float(calibration.CHOSEN["maxp"])
+    assert quantity(spec["flow"]["udp"]["traffic"]["rate"]) == quantity(calibration.CHOSEN["udp_rate"])
     first = read_experiment(PAPER / "calibration.toml")
-    assert set(first.axes) == set(choice.KEYS)
+    assert set(first.axes) == set(calibration.KEYS)
 
 
 def test_the_control_curves_cross_at_the_equilibrium() -> None:
     for arm in ("reno", "ecn-ab"):
-        queue, p = measure._equilibrium({"arm": arm})
+        queue, p = measure.equilibrium(arm)
         assert measure.filling_p(arm, queue, 20.0) == pytest.approx(p, rel=1e-6)
         assert float(measure.control_law(arm).probability(queue)) == pytest.approx(p, rel=1e-6)
 
@@ -125,36 +131,37 @@ class Given:
         return self.tables[name].lazy()
 
 
+def senders(marks: int, rate: float, **place: str) -> Given:
+    """A flow of Reno-ECN with so many marks of 10000 segments and a round trip of 0.5 s, at ``rate`` packets a second."""
+    run = {"arm": "reno-ecn", "flows": "5", "replicate": 0, **place}
+    counts = {"data_segments_sent": 10_000, "ecn_reductions": marks, "timeouts": 0, "fast_recoveries": 0}
+    flow = {**run, **counts, "rtt_mean_s": 0.5, "bytes_delivered": 10_000_000, "goodput_bps": rate * 8000}
+    timers = pl.DataFrame({**run, "time_s": [10.0, 30.0], "rto_s": [9.0, 1.0]})
+    return Given(flows=pl.DataFrame([flow]), flow_series=timers)
+
+
 def test_the_error_of_the_rate_is_nought_for_senders_that_keep_to_the_formula() -> None:
-    # p = 100 marks of 10000 segments, a round trip of 0.5 s: 1/RTT sqrt(1.5 / p) = 24.5 packets a second.
-    rate = float(np.asarray(ecn.sending_rate(0.5, 0.01, 1.0, timeout_s=1.0, alpha=1.0, beta=0.5)))
-    assert rate == pytest.approx(2 * math.sqrt(150), rel=1e-9)
-    flow = {
-        "arm": "reno-ecn",
-        "flows": "5",
-        "replicate": 0,
-        "data_segments_sent": 10_000,
-        "ecn_reductions": 100,
-        "timeouts": 0,
-        "fast_recoveries": 0,
-        "rtt_mean_s": 0.5,
-        "bytes_delivered": 10_000_000,
-        "goodput_bps": rate * 8000,
-    }
-    timers = pl.DataFrame(
-        {"arm": "reno-ecn", "flows": "5", "replicate": 0, "time_s": [10.0, 30.0], "rto_s": [9.0, 1.0]}
-    )
-    found = measure.rates(Given(flows=pl.DataFrame([flow]), flow_series=timers), window=400.0)
-    (row,) = at(found, "rate", {}).iter_rows(named=True)
+    # p = 10 marks of 10000: 1/RTT sqrt(1.5 / p) = 77.5 packets a second.
+    rate = float(np.asarray(ecn.sending_rate(0.5, 0.001, 1.0, timeout_s=1.0, alpha=1.0, beta=0.5)))
+    assert rate == pytest.approx(2 * math.sqrt(1500), rel=1e-9)
+    wide = senders(10, rate, test="10 Mb/s")
+    (row,) = of_run("kwon-fahmy", "rate", wide).iter_rows(named=True)
     assert row["value"] == pytest.approx(row["other"]) == pytest.approx(rate)
-    assert at(found, "mark_share", {})["value"].to_list() == [1.0]
-    # Held to 10 segments a round trip, the model says 20 packets a second.
-    held = measure.rates(Given(flows=pl.DataFrame([flow]), flow_series=timers), window=10.0)
-    assert at(held, "rate", {})["value"].to_list() == [20.0]
+    for name in ("rate_measured", "rate_predicted"):
+        assert of_run("kwon-fahmy", name, wide)["value"].to_list() == pytest.approx([rate * 8])  # kb/s
+    # Held to the 20 segments a round trip of the profile, the model says 40 packets a second.
+    assert of_run("kwon-fahmy", "rate", senders(10, rate))["value"].to_list() == [40.0]
+
+
+def test_a_run_without_indications_has_no_share_of_marks() -> None:
+    for marks, share in ((10, [1.0]), (0, [])):
+        sweep = senders(marks, 1.0)
+        assert of_run("kwon-fahmy", "indications", sweep)["value"].to_list() == [marks / 10_000]
+        assert of_run("kwon-fahmy", "mark_share", sweep)["value"].to_list() == share
 
 
 def test_the_equilibrium_fills_the_link() -> None:
-    queue, p = measure._equilibrium({"arm": "ecn-ab-real", "flows": "20"})
+    queue, p = measure.equilibrium("ecn-ab-real", flows="20")
     # Twenty times sqrt(1.5 / p) packets in a round trip of 0.128 s and the queue's delay are 125 a second.
     assert 20 * math.sqrt(1.5 / p) / (measure.BASE_RTT_S + queue / 125) == pytest.approx(125, rel=1e-6)
     # With max_p 0.1 at 84 packets, p_b is 0.1 (q - 28) / 56; ns-2's wait spaces signals 1.5/p_b - 0.5 apart or so.
@@ -218,7 +225,7 @@ def sweeps(tmp_path_factory) -> dict[str, Sweep]:
             folder / step.name,
             keep=step.keep,
         )
-        for step in kwon_fahmy.STEPS
+        for step in kwon_fahmy.PAPER.steps
     }
 
 
@@ -253,7 +260,7 @@ def test_effects_too_large_for_chance_are_there(published, measured) -> None:
 
 
 def test_the_page_has_a_line_for_every_row(tmp_path, published, sweeps, measured) -> None:
-    drawn = kwon_fahmy.draw(sweeps)
-    html = render(kwon_fahmy.page(PAPER, stored(tmp_path, published, measured, GRID, drawn)))
+    drawn = kwon_fahmy.PAPER.draw(sweeps)
+    html = render(paper_page(PAPER, stored(tmp_path, published, measured, GRID, drawn), kwon_fahmy.PAPER))
     assert_whole(html, published)
     assert "slide\u00a020" in html

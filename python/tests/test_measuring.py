@@ -30,13 +30,18 @@ FLOWS = pl.DataFrame(
 )
 
 
+OTHERS = {"later": FLOWS.filter(pl.col("scheme") == "old").drop("scheme").with_columns(pl.col("x") + 100)}
+
+
 def found(measure: dict[str, Any], beside: dict[str, Any] | None = None, **quantities: dict[str, Any]) -> pl.DataFrame:
     metric = Metric("m", "", "mean", steps=("s",), measure=measure)
     published = Published(
         "p", "", "", "", {"m": metric}, (), (), quantities=quantities, beside={"one": beside} if beside else {}
     )
     own = {"own": lambda sweep: sweep.table("flows").select("scheme", "replicate", value=pl.lit(1.0)).unique()}
-    return Quantities(GRID, published, own, given(flows=FLOWS))["m"].collect().sort("scheme")
+    others = {name: given(flows=flows) for name, flows in OTHERS.items()}
+    measured = Quantities(GRID, published, own, given(flows=FLOWS), others)["m"].collect()
+    return measured.sort("scheme") if "scheme" in measured.columns else measured
 
 
 @pytest.mark.parametrize(
@@ -74,6 +79,29 @@ def test_quantities_are_combined_paired_and_set_beside_other_runs() -> None:
     assert found(lead, beside, a=SUM)["value"].to_list() == [12.0]
 
 
+def test_a_quantity_of_others_is_of_the_runs_for_which_its_filter_holds() -> None:
+    asked = {"of": ["a", "b"], "filter": "a > 20", "value": "a / b"}
+    one = {"table": "flows", "where": {"group": "b"}, "value": "x"}
+    assert found(asked, a=SUM, b=one).select("scheme", "value").rows() == [("new", 2.4)]
+
+
+def test_labels_of_a_place_are_those_that_the_table_lacks_and_expressions_see_them() -> None:
+    recipe = {"table": "flows", "place": {"against": "all", "scheme": "none"}, "over": "sum(x)"}
+    assert found(recipe).select("scheme", "against", "value").rows() == [("new", "all", 34.0), ("old", "all", 17.0)]
+    filtered = {**recipe, "filter": "against = 'all' and scheme = 'old'"}
+    assert found(filtered)["value"].to_list() == [17.0]
+
+
+def test_a_quantity_of_another_step_is_of_the_same_seed_and_the_axes_of_both() -> None:
+    one = {"table": "flows", "where": {"group": "b"}, "value": "x"}
+    across = found({"of": "b", "other": "b", "in": "later"}, b=one)
+    # The other step has no schemes: each of this one's stands beside its run of the seed.
+    assert sorted(across.rows(named=True), key=lambda row: row["value"]) == [
+        {"replicate": 0, "value": 5.0, "other": 105.0},
+        {"replicate": 0, "value": 10.0, "other": 105.0},
+    ]
+
+
 @pytest.mark.parametrize(
     ("at", "place"),
     [("of", {"scheme": "new"}), ("to", {"scheme": "old"}), ("both", {"scheme": "new", "against": "old"})],
@@ -92,6 +120,7 @@ def test_a_comparison_stands_where_it_is_said(at, place) -> None:
         ({"table": "flows"}, "neither `value` nor `over` nor mean, jain, correlation"),
         ({"of": "nothing"}, r"add \[quantity.nothing\]"),
         ({"of": "own", "beside": "two"}, r"nothing is called \[beside.two\]"),
+        ({"of": "own", "other": "own", "in": "sooner"}, "m: no step is called 'sooner'; there are later"),
     ],
 )
 def test_what_cannot_be_measured_is_told(measure, told) -> None:
@@ -111,7 +140,7 @@ def test_what_a_paper_says_is_whole_and_used(name) -> None:
         assert set(metric.steps) <= steps, key
         assert not metric.steps or key in recipes or key in paper.own, key
     for key, recipe in recipes.items():
-        assert set(recipe) <= KEYS, key
+        assert set(recipe) <= KEYS and recipe.get("in", "") in {"", *steps}, key
         of = recipe.get("of", [])
         asked |= {*([of] if isinstance(of, str) else of), *([recipe["other"]] if "other" in recipe else [])}
         beside |= {recipe["beside"]} if "beside" in recipe else set()

@@ -16,15 +16,13 @@ import pytest
 from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import measures, readme, registry, reproduction
+from ecnlab.papers import blocks, measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.layout import paper_page, read_material
-from ecnlab.papers.paper import Drawn, Paper, Step, Stored
+from ecnlab.papers.paper import Drawn, Paper, Step
 from ecnlab.papers.published import Claim, Metric, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
 from ecnlab.papers.written import quantity
-from ecnlab.report import Page
 
 CHECKOUT = Path(__file__).parents[2]
 every_paper = pytest.mark.parametrize("name", PAPERS)
@@ -145,6 +143,26 @@ def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
     assert row == {"maxp": "0.1", "replicate": 0, "value": 1 / 3}
 
 
+# --------------------------------------------------------------- findings and charts
+
+
+@pytest.mark.parametrize(
+    ("holds", "least", "answer"),
+    [(4, 0.0, "Yes"), (1, 0.0, "Partly"), (0, 0.0, "No"), (4, 0.5, "Yes"), (2, 0.5, "Mostly"), (1, 0.5, "No")],
+)
+def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds, least, answer) -> None:
+    found = blocks.counted(holds, 4, "All four.", f"{holds} of 4.", least)
+    assert (found.answer, found.statement, found.evidence) == (answer, "All four.", f"{holds} of 4.")
+    assert found.tone == {"Yes": "yes", "No": "no"}.get(answer, "partly")
+
+
+def test_a_line_keeps_its_colour_where_another_has_no_column_and_has_a_gap_where_it_has_no_value() -> None:
+    series = pl.DataFrame({"time_s": [0.0, 1.0], "red": [1.0, None], "other": [3.0, 4.0]})
+    chart = blocks.lines_over_time("t", "c", series, {"tail": "Tail", "red": "RED"}, "packets")
+    (line,) = chart.lines
+    assert (line.name, line.style, line.values[0]) == ("RED", 1, 1.0) and math.isnan(line.values[1])
+
+
 # --------------------------------------------------------------- bounded metrics
 
 
@@ -195,18 +213,11 @@ def test_shares_and_fairness_have_bounds(name) -> None:
 GRID = Grid(("variant", "maxp"))
 
 
-def small_page(folder: Path, tables: Stored) -> Page:
-    given = read_material(folder, tables, GRID)
-    say = [given.say("S01.much", "It is much.")]
-    return paper_page(given, title="Small", lede="", findings=say, agreement="", sections=[], context={})
-
-
 SMALL = Paper(
     "small",
     GRID,
     (Step("pipes", 2, 3),),
     lambda _sweeps: Drawn(facts={"drawn": "nothing"}),
-    small_page,
 )
 
 PUBLISHED = """\
@@ -235,6 +246,8 @@ limit = 1e5
 """
 METRICS = 'format = 1\n[metric.goodput]\nname = "goodput"\ndefinition = "b/s"\nkind = "mean"\nmargin = 1e6\nsteps = ["pipes", "beside"]\n'
 METRICS += 'measure = { table = "flows", over = "sum(goodput_bps)" }\n'
+REPORT = 'format = 1\n[page]\ntitle = "Small"\nlede = ""\nagreement = ""\n'
+REPORT += '[[finding]]\nclaim = "S01.much"\nstatement = "It is much."\n'
 CHECKLIST = """\
 format = 1
 [[row]]
@@ -256,7 +269,7 @@ def small(scenario, monkeypatch) -> Path:
     grid = '[grid.maxp]\npath = "queue.red.max_p"\nvalues = [0.02, 0.1]\n'
     head = 'format = 1\ntitle = "pipes"\nscenario = "pipe.toml"\nreplicates = 1\nseed = 1\n'
     texts = {"pipes": head + grid, "published": PUBLISHED, "metrics": METRICS, "checklist": CHECKLIST}
-    for name, text in {**texts, "reasons": "format = 1\n"}.items():
+    for name, text in {**texts, "report": REPORT, "reasons": "format = 1\n"}.items():
         (folder / f"{name}.toml").write_text(text)
     monkeypatch.chdir(scenario.parent)
     for module in (registry, reproduction):

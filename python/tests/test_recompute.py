@@ -53,7 +53,7 @@ def test_most_verdicts_can_be_computed_again(name) -> None:
 def made_up(tmp_path_factory) -> Path:
     """A results folder of RFC 2884 with made-up runs, judged by the project."""
     folder = tmp_path_factory.mktemp("results") / "rfc2884"
-    sweeps = {step.name: MadeUp(step.name) for step in rfc2884.STEPS if not step.drawn}
+    sweeps = {step.name: MadeUp(step.name) for step in rfc2884.PAPER.steps if not step.drawn}
     for name, sweep in sweeps.items():
         tables = folder / "sweeps" / name / "tables"
         tables.mkdir(parents=True)

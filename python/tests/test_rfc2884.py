@@ -10,19 +10,20 @@ import polars as pl
 import pytest
 from analysed import given, of_all, of_step
 from analysed import quantity as step_quantity
-from pages import assert_whole, stored
+from pages import assert_whole, material, stored
 from synthetic import PAPER, MadeUp, gain
 
 from ecnlab.errors import EcnlabError
 from ecnlab.papers import readme, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.paper import Drawn, Stored
+from ecnlab.papers.layout import paper_page
+from ecnlab.papers.material import Stored
+from ecnlab.papers.paper import Drawn
 from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.references import Evidence
-from ecnlab.papers.rfc2884 import faults, joint, queues, readings
-from ecnlab.papers.rfc2884.choice import MAX_P, SHARE, choose
+from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
-from ecnlab.papers.rfc2884.page import page
+from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest
 from ecnlab.papers.samples import at, estimate
 from ecnlab.quantities import quantity
 from ecnlab.report import Figure, Group, render
@@ -36,7 +37,7 @@ def published():
 
 @pytest.fixture(scope="module")
 def measured() -> pl.DataFrame:
-    return of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.STEPS if not step.drawn})
+    return of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.PAPER.steps if not step.drawn})
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +77,7 @@ def test_the_recorded_thresholds_pass_the_rule() -> None:
 def test_experiments_use_the_recorded_thresholds() -> None:
     recorded = tomllib.loads((PAPER / "red-settings.toml").read_text())["settings"]
     seen = 0
-    for step in rfc2884.STEPS:
+    for step in rfc2884.PAPER.steps:
         grid = tomllib.loads((PAPER / f"{step.name}.toml").read_text()).get("grid", {})
         if "min_th" in grid:
             continue
@@ -137,7 +138,7 @@ def test_windows_that_move_as_one_have_correlation_one() -> None:
 
 
 def test_the_rule_takes_the_smallest_threshold_that_reaches_the_share(averaged) -> None:
-    chosen = dict(choose(averaged).select("congestion", "min_th").iter_rows())
+    chosen = {load: row["min_th"] for load, row in smallest(material(PAPER, GRID, averaged)).items()}
     assert chosen == {"low": "15 kB", "moderate": "15 kB", "high": "15 kB"}
 
 
@@ -152,7 +153,7 @@ def test_the_rule_takes_the_largest_share_where_none_is_enough() -> None:
         }
     )
     share = GRID.points(GRID.samples("search_share", frame), {"search_share": Metric("s", "d", "mean")})
-    assert choose(share)["min_th"].to_list() == ["10 kB"]
+    assert smallest(material(PAPER, GRID, share))["high"]["min_th"] == "10 kB"
 
 
 def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
@@ -161,7 +162,7 @@ def test_a_ratio_with_nothing_to_divide_by_has_no_value() -> None:
 
 
 def test_the_same_runs_give_the_same_samples(measured) -> None:
-    again = of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.STEPS if not step.drawn})
+    again = of_all("rfc2884", {step.name: MadeUp(step.name) for step in rfc2884.PAPER.steps if not step.drawn})
     assert again.equals(measured)
 
 
@@ -193,27 +194,28 @@ def test_a_fault_is_partly_there_where_one_of_its_tests_holds(published) -> None
         parts += [point("fault_least", setting, least, "tail"), point("fault_least_against_red", setting, less)]
     parts.append(point("fault_least", "no RED beside it", low, "tail"))
     points = GRID.points(pl.concat(parts), published.metrics)
-    lockout = next(fault for fault in queues.FAULTS if fault.name == "lock-out")
-    assert queues.by_setting(lockout, points, published) == {"testbed": "no", "half": "partly", "locked": "yes"}
+    lockout = next(fault for fault in faults.FAULTS if fault.name == "lock-out")
+    assert faults.by_setting(lockout, material(PAPER, GRID, points)) == {
+        "testbed": "no",
+        "half": "partly",
+        "locked": "yes",
+    }
 
 
-@pytest.mark.parametrize(
-    ("name", "buffer"),
-    [
-        ("disciplines", pl.lit(faults.BUFFER_BYTES)),
-        ("tail-drop", faults.SOUGHT_BUFFER),
-        ("synchrony", faults.FOUND_BUFFER),
-    ],
-)
-def test_a_queue_is_full_by_the_buffer_of_its_own_setting(name, buffer) -> None:
-    runs = read_experiment(PAPER / f"{name}.toml").with_replicates(1).runs
-    for run in runs:
+@pytest.mark.parametrize("name", ["disciplines", "tail-drop", "synchrony"])
+def test_a_queue_is_full_by_the_buffer_of_its_own_setting(name) -> None:
+    for run in read_experiment(PAPER / f"{name}.toml").with_replicates(1).runs:
         spec = run.scenario.resolved
         queue = spec["queue"][spec["link"]["pipe"]["queue"]]
         if name == "disciplines" and queue["discipline"] == "red":
             continue  # there RED has more room than it ever takes
-        setting = pl.DataFrame({"setting": [run.point.get("setting", "testbed")]})
-        assert setting.select(buffer).item() == quantity(queue["limit"]), run.point
+        # Two samples at nine tenths of the buffer, one a byte below; what is before the 30th second does not count.
+        full = 0.9 * quantity(queue["limit"])
+        lengths = {"time_s": [19.0, 31.0, 32.0, 33.0], "bytes": [full, full, full, full - 1]}
+        series = pl.DataFrame({**lengths, **run.point, "link": "pipe", "replicate": 0})
+        found = step_quantity("rfc2884", "fault_full", given(queue_series=series))
+        assert found["value"].to_list() == pytest.approx([2 / 3]), run.point
+        assert found["setting"].to_list() == [run.point.get("setting", "testbed")]
 
 
 # --------------------------------------------------------------- the joint reading
@@ -221,7 +223,7 @@ def test_a_queue_is_full_by_the_buffer_of_its_own_setting(name, buffer) -> None:
 
 def test_numbers_of_a_load_choose_and_judge_in_turn(published) -> None:
     for load in LOADS:
-        choosing, judging = joint.halves(published.numbers, load)
+        choosing, judging = thresholds.halves(published.numbers, load)
         here = [number.id for number in published.numbers if number.where["congestion"] == load]
         assert [number.id for pair in zip(choosing, judging, strict=True) for number in pair] == here
         assert all(published.metrics[number.metric].margin > 0 for number in choosing + judging)
@@ -246,34 +248,34 @@ def made_up_joint(published, timeouts) -> pl.DataFrame:
 
 
 def test_the_joint_reading_takes_the_thresholds_that_the_numbers_speak_for(published) -> None:
-    points = made_up_joint(published, {"5 kB": 0.2, "20 kB": 0.2, "60 kB": 0.0})
+    given = material(PAPER, GRID, made_up_joint(published, {"5 kB": 0.2, "20 kB": 0.2, "60 kB": 0.0}))
     for swapped in (False, True):
-        choices = joint.choose(points, published, swapped=swapped)
+        choices = choose(given, swapped=swapped)
         assert {choice.min_th for choice in choices.values()} == {"20 kB"}
         assert all(set(choice.scores) == {"5 kB", "20 kB"} for choice in choices.values())
-    one, other = (joint.choose(points, published, swapped=swapped)["high"].chosen_by for swapped in (False, True))
+    one, other = (choose(given, swapped=swapped)["high"].chosen_by for swapped in (False, True))
     assert set(one) | set(other) == {n.id for n in published.numbers if n.where["congestion"] == "high"}
     assert not set(one) & set(other)
     # (0.42 of R33.1, at 0.05 a margin) and timeouts of 0.2, three limits over the limit
-    assert joint.choose(points, published)["moderate"].scores == pytest.approx({"5 kB": 8.4 + 3, "20 kB": 3.0})
+    assert choose(given)["moderate"].scores == pytest.approx({"5 kB": 8.4 + 3, "20 kB": 3.0})
 
 
 def test_timeouts_speak_about_thresholds_too(published) -> None:
-    points = made_up_joint(published, {"5 kB": 0.01, "20 kB": 0.05 * 10, "60 kB": 0.0})
+    given = material(PAPER, GRID, made_up_joint(published, {"5 kB": 0.01, "20 kB": 0.05 * 10, "60 kB": 0.0}))
     # moderate: 8.4 misses of the gain at 5 kB against nine limits over the limit at 20 kB
-    assert joint.choose(points, published)["moderate"].min_th == "5 kB"
+    assert choose(given)["moderate"].min_th == "5 kB"
 
 
 def test_of_equal_thresholds_the_smaller_is_taken(published) -> None:
     points = made_up_joint(published, {"5 kB": 0.0, "20 kB": 0.0, "60 kB": 0.0})
     equal = points.with_columns(mean=pl.when(pl.col("metric") == "joint_share").then(1.0).otherwise(0.0))
-    assert joint.choose(equal, published)["high"].min_th == "5 kB"
+    assert choose(material(PAPER, GRID, equal))["high"].min_th == "5 kB"
 
 
 def test_the_summary_counts_numbers_that_had_no_part_in_the_choice(published) -> None:
     points = made_up_joint(published, {"5 kB": 0.0, "20 kB": 0.0, "60 kB": 0.0})
     numbers = pl.DataFrame([{"id": number.id, "verdict": "differs"} for number in published.numbers])
-    told = readings.worth(points, numbers, published)
+    told = readings.worth(material(PAPER, GRID, points, numbers))
     assert told.tone == "yes"
     assert (
         "of the 13 numbers that had no part in the choice 13 agree, and 0 with the smallest thresholds" in told.evidence
@@ -286,15 +288,16 @@ def test_the_summary_counts_numbers_that_had_no_part_in_the_choice(published) ->
 
 def test_the_readme_says_of_both_readings_what_the_quoted_run_gives(published) -> None:
     evidence = readme.quoted_evidence(rfc2884.PAPER, PAPER, published)
-    points, numbers = evidence.tables["points"], evidence.tables["numbers"]
+    numbers = evidence.tables["numbers"]
+    given = material(PAPER, GRID, evidence.tables["points"], numbers)
     text = (PAPER / readme.README).read_text()
-    assert readings.worth(points, numbers, published).evidence in " ".join(text.split())
+    assert readings.worth(given).evidence in " ".join(text.split())
     fair = numbers.filter(pl.col("row") == "R24", pl.col("verdict") == "agrees").height
     assert fair == 7 and "seven of the eight indices" in text
-    choices = joint.choose(points, published)
+    choices = choose(given)
     for number in published.numbers:
         choice = choices[str(number.where["congestion"])]
-        verdict = joint.verdict(joint.measured(points, number, choice.min_th), number, published)
+        verdict = thresholds.measured(given, number, choice.min_th)["verdict"]
         part = "chose" if number.id in choice.chosen_by else "judges"
         (row,) = [line for line in text.splitlines() if line.startswith(f"| {number.id} |")]
         assert row.endswith(f"| {verdict} | {part} |")
@@ -304,10 +307,10 @@ def test_the_search_and_the_joint_reading_ask_the_same_thresholds() -> None:
     def asked(name: str) -> list[str]:
         return [p["label"] for p in tomllib.loads((PAPER / f"{name}.toml").read_text())["grid"]["min_th"]["points"]]
 
-    names = [step.name for step in rfc2884.STEPS if step.name.startswith("joint-")]
+    names = [step.name for step in rfc2884.PAPER.steps if step.name.startswith("joint-")]
     assert len(names) == 5
     assert all(asked(name) == asked("red-search") for name in names)
-    assert all(step.full >= 20 for step in rfc2884.STEPS if step.name in names)
+    assert all(step.full >= 20 for step in rfc2884.PAPER.steps if step.name in names)
 
 
 def test_another_recovery_is_paired_with_reno_by_seed() -> None:
@@ -394,21 +397,20 @@ def test_a_reason_for_nothing_printed_is_an_error(tmp_path, published, averaged)
 
 @pytest.fixture
 def tables(tmp_path, published, measured) -> Stored:
-    queue, windows = rfc2884.evolution(MadeUp("evolution", 1))
     facts = {"evolution": {"seed": 1, "min_th": 20e3, "max_th": 60e3}}
-    drawn = Drawn({"evolution_queue": queue, "evolution_windows": windows}, facts)
+    drawn = Drawn(runs.over_time(MadeUp("evolution", 1)), facts)
     return stored(tmp_path, published, measured, GRID, drawn)
 
 
 def test_the_page_has_a_line_for_every_number_claim_and_row(published, tables) -> None:
-    html = render(page(PAPER, tables))
+    html = render(paper_page(PAPER, tables, rfc2884.PAPER))
     assert_whole(html, published)
     for i in range(1, 39):
         assert f"<b>R{i:02d}</b>" in html
 
 
 def test_the_kernel_stands_beside_the_simulator_and_what_was_printed(published, tables) -> None:
-    how = next(section for section in page(PAPER, tables).sections if section.name == "linux")
+    how = next(section for section in paper_page(PAPER, tables, rfc2884.PAPER).sections if section.name == "linux")
     assert "--linux" in how.intro and not how.blocks
     place = {"congestion": "high", "maxp": "0.1"}
     gains = {"simulator": [3.0, 3.0], "kernel": [2.0, 1.0]}  # of 2 to 2: the half more, and a quarter less
@@ -420,17 +422,17 @@ def test_the_kernel_stands_beside_the_simulator_and_what_was_printed(published, 
     )
     GRID.points(samples, published.metrics).write_parquet(tables.folder / "linux.parquet")
     told = Stored(tables.folder, dict(tables.about) | {"linux": {"kernel": "7.3.4", "build": "x"}})
-    section = next(section for section in page(PAPER, told).sections if section.name == "linux")
+    section = next(section for section in paper_page(PAPER, told, rfc2884.PAPER).sections if section.name == "linux")
     (row,) = section.blocks[0].rows
     settings, printed, then, now, kernel, n = (cell if isinstance(cell, str) else cell.text for cell in row)
     assert (settings, printed, n) == ("high load, max_p 0.1", "50%", "2")
     assert (now.split()[0], kernel.split()[0]) == ("50%", "−25%")
     assert then.endswith(")") and then != now
-    assert "Linux 7.3.4" in render(page(PAPER, told))
+    assert "Linux 7.3.4" in render(paper_page(PAPER, told, rfc2884.PAPER))
 
 
 def test_the_figures_of_the_page_have_intervals_and_every_gain_that_was_printed(published, tables) -> None:
-    report = page(PAPER, tables)
+    report = paper_page(PAPER, tables, rfc2884.PAPER)
     drawn = [figure for section in report.sections for block in section.blocks for figure in figures(block)]
     assert len(drawn) > 20
     assert all(any(trace.error_y.array for trace in figure.plot().data) for figure in drawn)

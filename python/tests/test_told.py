@@ -1,4 +1,4 @@
-"""Sections that are data: what a figure draws, and what is wrong in ``sections.toml``."""
+"""The report as data: what figures and tables draw, and what is wrong in ``report.toml``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,43 @@ import pytest
 
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Metric, Published
-from ecnlab.papers.told import Told
-from ecnlab.report import Group
+from ecnlab.papers.material import Material
+from ecnlab.papers.paper import Drawn, Paper, named
+from ecnlab.papers.published import Metric, Number, Published
+from ecnlab.papers.registry import PAPERS, find
+from ecnlab.papers.told import FILE, Report
+from ecnlab.report import Finding, Group, Section, Table
 
 GRID = Grid(("scheme", "load"), names={"new": "New"})
-PUBLISHED = Published("p", "", "", "", {"gain": Metric("gain", "", "mean"), "loss": Metric("loss", "", "mean")}, (), ())
-SECTIONS = """
+NUMBER = Number(id="P01.1", row="P01", metric="gain", where={}, value=-0.5)
+METRICS = {"gain": Metric("gain", "", "mean"), "loss": Metric("loss", "", "mean")}
+PUBLISHED = Published("p", "", "", "", METRICS, (NUMBER,), ())
+
+
+def mine(given: Material) -> Table:
+    """A block by code."""
+    return Table(f"Of {given.points.height} points", [], [])
+
+
+def height(given: Material) -> str:
+    """A word by code."""
+    return str(given.points.height)
+
+
+def surely(_given: Material) -> Finding:
+    """A sentence by code."""
+    return Finding("Yes", "yes", "Surely.", "")
+
+
+PAPER = Paper("p", GRID, (), lambda _: Drawn(), findings=named(surely), blocks=named(mine), words=named(height))
+REPORT = """
 format = 1
+[page]
+title = "P"
+lede = ""
+agreement = ""
+[[finding]]
+own = "surely"
 [axis.load]
 key = "load"
 label = "load"
@@ -25,7 +54,8 @@ values = [1.0, 2.0]
 ticks = ["few", ""]
 [section.one]
 title = "One"
-text = "Text."
+text = "Of {height} points {gain scheme=new load=low : mean}."
+blocks = ["mine", "tables", "figures"]
 [[section.one.figure]]
 title = "Gain"
 caption = ""
@@ -34,21 +64,25 @@ metric = "gain"
 by = "scheme"
 labels = ["new"]
 printed = true
-curves = [{ name = "lost", metric = "loss", where = { scheme = "new" } }]
+curves = [{ name = "lost", metric = "loss", where = { scheme = "new" }, printed = { metric = "gain", at = "5 flows" } }]
+changes = [{ number = "P01.1", from = { scheme = "new", load = "5 flows" } }]
 [[section.one.table]]
 caption = "All"
 metrics = ["loss"]
 keys = ["scheme"]
+[[section.one.table]]
+caption = "Wide"
+keys = ["load", "scheme"]
+places = [{ load = ["5 flows", "low"], scheme = "new" }]
+heads = { load = "how many" }
+names = { low = "few" }
+columns = ["gain", { metric = "loss", name = "lost", where = { scheme = "new" } }]
 """
 
 
-def told(folder: Path, text: str = SECTIONS) -> Told:
-    (folder / "sections.toml").write_text(text)
+def report(folder: Path, text: str = REPORT) -> Report:
+    (folder / FILE).write_text(text)
     numbers = pl.DataFrame({"metric": ["gain"], "scheme": ["new"], "load": ["low"], "printed": [0.5]})
-    return Told.read(folder, GRID, PUBLISHED, numbers)
-
-
-def test_curves_are_those_of_labels_and_of_the_list_and_printed_points_join_them(tmp_path) -> None:
     row = {"scheme": "new", "low": 0.0, "high": 1.0, "n": 2}
     points = pl.DataFrame(
         [
@@ -56,8 +90,16 @@ def test_curves_are_those_of_labels_and_of_the_list_and_printed_points_join_them
             for metric, load, mean in (("gain", "5 flows", 0.3), ("gain", "low", 0.1), ("loss", "low", 0.7))
         ]
     )
-    section = told(tmp_path).section("one", points)
-    group, table = section.blocks
+    return Report.read(folder, PAPER, Material(folder, PUBLISHED, GRID, points, numbers))
+
+
+def only(folder: Path) -> Section:
+    (section,) = report(folder).sections()
+    return section
+
+
+def test_curves_are_those_of_labels_and_of_the_list_and_printed_points_join_them(tmp_path) -> None:
+    group = only(tmp_path).blocks[-1]
     assert isinstance(group, Group)
     (figure,) = group.figures
     drawn = {series.name: [(p.x, p.mean) for p in series.points] for series in (*figure.series, *figure.printed)}
@@ -65,9 +107,32 @@ def test_curves_are_those_of_labels_and_of_the_list_and_printed_points_join_them
         "New": [(1.0, 0.1), (2.0, 0.3)],
         "lost": [(1.0, 0.7)],
         "printed, New": [(1.0, 0.5)],
+        "printed, lost": [(2.0, 0.5)],
+        "printed: -50% from New": [(2.0, 0.15)],  # half of the 0.3 that is measured there
     }
     assert figure.x.ticks == [(1.0, "few")]
-    assert len(table.rows) == 1
+
+
+def test_blocks_stand_in_the_order_that_is_told_and_words_are_filled_in(tmp_path) -> None:
+    section = only(tmp_path)
+    assert [getattr(block, "caption", "") for block in section.blocks] == ["Of 3 points", "All", "Wide", ""]
+    assert section.intro == "Of 3 points 0.100."
+    assert [finding.statement for finding in report(tmp_path).findings()] == ["Surely."]
+
+
+def test_a_wide_table_has_a_row_a_place_and_a_column_a_metric(tmp_path) -> None:
+    table = only(tmp_path).blocks[2]
+    assert isinstance(table, Table) and list(table.columns) == ["how many", "scheme", "gain", "lost"]
+    assert [[cell.text for cell in row] for row in table.cells()] == [
+        ["5 flows", "New", "0.300 (0 to 1.00)", ""],
+        ["few", "New", "0.100 (0 to 1.00)", "0.700 (0 to 1.00)"],
+    ]
+
+
+def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> None:
+    text = REPORT.replace('places = [{ load = ["5 flows", "low"], scheme = "new" }]', "")
+    (section,) = report(tmp_path, text).sections()
+    assert [row[0].text for row in section.blocks[2].cells()] == ["5 flows", "few"]
 
 
 @pytest.mark.parametrize(
@@ -76,8 +141,23 @@ def test_curves_are_those_of_labels_and_of_the_list_and_printed_points_join_them
         ('axis = "load"', 'axis = "lode"', "one: no axis is called 'lode'; there are load"),
         ('metric = "loss"', 'metric = "los"', "one: no metric is called 'los'; there are gain, loss"),
         ('metrics = ["loss"]', 'metrics = ["all"]', "no metric is called 'all'"),
+        ('columns = ["gain"', 'columns = ["gian"', "no metric is called 'gian'"),
+        ('"mine"', '"yours"', "one: no block is called 'yours'; there are mine, figures, tables"),
+        ('own = "surely"', 'own = "maybe"', "finding: no finding is called 'maybe'; there are surely"),
+        ('own = "surely"', 'claim = "P09"', "finding: no claim is called 'P09'"),
+        ('caption = "All"', 'capshun = "All"', "one: no key of a table is called 'capshun'; there are caption"),
+        ('number = "P01.1"', 'number = "P02.1"', "one: no number is called 'P02.1'"),
     ],
 )
 def test_a_name_that_is_not_there_is_told(tmp_path, old, new, said) -> None:
     with pytest.raises(EcnlabError, match=said):
-        told(tmp_path, SECTIONS.replace(old, new))
+        report(tmp_path, REPORT.replace(old, new))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_a_papers_code_tells_is_asked_for(name) -> None:
+    paper, folder = find(name)
+    text = (folder / FILE).read_text()
+    for kind in (paper.findings, paper.blocks):
+        assert [own for own in kind if f'"{own}"' not in text] == []
+    assert [word for word in paper.words if f"{{{word}}}" not in text] == []

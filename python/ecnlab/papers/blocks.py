@@ -14,12 +14,12 @@ from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.written import as_printed as as_printed
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
-from ecnlab.report import Axis, Figure, Finding, Point, Series, Table, Tally
+from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
 VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
-
+CHIPS: Final = VERDICTS | ANSWERS
 
 PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
 
@@ -34,6 +34,16 @@ def answers(of_claims: Iterable[str]) -> Tally:
     """How many claims have each answer."""
     found = Counter(of_claims)
     return Tally(f"{found.total()} claims, do they hold:", [(a, tone, found[a]) for a, tone in ANSWERS.items()])
+
+
+def chip(word: str) -> Cell:
+    """A verdict or an answer as a cell in its colour."""
+    return Cell(word, tone=CHIPS[word])
+
+
+def numeric(*texts: str) -> list[Cell]:
+    """Cells that are set as numbers."""
+    return [Cell(text, True) for text in texts]
 
 
 def by_claim(claims: pl.DataFrame) -> list[str]:
@@ -67,7 +77,7 @@ def number_table(
                 Cell(f"{mean} {unit}" if unit else mean, True),
                 Cell(interval, True),
                 Cell(str(row["n"]), True),
-                Cell(row["verdict"], tone=VERDICTS[row["verdict"]]),
+                chip(row["verdict"]),
                 Cell(why),
             ]
         )
@@ -139,15 +149,21 @@ def in_words(tests: pl.DataFrame) -> str:
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
     """A claim as one sentence of the summary."""
-    tests = claims.filter(pl.col("id") == name)
-    claim = next(c for c in published.claims if c.id == name)
-    answer = tests["answer"][0]
-    return Finding(
-        in_words(tests).capitalize(),
-        ANSWERS[answer],
-        statement,
-        evidence(tests, published.metrics[claim.metric], claim.test),
-    )
+    tests, claim = claims.filter(pl.col("id") == name), published.claim(name)
+    said = evidence(tests, published.metrics[claim.metric], claim.test)
+    return Finding(in_words(tests).capitalize(), ANSWERS[tests["answer"][0]], statement, said)
+
+
+def counted(holds: int, of: int, statement: str, said: str, least: float = 0.0) -> Finding:
+    """A sentence of the summary that is true in ``holds`` of ``of`` cases, with the evidence ``said``.
+
+    It is partly true if it is in one case; with ``least``, mostly if it is in that share of them at least.
+    """
+    if holds == of:
+        return Finding("Yes", "yes", statement, said)
+    if holds == 0 or holds < least * of:
+        return Finding("No", "no", statement, said)
+    return Finding("Mostly" if least else "Partly", "partly", statement, said)
 
 
 def series(points: pl.DataFrame, axis: str, scale: Mapping[str, float], name: str, style: int) -> Series:
@@ -185,6 +201,20 @@ def figure(
     """
     drawn, name = [c for c in curves if c.points], Axis(label or metric.name)
     return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)
+
+
+def queue_over_time(
+    title: str,
+    caption: str,
+    series: pl.DataFrame,
+    columns: tuple[str, str] = ("kilobytes", "average_kilobytes"),
+    levels: Sequence[tuple[float, str]] = (),
+    unit: str = "kilobytes",
+) -> Chart:
+    """A queue and RED's average of it over the ``time_s`` of ``series``, which has them in ``columns``."""
+    queue, average = (series[column].to_list() for column in columns)
+    lines = [Line("queue", queue, 2, thin=True), Line("RED's average", average, 1)]
+    return Chart(title, caption, series["time_s"].to_list(), lines, unit, levels)
 
 
 def table_of(

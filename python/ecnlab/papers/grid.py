@@ -86,7 +86,7 @@ class Grid:
 
     def place(self, row: Mapping[str, Any]) -> str:
         """Where a point lies, in words: its keys that apply."""
-        return ", ".join(self.on_axis(key, row[key]) for key in self.keys if row[key])
+        return ", ".join(self.on_axis(key, row[key]) for key in self.keys if row.get(key))
 
     def on_axis(self, key: str, label: str) -> str:
         """A label of the axis ``key``, in words."""

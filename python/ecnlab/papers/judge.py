@@ -13,7 +13,7 @@ from ecnlab import stats
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Claim, Metric, Number, Published
-from ecnlab.papers.samples import at, per_seed
+from ecnlab.papers.samples import at, interval, per_seed
 from ecnlab.stats import Answer, Interval
 
 
@@ -49,8 +49,7 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) ->
             f"{number.id}: {place.height} measured points of {number.metric} at {dict(number.where)}, need 1"
         )
     row = place.row(0, named=True)
-    measured = Interval(row["mean"], row["low"], row["high"], row["n"])
-    margin = metric.margin if number.margin is None else number.margin
+    measured = interval(row)
     return {
         "id": number.id,
         "row": number.row,
@@ -65,9 +64,14 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) ->
         "low": measured.low,
         "high": measured.high,
         "n": measured.n,
-        "margin": margin,
-        "verdict": stats.verdict(measured, number.value, margin, metric.neutral),
+        "margin": number.within(metric),
+        "verdict": verdict(number, metric, measured),
     }
+
+
+def verdict(number: Number, metric: Metric, measured: Interval) -> stats.Verdict:
+    """What ``measured`` says of a printed number of ``metric``."""
+    return stats.verdict(measured, number.value, number.within(metric), metric.neutral)
 
 
 def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, Any]]:
@@ -77,7 +81,7 @@ def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, An
     varying = [key for key in grid.keys if place[key].n_unique() > 1]
     tests = []
     for row in place.iter_rows(named=True):
-        measured = Interval(row["mean"], row["low"], row["high"], row["n"])
+        measured = interval(row)
         label = ", ".join(row[key] for key in varying if row[key])
         tests.append(
             {

@@ -2,100 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.grid import Grid
+from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.networks import networks
-from ecnlab.papers.paper import Stored
-from ecnlab.papers.published import Published, read_published, read_toml
-from ecnlab.papers.reasons import read_reasons
-from ecnlab.papers.references import Evidence
-from ecnlab.report import Finding, Page, Section, Table
+from ecnlab.papers.paper import Paper
+from ecnlab.papers.published import read_toml
+from ecnlab.papers.told import Report
+from ecnlab.report import Page, Section, Table
 from ecnlab.report.page import Cell, Tone
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
-    """All that the page of a paper is made from, read."""
+def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
+    """The report of the analysis in ``tables``, with the texts in the paper's ``folder``.
 
-    folder: Path
-    grid: Grid
-    tables: Stored
-    published: Published
-    points: pl.DataFrame
-    numbers: pl.DataFrame
-    claims: pl.DataFrame
-    reasons: Mapping[str, str]
-
-    def say(self, claim: str, statement: str) -> Finding:
-        """A claim as one sentence of the summary."""
-        return blocks.finding(self.claims, self.published, claim, statement)
-
-
-def read_material(folder: Path, tables: Stored, grid: Grid) -> Material:
-    """The analysis in ``tables`` with the texts in the paper's ``folder``. Raises EcnlabError for a text that is wrong."""
-    published = read_published(folder)
-    points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
-    evidence = Evidence(published, grid, {"points": points, "numbers": numbers, "claims": claims})
-    reasons = read_reasons(folder / "reasons.toml", evidence)
-    return Material(folder, grid, tables, published, points, numbers, claims, reasons)
-
-
-def paper_page(
-    given: Material,
-    *,
-    title: str,
-    lede: str,
-    findings: Sequence[Finding],
-    agreement: str,
-    sections: Sequence[Section],
-    context: Mapping[str, str],
-) -> Page:
-    """The report: the numbers and claims, ``sections``, the checklist and the provenance.
-
-    ``agreement`` says when a printed number counts as met; ``context`` is as for `blocks.number_table`.
+    Raises EcnlabError for a text that is wrong; OSError.
     """
-    about, numbers = given.tables.about, given.numbers
-    made = about["ecnlab"]
+    given = Material.read(folder, tables, paper.grid)
+    report, about, made = Report.read(folder, paper, given), tables.about, tables.about["ecnlab"]
     return Page(
-        title=title,
+        title=report.page["title"],
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
-        lede=lede,
-        tallies=[blocks.verdicts(numbers["verdict"]), blocks.answers(blocks.by_claim(given.claims))],
-        findings=findings,
+        lede=report.page["lede"].strip(),
+        tallies=[blocks.verdicts(given.numbers["verdict"]), blocks.answers(blocks.by_claim(given.claims))],
+        findings=report.findings(),
         facts=[
             ("simulated runs", f"{about['runs']:,}"),
             ("simulated time", f"{about['simulated_s'] / 3600:,.0f} h"),
             ("seeds per point", about["replicates"]),
         ],
         sections=[
-            Section(
-                "numbers",
-                "The printed numbers",
-                agreement,
-                [blocks.number_table(numbers, given.published, given.reasons, context, given.grid)],
-            ),
-            Section("claims", "The claims", "", [blocks.claim_table(given.claims, given.published, given.reasons)]),
+            *_printed(given, report.page),
             Section(
                 "networks",
                 "The networks",
                 "Rates, delays and queues are those of the scenario files, in the direction of the traffic.",
-                networks(given.folder),
+                networks(folder),
             ),
-            *sections,
-            _checklist(given.published.paper, read_toml(given.folder / "checklist.toml")["row"]),
-            _provenance(about, given.tables["departures"], given.tables["experiments"]),
+            *report.sections(),
+            _checklist(given.published.paper, read_toml(folder / "checklist.toml")["row"]),
+            _provenance(about, tables["departures"], tables["experiments"]),
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the "
         "analysis tables beside this page. "
         "The page is one file and asks for nothing from the network.",
     )
+
+
+def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
+    """All that was printed, beside what was measured."""
+    numbers = blocks.number_table(given.numbers, given.published, given.reasons, page.get("context", {}), given.grid)
+    claims = blocks.claim_table(given.claims, given.published, given.reasons)
+    return [
+        Section("numbers", "The printed numbers", page["agreement"].strip(), [numbers]),
+        Section("claims", "The claims", "", [claims]),
+    ]
 
 
 def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:

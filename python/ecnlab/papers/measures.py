@@ -35,12 +35,6 @@ class _Block:
         return self._sweep.table(name).filter(pl.col("replicate").is_in(self._seeds))
 
 
-def of_link(grid: Grid, sweep: Tables, name: str, value: pl.Expr, table: str = "links") -> pl.LazyFrame:
-    """``value`` of the link ``name`` in each run."""
-    links = sweep.table(table).filter(pl.col("link") == name)
-    return links.select(*grid.run_keys(links), value.alias("value"))
-
-
 def pair(grid: Grid, left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Expr) -> pl.LazyFrame:
     """``value`` of ``left`` and, as ``other``, that of ``right`` of the same run."""
     keys = grid.run_keys(left)
@@ -95,6 +89,18 @@ def mean_correlation(grid: Grid, series: pl.LazyFrame, column: str = "x") -> pl.
     )
     n = pl.col("n").first()
     return total.group_by(keys, maintain_order=True).agg(((pl.col("z").var() - n) / (n * (n - 1.0))).alias("value"))
+
+
+def queue_over_time(sweep: Tables, link: str, *columns: str, **named: str) -> pl.LazyFrame:
+    """The queue of ``link`` and RED's average of it over ``time_s``, in kilobytes, with other ``columns`` of it."""
+    kilobytes, average = pl.col("bytes") / 1e3, pl.col("average_bytes") / 1e3
+    series = sweep.table("queue_series").filter(pl.col("link") == link)
+    return series.select("time_s", *columns, **named, kilobytes=kilobytes, average_kilobytes=average)
+
+
+def side_by_side(series: pl.LazyFrame | pl.DataFrame, on: str, values: str | list[str]) -> pl.DataFrame:
+    """A column for each label of ``on``, over ``time_s``; of several ``values`` each has its name in front."""
+    return series.lazy().collect().pivot(on=on, index="time_s", values=values).sort("time_s")
 
 
 STATISTICS: Final[Mapping[str, Callable[[Grid, pl.LazyFrame, str], pl.LazyFrame]]] = {

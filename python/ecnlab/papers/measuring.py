@@ -5,6 +5,7 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
     table = "queues"                              # rows of a table of the run,
     where = { link = "pipe", group = "able" }     # with these values,
     filter = "time_s >= 20"                       # for which this holds;
+    place = { setting = "testbed" }               # at these labels of axes that the table does not have;
     value = "100 * dropped / arrived"             # of the one row that is left, or
     over = "avg(goodput_bps)"                     # over all rows; with each = "flow" first over those of each flow
 
@@ -13,10 +14,11 @@ A quantity is one number a run. ``[quantity.NAME]``, and ``measure`` of a metric
     correlation = "cwnd_bytes"                    # the mean correlation of two flows
 
     of = ["delay", "square"]                      # of other quantities of the run, by their names,
-    value = "power(delay, 2) / square"
+    value = "power(delay, 2) / square"            # of runs for which its ``filter`` holds, if it has one
 
     of = "utilisation"                            # as another quantity,
     other = "arrived"                             # with another of the same run, or
+    in = "bulk"                                   # of the run of the seed at that place of another step, or
     beside = "ecn"                                # with that of another run of the seed, by ``[beside.ecn]``
 
 Expressions are SQL. ``[beside.NAME]`` says which runs are compared: ``key`` is the axis in which they differ, ``of`` the
@@ -39,38 +41,46 @@ from ecnlab.papers.paper import Own, Paper, Step, Tables
 from ecnlab.papers.published import Published
 
 Recipe = Mapping[str, Any]
+NONE: Final[Mapping[str, Tables]] = {}
 
-KEYS: Final = frozenset(
-    ["table", "where", "filter", "by", "value", "over", "each", "mean", "jain", "correlation", "of", "other", "beside"]
-)
+OF_ROWS: Final = frozenset(["table", "where", "filter", "place", "by", "value", "over", "each", *measures.STATISTICS])
+OF_OTHERS: Final = frozenset(["of", "filter", "value", "other", "in", "beside"])
+KEYS: Final = OF_ROWS | OF_OTHERS
 
 
 def analyse(paper: Paper, published: Published, sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     """The samples of all steps of ``paper``. ``sweeps`` is by the name of the step."""
-    by_step = {step.name: samples(paper, published, step, sweeps[step.name]) for step in paper.steps if not step.drawn}
-    return paper.grid.ordered(pl.concat([*by_step.values(), *paper.across(sweeps, by_step)]))
+    parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in paper.steps if not step.drawn]
+    return paper.grid.ordered(pl.concat(parts))
 
 
-def samples(paper: Paper, published: Published, step: Step, sweep: Tables) -> pl.DataFrame:
-    """The samples of every metric that is measured in ``step``, from its ``sweep``."""
-    if step.blocks:
-        return measures.by_blocks(lambda block: _samples(paper, published, step, block), sweep)
-    return _samples(paper, published, step, sweep)
+def samples(
+    paper: Paper, published: Published, step: Step, sweep: Tables, others: Mapping[str, Tables] = NONE
+) -> pl.DataFrame:
+    """The samples of every metric that is measured in ``step``, from its ``sweep`` and those of ``others`` by their steps."""
 
+    def measure(part: Tables) -> pl.DataFrame:
+        found = Quantities(paper.grid, published, paper.own, part, others)
+        here = [name for name, metric in published.metrics.items() if step.name in metric.steps]
+        whole = pl.concat([paper.grid.samples(name, found[name]) for name in here])
+        return whole.with_columns(pl.lit(label).alias(key) for key, label in step.place.items())
 
-def _samples(paper: Paper, published: Published, step: Step, sweep: Tables) -> pl.DataFrame:
-    found = Quantities(paper.grid, published, paper.own, sweep)
-    here = [name for name, metric in published.metrics.items() if step.name in metric.steps]
-    parts = [paper.grid.samples(name, found[name]) for name in here]
-    parts += [step.measure(sweep)] if step.measure else []
-    return pl.concat(parts).with_columns(pl.lit(label).alias(key) for key, label in step.place.items())
+    return measures.by_blocks(measure, sweep) if step.blocks else measure(sweep)
 
 
 class Quantities:
     """The quantities of a sweep by their names, each computed once."""
 
-    def __init__(self, grid: Grid, published: Published, own: Mapping[str, Own], sweep: Tables) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        published: Published,
+        own: Mapping[str, Own],
+        sweep: Tables,
+        others: Mapping[str, Tables] = NONE,
+    ) -> None:
         self._grid, self._sweep, self._own = grid, sweep, own
+        self._in = {name: lambda t=t: Quantities(grid, published, own, t, others) for name, t in others.items()}
         self._recipes = {name: metric.measure for name, metric in published.metrics.items() if metric.measure}
         self._recipes |= published.quantities
         self._beside = published.beside
@@ -94,9 +104,21 @@ class Quantities:
                 f"metrics.toml: {name}: unknown key {min(unknown)!r}; there are {', '.join(sorted(KEYS))}"
             )
         found = self._of_others(recipe) if "of" in recipe else self._of_rows(name, recipe)
+        if "in" in recipe:
+            return self._across(name, found, recipe)
         if "other" in recipe:
             return measures.pair(self._grid, found, pl.col("value"), self[recipe["other"]], pl.col("value"))
         return found
+
+    def _across(self, name: str, found: pl.LazyFrame, recipe: Recipe) -> pl.LazyFrame:
+        """``found`` with a quantity of another step: of the same seed, and at the same place on the axes of both."""
+        if recipe["in"] not in self._in:
+            raise EcnlabError(
+                f"metrics.toml: {name}: no step is called {recipe['in']!r}; there are {', '.join(self._in)}"
+            )
+        there = self._in[recipe["in"]]()[recipe["other"]].rename({"value": "other"})
+        keys = [key for key in self._grid.run_keys(there) if key in self._grid.run_keys(found)]
+        return found.join(there, on=keys, maintain_order="left").select(*keys, "value", "other")
 
     def _of_others(self, recipe: Recipe) -> pl.LazyFrame:
         if isinstance(recipe["of"], str):
@@ -108,10 +130,13 @@ class Quantities:
             found = first
             for other in rest:
                 found = found.join(other, on=self._grid.run_keys(first), maintain_order="left")
+        found = found.filter(_sql(recipe["filter"])) if "filter" in recipe else found
         return self._valued(found, recipe["value"]) if "value" in recipe else found
 
     def _of_rows(self, name: str, recipe: Recipe) -> pl.LazyFrame:
         rows = self._sweep.table(recipe["table"])
+        there = rows.collect_schema().names()
+        rows = rows.with_columns(pl.lit(x).alias(key) for key, x in recipe.get("place", {}).items() if key not in there)
         for column, wanted in recipe.get("where", {}).items():
             rows = rows.filter(pl.col(column).is_in(wanted) if isinstance(wanted, list) else pl.col(column) == wanted)
         # SQL divides whole numbers by a decimal such as 180.0 as decimals, of six digits.

@@ -6,16 +6,15 @@ package ``ecnlab.papers.<name>`` with one `Paper`, which `ecnlab.papers.registry
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
-from ecnlab import store
 from ecnlab.papers.grid import Grid
-from ecnlab.report import Page
+from ecnlab.papers.material import Material
+from ecnlab.report import Chart, Finding, Group, Table
 from ecnlab.sweep import Sweep
 
 
@@ -25,6 +24,14 @@ class Tables(Protocol):
     def table(self, name: str) -> pl.LazyFrame:
         """All rows of a table, over all runs."""
         ...
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def named(*functions: F) -> dict[str, F]:
+    """Functions by their names, under which the files of a paper ask for them."""
+    return {function.__name__: function for function in functions}
 
 
 Own: TypeAlias = Callable[[Tables], pl.LazyFrame]
@@ -49,9 +56,10 @@ class Step:
     """Whether to measure a few seeds at a time, because their time series are long."""
     drawn: bool = False
     """Whether it is a run to be drawn, in which nothing is measured."""
-    measure: Callable[[Tables], pl.DataFrame] | None = None
-    """Samples of metrics that only code of the paper can give."""
 
+
+Made: TypeAlias = Table | Group | Chart
+"""What code adds to a section."""
 
 SIMULATOR: Final = "simulator"
 KERNEL: Final = "kernel"
@@ -67,20 +75,6 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """The analysis tables a page is made from, as `ecnlab.papers.reproduce` writes them."""
-
-    folder: Path
-    about: Mapping[str, Any]
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        path = self.folder / f"{name}.parquet"
-        if (self.folder.parent / store.FILES).exists():
-            path = store.read_files(self.folder.parent).path(f"{self.folder.name}/{path.name}")
-        return store.read_table(path)
-
-
-@dataclass(frozen=True, slots=True)
 class Paper:
     """A paper with a reproduction. ``draw`` gets the sweeps by the name of their step.
 
@@ -92,11 +86,10 @@ class Paper:
     grid: Grid
     steps: tuple[Step, ...]
     draw: Callable[[Mapping[str, Sweep]], Drawn]
-    page: Callable[[Path, Stored], Page]
     on_linux: tuple[Step, ...] = ()
     own: Mapping[str, Own] = field(default_factory=dict)
     """Quantities that are the paper's own thought, by name."""
-    across: Callable[[Mapping[str, Tables], Mapping[str, pl.DataFrame]], list[pl.DataFrame]] = (
-        lambda _sweeps, _samples: []
-    )
-    """Samples that several steps give together, from their sweeps and their own samples."""
+    findings: Mapping[str, Callable[[Material], Finding]] = field(default_factory=dict)
+    """Sentences of the summary, blocks of sections and words in their texts that ``report.toml`` names and code makes."""
+    blocks: Mapping[str, Callable[[Material], Made | Sequence[Made]]] = field(default_factory=dict)
+    words: Mapping[str, Callable[[Material], str]] = field(default_factory=dict)

@@ -82,6 +82,10 @@ class Number(Printed):
     about: bool = False
     margin: float | None = None
 
+    def within(self, metric: Metric) -> float:
+        """The margin: its own, or that of its metric."""
+        return metric.margin if self.margin is None else self.margin
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Printed):
@@ -113,6 +117,14 @@ class Published:
     quantities: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What metrics are made of, and which runs are compared: see `ecnlab.papers.measuring`."""
     beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def number(self, name: str) -> Number:
+        """The printed number of that id. Raises KeyError if there is none."""
+        return {number.id: number for number in self.numbers}[name]
+
+    def claim(self, name: str) -> Claim:
+        """The claim of that id. Raises KeyError if there is none."""
+        return {claim.id: claim for claim in self.claims}[name]
 
     def ids(self) -> set[str]:
         """Of all numbers and claims."""

@@ -21,8 +21,10 @@ from ecnlab.errors import EcnlabError
 from ecnlab.fallback import said
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.layout import paper_page
+from ecnlab.papers.material import Stored
 from ecnlab.papers.measuring import analyse, samples
-from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step, Stored
+from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.provenance import maker
@@ -72,7 +74,7 @@ def reproduce(
     names = _write(target, published, tables, about)
     store.write_files(target, "reproduction", names, remake)
     report = target / "report.html"
-    html = render(found.page(folder, Stored(target / "analysis", about)))
+    html = render(paper_page(folder, Stored(target / "analysis", about), found))
     store.write_bytes(report, html.encode())
     store.write_files(target, "reproduction", [*names, report.name], remake)
     return report

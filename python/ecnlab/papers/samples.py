@@ -7,7 +7,8 @@ apply), ``replicate``, ``value`` and, for metrics that compare two values of the
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -74,13 +75,17 @@ def per_seed(group: pl.DataFrame, metric: Metric) -> NDArray[np.float64]:
             return stats.ratio_parts(value, other) - (1.0 if metric.kind == "gain" else 0.0)
 
 
-def at(frame: pl.DataFrame, metric: str, where: Where) -> pl.DataFrame:
-    """The rows of ``metric`` at ``where``; keys that ``where`` leaves out may have any label."""
-    wanted = pl.col("metric") == metric
-    for key, label in where.items():
-        labels = label if isinstance(label, list) else [label]
-        wanted = wanted & pl.col(key).is_in(labels)
-    return frame.filter(wanted)
+def at(frame: pl.DataFrame, metric: str | list[str], where: Where) -> pl.DataFrame:
+    """The rows of ``metric``, one or several, at ``where``; keys that ``where`` leaves out may have any label."""
+    asked: Where = {"metric": metric, **where}
+    return frame.filter(
+        pl.col(key).is_in(label if isinstance(label, list) else [label]) for key, label in asked.items()
+    )
+
+
+def interval(point: Mapping[str, Any]) -> Interval:
+    """A row of points as its mean with the interval."""
+    return Interval(point["mean"], point["low"], point["high"], point["n"])
 
 
 def _columns(group: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -1,120 +1,252 @@
-"""Sections of a report as a paper's ``sections.toml`` tells them: texts, figures and tables that are nothing but data.
+"""The report of a paper as its ``report.toml`` tells it: summary and sections in their order, what is data as data.
 
-A section has a ``title``, a ``text``, figures and tables. ``[axis.NAME]`` is an axis along a key of the grid: its ``label`` and the
-``labels`` on it, each a number or beginning with one. A figure has an ``axis``, a ``metric`` and curves: ``by`` is a key of
-the grid, with a curve for each of ``labels``; or ``curves`` lists them, each with a ``name``, a ``metric`` and a place
-(``where``). ``printed`` draws the printed points of these curves, too. An axis may give the ``values`` of its labels and their
-``ticks``, "" for none. A table lists ``metrics`` by ``keys``.
+``[page]`` has the ``title``, the ``lede``, when a printed number counts as met (``agreement``), and ``context``: what all
+points of a metric share. A ``[[finding]]`` is a sentence of the summary: a ``claim`` with its ``statement``, or ``own``.
+
+A ``[section.NAME]`` has a ``title``, a ``text``, figures and tables; ``blocks`` gives their order where it is not ``figures``,
+``tables``. Other names there, ``own`` findings and ``{words}`` in a text are functions of the paper's package; a text may also
+quote measured values (`ecnlab.papers.references`). Figures and tables are drawn of the points ``where`` they say.
+
+``[axis.NAME]`` is an axis along a key of the grid: its ``label`` and the ``labels`` on it, each a number or beginning with one; or
+with the ``values`` of its labels and their ``ticks``, "" for none. A figure has an ``axis``, a ``metric`` and curves: ``by`` is
+a key of the grid, with a curve for each of ``labels``; or ``curves`` lists them, each with a ``name``, a ``metric`` and a place
+(``where``). ``printed`` draws the printed points of these curves, too: of their own metric, or of another ``metric`` ``at`` one
+label of the axis. ``changes`` draws printed changes, each the ``number`` of that id, ``from`` what is measured at that place.
+
+A table lists ``metrics`` by ``keys``; or has a column for each of ``columns``, a metric or one with a ``name`` and a place
+(``where``), and a row for each label of ``keys``, in the order of ``places`` if it has them; ``heads`` and ``names`` are what the
+columns of keys and their labels are called here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import Any, Final
 
 from ecnlab.errors import EcnlabError
 from ecnlab.papers import blocks
-from ecnlab.papers.grid import Grid
-from ecnlab.papers.published import Published, read_toml
+from ecnlab.papers.material import Material
+from ecnlab.papers.paper import Made, Paper
+from ecnlab.papers.published import read_toml
+from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.samples import at
-from ecnlab.report import Axis, Figure, Group, Section, Series, Table
+from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, Table
+from ecnlab.report.page import Block, Cell
 
-Marks = Mapping[str, Sequence[Series]]
-"""Points of the paper by the metric of the figure that they are drawn in."""
+FILE: Final = "report.toml"
+KEYS: Final[Mapping[str, str]] = {
+    "page": "title lede agreement context",
+    "finding": "claim statement own",
+    "axis": "key label labels values ticks log",
+    "section": "title text blocks figure table",
+    "figure": "title caption axis metric label where by labels name curves printed changes zero ceiling",
+    "curve": "name metric where printed style",
+    "table": "caption metrics keys where folded columns places heads names",
+    "column": "name metric where",
+}
+"""What each part may say."""
+
+Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The sections of a paper, to be filled with what was measured."""
+class Report:
+    """What ``report.toml`` tells, to be filled with what was measured."""
 
-    grid: Grid
-    published: Published
-    numbers: pl.DataFrame
-    given: Mapping[str, Any]
+    paper: Paper
+    given: Material
+    told: Told
 
     @classmethod
-    def read(cls, folder: Path, grid: Grid, published: Published, numbers: pl.DataFrame) -> Told:
-        """From the paper's ``folder``. Raises EcnlabError for an axis or a metric that there is not."""
-        given = read_toml(folder / "sections.toml")
-        for section, told in given["section"].items():
-            for figure in told.get("figure", []):
-                _known(section, "axis", [figure["axis"]], given["axis"])
-                _known(section, "metric", [figure["metric"]], published.metrics)
-                _known(
-                    section,
-                    "metric",
-                    [x["metric"] for x in figure.get("curves", []) if "metric" in x],
-                    published.metrics,
-                )
-            for table in told.get("table", []):
-                _known(section, "metric", table["metrics"], published.metrics)
-        return cls(grid, published, numbers, given)
+    def read(cls, folder: Path, paper: Paper, given: Material) -> Report:
+        """From the paper's ``folder``. Raises EcnlabError for a name or key that there is not."""
+        told = read_toml(folder / FILE)
+        _check(told, paper, given)
+        return cls(paper, given, told)
 
-    def section(
-        self, name: str, points: pl.DataFrame, marks: Marks | None = None, tables: Sequence[Table] = ()
-    ) -> Section:
-        """The section called ``name``, with ``marks`` in its figures and ``tables`` in front of its own."""
-        told = self.given["section"][name]
-        figures = [self._figure(points, one, (marks or {}).get(one["metric"], ())) for one in told.get("figure", [])]
-        own = [self._table(points, one) for one in told.get("table", [])]
-        return Section(
-            name, told["title"], told["text"].strip(), [*([Group(figures)] if figures else []), *tables, *own]
+    @property
+    def page(self) -> Told:
+        """Title, lede and what else the page says of the whole."""
+        found: Told = self.told["page"]
+        return found
+
+    def findings(self) -> list[Finding]:
+        """The summary."""
+        return [
+            self.paper.findings[one["own"]](self.given)
+            if "own" in one
+            else self.given.say(one["claim"], one["statement"])
+            for one in self.told.get("finding", [])
+        ]
+
+    def sections(self) -> list[Section]:
+        """The sections in their order."""
+        return [
+            Section(name, one["title"], self._text(one["text"].strip()), list(self._blocks(one)))
+            for name, one in self.told.get("section", {}).items()
+        ]
+
+    def _text(self, text: str) -> str:
+        given = self.given
+        tables = {"points": given.points, "numbers": given.numbers, "claims": given.claims}
+        words = {name: lambda _part, say=say: say(given) for name, say in self.paper.words.items()}
+        return fill(text, Evidence(given.published, given.grid, tables), words)
+
+    def _blocks(self, section: Told) -> Iterator[Block]:
+        for name in section.get("blocks", ("figures", "tables")):
+            if name == "figures":
+                yield from [Group([self._figure(one) for one in section["figure"]])] if "figure" in section else []
+            elif name == "tables":
+                yield from (self._table(one) for one in section.get("table", []))
+            else:
+                made = self.paper.blocks[name](self.given)
+                yield from [made] if isinstance(made, Made) else made
+
+    # ----------------------------------------------------------- figures
+
+    def _figure(self, told: Told) -> Figure:
+        axis, scale, metric = (
+            self.told["axis"][told["axis"]],
+            self._scale(told["axis"]),
+            self.given.metric(told["metric"]),
         )
-
-    def scale(self, axis: str) -> dict[str, float]:
-        """Where the labels of an axis lie on it."""
-        told = self.given["axis"][axis]
-        values = told.get("values") or [float(label.split()[0].rstrip("%")) for label in told["labels"]]
-        return dict(zip(told["labels"], values, strict=True))
-
-    def _figure(self, points: pl.DataFrame, told: Mapping[str, Any], marks: Sequence[Series]) -> Figure:
-        axis, scale = self.given["axis"][told["axis"]], self.scale(told["axis"])
         ticks = axis.get("ticks") or [f"{value:g}" for value in scale.values()]
-        curves, printed = [], list(marks)
+        curves, printed = [], []
         for i, curve in enumerate(self._curves(told)):
-            name, metric, where, style = curve["name"], curve["metric"], curve["where"], curve.get("style", i)
-            curves.append(blocks.series(at(points, metric, where), axis["key"], scale, name, style))
-            if curve["printed"]:
-                here = at(self.numbers, metric, where)
-                printed += blocks.printed(here, axis["key"], scale, f"printed, {name}", style)
+            name, style = curve["name"], curve.get("style", i)
+            points = self.given.at(curve["metric"], **curve["where"])
+            curves.append(blocks.series(points, axis["key"], scale, name, style))
+            printed += self._printed(curve, axis["key"], scale, style)
         return blocks.figure(
             told["title"],
-            told["caption"],
+            told.get("caption", metric.definition),
             Axis(
                 axis["label"],
                 [(value, text) for value, text in zip(scale.values(), ticks, strict=True) if text],
                 log=axis.get("log", False),
             ),
-            self.published.metrics[told["metric"]],
+            metric,
             curves,
-            printed,
+            [*printed, *self._changes(told, axis["key"], scale)],
             zero=told.get("zero", True),
             label=told.get("label", ""),
             ceiling=told.get("ceiling", math.inf),
         )
 
-    def _curves(self, told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Each curve with its name, metric and place, and whether its printed points are drawn."""
+    def _scale(self, axis: str) -> dict[str, float]:
+        """Where the labels of an axis lie on it."""
+        told = self.told["axis"][axis]
+        values = told.get("values") or [float(label.split()[0].rstrip("%")) for label in told["labels"]]
+        return dict(zip(told["labels"], values, strict=True))
+
+    def _curves(self, told: Told) -> Iterator[dict[str, Any]]:
+        """Each curve with its name, metric and place, and which printed points are drawn."""
         where, common = told.get("where", {}), {"metric": told["metric"], "printed": told.get("printed", False)}
         for label in told.get("labels", []):
-            name = told.get("name", "{}").format(self.grid.named(label))
+            name = told.get("name", "{}").format(self.given.grid.named(label))
             yield {**common, "name": name, "where": {**where, told["by"]: label}}
         for curve in told.get("curves", []):
             yield {**common, **curve, "where": {**where, **curve.get("where", {})}}
 
-    def _table(self, points: pl.DataFrame, told: Mapping[str, Any]) -> Table:
-        wanted = points.filter(pl.col("metric").is_in(told["metrics"]))
+    def _printed(self, curve: Told, key: str, scale: Mapping[str, float], style: int) -> list[Series]:
+        name, asked = f"printed, {curve['name']}", curve["printed"]
+        if not isinstance(asked, Mapping):
+            here = at(self.given.numbers, curve["metric"], curve["where"])
+            return blocks.printed(here, key, scale, name, style) if asked else []
+        there = at(self.given.numbers, asked["metric"], curve["where"])
+        return [Series(name, [Point(scale[asked["at"]], value) for value in there["printed"]], style)]
+
+    def _changes(self, told: Told, key: str, scale: Mapping[str, float]) -> Iterator[Series]:
+        for change in told.get("changes", []):
+            base, by = change["from"], self.given.published.number(change["number"]).value
+            measured = self.given.point(told["metric"], **{**told.get("where", {}), **base})["mean"]
+            name = f"printed: {100 * by:+.3g}% from {self.given.grid.named(base[told['by']])}"
+            yield Series(name, [Point(scale[base[key]], measured * (1.0 + by))])
+
+    # ----------------------------------------------------------- tables
+
+    def _table(self, told: Told) -> Table:
+        if "columns" in told:
+            return self._wide(told)
+        points = at(self.given.points, told["metrics"], {**self.given.published.where, **told.get("where", {})})
         return blocks.table_of(
-            wanted, self.published, told["caption"], told["keys"], self.grid, folded=told.get("folded", True)
+            points,
+            self.given.published,
+            told["caption"],
+            told["keys"],
+            self.given.grid,
+            folded=told.get("folded", True),
         )
 
+    def _wide(self, told: Told) -> Table:
+        """A row a place, a column a metric."""
+        where, keys, names = told.get("where", {}), told["keys"], told.get("names", {})
+        columns = [{"metric": one} if isinstance(one, str) else one for one in told["columns"]]
+        titles = [column.get("name", self.given.metric(column["metric"]).name) for column in columns]
+        rows = [
+            [
+                *(Cell(names.get(label, self.given.grid.named(label))) for label in place),
+                *(self._cell(column, {**where, **dict(zip(keys, place, strict=True))}) for column in columns),
+            ]
+            for place in self._places(told, columns)
+        ]
+        heads = [told.get("heads", {}).get(key, key) for key in keys]
+        return Table(told["caption"], [*heads, *titles], rows, cards=True, folded=told.get("folded", False))
 
-def _known(section: str, kind: str, names: Sequence[str], there: Mapping[str, Any]) -> None:
+    def _cell(self, column: Told, place: Told) -> Cell:
+        return self.given.cell(column["metric"], **{**place, **column.get("where", {})})
+
+    def _places(self, told: Told, columns: Sequence[Told]) -> Iterator[tuple[str, ...]]:
+        """The labels of each row: those of ``places``, or of what was measured for the first column."""
+        for place in told.get("places", []):
+            labels = [place[key] for key in told["keys"]]
+            yield from product(*(label if isinstance(label, list) else [label] for label in labels))
+        if "places" not in told:
+            first = self.given.at(columns[0]["metric"], **told.get("where", {}), **columns[0].get("where", {}))
+            yield from first.select(told["keys"]).unique(maintain_order=True).iter_rows()
+
+
+def _check(told: Told, paper: Paper, given: Material) -> None:
+    """Raise EcnlabError for the first name or key in ``told`` that there is not."""
+    _keys("page", told["page"], "page")
+    metrics = given.published.metrics
+    for finding in told.get("finding", []):
+        _keys("finding", finding, "finding")
+        _known("finding", "finding", [finding["own"]] if "own" in finding else [], paper.findings)
+        _known("finding", "claim", [finding["claim"]] if "claim" in finding else [], given.published.ids())
+    for name, axis in told.get("axis", {}).items():
+        _keys(name, axis, "axis")
+    for name, section in told.get("section", {}).items():
+        _keys(name, section, "section")
+        _known(name, "block", section.get("blocks", []), {**paper.blocks, "figures": None, "tables": None})
+        for figure in section.get("figure", []):
+            _keys(name, figure, "figure")
+            _known(name, "axis", [figure["axis"]], told["axis"])
+            _parts(name, "curve", figure.get("curves", []), metrics)
+            _known(name, "number", [change["number"] for change in figure.get("changes", [])], given.published.ids())
+            _known(name, "metric", [figure["metric"]], metrics)
+        for table in section.get("table", []):
+            _keys(name, table, "table")
+            columns = table.get("columns", [])
+            _parts(name, "column", [column for column in columns if not isinstance(column, str)], metrics)
+            _known(name, "metric", [*table.get("metrics", []), *(c for c in columns if isinstance(c, str))], metrics)
+
+
+def _parts(section: str, kind: str, parts: Sequence[Told], metrics: Mapping[str, Any]) -> None:
+    for part in parts:
+        _keys(section, part, kind)
+        _known(section, "metric", [part["metric"]] if "metric" in part else [], metrics)
+
+
+def _keys(section: str, told: Told, kind: str) -> None:
+    _known(section, f"key of a {kind}", told, KEYS[kind].split())
+
+
+def _known(section: str, kind: str, names: Iterable[str], there: Collection[str]) -> None:
     for name in names:
         if name not in there:
-            raise EcnlabError(f"sections.toml: {section}: no {kind} is called {name!r}; there are {', '.join(there)}")
+            raise EcnlabError(f"{FILE}: {section}: no {kind} is called {name!r}; there are {', '.join(there)}")

@@ -1,23 +1,26 @@
-"""The sections on what the paper leaves open: what was tried, and whether what the paper claims depends on it."""
+"""What the paper leaves open: what was tried, which of it comes nearest, and whether what the paper claims depends on it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.akujobi.choice import KEYS, choose
 from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.judge import judge_claims, judge_numbers
-from ecnlab.papers.layout import Material
+from ecnlab.papers.material import Material
 from ecnlab.papers.published import Claim, Number, Published
 from ecnlab.papers.samples import at
-from ecnlab.report import Section, Table
+from ecnlab.report import Table
 from ecnlab.report.page import Cell
 
-NEAREST: Final = {"settings": "nearest"}
+KEYS: Final = ("above", "spacing", "mean_packet", "tick", "timer")
+
+STATED: Final = {"tick": "100 ms"}
+"""What the paper says of them (section V-A): no combination without it is chosen."""
 
 ORDERS: Final = (
     ("variant_gain_over_ecn", "eb40", "ECN+BECN (40 kB) gains more than ECN", 1),
@@ -34,38 +37,35 @@ ORDERS: Final = (
 """The paper's orders of the schemes at 46 flows: metric, scheme, statement, and the side of no effect that it names."""
 
 
-def variants(points: pl.DataFrame, published: Published) -> Section:
-    """What the paper leaves open."""
-    keys = list(KEYS)
-    ranked = choose(points).head(10)
-    by_ecn = points.filter(pl.col("metric").is_in(["variant_gain", "variant_loss"]), pl.col("scheme") == "ecn")
-    nearest = by_ecn.join(ranked.select(keys).with_row_index("rank"), on=keys).sort("rank", "metric")
-    everything = points.filter(pl.col("metric").str.starts_with("variant_"))
-    return Section(
-        "variants",
-        "What the paper leaves open",
-        "The schemes at 46 mixed flows over every combination. Of those with the printed clock the rule takes the one with "
-        "the least sum of relative distances from ECN's printed gain (34.58%) and loss (0.57%); no other scheme enters. In "
-        f"these runs it takes {_first(ranked)}; were the clock free too, it would take {_first(choose(points, {}))}. The files "
-        "of the networks, and of the nearest settings below, have what twenty seeds took.",
-        [
-            orders(points, published),
-            blocks.table_of(nearest, published, "The ten nearest for ECN, nearest first", keys, GRID, False),
-            blocks.table_of(everything, published, "All combinations", [*keys, "scheme"], GRID),
-        ],
-    )
+def choose(given: Material, stated: Mapping[str, str] = STATED) -> pl.DataFrame:
+    """The combinations of `KEYS` with what is ``stated``, nearest first; by ECN alone, no other scheme enters.
+
+    ``distance`` is the sum of the relative distances from the printed gain and loss (section VI-A, figures 3 and 4).
+    """
+    gain = given.at("variant_gain", **stated, scheme="ecn").select(*KEYS, gain="mean")
+    loss = given.at("variant_loss", scheme="ecn").select(*KEYS, measured_loss="mean")
+    off = [
+        (pl.col(column) / given.published.number(name).value - 1.0).abs()
+        for column, name in (("gain", "A13.1"), ("measured_loss", "A14.1"))
+    ]
+    return gain.join(loss, on=KEYS).with_columns(distance=off[0] + off[1]).sort("distance", *KEYS)
 
 
-def _first(ranked: pl.DataFrame) -> str:
-    return GRID.place({**ranked.row(0, named=True), "scheme": ""})
+def chosen(given: Material) -> str:
+    """What the rule takes."""
+    return GRID.place(choose(given).row(0, named=True))
 
 
-def orders(points: pl.DataFrame, published: Published) -> Table:
+def chosen_with_any_clock(given: Material) -> str:
+    """What it would take if the clock were free, too."""
+    return GRID.place(choose(given, {}).row(0, named=True))
+
+
+def orders(given: Material) -> Table:
     """On how many combinations each order of the schemes holds, by its 95% interval."""
     rows: list[list[Cell | str]] = []
     for metric, scheme, statement, side in ORDERS:
-        neutral = published.metrics[metric].neutral or 0.0
-        found = at(points, metric, {"scheme": scheme})
+        neutral, found = given.metric(metric).neutral or 0.0, given.at(metric, scheme=scheme)
         above, below = found.filter(pl.col("low") > neutral).height, found.filter(pl.col("high") < neutral).height
         holds, reverse = (above, below) if side > 0 else (below, above)
         counts = (holds, reverse, found.height - holds - reverse)
@@ -78,74 +78,79 @@ def orders(points: pl.DataFrame, published: Published) -> Table:
     )
 
 
-def nearest(given: Material) -> Section:
-    """Every number and claim that was measured again under the settings nearest of all, beside those of the networks."""
-    published, points = given.published, given.points
-    there = replace(
-        published,
-        numbers=tuple(_elsewhere(number) for number in published.numbers if _is_there(number, points)),
-        claims=tuple(_elsewhere(claim) for claim in published.claims if _is_there(claim, points)),
+def ten_nearest(given: Material) -> Table:
+    """Those that the rule ranks first."""
+    ranked = choose(given).head(10).select(KEYS).with_row_index("rank")
+    ecn = at(given.points, ["variant_gain", "variant_loss"], {**given.published.where, "scheme": "ecn"})
+    nearest = ecn.join(ranked, on=KEYS).sort("rank", "metric")
+    return blocks.table_of(nearest, given.published, "The ten nearest for ECN, nearest first", KEYS, GRID, False)
+
+
+# --------------------------------------------------------------- the same under the nearest settings of all
+
+T = TypeVar("T", bound=Number | Claim)
+
+
+def elsewhere(given: Material) -> Published:
+    """Every number and claim that was measured again under the settings nearest of all."""
+    return replace(
+        given.published,
+        numbers=tuple(_there(number) for number in given.published.numbers if is_there(number, given.points)),
+        claims=tuple(_there(claim) for claim in given.published.claims if is_there(claim, given.points)),
     )
-    of_numbers = judge_numbers(there, points, GRID)
-    of_claims = judge_claims(there, given.tables["samples"], points, GRID)
-    alike = _alike(given.claims, of_claims)
-    return Section(
-        "nearest",
-        "The same under the nearest settings of all",
-        "With the clock free, uniform spacing, a clock of 10 ms and a least timeout of 0.2 s come nearest to what is printed "
-        "of ECN. The paper says 100 ms; whether its claims depend on that is asked here: all four experiments again. Of "
-        f"{len(there.claims)} claims {alike} have the same answer.",
-        [_numbers_beside(given, of_numbers), _claims_beside(given, of_claims, there)],
-    )
 
 
-T = TypeVar("T", Number, Claim)
+def _there(entry: T) -> T:
+    return replace(entry, where={**entry.where, "settings": "nearest"})
 
 
-def _elsewhere(entry: T) -> T:
-    return replace(entry, where={**entry.where, **NEAREST})
-
-
-def _is_there(entry: T, points: pl.DataFrame) -> bool:
+def is_there(entry: Number | Claim, points: pl.DataFrame) -> bool:
     """Whether an entry was measured under the nearest settings, too, and at all of its places."""
-    places = [at(points, entry.metric, one.where).height for one in (entry, _elsewhere(entry))]
+    places = [at(points, entry.metric, one.where).height for one in (entry, _there(entry))]
     return places[0] == places[1] > 0
 
 
-def _alike(here: pl.DataFrame, there: pl.DataFrame) -> int:
-    answers = here.unique("id").join(there.unique("id"), on="id", suffix="_there")
-    return int((answers["answer"] == answers["answer_there"]).sum())
+def _answers(given: Material) -> pl.DataFrame:
+    return judge_claims(elsewhere(given), given.tables["samples"], given.points, GRID)
 
 
-def _numbers_beside(given: Material, there: pl.DataFrame) -> Table:
+def asked_again(given: Material) -> str:
+    """How many claims are asked under both settings."""
+    return str(len(elsewhere(given).claims))
+
+
+def answered_alike(given: Material) -> str:
+    """How many of them have the same answer."""
+    answers = given.claims.unique("id").join(_answers(given).unique("id"), on="id", suffix="_there")
+    return str(answers.filter(pl.col("answer") == pl.col("answer_there")).height)
+
+
+def numbers_beside(given: Material) -> Table:
+    """Printed numbers under both settings."""
     rows: list[list[Cell | str]] = []
-    for row in there.iter_rows(named=True):
-        metric = given.published.metrics[row["metric"]]
+    for row in judge_numbers(elsewhere(given), given.points, GRID).iter_rows(named=True):
+        metric = given.metric(row["metric"])
         here = given.numbers.row(by_predicate=pl.col("id") == row["id"], named=True)
-        place = GRID.place({**row, "settings": ""})
         rows.append(
             [
-                Cell(f"{metric.name}: {place}", lead=row["id"]),
+                Cell(f"{metric.name}: {GRID.place({**row, 'settings': ''})}", lead=row["id"]),
                 Cell(blocks.as_printed(row["printed"], metric), True),
-                Cell(blocks.with_interval(here, metric)),
-                Cell(here["verdict"], tone=blocks.VERDICTS[here["verdict"]]),
-                Cell(blocks.with_interval(row, metric)),
-                Cell(row["verdict"], tone=blocks.VERDICTS[row["verdict"]]),
+                *(cell for one in (here, row) for cell in (Cell(given.said(one)), blocks.chip(one["verdict"]))),
             ]
         )
     columns = ["row", "printed", "measured", "verdict", "nearest settings", "verdict there"]
     return Table("Printed numbers, under the networks' settings and the nearest.", columns, rows, cards=True)
 
 
-def _claims_beside(given: Material, there: pl.DataFrame, published: Published) -> Table:
-    rows: list[list[Cell | str]] = []
-    for claim in published.claims:
-        cells = [Cell(claim.statement, lead=claim.id)]
+def claims_beside(given: Material) -> Table:
+    """Claims under both settings."""
+    there, rows = _answers(given), []
+    for claim in elsewhere(given).claims:
+        cells: list[Cell | str] = [Cell(claim.statement, lead=claim.id)]
         for tests in (given.claims, there):
             own = tests.filter(pl.col("id") == claim.id)
-            answer = own["answer"][0]
-            cells.append(Cell(blocks.evidence(own, published.metrics[claim.metric], claim.test)))
-            cells.append(Cell(answer, tone=blocks.ANSWERS[answer]))
-        rows.append([*cells])
+            said = blocks.evidence(own, given.metric(claim.metric), claim.test)
+            cells += [Cell(said), blocks.chip(own["answer"][0])]
+        rows.append(cells)
     columns = ["claim", "evidence, with 95% intervals", "holds", "nearest settings", "holds there"]
     return Table("Claims, under the networks' settings and the nearest.", columns, rows, cards=True)

@@ -1,26 +1,35 @@
 """Kadhum & Hassan, "A Study of ECN Effects on Long-Lived TCP Connections", end to end.
 
-The experiments are the files of ``papers/kadhum-hassan``; ``metrics.toml`` there says what is measured in each.
+The experiments are the files of ``papers/kadhum-hassan``; ``metrics.toml`` there says what is measured in each, ``report.toml``
+what the report tells.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from ecnlab.papers.kadhum_hassan.draw import draw
-from ecnlab.papers.kadhum_hassan.grid import GRID
-from ecnlab.papers.kadhum_hassan.measure import OWN
-from ecnlab.papers.kadhum_hassan.page import page
-from ecnlab.papers.paper import Paper, Step
+from ecnlab.papers.kadhum_hassan import answers, measure, runs
+from ecnlab.papers.kadhum_hassan.grid import GRID, USERS
+from ecnlab.papers.paper import Paper, Step, named
 
-STEPS: Final = (
-    Step("queues", 20, 40, ("queue_series", "flow_series"), blocks=True),
-    Step("tail-in-bytes", 20, 40, ("queue_series", "flow_series"), blocks=True),
-    Step("variants-10", 10, 40),
-    Step("variants-30", 10, 40),
-    Step("apart", 10, 40),
+SERIES: Final = ("queue_series", "flow_series")
+
+PAPER: Final = Paper(
+    "kadhum-hassan",
+    GRID,
+    (
+        Step("queues", 20, 40, SERIES, blocks=True),
+        Step("tail-in-bytes", 20, 40, SERIES, blocks=True),
+        Step("variants-10", 10, 40),
+        Step("variants-30", 10, 40),
+        Step("apart", 10, 40),
+    ),
+    runs.draw,
+    own=named(measure.window_swing, measure.cut_correlation, measure.cut_together),
+    findings={f"loss_{users}": partial(answers.loss, users=users) for users in USERS}
+    | named(answers.unit, answers.buffer, answers.marks),
+    blocks={f"time_{users}": partial(runs.over_time, users=users) for users in USERS}
+    | named(answers.units, answers.arithmetic, answers.models),
+    words=named(runs.seed),
 )
-"""All experiments, in the order of the run."""
-
-
-PAPER: Final = Paper("kadhum-hassan", GRID, STEPS, draw, page, own=OWN)

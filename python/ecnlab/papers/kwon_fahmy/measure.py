@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, Final
+from functools import cache, partial
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -31,11 +31,14 @@ RESPONSES: Final[Mapping[str, tuple[float, float]]] = {
 WARMUP_S: Final = 20.0
 """The warm-up of validation.toml."""
 
-WINDOW: Final = 20.0
-"""The receiver's window of the profile ns-2.1b6, segments."""
+WINDOWS: Final = {"": 20.0, "10 Mb/s": 400.0}
+"""The receiver's window by test, segments: of the profile ns-2.1b6, and of wide.toml."""
 
-WIDE_WINDOW: Final = 400.0
-"""That of wide.toml."""
+PACKET_BITS: Final = 8000
+"""A segment of 1 KB."""
+
+SETTINGS: Final = ("arm", "flows", "min_th", "maxp")
+"""What moves the equilibrium."""
 
 CAPACITY: Final = 125.0
 """1 Mb/s in packets of 1000 bytes a second."""
@@ -49,92 +52,74 @@ BUFFER: Final = 168.0
 TIMEOUT_S: Final = 1.0
 """T0 of the equilibrium, which uses no measurement; about what the timers of the runs show."""
 
-PACKET_BITS: Final = 8000
-"""A segment of 1 KB."""
 
-COLUMNS: Final = ("delay", "web", "udp", "ftp", "drops")
-"""The metrics of the printed tables, in the order of their columns."""
-
-
-def over_flows(sweep: Tables) -> pl.DataFrame:
-    """Slides 16 and 17 over the number of flows."""
-    return pl.concat([rates(sweep), operating_point(sweep)])
+def rate(sweep: Tables) -> pl.LazyFrame:
+    """Slide 16: the rate that the model predicts from each flow's own p, r and round trip, and the rate it had."""
+    return _beside_model(sweep, lambda arm, window: _model(arm, max_window=window))
 
 
-def wide(sweep: Tables) -> pl.DataFrame:
-    """Slide 16 with windows of tens of packets."""
-    return rates(sweep, WIDE_WINDOW)
+def rate_full(sweep: Tables) -> pl.LazyFrame:
+    """The same of Padhye's full model, for Reno."""
+    return _beside_model(sweep, lambda arm, window: partial(_full, window) if arm == "reno" else None)
 
 
-def rates(sweep: Tables, window: float = WINDOW) -> pl.DataFrame:
-    """Slide 16: the rate that the model predicts from each flow's own p, r and round trip, and the rate it had.
+def queue_predicted(sweep: Tables) -> pl.LazyFrame:
+    """Slide 17: the queue where model senders and model queue agree."""
+    return _at_equilibrium(sweep, 0)
 
-    ``window`` is the receiver's, in segments.
+
+def signals_predicted(sweep: Tables) -> pl.LazyFrame:
+    """The p at which they do."""
+    return _at_equilibrium(sweep, 1)
+
+
+def _beside_model(sweep: Tables, model: Callable[[str, float], Callable[..., ArrayLike] | None]) -> pl.LazyFrame:
+    """Of all flows of a run together, the rate of the ``model`` of an arm and its receiver's window, and the measured one.
+
+    ``predicted_each`` and ``measured_each`` are what one flow has of them, kb/s.
     """
     flows = sweep.table("flows")
     keys = GRID.run_keys(flows)
     series = sweep.table("flow_series").filter(pl.col("time_s") >= WARMUP_S)
     timers = series.group_by(keys, maintain_order=True).agg(pl.col("rto_s").median().alias("timeout_s"))
-    names = ("rate", "rate_measured", "rate_predicted", "rate_full", "indications", "mark_share")
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    runs = flows.join(timers, on=keys, maintain_order="left").collect().group_by(keys, maintain_order=True)
-    for place, run in runs:
+    rows = []
+    for place, run in flows.join(timers, on=keys, maintain_order="left").collect().group_by(keys, maintain_order=True):
         at = dict(zip(keys, place, strict=True))
-        alpha, beta = RESPONSES[str(at["arm"])]
-        ours = _predicted(run, partial(ecn.sending_rate, alpha=alpha, beta=beta, max_window=window))
-        rows["rate"].append({**at, **ours})
-        rows["rate_predicted"].append({**at, "value": _each(ours["value"], run)})
-        rows["rate_measured"].append({**at, "value": _each(ours["other"], run)})
-        if at["arm"] == "reno":
-            rows["rate_full"].append({**at, **_predicted(run, partial(_full, window))})
-        marks, timeouts, recoveries = (float(run[c].sum()) for c in ("ecn_reductions", "timeouts", "fast_recoveries"))
-        every = marks + timeouts + recoveries
-        rows["indications"].append({**at, "value": every / float(run["data_segments_sent"].sum())})
-        if every:
-            rows["mark_share"].append({**at, "value": marks / every})
-    return pl.concat([GRID.samples(metric, pl.DataFrame(found)) for metric, found in rows.items() if found])
-
-
-def operating_point(sweep: Tables) -> pl.DataFrame:
-    """Slide 17: queue and p where model senders and model queue agree, and where the run had them."""
-    links = sweep.table("links").filter(pl.col("link") == "pipe")
-    queues = sweep.table("queues").filter(pl.col("link") == "pipe", pl.col("group") == "all")
-    keys = GRID.run_keys(links)
-    queue = links.select(*keys, pl.col("average_mean_packets").alias("other")).collect()
-    p = queues.select(*keys, ((pl.col("marks") + pl.col("dropped")) / pl.col("arrived")).alias("other")).collect()
-    found = {place: _equilibrium(dict(zip(keys, place, strict=True))) for place in queue.drop("other").iter_rows()}
-    parts = []
-    for metric, measured, which in (("queue", queue, 0), ("signals", p, 1)):
-        predicted = pl.Series("value", [found[row[:-1]][which] for row in measured.iter_rows()])
-        both = measured.with_columns(predicted)
-        parts += [
-            GRID.samples(metric, both),
-            GRID.samples(f"{metric}_measured", both.select(*keys, pl.col("other").alias("value"))),
-            GRID.samples(f"{metric}_predicted", both.select(*keys, "value")),
-        ]
-    return pl.concat(parts)
-
-
-def _predicted(run: pl.DataFrame, rate: Callable[..., ArrayLike]) -> dict[str, float]:
-    found = models.compare(run, rate, timeout_s=float(run["timeout_s"][0]))
-    usable = np.isfinite(found.predicted)
-    return {"value": float(found.predicted[usable].sum()), "other": float(found.measured[usable].sum())}
-
-
-def _each(packets_per_second: float, run: pl.DataFrame) -> float:
-    """Of all flows together, what one has: kb/s."""
-    return packets_per_second * PACKET_BITS / 1e3 / run.height
+        if chosen := model(str(at["arm"]), WINDOWS[str(at.get("test", ""))]):
+            found = models.compare(run, chosen, timeout_s=float(run["timeout_s"][0]))
+            usable = np.isfinite(found.predicted)
+            predicted, measured = (float(rates[usable].sum()) for rates in (found.predicted, found.measured))
+            each = {
+                f"{name}_each": rate * PACKET_BITS / 1e3 / run.height
+                for name, rate in (("predicted", predicted), ("measured", measured))
+            }
+            rows.append({**at, "value": predicted, "other": measured, **each})
+    return pl.LazyFrame(rows)
 
 
 def _full(window: float, rtt_s: ArrayLike, p: ArrayLike, _r: ArrayLike, *, timeout_s: ArrayLike) -> ArrayLike:
     return padhye.full(rtt_s, p, timeout_s=timeout_s, max_window=window)
 
 
-def _equilibrium(at: Mapping[str, Any]) -> tuple[float, float]:
-    """(q, p) of the arm and settings ``at``; what it leaves out is as in validation.toml."""
-    law = control_law(str(at["arm"]), float(at.get("min_th", 28.0)), float(at.get("maxp", 0.1)))
-    rate, flows = _model(str(at["arm"])), float(at.get("flows", 20.0))
-    found = models.equilibrium(rate, law, flows=flows, capacity=CAPACITY, base_rtt_s=BASE_RTT_S, max_window=WINDOW)
+def _at_equilibrium(sweep: Tables, which: int) -> pl.LazyFrame:
+    runs = sweep.table("links").filter(pl.col("link") == "pipe")
+    places = runs.select(GRID.run_keys(runs)).collect()
+    settings = [{key: row[key] for key in SETTINGS if key in row} for row in places.iter_rows(named=True)]
+    return places.with_columns(value=pl.Series([equilibrium(**at)[which] for at in settings], dtype=pl.Float64)).lazy()
+
+
+@cache
+def equilibrium(arm: str, flows: str = "20", min_th: str = "28", maxp: str = "0.1") -> tuple[float, float]:
+    """(q, p) of an arm and settings; what is left out is as in validation.toml."""
+    law = control_law(arm, float(min_th), float(maxp))
+    found = models.equilibrium(
+        _model(arm, timeout_s=TIMEOUT_S),
+        law,
+        flows=float(flows),
+        capacity=CAPACITY,
+        base_rtt_s=BASE_RTT_S,
+        max_window=WINDOWS[""],
+    )
     return float(found.queue), float(found.p)
 
 
@@ -147,11 +132,11 @@ def control_law(arm: str, min_th: float = 28.0, max_p: float = 0.1) -> red.Contr
 def filling_p(arm: str, queue: float, flows: float) -> float | None:
     """The p at which ``flows`` senders fill the link at an average of ``queue`` packets; None if no p below 1 does."""
     rtt_s, share = BASE_RTT_S + queue / CAPACITY, 0.0 if arm == "reno" else 1.0
-    rate = _model(arm)
+    model = _model(arm, timeout_s=TIMEOUT_S)
 
     def excess(log_p: float) -> float:
-        sent = float(np.asarray(rate(rtt_s, math.exp(log_p), share)))
-        return flows * min(sent, WINDOW / rtt_s) - CAPACITY
+        sent = float(np.asarray(model(rtt_s, math.exp(log_p), share)))
+        return flows * min(sent, WINDOWS[""] / rtt_s) - CAPACITY
 
     least, most = math.log(1e-6), math.log(0.999)
     if excess(least) <= 0.0 or excess(most) >= 0.0:
@@ -159,7 +144,7 @@ def filling_p(arm: str, queue: float, flows: float) -> float | None:
     return math.exp(brentq(excess, least, most))
 
 
-def _model(arm: str) -> Callable[[float, float, float], ArrayLike]:
+def _model(arm: str, **settings: float) -> Callable[..., ArrayLike]:
     """B(RTT, p, r) of an arm."""
     alpha, beta = RESPONSES[arm]
-    return partial(ecn.sending_rate, timeout_s=TIMEOUT_S, alpha=alpha, beta=beta)
+    return partial(ecn.sending_rate, alpha=alpha, beta=beta, **settings)

@@ -1,157 +1,102 @@
-"""Section of the report: the two readings of the thresholds that the RFC does not print, side by side."""
+"""Both readings of the thresholds side by side, and what is left when every threshold is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import polars as pl
 
 from ecnlab.papers import blocks
-from ecnlab.papers.published import Number, Published
-from ecnlab.papers.rfc2884 import joint
-from ecnlab.papers.rfc2884.choice import MAX_P
-from ecnlab.papers.rfc2884.choice import choose as first_choice
-from ecnlab.papers.rfc2884.grid import GRID, LOADS
-from ecnlab.papers.rfc2884.joint import Choice
-from ecnlab.papers.samples import at
-from ecnlab.report import Axis, Finding, Group, Section, Table
+from ecnlab.papers.material import Material
+from ecnlab.papers.published import Number, read_toml
+from ecnlab.papers.rfc2884.grid import GRID
+from ecnlab.papers.rfc2884.thresholds import choose, measured, smallest, timeouts
+from ecnlab.papers.written import quantity
+from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
 
-AGREES: Final = "agrees"
-
-THRESHOLDS: Final = {f"{k} kB": float(k) for k in (5, 7.5, 10, 15, 20, 30, 40, 60)}
-THRESHOLD_AXIS: Final = Axis(
-    "min_th, kB (max_th is three times as much)", [(v, f"{v:g}") for v in THRESHOLDS.values()], log=True
-)
+# --------------------------------------------------------------- the summary
 
 
-def worth(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Finding:
+def worth(given: Material) -> Finding:
     """What the joint reading says of the numbers that had no part in it, beside the first reading, and who agrees under which.
 
     Both are counted over the seeds of the joint reading: with fewer seeds intervals are wider, and hold more.
     """
-    smallest = dict(first_choice(points).select("congestion", "min_th").iter_rows())
-    told, shares = [], []
+    first = {load: row["min_th"] for load, row in smallest(given).items()}
+    told, agree, asked = [], 0, 0
     for swapped in (False, True):
-        choices = joint.choose(points, published, swapped=swapped)
-        judging = [number for number in published.numbers if number.id not in choices[_load(number)].chosen_by]
+        choices = choose(given, swapped=swapped)
+        judging = [number for number in given.published.numbers if number.id not in choices[_load(number)].chosen_by]
         taken = {load: choice.min_th for load, choice in choices.items()}
-        held = len(_agreeing(points, published, taken, judging))
-        before = len(_agreeing(points, published, smallest, judging))
+        held, before = (len(_agreeing(given, labels, judging)) for labels in (taken, first))
         told.append(
             f"min_th {', '.join(f'{label} at {load}' for load, label in taken.items())} load: of the {len(judging)} numbers that "
             f"had no part in the choice {held} agree, and {before} with the smallest thresholds"
         )
-        shares.append(held / len(judging))
-    tone, answer = ("yes", "Yes") if min(shares) == 1 else ("partly", "Partly") if max(shares) > 0 else ("no", "No")
-    return Finding(
-        answer,
-        tone,  # type: ignore[arg-type]
+        agree, asked = agree + held, asked + len(judging)
+    return blocks.counted(
+        agree,
+        asked,
         "Thresholds chosen on half of the printed numbers give the other half.",
-        f"{told[0]}. With the halves exchanged {told[1]}. {_under_which(points, numbers, published)}",
+        f"{told[0]}. With the halves exchanged {told[1]}. {_under_which(given)}",
     )
 
 
-def _under_which(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> str:
+def _under_which(given: Material) -> str:
     """Who agrees under both readings, under one of them, and under neither."""
-    taken = {load: choice.min_th for load, choice in joint.choose(points, published).items()}
-    first = set(numbers.filter(pl.col("verdict") == AGREES)["id"])
-    second = _agreeing(points, published, taken, published.numbers)
-    known = [number.id for number in published.numbers]
-    parts = (
-        ("under both readings", first & second),
-        ("under the first alone", first - second),
-        ("under the joint one alone", second - first),
-        ("under neither", set(known) - first - second),
-    )
-    return f"Of all {len(known)} agree {'; '.join(f'{where} {_names([i for i in known if i in ids])}' for where, ids in parts)}."
+    taken = {load: choice.min_th for load, choice in choose(given).items()}
+    first = set(given.numbers.filter(pl.col("verdict") == "agrees")["id"])
+    second = _agreeing(given, taken, given.published.numbers)
+    known = [number.id for number in given.published.numbers]
+    parts = {
+        "under both readings": first & second,
+        "under the first alone": first - second,
+        "under the joint one alone": second - first,
+        "under neither": set(known) - first - second,
+    }
+    said = (f"{where} {', '.join(i for i in known if i in ids) or 'none'}" for where, ids in parts.items())
+    return f"Of all {len(known)} agree {'; '.join(said)}."
 
 
-def readings(points: pl.DataFrame, numbers: pl.DataFrame, published: Published) -> Section:
-    """Both readings of every printed number, and how the thresholds of the second were chosen."""
-    choices, exchanged = joint.choose(points, published), joint.choose(points, published, swapped=True)
-    timers = [
-        blocks.series(
-            at(points, joint.TIMEOUTS, {"congestion": load, "recovery": "reno", "maxp": MAX_P}),
-            "min_th",
-            THRESHOLDS,
-            f"{load} load",
-            style,
-        )
-        for style, load in enumerate(LOADS)
-    ]
-    caption = "Reno, max_p 0.1, the 20 MB file; per retransmission. R30 says: hardly any."
-    kind = published.metrics[joint.TIMEOUTS]
-    everything = points.filter(pl.col("metric").str.starts_with(joint.PREFIX))
-    return Section(
-        "readings",
-        "Two readings of the thresholds",
-        "The RFC tuned its thresholds for each load and printed none. The first reading takes the smallest that keep the "
-        "average in the region. The joint reading takes, for each load, those that half of the printed numbers and R30 "
-        'speak for; the other half judges. Its rule was written down before its runs and stands in "joint-bulk.toml".',
-        [
-            _chosen(points, choices, exchanged),
-            _side_by_side(points, numbers, published, choices),
-            Group([blocks.figure("Timeouts over thresholds", caption, THRESHOLD_AXIS, kind, timers, label="share")]),
-            _misses(points, choices, exchanged),
-            blocks.table_of(
-                everything,
-                published,
-                "All thresholds",
-                ["congestion", "maxp", "recovery", "background", "min_th"],
-                GRID,
-            ),
-        ],
-    )
+def _agreeing(given: Material, taken: Mapping[str, str], asked: Sequence[Number]) -> set[str]:
+    """The numbers of ``asked`` that agree where each load has its min_th of ``taken``."""
+    verdicts = {number.id: measured(given, number, taken[_load(number)])["verdict"] for number in asked}
+    return {name for name, verdict in verdicts.items() if verdict == "agrees"}
 
 
-def _chosen(points: pl.DataFrame, choices: Mapping[str, Choice], exchanged: Mapping[str, Choice]) -> Table:
-    smallest = dict(first_choice(points).select("congestion", "min_th").iter_rows())
+def _load(number: Number) -> str:
+    return str(number.where["congestion"])
+
+
+# --------------------------------------------------------------- two readings of the thresholds
+
+
+def taken(given: Material) -> Table:
+    """What each reading takes."""
+    first, exchanged = smallest(given), choose(given, swapped=True)
     rows: list[list[Cell | str]] = []
-    for load, choice in choices.items():
-        first = smallest[load]
-        timers = (f"{joint.timeouts(points, load, label):.0%}" for label in (first, choice.min_th))
-        rows.append(
-            [
-                load,
-                Cell(first, True),
-                Cell(choice.min_th, True),
-                Cell(exchanged[load].min_th, True),
-                Cell(" and ".join(timers), True),
-                Cell(", ".join(choice.chosen_by)),
-            ]
-        )
-    columns = [
-        "load",
-        "min_th, first reading",
-        "joint reading",
-        "halves exchanged",
-        "timeouts, first and joint",
-        "chosen by",
-    ]
-    return Table("What each reading takes.", columns, rows, cards=True)
+    for load, choice in choose(given).items():
+        labels = (first[load]["min_th"], choice.min_th)
+        timers = " and ".join(f"{timeouts(given, load, label):.0%}" for label in labels)
+        cells = blocks.numeric(*labels, exchanged[load].min_th, timers)
+        rows.append([load, *cells, Cell(", ".join(choice.chosen_by))])
+    readings = ["min_th, first reading", "joint reading", "halves exchanged", "timeouts, first and joint"]
+    return Table("What each reading takes.", ["load", *readings, "chosen by"], rows, cards=True)
 
 
-def _side_by_side(
-    points: pl.DataFrame, numbers: pl.DataFrame, published: Published, choices: Mapping[str, Choice]
-) -> Table:
-    first = {row["id"]: row for row in numbers.iter_rows(named=True)}
+def side_by_side(given: Material) -> Table:
+    """Every printed number under both."""
+    choices, first = choose(given), {row["id"]: row for row in given.numbers.iter_rows(named=True)}
     rows: list[list[Cell | str]] = []
-    for number in published.numbers:
-        choice, before = choices[_load(number)], first[number.id]
-        metric = published.metrics[number.metric]
-        found = joint.measured(points, number, choice.min_th)
-        verdict = joint.verdict(found, number, published)
-        now = {"mean": found.mean, "low": found.low, "high": found.high}
+    for number in given.published.numbers:
+        choice, before, metric = choices[_load(number)], first[number.id], given.metric(number.metric)
+        both = (before, measured(given, number, choice.min_th))
         rows.append(
             [
                 Cell(GRID.place(before), lead=number.id),
                 Cell(blocks.as_printed(number.value, metric), True),
-                Cell(blocks.with_interval(before, metric), True),
-                Cell(before["verdict"], tone=blocks.VERDICTS[before["verdict"]]),
-                Cell(blocks.with_interval(now, metric), True),
-                Cell(verdict, tone=blocks.VERDICTS[verdict]),
+                *(cell for row in both for cell in (Cell(given.said(row), True), blocks.chip(row["verdict"]))),
                 "chose" if number.id in choice.chosen_by else "judges",
             ]
         )
@@ -159,36 +104,65 @@ def _side_by_side(
     return Table("Every printed number under both readings.", columns, rows, cards=True)
 
 
-def _misses(points: pl.DataFrame, choices: Mapping[str, Choice], exchanged: Mapping[str, Choice]) -> Table:
-    rows: list[list[Cell | str]] = [
-        [
-            load,
-            Cell(label, True),
-            Cell(f"{joint.timeouts(points, load, label):.1%}", True),
-            Cell(f"{score:.1f}", True),
-            Cell(f"{exchanged[load].scores[label]:.1f}", True),
-        ]
-        for load, choice in choices.items()
-        for label, score in choice.scores.items()
-    ]
+def misses(given: Material) -> Table:
+    """The candidates of the joint reading."""
+    exchanged = choose(given, swapped=True)
+    rows: list[list[Cell | str]] = []
+    for load, choice in choose(given).items():
+        for label, score in choice.scores.items():
+            other, timers = exchanged[load].scores[label], timeouts(given, load, label)
+            rows.append([load, *blocks.numeric(label, f"{timers:.1%}", f"{score:.1f}", f"{other:.1f}")])
     columns = ["load", "min_th", "timeouts over retransmissions", "sum of misses", "halves exchanged"]
     return Table("The candidates and their misses, in margins.", columns, rows, folded=True)
 
 
-def _agreeing(
-    points: pl.DataFrame, published: Published, taken: Mapping[str, str], asked: Sequence[Number]
-) -> set[str]:
-    """The numbers of ``asked`` that agree where each load has its min_th of ``taken``."""
-    return {
-        number.id
-        for number in asked
-        if joint.verdict(joint.measured(points, number, taken[_load(number)]), number, published) == AGREES
-    }
+# --------------------------------------------------------------- over all thresholds
+
+OVER_THRESHOLDS = {"bulk_gain": "search_gain", "transaction_gain": "envelope_gain", "transaction_ecn": "envelope_ecn"}
+"""The metrics of printed numbers, measured over thresholds."""
 
 
-def _names(ids: Sequence[str]) -> str:
-    return ", ".join(ids) if ids else "none"
+def nearest(given: Material) -> Table:
+    """For each printed Reno gain, the thresholds whose gain comes nearest, and the range over all."""
+    rows: list[list[Cell | str]] = []
+    for row in given.numbers.filter(pl.col("recovery") == "reno").iter_rows(named=True):
+        metric, printed = OVER_THRESHOLDS[row["metric"]], row["printed"]
+        over = given.at(metric, congestion=row["congestion"], maxp=row["maxp"])
+        best = over.sort((pl.col("mean") - printed).abs()).row(0, named=True)
+        least, most = min(over["mean"]), max(over["mean"])
+        inside = least <= printed <= most
+        shown = (quantity(value, given.metric(metric)) for value in (printed, least, most))
+        rows.append(
+            [
+                Cell(GRID.place({**row, "recovery": ""}), lead=row["id"]),
+                Cell(next(shown), True),
+                Cell(" to ".join(shown), True),
+                Cell("within" if inside else "outside", tone="yes" if inside else "no"),
+                Cell(best["min_th"], True),
+                Cell(given.said(best), True),
+            ]
+        )
+    columns = [
+        "printed number",
+        "printed",
+        "means over all thresholds",
+        "printed value",
+        "nearest min_th",
+        "measured there",
+    ]
+    caption = "Which thresholds come nearest? Reno, max_p 0.02, 0.1 and 0.5; bulk over 300 s."
+    return Table(caption, columns, rows, cards=True)
 
 
-def _load(number: Number) -> str:
-    return str(number.where["congestion"])
+def chosen(given: Material) -> Table:
+    """What the rule of section 4.4 chooses from these runs, and what the experiments use."""
+    used = read_toml(given.folder / "red-settings.toml")["settings"]
+    rows: list[list[Cell | str]] = [
+        [load, *blocks.numeric(row["min_th"], given.said(row), used[load]["min_th"])]
+        for load, row in smallest(given).items()
+    ]
+    return Table(
+        "What the rule chooses from the runs of this report, and what the experiments use.",
+        ["congestion", "chosen now", "share of time in the region", "used, from red-settings.toml"],
+        rows,
+    )

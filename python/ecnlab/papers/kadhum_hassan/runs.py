@@ -1,0 +1,201 @@
+"""One run of each case over time, as the paper's figures show them, and what the models say of each: kept, then drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from ecnlab.papers import blocks, measures
+from ecnlab.papers.kadhum_hassan.grid import GRID, QUEUES
+from ecnlab.papers.kadhum_hassan.measure import LINK, SEGMENT_BYTES, WARMUP_S
+from ecnlab.papers.material import Material
+from ecnlab.papers.paper import Drawn
+from ecnlab.prediction import prediction
+from ecnlab.report import Chart, Line
+from ecnlab.sweep import Sweep
+
+EVERY: Final = 4
+"""Of the windows of all flows, every fourth sample is drawn: 0.12 s."""
+
+CASE: Final = ("users", "queue")
+
+FIGURES: Final = {
+    ("10", "droptail"): ("6", "4", "5"),
+    ("10", "red"): ("10", "8", "9"),
+    ("10", "ecn"): ("14", "12", "13"),
+    ("30", "droptail"): ("19", "17", "18"),
+    ("30", "red"): ("23", "21", "22"),
+    ("30", "ecn"): ("27", "25", "26"),
+}
+"""The paper's figures of each case: the queue, the windows of three connections, the windows of all."""
+
+OF_ALL: Final = {"10": ("7, 11 and 15", "16"), "30": ("20, 24 and 28", "29")}
+"""Its figures of round trips and of throughput."""
+
+THRESHOLDS: Final = {"10": (2.5, 7.5), "30": (30.0, 40.0)}
+"""RED's, kB."""
+
+AMPLITUDES: Final = {"10": 12.0, "30": 6.0}
+"""How far the windows of drop-tail's three connections swing, as the paper prints it, in segments (section 3.2)."""
+
+COLOURS: Final = 5
+
+# --------------------------------------------------------------- what is kept
+
+
+def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
+    """Queue, windows, round trips and throughput of one seed; what the models say of every place of the grid."""
+    sweep, first = sweeps["queues"], pl.col("replicate") == 0
+    in_bytes = measures.queue_over_time(sweeps["tail-in-bytes"], LINK, "replicate", *CASE, packets_50_kb="packets")
+    queue = measures.queue_over_time(sweep, LINK, "replicate", *CASE, "packets", "average_packets")
+    both = queue.filter(first).join(
+        in_bytes.filter(first).select(*CASE, "time_s", "packets_50_kb"),
+        on=[*CASE, "time_s"],
+        how="left",
+        maintain_order="left",
+    )
+    flows = sweep.table("flow_series").filter(first)
+    window = (pl.col("cwnd_bytes") / SEGMENT_BYTES).alias("window")
+    seen = flows.select(*CASE, "flow", "time_s", window, "srtt_s", "delivered_bytes").collect()
+    kept = ("packets_50_kb", "packets", "average_packets", "kilobytes", "average_kilobytes")
+    return Drawn(
+        {
+            "drawn_queue": both.select(*CASE, "time_s", *kept).collect(),
+            "drawn_flows": seen.drop("delivered_bytes"),
+            "predictions": _predictions([sweep, sweeps["variants-10"], sweeps["variants-30"]]),
+            "drawn_throughput": _throughput(seen),
+        },
+        {"drawn_seed": sweep.runs.filter(first)["seed"][0]},
+    )
+
+
+def _throughput(flows: pl.DataFrame) -> pl.DataFrame:
+    """Payload delivered in order to all users in each second, kilobits."""
+    last = flows.group_by(*CASE, "flow", pl.col("time_s").floor(), maintain_order=True).agg(
+        pl.col("delivered_bytes").last()
+    )
+    total = last.group_by(*CASE, "time_s", maintain_order=True).agg(pl.col("delivered_bytes").sum())
+    kilobits = total.with_columns(kilobits=pl.col("delivered_bytes").diff().over(CASE) * 8 / 1e3)
+    return kilobits.drop_nulls().select(*CASE, "time_s", "kilobits")
+
+
+def _predictions(sweeps: Sequence[Sweep]) -> pl.DataFrame:
+    rows = []
+    for sweep in sweeps:
+        keys, specs = ["variant", *CASE], sweep.specs
+        for run in sweep.runs.unique([*keys, "spec_hash"], maintain_order=True).iter_rows(named=True):
+            said = prediction(specs[run["spec_hash"]]["spec"]).row(0, named=True)
+            chosen = {"queue_packets": said["queue_packets"], "signalled": said["marked"] + said["dropped"]}
+            rows.append({**{key: run[key] for key in keys}, **chosen})
+    return pl.DataFrame(rows)
+
+
+# --------------------------------------------------------------- how it is drawn
+
+
+def seed(given: Material) -> str:
+    """The seed of the runs that are drawn."""
+    return str(given.tables.about["drawn_seed"])
+
+
+def over_time(given: Material, users: str) -> list[Chart]:
+    """Queues, windows, round trips and throughput of a scenario."""
+    queue, flows, throughput = (
+        given.tables[f"drawn_{name}"].filter(pl.col("users") == users) for name in ("queue", "flows", "throughput")
+    )
+    charts: list[Chart] = []
+    for name in QUEUES:
+        here = pl.col("queue") == name
+        charts += [*_queues(given, users, name, queue.filter(here)), *_windows(users, name, flows.filter(here))]
+    one = flows.filter(pl.col("flow") == flows["flow"].min()).with_columns(value=pl.col("srtt_s") * 1e3)
+    of_round_trips, of_throughput = OF_ALL[users]
+    return [
+        *charts,
+        Chart(
+            f"Round trip of one connection, {users} users",
+            f"As figures {of_round_trips}: the sender's smoothed estimate.",
+            *_by_queue(one),
+            "milliseconds",
+        ),
+        Chart(
+            f"Throughput, {users} users",
+            f"As figure {of_throughput}: payload delivered in order to all users, each second.",
+            *_by_queue(throughput.rename({"kilobits": "value"})),
+            "kb/s",
+        ),
+    ]
+
+
+def _queues(given: Material, users: str, queue: str, series: pl.DataFrame) -> Iterator[Chart]:
+    """The queue in packets beside the printed average; RED's also in the kilobytes that ns-2.29 traces."""
+    figure, value = FIGURES[users, queue][0], _printed(given, users, queue)
+    title, printed = f"The queue: {GRID.named(queue)}, {users} users", [(value, f"printed: {value:g}")]
+    if queue == "droptail":
+        lines = [
+            Line("queue", series["packets"].to_list(), 2, thin=True),
+            Line("queue, buffer of 50 kB", series["packets_50_kb"].to_list(), 1, thin=True),
+        ]
+        caption = f"As figure {figure}, in packets. The buffer holds 99; the other line is of a buffer of 50 kB."
+        yield Chart(title, caption, series["time_s"].to_list(), lines, "packets", printed)
+        return
+    for unit, levels in (("packets", printed), ("kilobytes", _levels(users, value))):
+        caption = f"As figure {figure}, with the printed average read as {unit}."
+        yield blocks.queue_over_time(f"{title}, in {unit}", caption, series, (unit, f"average_{unit}"), levels, unit)
+
+
+def _printed(given: Material, users: str, queue: str) -> float:
+    """The average queue that the paper prints, in packets (sections 3.1 and 3.2)."""
+    numbers = (number for number in given.published.numbers if number.metric == "queue_packets")
+    return next(float(n.value) for n in numbers if (n.where["users"], n.where["queue"]) == (users, queue))
+
+
+def _levels(users: str, printed: float) -> list[tuple[float, str]]:
+    """RED's thresholds and the printed average, which lies so near the upper one that the two share a name."""
+    least, most = THRESHOLDS[users]
+    lower, upper = sorted((most, printed))
+    named = (upper, f"max_th: {most:g}, printed: {printed:g}")
+    return [(least, "min_th"), named] if lower == upper else [(least, "min_th"), (lower, ""), named]
+
+
+def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
+    wide = measures.side_by_side(flows, "flow", "window").fill_null(math.nan)
+    names = sorted(wide.columns[1:], key=lambda name: int(name.strip("]").partition("[")[2]))
+    three, all_of_them = FIGURES[users, queue][1:]
+    said, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names[:3]))) if queue == "droptail" else ("", [])
+    few = wide.gather_every(EVERY)
+    return [
+        Chart(
+            f"Windows of three connections: {GRID.named(queue)}, {users} users",
+            f"As figure {three}.{said}",
+            wide["time_s"].to_list(),
+            [Line(name, wide[name].to_list(), i) for i, name in enumerate(names[:3])],
+            "segments",
+            levels,
+        ),
+        Chart(
+            f"Windows of all connections: {GRID.named(queue)}, {users} users",
+            f"As figure {all_of_them}; every {EVERY}th sample.",
+            few["time_s"].to_list(),
+            [Line(name, few[name].to_list(), i % COLOURS, thin=True, listed=False) for i, name in enumerate(names)],
+            "segments",
+        ),
+    ]
+
+
+def _amplitude(users: str, windows: pl.DataFrame) -> tuple[str, list[tuple[float, str]]]:
+    """Two levels as far apart as the printed amplitude, from the 5th percentile of ``windows`` on, once all have begun."""
+    apart = AMPLITUDES[users]
+    least = float(np.quantile(windows.filter(pl.col("time_s") >= WARMUP_S)["window"].to_numpy(), 0.05))
+    said = f" The dashed lines are the printed {apart:g} apart, about the mean window from {WARMUP_S:g} s on."
+    return said, [(least, ""), (least + apart, f"printed amplitude: {apart:g}")]
+
+
+def _by_queue(series: pl.DataFrame) -> tuple[list[float], Sequence[Line]]:
+    """The times and, for each queue, the line of ``value``."""
+    wide = measures.side_by_side(series, "queue", "value").fill_null(math.nan)
+    lines = [Line(GRID.named(queue), wide[queue].to_list(), style) for style, queue in enumerate(QUEUES)]
+    return wide["time_s"].to_list(), lines

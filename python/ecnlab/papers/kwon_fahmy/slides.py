@@ -1,0 +1,176 @@
+"""What the report tells of the slides besides ``report.toml``, in its order: the summary, the tables, windows, the equilibrium."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from ecnlab.papers import blocks, measures
+from ecnlab.papers.kwon_fahmy import measure
+from ecnlab.papers.kwon_fahmy.calibration import FITTED
+from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
+from ecnlab.papers.material import Material
+from ecnlab.papers.paper import Drawn
+from ecnlab.papers.written import quantity
+from ecnlab.report import Axis, Chart, Figure, Finding, Group, Line, Point, Series, Table
+from ecnlab.report.page import Cell
+from ecnlab.sweep import Sweep
+
+COLUMNS: Final = tuple(FITTED)
+"""The metrics of the printed tables, in the order of their columns."""
+
+# --------------------------------------------------------------- the summary
+
+
+def ordering(given: Material) -> Finding:
+    """How many printed differences of slide 20, all fifteen, have the sign that was printed, by their intervals."""
+    gains = [f"{metric}_gain" for metric in COLUMNS]
+    rows = given.numbers.filter(pl.col("row") == "W11", pl.col("metric").is_in(gains))
+    printed = rows["printed"].sign()
+    same, other = (
+        int(((side > 0) & (rows["low"] > 0) | (side < 0) & (rows["high"] < 0)).sum()) for side in (printed, -printed)
+    )
+    return blocks.counted(
+        same,
+        rows.height,
+        "The differences that slide 20 prints have the printed sign.",
+        f"Five columns, three pairs: {same} of {rows.height} decided as printed, {other} the other way, "
+        f"{rows.height - same - other} undecided.",
+        least=0.5,
+    )
+
+
+def values(given: Material) -> Finding:
+    """How many of the values that no calibration has seen are predicted."""
+    verdicts = given.numbers.filter(pl.col("id").str.contains(".value.", literal=True))["verdict"]
+    agree = int((verdicts == "agrees").sum())
+    return blocks.counted(
+        agree,
+        verdicts.len(),
+        "Calibrated on Reno's row of slide 20 alone, the network gives the other values of both tables.",
+        f"{agree} of {verdicts.len()} within a tenth or inside the interval; the five of the fitted row are not counted.",
+        least=0.5,
+    )
+
+
+IN_SETTINGS: Final = {
+    "W09.rate-p": "B(RTT, p, r) gives the measured rate, within 20%.",
+    "W09.rate-wide": "It does within 10% where windows are tens of packets.",
+    "W09.queue": "The queue settles at the equilibrium, within 20%.",
+}
+
+
+def in_settings(given: Material, claim: str) -> Finding:
+    """A claim of many places as one sentence: in how many it holds, and from where to where the error runs."""
+    tests = given.claims.filter(pl.col("id") == claim)
+    holds, answer = int((tests["outcome"] == "yes").sum()), tests["answer"][0]
+    by_size = tests.sort(pl.col("mean").abs())["mean"]
+    best, worst = (quantity(by_size[i], given.metric(tests["metric"][0])) for i in (0, -1))
+    said = f"In {holds} of {tests.height} settings; errors from {best} to {worst}."
+    return Finding(answer.capitalize(), blocks.ANSWERS[answer], IN_SETTINGS[claim], said)
+
+
+# --------------------------------------------------------------- slides 20 and 21, value by value
+
+
+def printed_tables(given: Material) -> list[Table]:
+    """A row a response, in each cell the printed value and the measured one."""
+    return [
+        _table(given, AS_IS, "Slide 20", 20),
+        _table(given, MORE_FTP, "Slide 21, ten more FTP sessions", 21),
+        _table(given, MORE_UDP, "Slide 21, ten more UDP sources", 21),
+    ]
+
+
+def _table(given: Material, test: str, caption: str, slide: int) -> Table:
+    rows = []
+    for arm in ARMS:
+        measured = {metric: given.said(given.point(metric, test=test, arm=arm)) for metric in COLUMNS}
+        cells = [Cell(f"{_printed(given, slide, arm, metric)}: {said}") for metric, said in measured.items()]
+        rows.append([Cell(GRID.named(arm)), *cells])
+    return Table(caption, ["response", *(given.metric(metric).name for metric in COLUMNS)], rows, cards=True)
+
+
+def _printed(given: Material, slide: int, arm: str, metric: str) -> str:
+    """What a table has there: a value, the fitted one, or none."""
+    if arm not in PRIMARY:
+        return "not printed"
+    if (slide, arm) == (20, "reno"):
+        return f"{quantity(FITTED[metric], given.metric(metric))} (fitted)"
+    row = given.numbers.filter(pl.col("metric") == metric, pl.col("arm") == arm, pl.col("row") == f"W{slide - 9}")
+    return blocks.as_printed(row["printed"].item(), given.metric(metric))
+
+
+# --------------------------------------------------------------- slides 10 and 12: windows over time
+
+FLOW: Final = "bulk[0]"
+"""The flow whose window is drawn."""
+
+SEGMENT_BYTES: Final = 1000.0
+
+
+def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
+    """One flow's windows under each response, and the control curves of slide 17."""
+    sweep = sweeps["evolution"]
+    flow = sweep.table("flow_series").filter(pl.col("flow") == FLOW, pl.col("replicate") == 0)
+    windows = flow.select("arm", "time_s", window=pl.col("cwnd_bytes") / SEGMENT_BYTES).collect()
+    return Drawn({"drawn_windows": windows, "control": control_curves()}, {"drawn_seed": sweep.runs["seed"][0]})
+
+
+def evolution(given: Material) -> Chart:
+    """The windows of `draw`."""
+    wide = measures.side_by_side(given.tables["drawn_windows"], "arm", "window").fill_null(math.nan)
+    lines = [Line(GRID.named(arm), wide[arm].to_list(), style) for style, arm in enumerate(ARMS) if arm in wide.columns]
+    caption = f"Slides 10 and 12. Seed {given.tables.about['drawn_seed']}."
+    return Chart("Window evolution", caption, wide["time_s"].to_list(), lines, "segments")
+
+
+# --------------------------------------------------------------- slide 17: the equilibrium
+
+QUEUES: Final = np.linspace(0.0, 120.0, 61)
+"""Average queues at which the control curves are drawn, packets."""
+
+CURVES: Final = {"queue": "gentle RED, p = H(q)", "senders": "20 senders that fill the link"}
+
+
+def control_curves() -> pl.DataFrame:
+    """Columns ``arm``, ``curve``, ``queue`` (packets), ``p``.
+
+    ``queue`` is H(q) of gentle RED-ECN; ``senders`` the p at which so many senders fill the link, whose round trip has the
+    queue's delay (slide 14; docs/models.md).
+    """
+    curves = []
+    for arm in PRIMARY:
+        fills = [measure.filling_p(arm, float(queue), 20.0) for queue in QUEUES]
+        both = (measure.control_law(arm).probability(QUEUES), pl.Series(fills, dtype=pl.Float64))
+        for curve, p in zip(CURVES, both, strict=True):
+            frame = pl.DataFrame({"queue": QUEUES, "p": p})
+            curves.append(frame.select(pl.lit(arm).alias("arm"), pl.lit(curve).alias("curve"), "queue", "p"))
+    return pl.concat(curves).drop_nulls()
+
+
+def crossings(given: Material) -> Group:
+    """The control curves of queue and senders of each response."""
+    return Group([_crossing(given, arm) for arm in PRIMARY])
+
+
+def _crossing(given: Material, arm: str) -> Figure:
+    """Where the curves of an arm cross, and where the run was."""
+    here = given.tables["control"].filter(pl.col("arm") == arm).partition_by("curve", as_dict=True)
+    curves = [
+        Series(name, [Point(queue, p) for queue, p in here[(curve,)].select("queue", "p").iter_rows()], style)
+        for style, (curve, name) in enumerate(CURVES.items())
+    ]
+    x, y = (given.point(f"{metric}_measured", arm=arm, flows="20") for metric in ("queue", "signals"))
+    run = Point(x["mean"], y["mean"], y["low"], y["high"], y["n"])
+    return Figure(
+        f"Control curves: {GRID.named(arm)}",
+        "Slide 17. The curves cross at the equilibrium; 20 flows, thresholds 28 and 84 packets, max_p 0.1.",
+        Axis("average queue, packets"),
+        Axis("marked or dropped"),
+        [*curves, Series("the run", [run], len(curves))],
+    )

@@ -1,0 +1,106 @@
+"""Of runs what ``papers/rfc2884/metrics.toml`` cannot say: bytes up to a moment, the one run over time, two sums of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from ecnlab.papers import blocks, measures
+from ecnlab.papers.material import Material
+from ecnlab.papers.paper import Drawn, Tables
+from ecnlab.papers.rfc2884.grid import GRID
+from ecnlab.quantities import quantity
+from ecnlab.report import Chart, Finding, Line
+from ecnlab.sweep import Sweep
+
+SEGMENT_BYTES: Final = 1460
+"""Payload of a full segment on Ethernet."""
+
+
+def bulk_gain_together(sweep: Tables) -> pl.LazyFrame:
+    """Bytes that each side had when the first of the two finished."""
+    competing = sweep.table("flows_run").filter(pl.col("group").is_in(["ecn", "plain"]))
+    keys = GRID.run_keys(competing)
+    first = competing.group_by(keys, maintain_order=True).agg(pl.col("finish_s").min().alias("until_s"))
+    names = competing.select(*keys, pl.col("name").alias("flow"), "group")
+    series = sweep.table("flow_series").select(*keys, "flow", "time_s", "delivered_bytes")
+    seen = series.join(names, on=[*keys, "flow"]).join(first, on=keys).filter(pl.col("time_s") <= pl.col("until_s"))
+    had = seen.group_by([*keys, "group"], maintain_order=True).agg(pl.col("delivered_bytes").sort_by("time_s").last())
+    ecn, plain = (had.filter(pl.col("group") == side) for side in ("ecn", "plain"))
+    return measures.pair(GRID, ecn, pl.col("delivered_bytes"), plain, pl.col("delivered_bytes"))
+
+
+# --------------------------------------------------------------- the summary
+
+
+def faster(given: Material) -> Finding:
+    """How many places of the main grids have a faster ECN client, by their intervals."""
+    gains = given.points.filter(pl.col("metric").is_in(["bulk_gain", "transaction_gain"]))
+    better, worse = gains.filter(pl.col("low") > 0).height, gains.filter(pl.col("high") < 0).height
+    return blocks.counted(
+        better,
+        gains.height,
+        "Among mixed flows the ECN client is faster.",
+        f"In {better} of {gains.height} settings (load, max_p, recovery, bulk and transactions); slower in "
+        f"{worse}, undecided in {gains.height - better - worse}.",
+        least=0.5,
+    )
+
+
+def left_over(given: Material) -> Finding:
+    """How much of the gain is left when everybody uses ECN."""
+    where = {"congestion": "high", "maxp": "0.1"}
+    mixed = [given.point(name, **where, variant="primary") for name in ("variant_transaction_gain", "window_gain")]
+    alike = [given.point(name, **where) for name in ("homogeneous_transaction_gain", "homogeneous_gain")]
+    (short, bulk), (short_alike, bulk_alike) = map(given.said, mixed), map(given.said, alike)
+    return blocks.counted(
+        sum(row["low"] > 0 for row in alike),
+        len(alike),
+        "Something is gained when every flow uses ECN.",
+        f"High congestion, max_p 0.1. Transactions: {short} among mixed flows, {short_alike} when all change over. "
+        f"Bulk: {bulk} and {bulk_alike}. The difference is redistribution.",
+    )
+
+
+# --------------------------------------------------------------- one run, in time
+
+
+def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
+    """The run of the step ``evolution``, and the settings that its charts name."""
+    one = sweeps["evolution"]
+    red = next(iter(one.specs.values()))["spec"]["queue"]["red"]
+    facts = {"seed": one.runs["seed"][0], "min_th": quantity(red["min_th"]), "max_th": quantity(red["max_th"])}
+    return Drawn(over_time(one), {"evolution": facts})
+
+
+def over_time(sweep: Tables) -> dict[str, pl.DataFrame]:
+    """Queue and windows of the two competing flows: kilobytes and segments."""
+    names = sweep.table("flows_run").select("group", flow="name").filter(pl.col("group").is_in(["ecn", "plain"]))
+    series = sweep.table("flow_series").join(names, on="flow")
+    windows = measures.side_by_side(
+        series.select("time_s", "group", pl.col("cwnd_bytes") / SEGMENT_BYTES), "group", "cwnd_bytes"
+    )
+    queue = measures.queue_over_time(sweep, "pipe").collect()
+    return {"evolution_queue": queue, "evolution_windows": windows.select("time_s", "ecn", "plain")}
+
+
+def evolution(given: Material) -> list[Chart]:
+    """Queue and windows of one run, to be zoomed into."""
+    about, windows = given.tables.about["evolution"], given.tables["evolution_windows"]
+    return [
+        blocks.queue_over_time(
+            "The queue at r1",
+            f"High congestion, max_p 0.1, seed {about['seed']}; sampled every 100 ms.",
+            given.tables["evolution_queue"],
+            levels=[(about[name] / 1000, name) for name in ("min_th", "max_th")],
+        ),
+        Chart(
+            "Congestion windows",
+            "The two competing flows, which start at 20 s.",
+            windows["time_s"].to_list(),
+            [Line("ECN", windows["ecn"].to_list(), 0), Line("non-ECN", windows["plain"].to_list(), 1)],
+            "segments",
+        ),
+    ]
