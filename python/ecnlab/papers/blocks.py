@@ -203,6 +203,23 @@ def figure(
     return Figure(title, caption, axis, name, drawn, marks, zero, metric.percent, ceiling, levels, source)
 
 
+def lines_over_time(
+    title: str,
+    caption: str,
+    series: pl.DataFrame,
+    names: Mapping[str, str],
+    unit: str,
+    levels: Sequence[tuple[float, str]] = (),
+) -> Chart:
+    """A line for each column of ``series`` that has one of ``names``, over ``time_s``; a value that is not there is a gap."""
+    lines = [
+        Line(name, series[column].fill_null(math.nan).to_list(), style)
+        for style, (column, name) in enumerate(names.items())
+        if column in series.columns
+    ]
+    return Chart(title, caption, series["time_s"].to_list(), lines, unit, levels)
+
+
 def queue_over_time(
     title: str,
     caption: str,

@@ -76,6 +76,3 @@ def _together(cuts: pl.LazyFrame, width: float) -> pl.LazyFrame:
     )
     shared = (pl.col("cut") * (pl.col("cut") - 1.0)).sum() / (pl.col("cut") * pl.col("others")).sum()
     return each.group_by(keys, maintain_order=True).agg(shared.alias("value"))
-
-
-OWN: Final = {each.__name__: each for each in (window_swing, cut_correlation, cut_together)}

@@ -111,20 +111,22 @@ def over_time(given: Material, users: str) -> list[Chart]:
     for name in QUEUES:
         here = pl.col("queue") == name
         charts += [*_queues(given, users, name, queue.filter(here)), *_windows(users, name, flows.filter(here))]
-    one = flows.filter(pl.col("flow") == flows["flow"].min()).with_columns(value=pl.col("srtt_s") * 1e3)
-    of_round_trips, of_throughput = OF_ALL[users]
+    one = flows.filter(pl.col("flow") == flows["flow"].min()).with_columns(milliseconds=pl.col("srtt_s") * 1e3)
+    names, (of_round_trips, of_throughput) = {queue: GRID.named(queue) for queue in QUEUES}, OF_ALL[users]
     return [
         *charts,
-        Chart(
+        blocks.lines_over_time(
             f"Round trip of one connection, {users} users",
             f"As figures {of_round_trips}: the sender's smoothed estimate.",
-            *_by_queue(one),
+            measures.side_by_side(one, "queue", "milliseconds"),
+            names,
             "milliseconds",
         ),
-        Chart(
+        blocks.lines_over_time(
             f"Throughput, {users} users",
             f"As figure {of_throughput}: payload delivered in order to all users, each second.",
-            *_by_queue(throughput.rename({"kilobits": "value"})),
+            measures.side_by_side(throughput, "queue", "kilobits"),
+            names,
             "kb/s",
         ),
     ]
@@ -162,17 +164,17 @@ def _levels(users: str, printed: float) -> list[tuple[float, str]]:
 
 
 def _windows(users: str, queue: str, flows: pl.DataFrame) -> list[Chart]:
-    wide = measures.side_by_side(flows, "flow", "window").fill_null(math.nan)
+    wide = measures.side_by_side(flows, "flow", "window")
     names = sorted(wide.columns[1:], key=lambda name: int(name.strip("]").partition("[")[2]))
     three, all_of_them = FIGURES[users, queue][1:]
     said, levels = _amplitude(users, flows.filter(pl.col("flow").is_in(names[:3]))) if queue == "droptail" else ("", [])
-    few = wide.gather_every(EVERY)
+    few = wide.gather_every(EVERY).fill_null(math.nan)
     return [
-        Chart(
+        blocks.lines_over_time(
             f"Windows of three connections: {GRID.named(queue)}, {users} users",
             f"As figure {three}.{said}",
-            wide["time_s"].to_list(),
-            [Line(name, wide[name].to_list(), i) for i, name in enumerate(names[:3])],
+            wide,
+            {name: name for name in names[:3]},
             "segments",
             levels,
         ),
@@ -192,10 +194,3 @@ def _amplitude(users: str, windows: pl.DataFrame) -> tuple[str, list[tuple[float
     least = float(np.quantile(windows.filter(pl.col("time_s") >= WARMUP_S)["window"].to_numpy(), 0.05))
     said = f" The dashed lines are the printed {apart:g} apart, about the mean window from {WARMUP_S:g} s on."
     return said, [(least, ""), (least + apart, f"printed amplitude: {apart:g}")]
-
-
-def _by_queue(series: pl.DataFrame) -> tuple[list[float], Sequence[Line]]:
-    """The times and, for each queue, the line of ``value``."""
-    wide = measures.side_by_side(series, "queue", "value").fill_null(math.nan)
-    lines = [Line(GRID.named(queue), wide[queue].to_list(), style) for style, queue in enumerate(QUEUES)]
-    return wide["time_s"].to_list(), lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,7 +15,7 @@ from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP,
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.papers.written import quantity
-from ecnlab.report import Axis, Chart, Figure, Finding, Group, Line, Point, Series, Table
+from ecnlab.report import Axis, Chart, Figure, Finding, Group, Point, Series, Table
 from ecnlab.report.page import Cell
 from ecnlab.sweep import Sweep
 
@@ -123,10 +122,10 @@ def draw(sweeps: Mapping[str, Sweep]) -> Drawn:
 
 def evolution(given: Material) -> Chart:
     """The windows of `draw`."""
-    wide = measures.side_by_side(given.tables["drawn_windows"], "arm", "window").fill_null(math.nan)
-    lines = [Line(GRID.named(arm), wide[arm].to_list(), style) for style, arm in enumerate(ARMS) if arm in wide.columns]
+    windows = measures.side_by_side(given.tables["drawn_windows"], "arm", "window")
     caption = f"Slides 10 and 12. Seed {given.tables.about['drawn_seed']}."
-    return Chart("Window evolution", caption, wide["time_s"].to_list(), lines, "segments")
+    names = {arm: GRID.named(arm) for arm in ARMS}
+    return blocks.lines_over_time("Window evolution", caption, windows, names, "segments")
 
 
 # --------------------------------------------------------------- slide 17: the equilibrium

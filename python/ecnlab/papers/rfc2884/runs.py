@@ -12,7 +12,7 @@ from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
 from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.quantities import quantity
-from ecnlab.report import Chart, Finding, Line
+from ecnlab.report import Chart, Finding
 from ecnlab.sweep import Sweep
 
 SEGMENT_BYTES: Final = 1460
@@ -88,7 +88,7 @@ def over_time(sweep: Tables) -> dict[str, pl.DataFrame]:
 
 def evolution(given: Material) -> list[Chart]:
     """Queue and windows of one run, to be zoomed into."""
-    about, windows = given.tables.about["evolution"], given.tables["evolution_windows"]
+    about = given.tables.about["evolution"]
     return [
         blocks.queue_over_time(
             "The queue at r1",
@@ -96,11 +96,11 @@ def evolution(given: Material) -> list[Chart]:
             given.tables["evolution_queue"],
             levels=[(about[name] / 1000, name) for name in ("min_th", "max_th")],
         ),
-        Chart(
+        blocks.lines_over_time(
             "Congestion windows",
             "The two competing flows, which start at 20 s.",
-            windows["time_s"].to_list(),
-            [Line("ECN", windows["ecn"].to_list(), 0), Line("non-ECN", windows["plain"].to_list(), 1)],
+            given.tables["evolution_windows"],
+            {"ecn": "ECN", "plain": "non-ECN"},
             "segments",
         ),
     ]
