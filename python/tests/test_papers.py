@@ -19,7 +19,7 @@ from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import blocks, measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import Claim, Metric, read_published
+from ecnlab.papers.published import Claim, Metric, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
 from ecnlab.papers.written import quantity
@@ -154,6 +154,16 @@ def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds,
     found = blocks.counted(holds, 4, "All four.", f"{holds} of 4.", least)
     assert (found.answer, found.statement, found.evidence) == (answer, "All four.", f"{holds} of 4.")
     assert found.tone == {"Yes": "yes", "No": "no"}.get(answer, "partly")
+
+
+def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:
+    about = {"id": "S01", "row": "S01", "statement": "", "metric": "error", "where": {}}
+    metric = Metric("error", "", "gain", percent=True)
+    published = Published("p", "", "", "", {"error": metric}, (), (Claim(**about, test="near", tolerance=0.2),))
+    places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "partly", "id": "S01"}
+    found = blocks.ranged(pl.DataFrame(places), published, "S01", "It is near.", "errors")
+    assert (found.answer, found.tone) == ("Partly", "partly")
+    assert found.evidence == "In 2 of 3 settings; errors from −2.0% to −40%."
 
 
 def test_a_line_keeps_its_colour_where_another_has_no_column_and_has_a_gap_where_it_has_no_value() -> None:

@@ -1,7 +1,8 @@
 """The report of a paper as its ``report.toml`` tells it: summary and sections in their order, what is data as data.
 
 ``[page]`` has the ``title``, the ``lede``, when a printed number counts as met (``agreement``), and ``context``: what all
-points of a metric share. A ``[[finding]]`` is a sentence of the summary: a ``claim`` with its ``statement``, or ``own``.
+points of a metric share. A ``[[finding]]`` is a sentence of the summary: a ``claim`` with its ``statement``, and of many places
+with the ``range`` of what it is about; or ``own``.
 
 A ``[section.NAME]`` has a ``title``, a ``text``, figures and tables; ``blocks`` gives their order where it is not ``figures``,
 ``tables``. Other names there, ``own`` findings and ``{words}`` in a text are functions of the paper's package; a text may also
@@ -40,7 +41,7 @@ from ecnlab.report.page import Block, Cell
 FILE: Final = "report.toml"
 KEYS: Final[Mapping[str, str]] = {
     "page": "title lede agreement context",
-    "finding": "claim statement own",
+    "finding": "claim statement range own",
     "axis": "key label labels values ticks log",
     "section": "title text blocks figure table",
     "figure": "title caption axis metric label where by labels name curves printed changes zero ceiling",
@@ -79,7 +80,7 @@ class Report:
         return [
             self.paper.findings[one["own"]](self.given)
             if "own" in one
-            else self.given.say(one["claim"], one["statement"])
+            else self.given.say(one["claim"], one["statement"], one.get("range", ""))
             for one in self.told.get("finding", [])
         ]
 
