@@ -144,8 +144,10 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
         ('columns = ["gain"', 'columns = ["gian"', "no metric is called 'gian'"),
         ('"mine"', '"yours"', "one: no block is called 'yours'; there are mine, figures, tables"),
         ('own = "surely"', 'own = "maybe"', "finding: no finding is called 'maybe'; there are surely"),
-        ('own = "surely"', 'claim = "P09"', "finding: no claim is called 'P09'"),
+        ('own = "surely"', 'claim = "P09"\nstatement = ""', "finding: no claim is called 'P09'"),
         ('caption = "All"', 'capshun = "All"', "one: no key of a table is called 'capshun'; there are caption"),
+        ('caption = "All"', "", "one: a table needs 'caption'"),
+        ('own = "surely"', 'statement = "Surely."', "finding: a finding needs 'claim'"),
         ('number = "P01.1"', 'number = "P02.1"', "one: no number is called 'P02.1'"),
     ],
 )

@@ -39,17 +39,19 @@ from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, 
 from ecnlab.report.page import Block, Cell
 
 FILE: Final = "report.toml"
-KEYS: Final[Mapping[str, str]] = {
-    "page": "title lede agreement context",
-    "finding": "claim statement range own",
-    "axis": "key label labels values ticks log",
-    "section": "title text blocks figure table",
-    "figure": "title caption axis metric label where by labels name curves printed changes zero ceiling",
-    "curve": "name metric where printed style",
-    "table": "caption metrics keys where folded columns places heads names",
-    "column": "name metric where",
+KEYS: Final[Mapping[str, tuple[str, str]]] = {
+    "page": ("title lede agreement", "context"),
+    "finding": ("claim statement", "range"),
+    "finding by code": ("own", ""),
+    "axis": ("key label labels", "values ticks log"),
+    "section": ("title text", "blocks figure table"),
+    "figure": ("title axis metric", "caption label where by labels name curves printed changes zero ceiling"),
+    "curve": ("name", "metric where printed style"),
+    "table": ("caption keys metrics", "where folded"),
+    "wide table": ("caption keys columns", "where folded places heads names"),
+    "column": ("metric", "name where"),
 }
-"""What each part may say."""
+"""What each part says, and may say."""
 
 Told = Mapping[str, Any]
 
@@ -213,10 +215,10 @@ class Report:
 
 def _check(told: Told, paper: Paper, given: Material) -> None:
     """Raise EcnlabError for the first name or key in ``told`` that there is not."""
-    _keys("page", told["page"], "page")
+    _keys("page", told.get("page", {}), "page")
     metrics = given.published.metrics
     for finding in told.get("finding", []):
-        _keys("finding", finding, "finding")
+        _keys("finding", finding, "finding by code" if "own" in finding else "finding")
         _known("finding", "finding", [finding["own"]] if "own" in finding else [], paper.findings)
         _known("finding", "claim", [finding["claim"]] if "claim" in finding else [], given.published.ids())
     for name, axis in told.get("axis", {}).items():
@@ -231,7 +233,7 @@ def _check(told: Told, paper: Paper, given: Material) -> None:
             _known(name, "number", [change["number"] for change in figure.get("changes", [])], given.published.ids())
             _known(name, "metric", [figure["metric"]], metrics)
         for table in section.get("table", []):
-            _keys(name, table, "table")
+            _keys(name, table, "wide table" if "columns" in table else "table")
             columns = table.get("columns", [])
             _parts(name, "column", [column for column in columns if not isinstance(column, str)], metrics)
             _known(name, "metric", [*table.get("metrics", []), *(c for c in columns if isinstance(c, str))], metrics)
@@ -244,7 +246,10 @@ def _parts(section: str, kind: str, parts: Sequence[Told], metrics: Mapping[str,
 
 
 def _keys(section: str, told: Told, kind: str) -> None:
-    _known(section, f"key of a {kind}", told, KEYS[kind].split())
+    needed, others = (names.split() for names in KEYS[kind])
+    _known(section, f"key of a {kind}", told, [*needed, *others])
+    if missing := [name for name in needed if name not in told]:
+        raise EcnlabError(f"{FILE}: {section}: a {kind} needs {missing[0]!r}")
 
 
 def _known(section: str, kind: str, names: Iterable[str], there: Collection[str]) -> None:
