@@ -16,10 +16,10 @@ import pytest
 from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import measures, readme, registry, reproduction
+from ecnlab.papers import blocks, measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.papers.published import Claim, Metric, read_published
+from ecnlab.papers.published import Claim, Metric, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.samples import estimate
 from ecnlab.papers.written import quantity
@@ -141,6 +141,36 @@ def test_a_mean_does_not_depend_on_the_order_of_its_rows() -> None:
     rows = pl.LazyFrame({"maxp": ["0.1"] * 4, "replicate": [0] * 4, "x": [1e16, 1.0, -1e16, None]})
     (row,) = measures.mean_of(GRID, rows, "x").collect().iter_rows(named=True)
     assert row == {"maxp": "0.1", "replicate": 0, "value": 1 / 3}
+
+
+# --------------------------------------------------------------- findings and charts
+
+
+@pytest.mark.parametrize(
+    ("holds", "least", "answer"),
+    [(4, 0.0, "Yes"), (1, 0.0, "Partly"), (0, 0.0, "No"), (4, 0.5, "Yes"), (2, 0.5, "Mostly"), (1, 0.5, "No")],
+)
+def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds, least, answer) -> None:
+    found = blocks.counted(holds, 4, "All four.", f"{holds} of 4.", least)
+    assert (found.answer, found.statement, found.evidence) == (answer, "All four.", f"{holds} of 4.")
+    assert found.tone == {"Yes": "yes", "No": "no"}.get(answer, "partly")
+
+
+def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:
+    about = {"id": "S01", "row": "S01", "statement": "", "metric": "error", "where": {}}
+    metric = Metric("error", "", "gain", percent=True)
+    published = Published("p", "", "", "", {"error": metric}, (), (Claim(**about, test="near", tolerance=0.2),))
+    places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "partly", "id": "S01"}
+    found = blocks.ranged(pl.DataFrame(places), published, "S01", "It is near.", "errors")
+    assert (found.answer, found.tone) == ("Partly", "partly")
+    assert found.evidence == "In 2 of 3 settings; errors from −2.0% to −40%."
+
+
+def test_a_line_keeps_its_colour_where_another_has_no_column_and_has_a_gap_where_it_has_no_value() -> None:
+    series = pl.DataFrame({"time_s": [0.0, 1.0], "red": [1.0, None], "other": [3.0, 4.0]})
+    chart = blocks.lines_over_time("t", "c", series, {"tail": "Tail", "red": "RED"}, "packets")
+    (line,) = chart.lines
+    assert (line.name, line.style, line.values[0]) == ("RED", 1, 1.0) and math.isnan(line.values[1])
 
 
 # --------------------------------------------------------------- bounded metrics

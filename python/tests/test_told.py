@@ -75,6 +75,7 @@ caption = "Wide"
 keys = ["load", "scheme"]
 places = [{ load = ["5 flows", "low"], scheme = "new" }]
 heads = { load = "how many" }
+names = { low = "few" }
 columns = ["gain", { metric = "loss", name = "lost", where = { scheme = "new" } }]
 """
 
@@ -124,14 +125,14 @@ def test_a_wide_table_has_a_row_a_place_and_a_column_a_metric(tmp_path) -> None:
     assert isinstance(table, Table) and list(table.columns) == ["how many", "scheme", "gain", "lost"]
     assert [[cell.text for cell in row] for row in table.cells()] == [
         ["5 flows", "New", "0.300 (0 to 1.00)", ""],
-        ["low", "New", "0.100 (0 to 1.00)", "0.700 (0 to 1.00)"],
+        ["few", "New", "0.100 (0 to 1.00)", "0.700 (0 to 1.00)"],
     ]
 
 
 def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> None:
     text = REPORT.replace('places = [{ load = ["5 flows", "low"], scheme = "new" }]', "")
     (section,) = report(tmp_path, text).sections()
-    assert [row[0].text for row in section.blocks[2].cells()] == ["5 flows", "low"]
+    assert [row[0].text for row in section.blocks[2].cells()] == ["5 flows", "few"]
 
 
 @pytest.mark.parametrize(
@@ -143,8 +144,10 @@ def test_a_wide_table_without_places_has_those_of_its_first_column(tmp_path) -> 
         ('columns = ["gain"', 'columns = ["gian"', "no metric is called 'gian'"),
         ('"mine"', '"yours"', "one: no block is called 'yours'; there are mine, figures, tables"),
         ('own = "surely"', 'own = "maybe"', "finding: no finding is called 'maybe'; there are surely"),
-        ('own = "surely"', 'claim = "P09"', "finding: no claim is called 'P09'"),
+        ('own = "surely"', 'claim = "P09"\nstatement = ""', "finding: no claim is called 'P09'"),
         ('caption = "All"', 'capshun = "All"', "one: no key of a table is called 'capshun'; there are caption"),
+        ('caption = "All"', "", "one: a table needs 'caption'"),
+        ('own = "surely"', 'statement = "Surely."', "finding: a finding needs 'claim'"),
         ('number = "P01.1"', 'number = "P02.1"', "one: no number is called 'P02.1'"),
     ],
 )

@@ -154,6 +154,15 @@ def finding(claims: pl.DataFrame, published: Published, name: str, statement: st
     return Finding(in_words(tests).capitalize(), ANSWERS[tests["answer"][0]], statement, said)
 
 
+def ranged(claims: pl.DataFrame, published: Published, name: str, statement: str, what: str) -> Finding:
+    """A claim of many places as one sentence: in how many it holds, and from where to where runs ``what`` it is about."""
+    tests, metric = claims.filter(pl.col("id") == name), published.metrics[published.claim(name).metric]
+    holds, answer, by_size = int((tests["outcome"] == "yes").sum()), tests["answer"][0], tests["mean"].to_list()
+    least, most = (quantity(size(by_size, key=abs), metric) for size in (min, max))
+    said = f"In {holds} of {tests.height} settings; {what} from {least} to {most}."
+    return Finding(answer.capitalize(), ANSWERS[answer], statement, said)
+
+
 def counted(holds: int, of: int, statement: str, said: str, least: float = 0.0) -> Finding:
     """A sentence of the summary that is true in ``holds`` of ``of`` cases, with the evidence ``said``.
 

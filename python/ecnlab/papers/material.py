@@ -82,6 +82,8 @@ class Material:
         """The one point of a metric at a place as a cell of a table; an empty one where nothing was measured."""
         return Cell(self.said(self.point(metric, **where)) if self.at(metric, **where).height else "", True)
 
-    def say(self, claim: str, statement: str) -> Finding:
-        """A claim as one sentence of the summary."""
+    def say(self, claim: str, statement: str, range_of: str = "") -> Finding:
+        """A claim as one sentence of the summary; of many places with the ``range_of`` what it is about."""
+        if range_of:
+            return blocks.ranged(self.claims, self.published, claim, statement, range_of)
         return blocks.finding(self.claims, self.published, claim, statement)

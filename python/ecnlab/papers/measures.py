@@ -35,12 +35,6 @@ class _Block:
         return self._sweep.table(name).filter(pl.col("replicate").is_in(self._seeds))
 
 
-def of_link(grid: Grid, sweep: Tables, name: str, value: pl.Expr, table: str = "links") -> pl.LazyFrame:
-    """``value`` of the link ``name`` in each run."""
-    links = sweep.table(table).filter(pl.col("link") == name)
-    return links.select(*grid.run_keys(links), value.alias("value"))
-
-
 def pair(grid: Grid, left: pl.LazyFrame, value: pl.Expr, right: pl.LazyFrame, other: pl.Expr) -> pl.LazyFrame:
     """``value`` of ``left`` and, as ``other``, that of ``right`` of the same run."""
     keys = grid.run_keys(left)

@@ -1,7 +1,8 @@
 """The report of a paper as its ``report.toml`` tells it: summary and sections in their order, what is data as data.
 
 ``[page]`` has the ``title``, the ``lede``, when a printed number counts as met (``agreement``), and ``context``: what all
-points of a metric share. A ``[[finding]]`` is a sentence of the summary: a ``claim`` with its ``statement``, or ``own``.
+points of a metric share. A ``[[finding]]`` is a sentence of the summary: a ``claim`` with its ``statement``, and of many places
+with the ``range`` of what it is about; or ``own``.
 
 A ``[section.NAME]`` has a ``title``, a ``text``, figures and tables; ``blocks`` gives their order where it is not ``figures``,
 ``tables``. Other names there, ``own`` findings and ``{words}`` in a text are functions of the paper's package; a text may also
@@ -14,7 +15,8 @@ a key of the grid, with a curve for each of ``labels``; or ``curves`` lists them
 label of the axis. ``changes`` draws printed changes, each the ``number`` of that id, ``from`` what is measured at that place.
 
 A table lists ``metrics`` by ``keys``; or has a column for each of ``columns``, a metric or one with a ``name`` and a place
-(``where``), and a row for each label of ``keys``, in the order of ``places`` if it has them; ``heads`` names the columns of keys another way.
+(``where``), and a row for each label of ``keys``, in the order of ``places`` if it has them; ``heads`` and ``names`` are what the
+columns of keys and their labels are called here.
 """
 
 from __future__ import annotations
@@ -37,17 +39,19 @@ from ecnlab.report import Axis, Figure, Finding, Group, Point, Section, Series, 
 from ecnlab.report.page import Block, Cell
 
 FILE: Final = "report.toml"
-KEYS: Final[Mapping[str, str]] = {
-    "page": "title lede agreement context",
-    "finding": "claim statement own",
-    "axis": "key label labels values ticks log",
-    "section": "title text blocks figure table",
-    "figure": "title caption axis metric label where by labels name curves printed changes zero ceiling",
-    "curve": "name metric where printed style",
-    "table": "caption metrics keys where folded columns places heads",
-    "column": "name metric where",
+KEYS: Final[Mapping[str, tuple[str, str]]] = {
+    "page": ("title lede agreement", "context"),
+    "finding": ("claim statement", "range"),
+    "finding by code": ("own", ""),
+    "axis": ("key label labels", "values ticks log"),
+    "section": ("title text", "blocks figure table"),
+    "figure": ("title axis metric", "caption label where by labels name curves printed changes zero ceiling"),
+    "curve": ("name", "metric where printed style"),
+    "table": ("caption keys metrics", "where folded"),
+    "wide table": ("caption keys columns", "where folded places heads names"),
+    "column": ("metric", "name where"),
 }
-"""What each part may say."""
+"""What each part says, and may say."""
 
 Told = Mapping[str, Any]
 
@@ -78,7 +82,7 @@ class Report:
         return [
             self.paper.findings[one["own"]](self.given)
             if "own" in one
-            else self.given.say(one["claim"], one["statement"])
+            else self.given.say(one["claim"], one["statement"], one.get("range", ""))
             for one in self.told.get("finding", [])
         ]
 
@@ -183,18 +187,18 @@ class Report:
 
     def _wide(self, told: Told) -> Table:
         """A row a place, a column a metric."""
-        where, keys = told.get("where", {}), told["keys"]
+        where, keys, names = told.get("where", {}), told["keys"], told.get("names", {})
         columns = [{"metric": one} if isinstance(one, str) else one for one in told["columns"]]
-        names = [column.get("name", self.given.metric(column["metric"]).name) for column in columns]
+        titles = [column.get("name", self.given.metric(column["metric"]).name) for column in columns]
         rows = [
             [
-                *(Cell(self.given.grid.named(label)) for label in place),
+                *(Cell(names.get(label, self.given.grid.named(label))) for label in place),
                 *(self._cell(column, {**where, **dict(zip(keys, place, strict=True))}) for column in columns),
             ]
             for place in self._places(told, columns)
         ]
         heads = [told.get("heads", {}).get(key, key) for key in keys]
-        return Table(told["caption"], [*heads, *names], rows, cards=True, folded=told.get("folded", False))
+        return Table(told["caption"], [*heads, *titles], rows, cards=True, folded=told.get("folded", False))
 
     def _cell(self, column: Told, place: Told) -> Cell:
         return self.given.cell(column["metric"], **{**place, **column.get("where", {})})
@@ -211,10 +215,10 @@ class Report:
 
 def _check(told: Told, paper: Paper, given: Material) -> None:
     """Raise EcnlabError for the first name or key in ``told`` that there is not."""
-    _keys("page", told["page"], "page")
+    _keys("page", told.get("page", {}), "page")
     metrics = given.published.metrics
     for finding in told.get("finding", []):
-        _keys("finding", finding, "finding")
+        _keys("finding", finding, "finding by code" if "own" in finding else "finding")
         _known("finding", "finding", [finding["own"]] if "own" in finding else [], paper.findings)
         _known("finding", "claim", [finding["claim"]] if "claim" in finding else [], given.published.ids())
     for name, axis in told.get("axis", {}).items():
@@ -229,7 +233,7 @@ def _check(told: Told, paper: Paper, given: Material) -> None:
             _known(name, "number", [change["number"] for change in figure.get("changes", [])], given.published.ids())
             _known(name, "metric", [figure["metric"]], metrics)
         for table in section.get("table", []):
-            _keys(name, table, "table")
+            _keys(name, table, "wide table" if "columns" in table else "table")
             columns = table.get("columns", [])
             _parts(name, "column", [column for column in columns if not isinstance(column, str)], metrics)
             _known(name, "metric", [*table.get("metrics", []), *(c for c in columns if isinstance(c, str))], metrics)
@@ -242,7 +246,10 @@ def _parts(section: str, kind: str, parts: Sequence[Told], metrics: Mapping[str,
 
 
 def _keys(section: str, told: Told, kind: str) -> None:
-    _known(section, f"key of a {kind}", told, KEYS[kind].split())
+    needed, others = (names.split() for names in KEYS[kind])
+    _known(section, f"key of a {kind}", told, [*needed, *others])
+    if missing := [name for name in needed if name not in told]:
+        raise EcnlabError(f"{FILE}: {section}: a {kind} needs {missing[0]!r}")
 
 
 def _known(section: str, kind: str, names: Iterable[str], there: Collection[str]) -> None:

@@ -56,23 +56,6 @@ def values(given: Material) -> Finding:
     )
 
 
-IN_SETTINGS: Final = {
-    "W09.rate-p": "B(RTT, p, r) gives the measured rate, within 20%.",
-    "W09.rate-wide": "It does within 10% where windows are tens of packets.",
-    "W09.queue": "The queue settles at the equilibrium, within 20%.",
-}
-
-
-def in_settings(given: Material, claim: str) -> Finding:
-    """A claim of many places as one sentence: in how many it holds, and from where to where the error runs."""
-    tests = given.claims.filter(pl.col("id") == claim)
-    holds, answer = int((tests["outcome"] == "yes").sum()), tests["answer"][0]
-    by_size = tests.sort(pl.col("mean").abs())["mean"]
-    best, worst = (quantity(by_size[i], given.metric(tests["metric"][0])) for i in (0, -1))
-    said = f"In {holds} of {tests.height} settings; errors from {best} to {worst}."
-    return Finding(answer.capitalize(), blocks.ANSWERS[answer], IN_SETTINGS[claim], said)
-
-
 # --------------------------------------------------------------- slides 20 and 21, value by value
 
 

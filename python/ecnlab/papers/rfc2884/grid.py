@@ -16,10 +16,6 @@ GRID: Final = Grid(
     names={
         **{scheme: laws.recoveries()[scheme].label for scheme in ("reno", "newreno", "sack")},
         "fack": "SACK/FACK",
-        "tail": "tail drop",
-        "random": "random drop",
-        "front": "drop front",
-        "red": "RED",
         "plain": "non-ECN background",
         "ecn": "ECN background",
     },
