@@ -195,7 +195,7 @@ impl Params {
         let place = |name: &String| groups.iter().position(|group| group == name);
         let codepoints = codepoints.iter().map(|&codepoint| codepoint.into()).collect::<Vec<_>>();
         let of_l = [
-            (!codepoints.is_empty()).then(|| Rule { codepoints, ..Rule::ALL }),
+            (!codepoints.is_empty()).then_some(Rule { codepoints, ..Rule::ALL }),
             (!dscp.is_empty()).then(|| Rule { dscps: dscp.clone(), ..Rule::ALL }),
             (!named.is_empty()).then(|| Rule {
                 groups: named.iter().filter_map(place).collect(),

@@ -97,7 +97,7 @@ impl Average {
 /// `dualpi2_scale_alpha_beta` of a gain in Hz.
 fn scaled(hz: f64) -> i64 {
     let in_256ths = libm::round(hz * 256.0) as u64;
-    ((u128::from(in_256ths) * u128::from(u32::MAX) >> 2) / 1_000_000_000) as i64
+    (((u128::from(in_256ths) * u128::from(u32::MAX)) >> 2) / 1_000_000_000) as i64
 }
 
 fn nanoseconds(time: Dur) -> i64 {
