@@ -87,6 +87,12 @@ QUEUES = {
     "classes": 'discipline = "classes"\nschedule = "wrr"\nlimit = "30 packets"\n[queue.q.class.l]\n'
     'codepoints = ["ect1", "ce"]\nshare = 9\ndiscipline = "droptail"\nlimit = "9 packets"\nfull = "random"\n'
     '[queue.q.class.rest]\norder = 1\ndiscipline = "fq_codel"\nlimit = "12 packets"\nflows = 4',
+    "classes-dscp": 'discipline = "classes"\nschedule = "time-shifted"\ntshift = "5 ms"\nlimit = "30 packets"\n'
+    '[queue.q.class.fast]\ndscp = [2, "NQB"]\ndiscipline = "droptail"\nlimit = "9 packets"\n'
+    '[queue.q.class.rest]\norder = 1\ndiscipline = "pi2"\nlimit = "20 packets"\ntarget = "1 ms"\ntupdate = "1 ms"',
+    "dualpi2": 'discipline = "dualpi2"\nlimit = "40 packets"\ntarget = "1 ms"\ntupdate = "2 ms"\nbeta = 90.0',
+    "dualpi2-rfc9332": 'discipline = "dualpi2"\nprofile = "rfc9332"\nlimit = "60 kB"\ntarget = "1 ms"\nbeta = 90.0\n'
+    'l4s = { codepoints = ["ect1"], dscp = [1, 2] }\ntshift = "2 ms"',
 }  # fmt: skip
 TCPS = {
     "modern": 'profile = "modern"',
