@@ -103,3 +103,51 @@ def test_shapers_hold_their_rates_and_voice_has_its_own():
     assert rows["line", "data"]["sojourn_mean_s"] > 0.005
     # Data are marked; ACKs, which are not ECN-capable, are dropped.
     assert rows["line~reverse", "inner"]["marks"] > 0 == rows["line~reverse", "inner"]["tail_drops"]
+
+
+MARKED = """format = 1
+duration = "10 s"
+[link.pipe]
+from = "a"
+to = "b"
+rate = "2 Mbps"
+delay = "10 ms"
+queue = "two"
+[queue.two]
+discipline = "classes"
+schedule = "time-shifted"
+tshift = "50 ms"
+limit = "100 packets"
+class.fast = { dscp = ["EF"], discipline = "droptail", limit = "50 packets" }
+class.rest = { order = 1, discipline = "red", limit = "50 packets", min_th = "5 packets", max_th = "15 packets", ecn = true }
+[capture.pipe]
+link = "pipe"
+[tcp.default]
+ecn = "rfc3168"
+[flow.bulk]
+from = "a"
+to = "b"
+traffic = "ftp"
+[flow.voice]
+from = "a"
+to = "b"
+dscp = "EF"
+traffic = { kind = "cbr", rate = "100 kbps", packet = "200 B" }
+[flow.marked]
+from = "a"
+to = "b"
+dscp = 34
+traffic = "ftp"
+"""
+
+
+def test_a_dscp_finds_its_class_and_hides_no_codepoint_from_the_analysis(tmp_path):
+    (tmp_path / "dscp.toml").write_text(MARKED)
+    run = ecnlab.run(tmp_path / "dscp.toml", seed=1, captures=tmp_path / "captures")
+    rows = {row["class"]: row for row in run.table("classes_run").filter(pl.col("link") == "pipe").to_dicts()}
+    queues = {row["group"]: row for row in run.table("queues_run").filter(pl.col("link") == "pipe").to_dicts()}
+    assert rows["fast"]["arrived"] == queues["voice"]["arrived"] > 0
+    assert rows["rest"]["arrived"] == queues["bulk"]["arrived"] + queues["marked"]["arrived"]
+    trace = ecnlab.trace(next((tmp_path / "captures").glob("*.pcapng")))
+    assert len(trace.connections) == 2
+    assert trace.directions["ce"].sum() == queues["all"]["marks"] > 0

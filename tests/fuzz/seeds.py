@@ -97,6 +97,12 @@ QUEUES = {
     'codepoints = ["ect1", "ce"]\ndiscipline = "droptail"\nlimit = "9 packets"\n[queue.q.class.rest]\norder = 1\n'
     'discipline = "fq_codel"\nlimit = "12 packets"\nflows = 4\n[queue.q.sharing]\n'
     'l = { rate = "1 Mbps", bounded = true, maxburst = 2 }\nrest = { rate = "2 Mbps", isolated = true, minburst = 1 }',
+    "classes-dscp": 'discipline = "classes"\nschedule = "time-shifted"\ntshift = "5 ms"\nlimit = "30 packets"\n'
+    '[queue.q.class.fast]\ndscp = [2, "NQB"]\ndiscipline = "droptail"\nlimit = "9 packets"\n'
+    '[queue.q.class.rest]\norder = 1\ndiscipline = "pi2"\nlimit = "20 packets"\ntarget = "1 ms"\ntupdate = "1 ms"',
+    "dualpi2": 'discipline = "dualpi2"\nlimit = "40 packets"\ntarget = "1 ms"\ntupdate = "2 ms"\nbeta = 90.0',
+    "dualpi2-rfc9332": 'discipline = "dualpi2"\nprofile = "rfc9332"\nlimit = "60 kB"\ntarget = "1 ms"\nbeta = 90.0\n'
+    'l4s = { codepoints = ["ect1"], dscp = [1, 2] }\ntshift = "2 ms"',
 }  # fmt: skip
 TCPS = {
     "modern": 'profile = "modern"',

@@ -34,7 +34,7 @@ pub struct Params {
     /// Who belongs to the queue L.
     #[serde(default)]
     pub l4s: L4s,
-    /// The delay at which the controller aims. Default 15 ms (RFC 9332 figure 2, Linux).
+    /// The delay at which the controller aims. Default 15 ms (RFC 9332 A.1, Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
     /// Time between updates of p'. Default: Linux 16 ms; RFC 9332 the lesser of `target` and a third of 100 ms.
@@ -46,7 +46,7 @@ pub struct Params {
     /// The proportional gain, in Hz. Default: Linux 819/256; RFC 9332 0.3/(100 ms).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// k: the queue L is marked with k·p'. Default 2 (RFC 9332 figure 2, Linux).
+    /// k: the queue L is marked with k·p'. Default 2 (RFC 9332 A.1, Linux).
     #[serde(default = "default_coupling")]
     pub coupling_factor: u8,
     /// The share of the queue C in percent while both queues hold packets, shared by a credit. Default 10 (Linux).
@@ -55,13 +55,13 @@ pub struct Params {
     /// In place of a share: by so much later the packets of C count as arrived (RFC 9332 §4.2.1, time-shifted FIFO).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tshift: Option<Dur>,
-    /// Only `rfc9332`: the sojourn in L from which packets may be marked. Default 800 µs (figure 2).
+    /// Only `rfc9332`: the sojourn in L from which packets may be marked. Default 800 µs (A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_th: Option<Dur>,
-    /// Only `rfc9332`: by so much more than `min_th` all are marked. Default 400 µs (figure 2).
+    /// Only `rfc9332`: by so much more than `min_th` all are marked. Default 400 µs (A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Dur>,
-    /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks none. Default 1 (figure 2).
+    /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks none. Default 1 (A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub th_len: Option<u64>,
     /// Only `linux`: packets that stayed longer in L are marked. Default 1 ms.
@@ -123,7 +123,7 @@ fn default_coupling() -> u8 {
 
 /// The share of C in percent (Linux).
 const CLASSIC_PROTECTION: u8 = 10;
-/// The longest round trip that is expected, `RTT_max` (RFC 9332 figure 2).
+/// The longest round trip that is expected, `RTT_max` (RFC 9332 A.1).
 const MAX_RTT: f64 = 0.1;
 
 /// The places of the queues.
@@ -356,7 +356,7 @@ mod tests {
             (Profile::Linux, Dur::from_ms(15), Dur::from_ms(16))
         );
         assert_eq!((linux.gains(), linux.coupling_factor), ([0.160_156_25, 3.199_218_75], 2));
-        // RFC 9332 figure 2: 15 ms is less than 33 ms; 0.1·0.015/0.01 = 0.15 Hz and 0.3/0.1 = 3 Hz.
+        // RFC 9332 A.1: 15 ms is less than 33 ms; 0.1·0.015/0.01 = 0.15 Hz and 0.3/0.1 = 3 Hz.
         let rfc: Params = toml::from_str("profile = \"rfc9332\"").unwrap();
         let [alpha, beta] = rfc.gains();
         assert_eq!((rfc.tupdate(), rfc.coupling_factor), (Dur::from_ms(15), 2));

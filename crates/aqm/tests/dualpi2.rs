@@ -167,7 +167,7 @@ fn in_overload_both_queues_drop_with_the_square_and_the_rest_of_l_is_marked() {
 
 #[test]
 fn the_ramp_of_l_marks_by_its_own_delay_unless_the_queue_is_short() {
-    // RFC 9332 figure 2: 800 µs and a range of 400 µs: at 1000 µs 0.5.
+    // RFC 9332 A.1: 800 µs and a range of 400 µs: at 1000 µs 0.5.
     let marks = |us, keys: &str| {
         let mut bench = Bench::dualpi2(&format!("profile = \"rfc9332\"\n{keys}"));
         bench.fill(8, 125, Ecn::Ect1);

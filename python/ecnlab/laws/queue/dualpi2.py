@@ -8,7 +8,9 @@ from ecnlab.laws.kinds import Column, Queue, Table
 
 COLUMNS: Final = {
     "links": {
-        "mean_pi2_p": Column("ratio", "time average of PI2's base probability p'; missing if the discipline is another"),
+        "mean_pi2_p": Column(
+            "ratio", "time average of PI2's base probability p'; missing if the discipline is another"
+        ),
     },
     "queue_series": {
         "pi2_p": Column("ratio", "PI2's base probability p'; missing if the discipline is another"),
