@@ -115,6 +115,8 @@ impl AccEcn {
 impl Feedback for AccEcn {
     const COUNTS: bool = true;
     const ACE: bool = true;
+    /// Only some segments have the option, but any may, as in Linux.
+    const OPTION_LEN: u32 = Fields::wire_len(3);
     const WANTS_DSACK: bool = true;
 
     fn stamp(&mut self, kind: PacketKind) -> Stamp {

@@ -152,6 +152,8 @@ pub trait Feedback {
     const COUNTS: bool = false;
     /// Whether ECE and CWR, but on a SYN, are part of a number (RFC 9768 §3.2).
     const ACE: bool = false;
+    /// Bytes of options for which each segment has room.
+    const OPTION_LEN: u32 = 0;
     /// Whether SACK must come with D-SACK (RFC 9768 §3.1.1).
     const WANTS_DSACK: bool = false;
 
@@ -283,6 +285,11 @@ macro_rules! counts {
             #[inline]
             pub const fn counts(&self) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::COUNTS),+ }
+            }
+
+            /// [`Feedback::OPTION_LEN`].
+            pub const fn option_len(&self) -> u32 {
+                match self { Scheme::Off => 0, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::OPTION_LEN),+ }
             }
 
             /// [`Feedback::ACE`].
