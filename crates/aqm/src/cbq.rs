@@ -100,9 +100,7 @@ impl Share {
         Impossible::unless((1..=16).contains(&self.ewma), &at("ewma"), || {
             format!("{} is not 1 to 16: tc has 5", self.ewma)
         })?;
-        Impossible::unless(self.quantum.0 > 0, &at("quantum"), || {
-            "0 B would let nothing go: write at least a packet, such as 1514 B".to_owned()
-        })
+        Impossible::unless_quantum(self.quantum, 256, &at("quantum"))
     }
 }
 

@@ -69,9 +69,7 @@ impl Params {
         check_members(config)?;
         for (name, class) in classes {
             let at = |key: &str| format!("class.{name}.{key}");
-            Impossible::unless(class.member.turn.0 >= 256, &at("turn"), || {
-                "less than 256 B would make rounds many for a packet: write 1514 B or so".to_owned()
-            })?;
+            Impossible::unless_quantum(class.member.turn, 256, &at("turn"))?;
             Impossible::unless((1..=1000).contains(&class.member.share), &at("share"), || {
                 "shares are 1 to 1000: write one of them".to_owned()
             })?;

@@ -12,6 +12,8 @@ use crate::registry;
 
 /// What a class may send a round where nothing is said: an Ethernet frame.
 pub(crate) const QUANTUM: Bytes = Bytes(1514);
+/// The most bytes a round. Deficits, sums of them, stay far within 64 bits.
+const MOST_QUANTUM: Bytes = Bytes(1_000_000_000);
 
 /// A queue: its discipline and what every queue has. The text of `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -213,6 +215,16 @@ impl Impossible {
     /// `Ok` if `holds`, else `key` with the message.
     pub(crate) fn unless(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
         if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
+    }
+
+    /// Refuses bytes a round that no scheduler can have, `least` of them or more.
+    pub(crate) fn unless_quantum(bytes: Bytes, least: u64, key: &str) -> Result<(), Impossible> {
+        Impossible::unless(bytes.0 >= least, key, || {
+            format!("{bytes} is less than {least} B, so that a packet would take many rounds: write 1514 B or so")
+        })?;
+        Impossible::unless(bytes <= MOST_QUANTUM, key, || {
+            format!("{bytes} is above {MOST_QUANTUM}, the most bytes a round: write 1514 B or so")
+        })
     }
 
     /// The same of the queue of class `name`.

@@ -81,9 +81,7 @@ impl Params {
         Impossible::unless((1..=MOST).contains(flows), "flows", || {
             format!("{flows} are not 1 to {MOST} queues: RFC 8290 has 1024")
         })?;
-        Impossible::unless(quantum.0 >= 256, "quantum", || {
-            format!("{quantum} is less than 256 B: rounds would be many for a packet")
-        })?;
+        Impossible::unless_quantum(*quantum, 256, "quantum")?;
         Impossible::unless(*drop_batch > 0, "drop_batch", || {
             "0 packets would make no room: write at least 1".to_owned()
         })
@@ -162,5 +160,13 @@ mod tests {
     #[test]
     fn rounds_may_be_of_256_bytes_and_queues_one() {
         assert_eq!(Params { flows: 1, quantum: Bytes(256), drop_batch: 1, ..Params::default() }.check_own(), Ok(()));
+    }
+
+    #[test]
+    fn a_round_of_more_than_a_gigabyte_is_refused() {
+        // 2^64 - 1 as a signed number would be -1, and no round would ever be enough.
+        let key = |bytes| Params { quantum: Bytes(bytes), ..Params::default() }.check_own().err().map(|e| e.key);
+        assert_eq!(key(1_000_000_000), None);
+        assert_eq!([1_000_000_001, u64::MAX].map(key), [Some("quantum".to_owned()), Some("quantum".to_owned())]);
     }
 }

@@ -80,12 +80,12 @@ impl Share {
         Impossible::unless(self.ceil() >= self.rate, &at("ceil"), || {
             format!("it is below `rate`, {}: write at least as much, or leave it out", self.rate)
         })?;
-        for (key, bytes) in [("burst", Some(self.burst)), ("cburst", Some(self.cburst)), ("quantum", self.quantum)] {
-            Impossible::unless(bytes.is_none_or(|bytes| bytes.0 > 0), &at(key), || {
+        for (key, bytes) in [("burst", self.burst), ("cburst", self.cburst)] {
+            Impossible::unless(bytes.0 > 0, &at(key), || {
                 "0 B would let nothing go: write at least a packet, such as 1600 B".to_owned()
             })?;
         }
-        Ok(())
+        self.quantum.map_or(Ok(()), |quantum| Impossible::unless_quantum(quantum, 256, &at("quantum")))
     }
 }
 
