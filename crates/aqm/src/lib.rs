@@ -17,6 +17,7 @@ mod histogram;
 pub mod htb;
 mod law;
 mod layout;
+mod members;
 mod queue;
 pub mod red;
 pub mod registry;
