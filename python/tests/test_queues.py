@@ -89,20 +89,20 @@ def test_shapers_hold_their_rates_and_voice_has_its_own():
     run = ecnlab.run(EXAMPLES / "shapers.toml", seed=1)
     links = {row["link"]: row for row in run.links.to_dicts()}
     # 25 s are measured. The token bucket lets 15 kB more go than 2 Mbit/s, a quarter of a percent.
-    down = links["line~reverse"]
+    down = links["down"]
     assert down["rate_bps"] == 2e6
     assert 0.95 < down["utilisation"] < 1.003
     # At most 9 Mbit/s of a link of 10, and what the buckets hold; CoDel keeps too little in the queues for all of that.
-    up = links["line"]
+    up = links["up"]
     assert up["rate_bps"] == 10e6
     assert 0.7 < up["utilisation"] < 0.901
     rows = {(row["link"], row["class"]): row for row in run.table("classes_run").to_dicts()}
-    assert rows["line", "voice"]["dropped"] == 0
+    assert rows["up", "voice"]["dropped"] == 0
     # A packet in transmission, 1.2 ms, and never more: voice has more than it asks for.
-    assert rows["line", "voice"]["sojourn_max_s"] < 0.0013
-    assert rows["line", "data"]["sojourn_mean_s"] > 0.005
+    assert rows["up", "voice"]["sojourn_max_s"] < 0.0013
+    assert rows["up", "data"]["sojourn_mean_s"] > 0.005
     # Data are marked; ACKs, which are not ECN-capable, are dropped.
-    assert rows["line~reverse", "inner"]["marks"] > 0 == rows["line~reverse", "inner"]["tail_drops"]
+    assert rows["down", "inner"]["marks"] > 0 == rows["down", "inner"]["tail_drops"]
 
 
 MARKED = """format = 1

@@ -12,7 +12,7 @@ use crate::layout::{Compose, Inner, Layout};
 use crate::scheduler::Scheduler;
 use crate::shape::{Heads, Shape};
 use crate::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
-use crate::{Config, Impossible, classes};
+use crate::{Config, Impossible, members};
 
 /// No idle time that counts is longer than this many picoseconds, twelve days: sums stay within 64 bits.
 const LONGEST: i64 = 1 << 60;
@@ -129,9 +129,9 @@ impl Compose for Cbq {
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         Layout {
-            classifier: classes::classifier(config, groups),
+            classifier: members::classifier(config, groups),
             scheduler: Scheduler::Shaped(Box::new(Regulator::new(params, &Hierarchy::of(&params.sharing, config)))),
-            queues: Inner::Named(classes::queues(config)),
+            queues: Inner::Named(members::queues(config)),
             memory: None,
             batch: 1,
             law: None,

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Class;
-use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
+use crate::layout::{Compose, Inner, Layout};
+use crate::members::{self, in_order};
 use crate::scheduler::{Credit, Rounds, Scheduler};
 use crate::{Config, Impossible};
 
@@ -66,7 +67,7 @@ impl Params {
             format!("\"wrr\" and \"time-shifted\" are for two classes, here are {n}: write \"drr\"")
         })?;
         self.check_tshift()?;
-        check_members(config)?;
+        members::check(config)?;
         for (name, class) in classes {
             let at = |key: &str| format!("class.{name}.{key}");
             Impossible::unless_quantum(class.member.turn, 256, &at("turn"))?;
@@ -101,48 +102,6 @@ impl Params {
     }
 }
 
-/// Refuses classes among which a packet has none, or does not know which.
-pub(crate) fn check_members(config: &Config) -> Result<(), Impossible> {
-    let classes = in_order(config);
-    Impossible::unless(!classes.is_empty(), "class", || {
-        "there is none: write tables class.NAME, each a queue".to_owned()
-    })?;
-    let rest: Vec<&str> = classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
-    Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
-        [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
-        several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
-    })
-}
-
-/// Finds the class of a packet of these flow groups.
-pub(crate) fn classifier(config: &Config, groups: &[String]) -> Classifier {
-    let classes = in_order(config);
-    let place = |name: &String| groups.iter().position(|group| group == name);
-    let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
-        let groups = class.member.groups.iter().filter_map(place).collect();
-        let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
-        let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
-        (i, Rule { codepoints, dscps, groups, of_groups })
-    };
-    // Who takes the rest is asked last, wherever it stands.
-    let (rest, mut rules): (Vec<_>, Vec<_>) =
-        classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
-    rules.extend(rest);
-    Classifier::Rules(rules)
-}
-
-/// The queues of the classes, each with its name.
-pub(crate) fn queues(config: &Config) -> Vec<(String, Config)> {
-    in_order(config).into_iter().map(|(name, class)| (name.to_owned(), class.queue.clone())).collect()
-}
-
-/// The classes by their `order`, then by name.
-pub(crate) fn in_order(config: &Config) -> Vec<(&str, &Class)> {
-    let mut classes: Vec<(&str, &Class)> = config.classes.iter().map(|(name, class)| (name.as_str(), class)).collect();
-    classes.sort_by_key(|(_, class)| class.member.order);
-    classes
-}
-
 /// Queues for classes.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes;
@@ -154,9 +113,9 @@ impl Compose for Classes {
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         Layout {
-            classifier: classifier(config, groups),
+            classifier: members::classifier(config, groups),
             scheduler: params.scheduler(&in_order(config)),
-            queues: Inner::Named(queues(config)),
+            queues: Inner::Named(members::queues(config)),
             memory: params.memory.map(|memory| memory.0),
             batch: params.drop_batch,
             law: None,

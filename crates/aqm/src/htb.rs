@@ -12,7 +12,7 @@ use crate::layout::{Compose, Inner, Layout};
 use crate::scheduler::Scheduler;
 use crate::shape::{Heads, Shape};
 use crate::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
-use crate::{Config, Impossible, classes};
+use crate::{Config, Impossible, members};
 
 /// What a class may owe: all past this is forgiven (`mbuffer` of Linux's sch_htb).
 const MOST_OWED: Dur = Dur::from_s(60);
@@ -108,9 +108,9 @@ impl Compose for Htb {
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         Layout {
-            classifier: classes::classifier(config, groups),
+            classifier: members::classifier(config, groups),
             scheduler: Scheduler::Shaped(Box::new(Tree::new(&Hierarchy::of(&params.sharing, config)))),
-            queues: Inner::Named(classes::queues(config)),
+            queues: Inner::Named(members::queues(config)),
             memory: None,
             batch: 1,
             law: None,

@@ -19,6 +19,7 @@ mod histogram;
 pub mod htb;
 mod law;
 mod layout;
+mod members;
 pub mod pi2;
 mod queue;
 pub mod red;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Config, Impossible, classes};
+use crate::{Config, Impossible, members};
 
 /// The deepest hierarchy (Linux's TC_HTB_MAXDEPTH and TC_CBQ_MAXLEVEL).
 pub(crate) const DEPTH: usize = 8;
@@ -28,7 +28,7 @@ pub(crate) struct Hierarchy<'a, S> {
 impl<'a, S: Share> Hierarchy<'a, S> {
     /// The hierarchy of `config`, which has passed [`check`].
     pub fn of(shares: &'a BTreeMap<String, S>, config: &Config) -> Hierarchy<'a, S> {
-        let leaves: Vec<&str> = classes::in_order(config).into_iter().map(|(name, _)| name).collect();
+        let leaves: Vec<&str> = members::in_order(config).into_iter().map(|(name, _)| name).collect();
         let inner = shares.keys().map(String::as_str).filter(|name| !leaves.contains(name));
         let names: Vec<&str> = leaves.iter().copied().chain(inner).collect();
         let place = |name: &str| names.iter().position(|other| *other == name);
@@ -45,7 +45,7 @@ impl<'a, S: Share> Hierarchy<'a, S> {
 
 /// Refuses what is no hierarchy with the classes of `config` as its leaves, and classes that no packet finds its way to.
 pub(crate) fn check<S: Share>(shares: &BTreeMap<String, S>, config: &Config) -> Result<(), Impossible> {
-    classes::check_members(config)?;
+    members::check(config)?;
     for (name, class) in &config.classes {
         Impossible::unless(shares.contains_key(name), &format!("class.{name}"), || {
             format!("nothing says what rate it has: write a table sharing.{name} with `rate`")
