@@ -350,6 +350,9 @@ impl Config {
                 )
             })?;
         }
+        ensure(!self.ecn.wants_dsack() || !self.sack || self.dsack, "dsack", || {
+            format!("must be true with ecn = \"{}\" and sack = true (RFC 9768 §3.1.1)", self.ecn.name())
+        })?;
         self.recovery.check(self)?;
         ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }
@@ -443,12 +446,22 @@ mod tests {
             config.check().err().map(|refused| refused.to_string())
         };
         let problem = |ecn| {
-            let needs = "needs feedback that tells how much was marked: ecn = \"dctcp\"";
+            let needs = "needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\"";
             Some(format!("`congestion.codepoint` {needs}, not \"{ecn}\""))
         };
         assert_eq!(refused(EcnKind::Dctcp), None);
         assert_eq!(refused(EcnKind::Rfc3168), problem("rfc3168"));
         assert_eq!(refused(EcnKind::Off), problem("off"));
+    }
+
+    #[test]
+    fn accecn_with_sack_needs_dsack() {
+        let refused = |sack, dsack| {
+            let config = Config { ecn: EcnKind::AccEcn, sack, dsack, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.key)
+        };
+        let config = [(true, false), (true, true)].map(|(sack, dsack)| refused(sack, dsack));
+        assert_eq!(config, [Some("dsack"), None]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use ecnlab_wire::{Quench, Segment, Seq};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::counters::Counters;
-use crate::ecn;
+use crate::ecn::{self, Feedback};
 use crate::flight::Cx;
 use crate::receiver::Receiver;
 use crate::sender::Sender;
@@ -252,7 +252,7 @@ impl Endpoint {
     /// Whether this end sends its data as ECN-capable, or did until the connection was closed. The two ends can differ
     /// where a SYN sent again without ECN crossed the answer to the first.
     pub fn ecn_negotiated(&self) -> bool {
-        self.tx.flight.una > 0 && !self.ecn.is_off()
+        self.tx.flight.una > 0 && self.ecn.is_capable()
     }
 
     /// The counters.

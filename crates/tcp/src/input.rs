@@ -16,7 +16,7 @@ impl Endpoint {
             self.send_ack(now, out);
         }
         let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
-        if segment.len > 0 {
+        if segment.len > 0 && !self.ecn.has_ace() {
             self.counters.cwr_received += u64::from(segment.flags.contains(Flags::CWR));
         }
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
@@ -97,7 +97,7 @@ impl Endpoint {
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
         if self.tx.flight.has_nothing_to_say()
             && self.tx.flight.max == self.tx.flight.una
-            && !segment.flags.contains(Flags::ECE)
+            && (!segment.flags.contains(Flags::ECE) || self.ecn.has_ace())
         {
             // An end that only receives: of all that an ACK can say, the window counts.
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
@@ -114,13 +114,17 @@ impl Endpoint {
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config, now);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
-        let echo = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait;
+        let echo = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait && !self.ecn.has_ace();
         self.counters.ece_received += u64::from(echo);
         // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
         let bare = segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN);
         let flight = &mut self.tx.flight;
-        let delivered = if flight.law.wants_samples() { flight.newly_delivered(ack, bare) } else { ack - flight.una };
-        let acked = Acked { from: flight.una, to: ack, delivered, mss: flight.mss };
+        let delivered = if flight.law.wants_samples() || self.ecn.counts() {
+            flight.newly_delivered(ack, bare)
+        } else {
+            ack - flight.una
+        };
+        let acked = Acked { from: flight.una, to: ack, delivered, new_sack, mss: flight.mss };
         let heard = self.ecn.decode(segment, acked);
         if heard.marks != Marks::None {
             self.counters.bytes_marked += heard.marks.of(acked.amount()).bytes;
@@ -154,7 +158,15 @@ impl Endpoint {
     #[inline]
     fn take_data(&mut self, segment: &Segment, asks_for_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
-            self.rx.take(segment, &self.config, &self.tx.flight.rto, now)
+            // To the receiver an ACE field says nothing.
+            let plain;
+            let heard = if self.ecn.has_ace() {
+                plain = Segment { flags: segment.flags - (Flags::ECE | Flags::CWR), ..*segment };
+                &plain
+            } else {
+                segment
+            };
+            self.rx.take(heard, &self.config, &self.tx.flight.rto, now)
         } else {
             crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
         };
@@ -171,7 +183,8 @@ impl Endpoint {
         self.output(now, out);
         let marked = segment.ecn == Ecn::Ce && self.config.ecn_immediate_ack && !self.ecn.is_off();
         let due = match arrival.ack {
-            AckDue::No => false,
+            // Only of a segment that has nothing to acknowledge: marked ACKs may be acknowledged.
+            AckDue::No => asks_for_ack,
             AckDue::Now => true,
             AckDue::Delayed => asks_for_ack || marked,
         };

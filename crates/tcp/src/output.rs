@@ -8,6 +8,9 @@ use crate::ecn::{Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{Chunk, Cx, How};
 
+/// Bytes of options that a TCP header has room for (RFC 9293 §3.1).
+const MAX_OPTIONS: u32 = 40;
+
 impl Endpoint {
     /// Sends what windows and timers admit.
     #[inline]
@@ -99,6 +102,26 @@ impl Endpoint {
         Timestamps { value: self.tx.flight.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
+    /// Puts the AccECN option on, if it is due. It goes before a third SACK block (RFC 9768 §3.2.3.3).
+    #[cold]
+    fn put_option(&mut self, kind: PacketKind, segment: &mut Segment) {
+        let shorter = Segment { sack: segment.sack.first(2), ..*segment };
+        for segment_with in [*segment, shorter] {
+            let acc_ecn = self.ecn.option(kind, self.room(&segment_with));
+            if acc_ecn.is_some() {
+                *segment = Segment { acc_ecn, ..segment_with };
+                return;
+            }
+        }
+    }
+
+    /// Bytes of options that `segment` may have besides: of the 40 there are, and of the largest segment.
+    fn room(&self, segment: &Segment) -> u32 {
+        let options = segment.options_len();
+        let largest = if segment.len > 0 { self.peer_mss.min(self.config.mss.0 as u32) } else { u32::MAX };
+        MAX_OPTIONS.saturating_sub(options).min(largest.saturating_sub(segment.len + options))
+    }
+
     /// The way of all segments out: puts on what the feedback scheme wants, fills in the length and counts.
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: PacketKind, segment: Segment, out: &mut Out) {
@@ -106,11 +129,15 @@ impl Endpoint {
         if ecn == Ecn::Ect0 && self.ecn.counts() {
             ecn = self.tx.flight.law.codepoint().into();
         }
-        let segment = Segment { flags: segment.flags | flags, ecn, ..segment };
+        let mut segment = Segment { flags: segment.flags | flags, ecn, ..segment };
+        if self.ecn.has_ace() {
+            self.put_option(kind, &mut segment);
+        }
         let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
         let wire_len = headers.wire_len(&segment);
         self.counters.segments_sent += 1;
-        if segment.flags.intersects(Flags::ECE | Flags::CWR) && !segment.flags.contains(Flags::SYN) {
+        let answers = segment.flags.intersects(Flags::ECE | Flags::CWR) && !segment.flags.contains(Flags::SYN);
+        if answers && !self.ecn.has_ace() {
             self.counters.ece_sent += u64::from(segment.flags.contains(Flags::ECE));
             self.counters.cwr_sent += u64::from(segment.flags.contains(Flags::CWR));
         }

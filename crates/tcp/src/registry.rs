@@ -145,6 +145,7 @@ macro_rules! ecn_schemes {
             Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
             Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
             Dctcp, dctcp, "dctcp", "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.";
+            AccEcn, accecn, "accecn", "More accurate ECN: counts of marked packets in three flags of every segment, and of bytes in an option.";
             Becn, becn, "becn", "Historic BECN: responds to the routers' source quenches and ignores echoes. Nothing is negotiated.";
             EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also responds to source quenches; the echo is the backup of a lost source quench.";
             EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also responds to the echo of a mark after the source quench for it.";

@@ -64,6 +64,11 @@ impl SackBlocks {
             self.len += 1;
         }
     }
+    /// The first `most` of them.
+    #[must_use]
+    pub fn first(&self, most: u8) -> SackBlocks {
+        SackBlocks { len: self.len.min(most), ..*self }
+    }
     /// The blocks, most recent first.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]

@@ -156,7 +156,7 @@ mod tests {
     const QUENCH: QuenchSeen = QuenchSeen { cause: QuenchCause::Marked, una: 1000, max: 4000, reduced: 0, round: 5000 };
 
     fn grows(scheme: &mut impl Feedback, to: u64) -> bool {
-        let acked = Acked { from: 1000, to, delivered: to - 1000, mss: 1000 };
+        let acked = Acked { from: 1000, to, delivered: to - 1000, new_sack: false, mss: 1000 };
         !scheme.decode(&Segment { flags: Flags::ACK, ..Segment::default() }, acked).no_growth
     }
 

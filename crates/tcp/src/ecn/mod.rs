@@ -1,11 +1,12 @@
 //! ECN feedback: what a receiver tells of marks, and when a sender listens. One scheme per file.
 
+pub mod accecn;
 pub mod becn;
 pub mod dctcp;
 pub mod rfc2481;
 pub mod rfc3168;
 
-use ecnlab_wire::{Ecn, Flags, QuenchCause, Segment};
+use ecnlab_wire::{AccEcn, Ecn, Flags, QuenchCause, Segment};
 
 use crate::ack_sample::Amount;
 use crate::config::Config;
@@ -61,6 +62,8 @@ pub enum Agreed {
     This,
     /// Another scheme, which both ends know.
     Another(EcnKind),
+    /// The next SYN offers nothing; an answer to one that did counts all the same.
+    Unsaid,
     /// No ECN.
     Nothing,
 }
@@ -73,8 +76,10 @@ pub struct Acked {
     /// First offset that is not acknowledged now.
     pub to: u64,
     /// Bytes newly delivered: acknowledged, reported by SACK, or, without SACK, a segment for each duplicate ACK. They are
-    /// counted for laws with samples; else this is what the number acknowledges.
+    /// counted for laws with samples and schemes with [`Feedback::COUNTS`]; else this is what the number acknowledges.
     pub delivered: u64,
+    /// SACK reports something for the first time.
+    pub new_sack: bool,
     /// Bytes of a full segment.
     pub mss: u32,
 }
@@ -83,6 +88,11 @@ impl Acked {
     /// What the number acknowledges, in packets that were all full but the last; a FIN is one byte.
     pub fn amount(&self) -> Amount {
         Amount::of(self.to - self.from, self.mss)
+    }
+
+    /// What is newly delivered, in the same way.
+    pub fn newly(&self) -> Amount {
+        Amount::of(self.delivered, self.mss)
     }
 }
 
@@ -140,9 +150,24 @@ pub trait Feedback {
     /// Whether its ACKs tell how much was marked, and not only that something was. Window laws for L4S need that
     /// (RFC 9331 §4.2).
     const COUNTS: bool = false;
+    /// Whether ECE and CWR, but on a SYN, are part of a number (RFC 9768 §3.2).
+    const ACE: bool = false;
+    /// Bytes of options for which each segment has room.
+    const OPTION_LEN: u32 = 0;
+    /// Whether SACK must come with D-SACK (RFC 9768 §3.1.1).
+    const WANTS_DSACK: bool = false;
 
     /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
     fn stamp(&mut self, kind: PacketKind) -> Stamp;
+    /// The AccECN option of this packet, of which `room` bytes of options are left. Asked after [`Feedback::stamp`], of schemes
+    /// with [`Feedback::ACE`], and if there is none once more with the room of a SACK block.
+    fn option(&mut self, _kind: PacketKind, _room: u32) -> Option<AccEcn> {
+        None
+    }
+    /// Whether data leave as ECN-capable.
+    fn is_capable(&self) -> bool {
+        true
+    }
 
     // ---- the handshake ----
 
@@ -199,6 +224,12 @@ macro_rules! schemes {
             fn stamp(&mut self, kind: PacketKind) -> Stamp {
                 match self { Scheme::Off => Stamp::NONE, $(Scheme::$scheme(s) => s.stamp(kind)),+ }
             }
+            fn option(&mut self, kind: PacketKind, room: u32) -> Option<AccEcn> {
+                match self { Scheme::Off => None, $(Scheme::$scheme(s) => s.option(kind, room)),+ }
+            }
+            fn is_capable(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.is_capable()),+ }
+            }
             fn answer(&mut self, syn: &Segment) -> Agreed {
                 match self { Scheme::Off => Agreed::Nothing, $(Scheme::$scheme(s) => s.answer(syn)),+ }
             }
@@ -242,6 +273,11 @@ macro_rules! counts {
             pub const fn counts(self) -> bool {
                 match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::COUNTS),+ }
             }
+
+            /// [`Feedback::WANTS_DSACK`].
+            pub const fn wants_dsack(self) -> bool {
+                match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::WANTS_DSACK),+ }
+            }
         }
 
         impl Scheme {
@@ -249,6 +285,17 @@ macro_rules! counts {
             #[inline]
             pub const fn counts(&self) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::COUNTS),+ }
+            }
+
+            /// [`Feedback::OPTION_LEN`].
+            pub const fn option_len(&self) -> u32 {
+                match self { Scheme::Off => 0, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::OPTION_LEN),+ }
+            }
+
+            /// [`Feedback::ACE`].
+            #[inline]
+            pub const fn has_ace(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::ACE),+ }
             }
         }
     };
@@ -261,10 +308,11 @@ impl Scheme {
         matches!(self, Scheme::Off)
     }
 
-    /// Goes over to what was agreed. Whether that is something else.
+    /// Goes over to what was agreed. Whether that is something else, or is offered no more.
     pub fn settle(&mut self, agreed: Agreed) -> bool {
         let kind = match agreed {
             Agreed::This => return false,
+            Agreed::Unsaid => return true,
             Agreed::Another(kind) => kind,
             Agreed::Nothing => EcnKind::Off,
         };
@@ -390,7 +438,7 @@ mod tests {
     #[test]
     fn an_echo_counts_all_that_its_ack_tells_of() {
         // The number acknowledges packets of 1000, 1000 and 500 bytes; with SACK, two more are delivered.
-        let acked = Acked { from: 1_001, to: 3_501, delivered: 4_500, mss: 1_000 };
+        let acked = Acked { from: 1_001, to: 3_501, delivered: 4_500, new_sack: true, mss: 1_000 };
         let heard = |flags| Scheme::new(EcnKind::Rfc3168).decode(&Segment { flags, ..Segment::default() }, acked);
         let echo = heard(Flags::ACK | Flags::ECE);
         assert_eq!(echo, Heard { echo: true, marks: Marks::All, no_growth: false });

@@ -7,7 +7,7 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 use ecnlab_tcp::{Config, State, profile, profiles};
 
-const ECNS: [EcnKind; 3] = [EcnKind::Off, EcnKind::Rfc2481, EcnKind::Rfc3168];
+const ECNS: [EcnKind; 4] = [EcnKind::Off, EcnKind::Rfc2481, EcnKind::Rfc3168, EcnKind::AccEcn];
 
 fn config(name: &str, change: impl FnOnce(&mut Config)) -> Arc<Config> {
     let mut config = profile(name).unwrap().config.clone();
@@ -77,6 +77,7 @@ fn losses_reordering_and_duplicates_do_not_show_to_the_application() {
                         c.recovery = recovery;
                         c.ecn = ecn;
                         c.sack |= recovery.needs_sack();
+                        c.dsack = c.sack;
                     });
                     // Sequence numbers wrap in the course of the transfer.
                     let iss = [u32::MAX - 50_000, u32::MAX - 3];

@@ -1,0 +1,269 @@
+//! More accurate ECN feedback (AccECN, RFC 9768): the receiver counts marked packets, and tells the count modulo 8 in three
+//! flags of every segment (the ACE field), and bytes of each codepoint in an option.
+
+mod counters;
+
+use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
+
+use super::{Acked, Agreed, Feedback, Heard, Marks, PacketKind, Stamp};
+use crate::ack_sample::Amount;
+use crate::config::Config;
+use crate::registry::EcnKind;
+use counters::{Received, Told};
+
+/// The three flags of the ACE field (§3.2).
+const ACE: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
+/// Marks since the last ACK that are acknowledged at once: with data to acknowledge, and without (§3.2.2.5.1).
+const MARKS_WITH_DATA: u32 = 2;
+const MARKS_WITHOUT: u32 = 3;
+
+/// AccECN's state at one end.
+#[derive(Clone, Debug, Default)]
+pub struct AccEcn {
+    received: Received,
+    told: Told,
+    handshake: Handshake,
+    /// This end sends nothing ECN-capable: the path has changed codepoints, or an end has met with a SYN or SYN-ACK without
+    /// AccECN (§3.1.4, §3.2.2.3, §3.2.2.4).
+    not_ect: bool,
+    /// The peer's ACE field does not get through: what it tells is ignored (§3.2.2.4).
+    deaf: bool,
+    /// The peer's option has come: this end sends it too.
+    option_seen: bool,
+    /// It came with a counter at zero, where it begins at one: something on the path writes over it (§3.2.3.2.4).
+    option_broken: bool,
+    /// The first data are still to carry it though no counter has moved (§3.2.3.2.1).
+    option_due: bool,
+}
+
+/// What is remembered of the handshake.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    /// The end that opens: SYNs that timed out. The other: SYN-ACKs that were sent.
+    sent: u8,
+    /// A SYN no longer asks for AccECN.
+    plain: bool,
+    /// The codepoint of the SYN that came last.
+    syn: Ecn,
+    /// That of the SYN-ACK, until the ACK that reflects it has left.
+    syn_ack: Option<Ecn>,
+    /// The end that answers: nothing has come since the SYN.
+    awaits_ack: bool,
+}
+
+/// The ACE field of a segment as a number.
+fn ace_of(flags: Flags) -> u8 {
+    let bit = |flag, value| if flags.contains(flag) { value } else { 0 };
+    bit(Flags::AE, 4) + bit(Flags::CWR, 2) + bit(Flags::ECE, 1)
+}
+
+/// The flags of an ACE field.
+fn flags_of(ace: u8) -> Flags {
+    let flag = |value, flag| if ace & value != 0 { flag } else { Flags::empty() };
+    flag(4, Flags::AE) | flag(2, Flags::CWR) | flag(1, Flags::ECE)
+}
+
+/// How SYN-ACK and last ACK say with which codepoint the packet before them came (§3.1.1 table 2, §3.2.2.1 table 3).
+fn reflection(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::NotEct => 0b010,
+        Ecn::Ect1 => 0b011,
+        Ecn::Ect0 => 0b100,
+        Ecn::Ce => 0b110,
+    }
+}
+
+impl AccEcn {
+    /// The codepoint of data.
+    fn codepoint(&self) -> Ecn {
+        if self.not_ect { Ecn::NotEct } else { Ecn::Ect0 }
+    }
+
+    /// The ACE field of a segment after the handshake.
+    fn ace(&mut self) -> Flags {
+        flags_of(self.received.take_ace())
+    }
+
+    /// The first segment that comes after the SYN-ACK was sent. Only a pure ACK without SACK reflects (§3.2.2.1).
+    fn on_first(&mut self, segment: &Segment) {
+        self.handshake.awaits_ack = false;
+        match ace_of(segment.flags) {
+            // §3.2.2.4: the field was zeroed, for no sender begins there.
+            0b000 => (self.not_ect, self.deaf) = (true, true),
+            _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
+            0b010 => {}
+            // §3.2.2.3: the SYN-ACK left as Not-ECT, and something on the path has made it another. Reflected CE counts.
+            0b110 => {
+                self.not_ect = true;
+                self.told.reflected_ce();
+            }
+            0b011 | 0b100 => self.not_ect = true,
+            // Table 4: unused, and taken for a count that begins.
+            _ => {}
+        }
+    }
+
+    /// Notes the peer's option.
+    fn note_option(&mut self, fields: &Fields) {
+        if !self.option_seen && [fields.ect0(), fields.ect1()].contains(&Some(0)) {
+            self.option_broken = true;
+        }
+        self.option_seen = true;
+    }
+}
+
+impl Feedback for AccEcn {
+    const COUNTS: bool = true;
+    const ACE: bool = true;
+    /// Only some segments have the option, but any may, as in Linux.
+    const OPTION_LEN: u32 = Fields::wire_len(3);
+    const WANTS_DSACK: bool = true;
+
+    fn stamp(&mut self, kind: PacketKind) -> Stamp {
+        match kind {
+            // §3.1.4.1: with the offer, once more with it, then without.
+            PacketKind::Syn if self.handshake.plain => Stamp::NONE,
+            PacketKind::Syn => Stamp::flags(ACE),
+            PacketKind::SynAck => {
+                // §3.1.4.2: with the option, then without it, then without AccECN's flags.
+                self.handshake.sent = self.handshake.sent.saturating_add(1);
+                self.handshake.awaits_ack = true;
+                if self.handshake.sent > 2 {
+                    self.not_ect = true;
+                    return Stamp::NONE;
+                }
+                Stamp::flags(flags_of(reflection(self.handshake.syn)))
+            }
+            PacketKind::HandshakeAck | PacketKind::Ack => match self.handshake.syn_ack.take() {
+                Some(ecn) => Stamp::flags(flags_of(reflection(ecn))),
+                None => Stamp::flags(self.ace()),
+            },
+            PacketKind::Data => {
+                self.handshake.syn_ack = None;
+                Stamp { flags: self.ace(), ecn: self.codepoint() }
+            }
+            // RFC 3168 §6.1.4 to §6.1.6, which RFC 9768 leaves alone. Linux has ECT(0) on all of them.
+            PacketKind::Retransmission | PacketKind::Probe | PacketKind::Fin | PacketKind::Rst => {
+                Stamp::flags(self.ace())
+            }
+        }
+    }
+
+    fn option(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
+        let at_start = match kind {
+            // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
+            PacketKind::Syn | PacketKind::Rst => return None,
+            PacketKind::SynAck => return (self.handshake.sent == 1).then(|| self.received.fields(room)).flatten(),
+            _ if !self.option_seen || self.option_broken => return None,
+            PacketKind::HandshakeAck => true,
+            PacketKind::Data => self.option_due,
+            _ => false,
+        };
+        if !at_start && !self.received.option_is_due() {
+            return None;
+        }
+        let fields = self.received.fields(room);
+        self.option_due &= kind != PacketKind::Data;
+        fields
+    }
+
+    // ---- the handshake ----
+
+    fn answer(&mut self, syn: &Segment) -> Agreed {
+        let agreed = match ace_of(syn.flags) {
+            0b000 => Agreed::Nothing,
+            0b011 => Agreed::Another(EcnKind::Rfc3168),
+            // §3.1.2: whatever else it says, it is from a host that knows of AccECN.
+            _ => Agreed::This,
+        };
+        self.handshake.syn = syn.ecn;
+        if self.handshake.sent > 0 {
+            // §3.1.4: the first SYN has decided. Another that does not ask for it says that the path may not let it through.
+            self.not_ect |= agreed == Agreed::Nothing;
+            return Agreed::This;
+        }
+        agreed
+    }
+
+    fn agree(&mut self, syn_ack: &Segment) -> Agreed {
+        match ace_of(syn_ack.flags) {
+            // Table 2: no ECN, and a server that reflects reserved bits.
+            0b000 | 0b111 => return Agreed::Nothing,
+            0b001 => return Agreed::Another(EcnKind::Rfc3168),
+            // The SYN came as it left, or as a later version of the protocol says.
+            0b010 | 0b101 => {}
+            // §3.2.2.3: it left as Not-ECT.
+            _ => self.not_ect = true,
+        }
+        self.handshake.syn_ack = Some(syn_ack.ecn);
+        self.received.count_syn_ack(syn_ack.ecn);
+        self.option_due = true;
+        if let Some(fields) = &syn_ack.acc_ecn {
+            self.note_option(fields);
+        }
+        Agreed::This
+    }
+
+    fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
+        self.handshake.sent = self.handshake.sent.saturating_add(1);
+        if !config.ecn_syn_fallback || self.handshake.sent != 2 {
+            return Agreed::This;
+        }
+        self.handshake.plain = true;
+        Agreed::Unsaid
+    }
+
+    // ---- the receiver of data ----
+
+    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
+        if segment.flags.contains(Flags::SYN) {
+            // The SYN-ACK again: the ACK that answers it reflects again (§3.2.2.1).
+            if segment.flags.contains(Flags::ACK) {
+                self.handshake.syn_ack = Some(segment.ecn);
+            }
+            return false;
+        }
+        if !in_window {
+            return false;
+        }
+        if self.handshake.awaits_ack {
+            self.option_due = true;
+            self.on_first(segment);
+        }
+        if let Some(fields) = &segment.acc_ecn {
+            self.note_option(fields);
+        }
+        // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
+        let (first, unsaid) = self.received.count(segment.ecn, segment.len);
+        match segment.len {
+            0 => unsaid >= MARKS_WITHOUT,
+            _ => first || unsaid >= MARKS_WITH_DATA,
+        }
+    }
+
+    // ---- the sender of data ----
+
+    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+        let order = self.told.order(ack);
+        // An ACK that says nothing new may be an old one, and one of the SYN alone may hold a reflection.
+        let progress = acked.to > acked.from || acked.new_sack || (order.is_gt() && acked.to > 1);
+        if self.deaf || !progress || order.is_lt() {
+            return Heard::default();
+        }
+        let newly = acked.newly();
+        let fields = ack.acc_ecn.filter(|_| !self.option_broken);
+        let marked = self.told.decode(ace_of(ack.flags), fields, newly, acked.mss);
+        // §3.2.3.2.5: something on the path changes the ACE field.
+        self.not_ect |= self.told.contradicts();
+        if marked == Amount::default() {
+            return Heard::default();
+        }
+        Heard { echo: true, marks: Marks::Counted(marked), no_growth: false }
+    }
+
+    fn on_reduction(&mut self) {}
+
+    fn is_capable(&self) -> bool {
+        !self.not_ect
+    }
+}

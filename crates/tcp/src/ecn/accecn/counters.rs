@@ -1,0 +1,321 @@
+//! AccECN's counters (RFC 9768 §3.2.1): what a receiver counts of codepoints, and what a sender has been told of them.
+
+use std::cmp::Ordering;
+
+use ecnlab_wire::{AccEcn as Fields, Ecn, Segment};
+
+use crate::ack_sample::Amount;
+
+/// Where the count of marked packets begins, and those of bytes with ECT(0) and ECT(1); that of bytes with CE begins at 0
+/// (§3.2.1). A field that says otherwise at the start was written over.
+const PACKETS: u64 = 5;
+const BYTES: u32 = 1;
+/// Counters of bytes have 24 bits.
+const MASK: u32 = 0xff_ffff;
+
+/// Bytes of payload by codepoint, modulo 2^24.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bytes {
+    ect0: u32,
+    ce: u32,
+    ect1: u32,
+}
+
+impl Bytes {
+    const START: Bytes = Bytes { ect0: BYTES, ce: 0, ect1: BYTES };
+
+    /// In the order of the option.
+    fn fields(self, ect1_first: bool) -> [u32; 3] {
+        if ect1_first { [self.ect1, self.ce, self.ect0] } else { [self.ect0, self.ce, self.ect1] }
+    }
+}
+
+/// A receiver's counters.
+#[derive(Clone, Debug)]
+pub(super) struct Received {
+    /// Packets with CE (r.cep).
+    packets: u64,
+    /// r.e0b, r.ceb, r.e1b, and what of them the last option said.
+    bytes: Bytes,
+    said: Bytes,
+    /// It is to be said once more, for an ACK may be lost or overtaken (Linux: accecn_opt_demand is 2).
+    repeats: bool,
+    /// Packets with CE since a segment last told.
+    unsaid: u32,
+    /// The last packet came with CE.
+    last_ce: bool,
+    /// The last data came with ECT(1): its counter stands first.
+    ect1_first: bool,
+}
+
+impl Default for Received {
+    fn default() -> Received {
+        Received {
+            packets: PACKETS,
+            bytes: Bytes::START,
+            said: Bytes::START,
+            repeats: false,
+            unsaid: 0,
+            last_ce: false,
+            ect1_first: false,
+        }
+    }
+}
+
+impl Received {
+    /// The SYN-ACK has come: CE on it counts (§3.2.2.1).
+    pub fn count_syn_ack(&mut self, ecn: Ecn) {
+        self.packets = PACKETS + u64::from(ecn == Ecn::Ce);
+    }
+
+    /// An acceptable segment with `len` bytes of payload has come. Whether it is the first with CE after one without, and
+    /// how many with CE have come since a segment last told.
+    pub fn count(&mut self, ecn: Ecn, len: u32) -> (bool, u32) {
+        let ce = ecn == Ecn::Ce;
+        let first = ce && !self.last_ce;
+        self.last_ce = ce;
+        self.packets += u64::from(ce);
+        self.unsaid += u32::from(ce);
+        if len > 0 {
+            let counter = match ecn {
+                Ecn::NotEct => return (first, self.unsaid),
+                Ecn::Ect0 => &mut self.bytes.ect0,
+                Ecn::Ce => &mut self.bytes.ce,
+                Ecn::Ect1 => &mut self.bytes.ect1,
+            };
+            *counter = counter.wrapping_add(len) & MASK;
+            self.ect1_first = if ce { self.ect1_first } else { ecn == Ecn::Ect1 };
+        }
+        (first, self.unsaid)
+    }
+
+    /// The ACE field of a segment that leaves.
+    pub fn take_ace(&mut self) -> u8 {
+        self.unsaid = 0;
+        (self.packets % 8) as u8
+    }
+
+    /// Whether a counter of bytes has moved since an option told, or since the one before that.
+    pub fn option_is_due(&self) -> bool {
+        self.repeats || self.bytes != self.said
+    }
+
+    /// The option of a segment that leaves with `room` bytes for it, unless a counter that has moved does not fit. Fields are
+    /// left out from the end (§3.2.3.1).
+    pub fn fields(&mut self, room: u32) -> Option<Fields> {
+        let (now, said) = (self.bytes.fields(self.ect1_first), self.said.fields(self.ect1_first));
+        let moved = (0..3).rev().find(|&i| now[i] != said[i]).map_or(0, |last| last + 1);
+        let fit = (1..=3_usize).rev().find(|&n| Fields::wire_len(n) <= room)?;
+        if moved > fit {
+            return None;
+        }
+        self.repeats = moved > 0;
+        self.said = self.bytes;
+        Some(Fields::new(self.ect1_first, &now[..fit]))
+    }
+}
+
+/// What a sender has been told.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// Packets with CE (s.cep).
+    packets: u64,
+    /// Bytes with CE by the last option (s.ceb); what was taken for marked since for want of one.
+    ce: u32,
+    estimated: Amount,
+    /// An option told of marked bytes, and the ACE field of no packet (§3.2.3.2.5).
+    contradicts: bool,
+    /// The latest timestamp of the peer's clock.
+    latest: Option<u32>,
+}
+
+impl Default for Told {
+    fn default() -> Told {
+        Told { packets: PACKETS, ce: 0, estimated: Amount::default(), contradicts: false, latest: None }
+    }
+}
+
+impl Told {
+    /// The last ACK of the handshake says that the SYN-ACK came with CE (§3.2.2.1).
+    pub fn reflected_ce(&mut self) {
+        self.packets = PACKETS + 1;
+    }
+
+    /// Whether the segment's timestamp is later than all before it, or earlier than one of them.
+    pub fn order(&mut self, segment: &Segment) -> Ordering {
+        let Some(stamp) = segment.timestamps else { return Ordering::Equal };
+        let latest = *self.latest.get_or_insert(stamp.value.wrapping_sub(1));
+        let order = (stamp.value.wrapping_sub(latest) as i32).cmp(&0);
+        if order.is_gt() {
+            self.latest = Some(stamp.value);
+        }
+        order
+    }
+
+    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers (§3.2.2.5,
+    /// appendix A.2).
+    pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
+        let least = (u64::from(ace).wrapping_sub(self.packets)) % 8;
+        // §3.2.2.5: the field may have wrapped, as often as what is delivered leaves room for.
+        let most = if newly.packets > 7 { newly.packets - (newly.packets - least) % 8 } else { least };
+        let mss = u64::from(mss);
+        let step = fields.and_then(|fields| fields.ce()).map(|ce| ce.wrapping_sub(self.ce) & MASK);
+        // A counter that lies behind is that of an old ACK, whose field is old, too.
+        if step.is_some_and(|step| step > MASK / 2) {
+            return Amount::default();
+        }
+        self.ce = self.ce.wrapping_add(step.unwrap_or(0)) & MASK;
+        let step = step.map(u64::from);
+        let packets = match step {
+            None => most,
+            // More bytes than the least number of packets can hold (Linux, __tcp_accecn_process).
+            Some(step) if step > least * mss => most,
+            Some(_) => least,
+        };
+        self.packets += packets;
+        let Some(step) = step else {
+            let bytes = (packets * mss).min(newly.bytes);
+            self.estimated.bytes += bytes;
+            self.estimated.packets += packets;
+            return Amount { bytes, packets };
+        };
+        let estimated = std::mem::take(&mut self.estimated);
+        self.contradicts |= step > 0 && packets + estimated.packets == 0;
+        Amount { bytes: step.saturating_sub(estimated.bytes), packets }
+    }
+
+    /// Whether option and ACE field have contradicted each other.
+    pub fn contradicts(&self) -> bool {
+        self.contradicts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(n: u64) -> Amount {
+        Amount { bytes: n * 1_000, packets: n }
+    }
+
+    /// What an ACK of `n` segments of 1000 bytes with the field `ace` says to a new sender: packets, bytes.
+    fn heard(ace: u8, n: u64) -> (u64, u64) {
+        let told = Told::default().decode(ace, None, packets(n), 1_000);
+        (told.packets, told.bytes)
+    }
+
+    #[test]
+    fn the_ace_field_counts_modulo_eight_from_five() {
+        assert_eq!([5, 6, 7, 0, 4].map(|ace| heard(ace, 7).0), [0, 1, 2, 3, 7]);
+        let mut received = Received::default();
+        assert_eq!(received.take_ace(), 5);
+        for _ in 0..4 {
+            received.count(Ecn::Ce, 0);
+        }
+        assert_eq!(received.take_ace(), 1);
+    }
+
+    #[test]
+    fn of_more_than_seven_packets_as_many_are_marked_as_can_be() {
+        // Ten delivered: 0 may be 8, 1 may be 9, 2 may be 10, and 3 can only be 3.
+        assert_eq!([5, 6, 7, 0].map(|ace| heard(ace, 10).0), [8, 9, 10, 3]);
+        // Seven cannot have wrapped.
+        assert_eq!(heard(5, 7).0, 0);
+        assert_eq!(heard(5, 8), (8, 8_000));
+    }
+
+    /// The same with an option whose counter of CE says so many bytes.
+    fn heard_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
+        let fields = Fields::new(false, &[1, ce]);
+        let told = Told::default().decode(ace, Some(fields), packets(n), 1_000);
+        (told.packets, told.bytes)
+    }
+
+    #[test]
+    fn the_option_tells_whether_the_field_has_wrapped() {
+        assert_eq!(heard_with(5, 0, 10), (0, 0), "no byte was marked, so no packet of data");
+        assert_eq!(heard_with(5, 8_000, 10), (8, 8_000));
+        // One or nine, of 1000 bytes: one.
+        assert_eq!(heard_with(6, 1_000, 10), (1, 1_000));
+        // 1001 bytes do not fit in one packet, nor 3001 in three.
+        assert_eq!(heard_with(6, 1_001, 10), (9, 1_001));
+        assert_eq!((heard_with(0, 3_000, 20).0, heard_with(0, 3_001, 20).0), (3, 19));
+    }
+
+    #[test]
+    fn bytes_are_counted_once_by_field_or_option() {
+        let mut told = Told::default();
+        // Two marks without an option: 2000 bytes are taken for marked. The option then says 2400 in all.
+        assert_eq!(told.decode(7, None, packets(2), 1_000), Amount { packets: 2, bytes: 2_000 });
+        let fields = Fields::new(false, &[1, 2_400]);
+        assert_eq!(told.decode(7, Some(fields), packets(2), 1_000).bytes, 400);
+        // The counter of an older ACK lies behind: its field, one less, is not seven more.
+        let old = Fields::new(false, &[1, 1_400]);
+        assert_eq!(told.decode(6, Some(old), packets(1), 1_000), Amount::default());
+        assert_eq!(told.decode(0, Some(Fields::new(true, &[1, 3_400])), packets(1), 1_000), packets(1));
+    }
+
+    #[test]
+    fn marked_bytes_without_a_marked_packet_are_a_contradiction() {
+        let contradicts = |ace| {
+            let mut told = Told::default();
+            // A mark whose bytes the option tells later is none.
+            told.decode(6, None, packets(1), 1_000);
+            told.decode(6, Some(Fields::new(false, &[1, 1_000])), packets(1), 1_000);
+            assert!(!told.contradicts());
+            told.decode(ace, Some(Fields::new(false, &[1, 2_000])), packets(1), 1_000);
+            told.contradicts()
+        };
+        assert_eq!([6, 7].map(contradicts), [true, false]);
+    }
+
+    #[test]
+    fn the_option_has_the_counters_in_the_order_of_the_codepoints_that_come() {
+        let mut received = Received::default();
+        received.count(Ecn::Ect0, 1_000);
+        // Said, and repeated once.
+        for due in [true, true, false] {
+            assert_eq!(received.option_is_due(), due);
+            assert_eq!(received.fields(40), Some(Fields::new(false, &[1_001, 0, 1])));
+        }
+        received.count(Ecn::Ect1, 500);
+        received.count(Ecn::Ce, 100);
+        assert!(received.option_is_due());
+        assert_eq!(received.fields(40), Some(Fields::new(true, &[501, 100, 1_001])));
+    }
+
+    #[test]
+    fn what_does_not_fit_and_has_not_moved_is_left_out() {
+        let mut received = Received::default();
+        received.count(Ecn::Ect0, 1_000);
+        received.count(Ecn::Ce, 1_000);
+        // 8 bytes hold two counters.
+        assert_eq!(received.fields(4), None);
+        assert_eq!(received.fields(11), Some(Fields::new(false, &[1_001, 1_000])));
+        received.count(Ecn::Ect1, 1_000);
+        received.count(Ecn::Ect0, 1_000);
+        // The order is that of ECT(0) again, and ECT(1), the last, has moved.
+        assert_eq!(received.fields(8), None);
+        assert!(received.fields(12).is_some());
+    }
+
+    #[test]
+    fn counters_of_bytes_wrap_at_24_bits() {
+        let mut received = Received::default();
+        received.count(Ecn::Ce, MASK);
+        received.count(Ecn::Ce, 11);
+        assert_eq!(received.fields(40).and_then(|fields| fields.ce()), Some(10));
+        let mut told = Told { ce: MASK, ..Told::default() };
+        assert_eq!(told.decode(6, Some(Fields::new(false, &[1, 10])), packets(1), 1_000).bytes, 11);
+    }
+
+    #[test]
+    fn the_first_mark_of_a_row_and_those_not_yet_told_are_known() {
+        let mut received = Received::default();
+        let codepoints = [Ecn::Ect0, Ecn::Ce, Ecn::Ce, Ecn::Ect0, Ecn::Ce];
+        let counts = codepoints.map(|ecn| received.count(ecn, 1_000));
+        assert_eq!(counts, [(false, 0), (true, 1), (false, 2), (false, 2), (true, 3)]);
+        received.take_ace();
+        assert_eq!(received.count(Ecn::Ce, 1_000), (false, 1));
+    }
+}
