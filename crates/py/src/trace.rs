@@ -201,7 +201,8 @@ fn standard_of(name: &str) -> PyResult<Standard> {
     match name {
         "rfc3168" => Ok(Standard::Rfc3168),
         "rfc2481" => Ok(Standard::Rfc2481),
-        _ => Err(PyValueError::new_err(format!("there is no standard {name:?}, only rfc3168 and rfc2481"))),
+        "rfc8257" => Ok(Standard::Rfc8257),
+        _ => Err(PyValueError::new_err(format!("there is no standard {name:?}, only rfc3168, rfc2481 and rfc8257"))),
     }
 }
 

@@ -8,6 +8,8 @@ pub enum Standard {
     Rfc3168,
     /// RFC 2481, January 1999: retransmissions may be ECT, and CWR goes on the first data packet of whatever kind.
     Rfc2481,
+    /// RFC 8257, October 2017: DCTCP, whose handshake is that of RFC 3168, so that a capture cannot tell the two apart.
+    Rfc8257,
 }
 
 /// A rule.
@@ -93,24 +95,60 @@ impl Rule {
 
     /// The section that says it, under `standard`; `None` where that text has no such rule.
     pub const fn section(self, standard: Standard) -> Option<&'static str> {
-        let (new, old) = match self {
-            Rule::EctOnSyn | Rule::SetupFlags | Rule::EctNotNegotiated | Rule::EceNotNegotiated => {
-                ("RFC 3168 section 6.1.1", Some("RFC 2481 section 6.1.1"))
-            }
-            Rule::EctOnAck => ("RFC 3168 section 6.1.4", Some("RFC 2481 section 6.1.4")),
-            Rule::EctOnRetransmission => ("RFC 3168 section 6.1.5", None),
-            Rule::EctOnProbe => ("RFC 3168 section 6.1.6", None),
-            Rule::EceStopped | Rule::EceMissing | Rule::EceWithoutCe | Rule::EceAfterCwr => {
-                ("RFC 3168 section 6.1.3", Some("RFC 2481 section 6.1.3"))
-            }
-            Rule::CwrOnRetransmission => ("RFC 3168 section 6.1.2", None),
-            Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => {
-                ("RFC 3168 section 6.1.2", Some("RFC 2481 section 6.1.2"))
-            }
-        };
         match standard {
-            Standard::Rfc3168 => Some(new),
-            Standard::Rfc2481 => old,
+            Standard::Rfc3168 => Some(self.section_of_rfc3168()),
+            Standard::Rfc2481 => self.section_of_rfc2481(),
+            Standard::Rfc8257 => self.section_of_rfc8257(),
+        }
+    }
+
+    const fn section_of_rfc3168(self) -> &'static str {
+        match self {
+            Rule::EctOnSyn | Rule::SetupFlags | Rule::EctNotNegotiated | Rule::EceNotNegotiated => {
+                "RFC 3168 section 6.1.1"
+            }
+            Rule::EctOnAck => "RFC 3168 section 6.1.4",
+            Rule::EctOnRetransmission => "RFC 3168 section 6.1.5",
+            Rule::EctOnProbe => "RFC 3168 section 6.1.6",
+            Rule::EceStopped | Rule::EceMissing | Rule::EceWithoutCe | Rule::EceAfterCwr => "RFC 3168 section 6.1.3",
+            Rule::CwrOnRetransmission | Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => {
+                "RFC 3168 section 6.1.2"
+            }
+        }
+    }
+
+    const fn section_of_rfc2481(self) -> Option<&'static str> {
+        match self {
+            Rule::EctOnSyn | Rule::SetupFlags | Rule::EctNotNegotiated | Rule::EceNotNegotiated => {
+                Some("RFC 2481 section 6.1.1")
+            }
+            Rule::EctOnAck => Some("RFC 2481 section 6.1.4"),
+            Rule::EceStopped | Rule::EceMissing | Rule::EceWithoutCe | Rule::EceAfterCwr => {
+                Some("RFC 2481 section 6.1.3")
+            }
+            Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => Some("RFC 2481 section 6.1.2"),
+            Rule::EctOnRetransmission | Rule::EctOnProbe | Rule::CwrOnRetransmission => None,
+        }
+    }
+
+    /// SYN and SYN-ACK may be ECT (§3.6). ECE is the state of what is acknowledged (§3.2): it stops without CWR, and is lost
+    /// with its ACK. A reduction may be less than a segment (§3.3). All else is as in RFC 3168.
+    const fn section_of_rfc8257(self) -> Option<&'static str> {
+        match self {
+            Rule::EctOnSyn
+            | Rule::EceStopped
+            | Rule::EceMissing
+            | Rule::EceAfterCwr
+            | Rule::NoReduction
+            | Rule::GrowthOnEce => None,
+            Rule::EceWithoutCe => Some("RFC 8257 section 3.2"),
+            Rule::CwrOnRetransmission | Rule::CwrMissing | Rule::CwrTwice => Some("RFC 8257 section 3.3"),
+            Rule::SetupFlags
+            | Rule::EctNotNegotiated
+            | Rule::EceNotNegotiated
+            | Rule::EctOnAck
+            | Rule::EctOnRetransmission
+            | Rule::EctOnProbe => Some(self.section_of_rfc3168()),
         }
     }
 
@@ -210,5 +248,10 @@ mod tests {
         let mut found = Violations::of(Standard::Rfc2481);
         found.add(Rule::EctOnRetransmission, 1, 0);
         assert!(found.list().is_empty());
+        let mut found = Violations::of(Standard::Rfc8257);
+        found.add(Rule::EceStopped, 1, 0);
+        assert!(found.list().is_empty());
+        found.add(Rule::EceWithoutCe, 1, 0);
+        assert_eq!(found.count(Rule::EceWithoutCe), 1);
     }
 }

@@ -30,6 +30,25 @@ fn who_keeps_the_rules_breaks_none() {
     assert_eq!(broken(&a_mark_answered(), Standard::Rfc2481), []);
 }
 
+/// The same with DCTCP at both ends: SYN and SYN-ACK are ECT(0), and ECE is on the ACK of the marked segment only.
+fn dctcp_answers() -> Vec<P> {
+    let mut all = a_mark_answered();
+    (all[0].ecn, all[1].ecn) = (Ecn::Ect0, Ecn::Ect0);
+    [12, 13, 15].into_iter().for_each(|n| all[n].flags.remove(Flags::ECE));
+    all
+}
+
+#[test]
+fn dctcp_keeps_the_rules_of_rfc_8257_and_not_those_of_rfc_3168() {
+    assert_eq!(broken(&dctcp_answers(), Standard::Rfc8257), []);
+    let broken_there: Vec<Rule> = rfc3168(&dctcp_answers()).into_iter().map(|(rule, _)| rule).collect();
+    assert_eq!(broken_there, [Rule::EctOnSyn, Rule::EctOnSyn, Rule::EceStopped]);
+    // Its ACKs are not ECT either.
+    let mut all = dctcp_answers();
+    all[9].ecn = Ecn::Ect0;
+    assert_eq!(broken(&all, Standard::Rfc8257).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>(), [Rule::EctOnAck]);
+}
+
 #[test]
 fn ect_on_a_syn() {
     let mut all = ecn_handshake();

@@ -53,10 +53,10 @@ KINDS: Final = {
 @click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Show only the connection with this number.")
 @click.option(
     "--standard",
-    type=click.Choice(["rfc3168", "rfc2481"]),
+    type=click.Choice(["rfc3168", "rfc2481", "rfc8257"]),
     default="rfc3168",
     show_default=True,
-    help="RFC whose rules of ECN are checked.",
+    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback.",
 )
 @click.option(
     "--against", type=File, help="A second capture of the same packets; show what changed between FILE and it."
