@@ -16,8 +16,8 @@ impl Endpoint {
             self.send_ack(now, out);
         }
         let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
-        if segment.len > 0 && !self.ecn.has_ace() {
-            self.counters.cwr_received += u64::from(segment.flags.contains(Flags::CWR));
+        if segment.len > 0 && segment.flags.contains(Flags::CWR) && !self.ecn.has_ace() {
+            self.counters.cwr_received += 1;
         }
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
@@ -158,15 +158,7 @@ impl Endpoint {
     #[inline]
     fn take_data(&mut self, segment: &Segment, asks_for_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
-            // To the receiver an ACE field says nothing.
-            let plain;
-            let heard = if self.ecn.has_ace() {
-                plain = Segment { flags: segment.flags - (Flags::ECE | Flags::CWR), ..*segment };
-                &plain
-            } else {
-                segment
-            };
-            self.rx.take(heard, &self.config, &self.tx.flight.rto, now)
+            self.rx.take(segment, &self.config, &self.tx.flight.rto, now)
         } else {
             crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
         };
