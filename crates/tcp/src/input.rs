@@ -16,8 +16,8 @@ impl Endpoint {
             self.send_ack(now, out);
         }
         let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
-        if segment.len > 0 && !self.ecn.has_ace() {
-            self.counters.cwr_received += u64::from(segment.flags.contains(Flags::CWR));
+        if segment.len > 0 && segment.flags.contains(Flags::CWR) && !self.ecn.has_ace() {
+            self.counters.cwr_received += 1;
         }
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);

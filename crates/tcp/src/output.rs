@@ -102,17 +102,26 @@ impl Endpoint {
         Timestamps { value: self.tx.flight.clock(&self.config, now), echo: self.rx.ts_recent }
     }
 
-    /// Puts the AccECN option on, if it is due. It goes before a third SACK block (RFC 9768 §3.2.3.3).
+    /// Puts the AccECN option on the segment sent last, if it is due. It goes before a third SACK block (RFC 9768 §3.2.3.3).
     #[cold]
-    fn put_option(&mut self, kind: PacketKind, segment: &mut Segment) {
+    fn put_option(&mut self, kind: PacketKind, out: &mut Out) {
+        let Some(segment) = out.last_mut() else { return };
         let shorter = Segment { sack: segment.sack.first(2), ..*segment };
         for segment_with in [*segment, shorter] {
             let acc_ecn = self.ecn.option(kind, self.room(&segment_with));
             if acc_ecn.is_some() {
                 *segment = Segment { acc_ecn, ..segment_with };
+                segment.wire_len = self.wire_len(segment);
                 return;
             }
         }
+    }
+
+    /// Bytes of `segment` on the wire.
+    #[inline(always)]
+    fn wire_len(&self, segment: &Segment) -> u32 {
+        let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
+        headers.wire_len(segment)
     }
 
     /// Bytes of options that `segment` may have besides: of the 40 there are, and of the largest segment.
@@ -129,12 +138,8 @@ impl Endpoint {
         if ecn == Ecn::Ect0 && self.ecn.counts() {
             ecn = self.tx.flight.law.codepoint().into();
         }
-        let mut segment = Segment { flags: segment.flags | flags, ecn, ..segment };
-        if self.ecn.has_ace() {
-            self.put_option(kind, &mut segment);
-        }
-        let headers = if segment.len > 0 { self.config.data_headers } else { self.config.ack_headers };
-        let wire_len = headers.wire_len(&segment);
+        let segment = Segment { flags: segment.flags | flags, ecn, ..segment };
+        let wire_len = self.wire_len(&segment);
         self.counters.segments_sent += 1;
         let answers = segment.flags.intersects(Flags::ECE | Flags::CWR) && !segment.flags.contains(Flags::SYN);
         if answers && !self.ecn.has_ace() {
@@ -142,5 +147,8 @@ impl Endpoint {
             self.counters.cwr_sent += u64::from(segment.flags.contains(Flags::CWR));
         }
         out.push(Segment { wire_len, ..segment });
+        if self.ecn.has_ace() {
+            self.put_option(kind, out);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! TCP options.
 
+use std::num::NonZeroU32;
+
 use crate::segment::{SackBlock, Timestamps};
 use crate::{Segment, Seq};
 
@@ -20,13 +22,21 @@ mod kind {
 }
 
 /// Counters of the AccECN option (RFC 9768 §3.2.3): payload bytes that arrived with each codepoint, modulo 2^24, from 1, and
-/// from 0 those with CE. The last ones may be left out. Kept as on the wire, for every [`Segment`] has room for it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// from 0 those with CE. The last ones may be left out.
+///
+/// Every [`Segment`] has room for it, so it is packed in words, which are copied as such: each holds a counter in its low 24
+/// bits, the first above them one more than how many there are, and whether ECT(1)'s is first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccEcn {
-    ect1_first: bool,
-    len: u8,
-    counters: [[u8; 3]; 3],
+    first: NonZeroU32,
+    rest: [u32; 2],
 }
+
+/// The low bits of a word of [`AccEcn`].
+const COUNTER: u32 = 0xff_ffff;
+/// Where in the first word the number of counters stands, and the bit for the order.
+const LEN: u32 = 24;
+const ECT1_FIRST: u32 = 1 << 31;
 
 /// The options that ecnlab knows; others are passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -154,13 +164,10 @@ impl AccEcn {
     /// Up to three counters in their order: ECT(0), CE, ECT(1) (kind 172), or with `ect1_first` ECT(1), CE, ECT(0) (kind 174).
     /// Their low 24 bits count.
     pub fn new(ect1_first: bool, counters: &[u32]) -> AccEcn {
-        let mut option = AccEcn { ect1_first, ..AccEcn::default() };
-        for (place, counter) in option.counters.iter_mut().zip(counters) {
-            let [_, bytes @ ..] = counter.to_be_bytes();
-            *place = bytes;
-            option.len += 1;
-        }
-        option
+        let counter = |n: usize| counters.get(n).map_or(0, |counter| counter & COUNTER);
+        let head = (1 + counters.len().min(3) as u32) << LEN | if ect1_first { ECT1_FIRST } else { 0 };
+        let first = NonZeroU32::MIN.saturating_add((head | counter(0)) - 1);
+        AccEcn { first, rest: [counter(1), counter(2)] }
     }
 
     /// Bytes on the wire of an option with so many counters, padded to a multiple of four.
@@ -170,22 +177,22 @@ impl AccEcn {
 
     /// How many counters it has.
     pub const fn len(&self) -> usize {
-        self.len as usize
+        ((self.first.get() & !ECT1_FIRST) >> LEN) as usize - 1
     }
 
     /// Whether it has none.
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// Whether the counter of ECT(1) stands first.
     pub const fn ect1_first(&self) -> bool {
-        self.ect1_first
+        self.first.get() & ECT1_FIRST != 0
     }
 
     /// Bytes that arrived with ECT(0).
     pub fn ect0(&self) -> Option<u32> {
-        self.counter(if self.ect1_first { 2 } else { 0 })
+        self.counter(if self.ect1_first() { 2 } else { 0 })
     }
 
     /// Bytes that arrived with CE.
@@ -195,12 +202,12 @@ impl AccEcn {
 
     /// Bytes that arrived with ECT(1).
     pub fn ect1(&self) -> Option<u32> {
-        self.counter(if self.ect1_first { 0 } else { 2 })
+        self.counter(if self.ect1_first() { 0 } else { 2 })
     }
 
     fn counter(&self, place: usize) -> Option<u32> {
-        let [a, b, c] = *self.counters[..self.len()].get(place)?;
-        Some(u32::from_be_bytes([0, a, b, c]))
+        let words = [self.first.get(), self.rest[0], self.rest[1]];
+        words[..self.len()].get(place).map(|word| word & COUNTER)
     }
 
     fn parse(kind: u8, body: &[u8]) -> AccEcn {
@@ -212,10 +219,10 @@ impl AccEcn {
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
-        let kind = if self.ect1_first { kind::ACC_ECN_1 } else { kind::ACC_ECN_0 };
+        let kind = if self.ect1_first() { kind::ACC_ECN_1 } else { kind::ACC_ECN_0 };
         let len = 2 + 3 * self.len();
         out.extend(std::iter::repeat_n(kind::NOP, AccEcn::wire_len(self.len()) as usize - len));
         out.extend([kind, len as u8]);
-        self.counters[..self.len()].iter().for_each(|counter| out.extend(counter));
+        (0..3).filter_map(|place| self.counter(place)).for_each(|counter| out.extend(&counter.to_be_bytes()[1..]));
     }
 }

@@ -127,6 +127,11 @@ impl Receiver {
         self.deadline != Time::NEVER
     }
 
+    /// Whether CWR is part of a number ([`crate::ecn::Feedback::ACE`]) and says nothing by itself.
+    pub fn cwr_counts(&mut self, counts: bool) {
+        self.quick_ack.cwr_counts = counts;
+    }
+
     /// Whether an ACK has anything to report by SACK.
     pub fn has_blocks(&self) -> bool {
         self.has_gap() || self.duplicate.is_some()

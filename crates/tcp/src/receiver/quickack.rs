@@ -37,6 +37,8 @@ pub(crate) struct QuickAck {
     ect: bool,
     /// A mark has come that CWR has not yet answered.
     marked: bool,
+    /// CWR is part of a number, and answers nothing.
+    pub cwr_counts: bool,
 }
 
 impl QuickAck {
@@ -55,7 +57,7 @@ impl QuickAck {
 
     fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) {
         // tcp_ecn_accept_cwr: the sender's window may be very low.
-        self.now = segment.flags.contains(Flags::CWR);
+        self.now = segment.flags.contains(Flags::CWR) && !self.cwr_counts;
         self.marked &= !self.now;
         match what {
             Brought::Nothing => return self.on_duplicate(config),
