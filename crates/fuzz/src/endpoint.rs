@@ -6,7 +6,9 @@ use ecnlab_base::{Dur, Time};
 use ecnlab_spec::parse_scenario;
 use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::{Config, Endpoint};
-use ecnlab_wire::{AccEcn, Ecn, Flags, Quench, QuenchCause, SackBlock, SackBlocks, Segment, Seq, Timestamps};
+use ecnlab_wire::{
+    AccEcn as AccEcnOption, Ecn, Flags, Quench, QuenchCause, SackBlock, SackBlocks, Segment, Seq, Timestamps,
+};
 
 use crate::bytes::Bytes;
 
@@ -167,8 +169,8 @@ fn segment(bytes: &mut Bytes<'_>) -> Segment {
 }
 
 /// No AccECN option, or one with up to three counters.
-fn acc_ecn(bytes: &mut Bytes<'_>) -> Option<AccEcn> {
+fn acc_ecn(bytes: &mut Bytes<'_>) -> Option<AccEcnOption> {
     let shape = bytes.u8();
     let counters = [bytes.u32(), bytes.u32(), bytes.u32()];
-    (shape & 4 != 0).then(|| AccEcn::new(shape & 8 != 0, &counters[..usize::from(shape & 3)]))
+    (shape & 4 != 0).then(|| AccEcnOption::new(shape & 8 != 0, &counters[..usize::from(shape & 3)]))
 }
