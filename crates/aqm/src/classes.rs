@@ -45,7 +45,7 @@ pub enum Schedule {
     /// Two classes by `share`, with a credit (Linux's `sch_dualpi2`).
     #[serde(rename = "wrr")]
     Wrr,
-    /// Of two classes the one whose packet came first, as if those of the second had come `tshift` later (RFC 9332 §4.2.1).
+    /// Of two classes the one whose packet came first, as if those of the second had come `tshift` later (RFC 9332 §4.2.2).
     #[serde(rename = "time-shifted")]
     TimeShifted,
 }

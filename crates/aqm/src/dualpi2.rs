@@ -52,7 +52,7 @@ pub struct Params {
     /// The share of the queue C in percent while both queues hold packets, shared by a credit. Default 10 (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classic_protection: Option<u8>,
-    /// In place of a share: by so much later the packets of C count as arrived (RFC 9332 §4.2.1, time-shifted FIFO).
+    /// In place of a share: by so much later the packets of C count as arrived (RFC 9332 §4.2.2, time-shifted FIFO).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tshift: Option<Dur>,
     /// Only `rfc9332`: the sojourn in L from which packets may be marked. Default 800 µs (A.1).

@@ -28,7 +28,7 @@ pub(crate) enum Scheduler {
     Rounds(Rounds),
     /// Two by a credit.
     Credit(Credit),
-    /// Of two the one whose head came first, as if the second's had come so much later (RFC 9332 §4.2.1, TS-FIFO).
+    /// Of two the one whose head came first, as if the second's had come so much later (RFC 9332 §4.2.2, TS-FIFO).
     TimeShifted(Dur),
     /// One that shapes.
     Shaped(Box<dyn Shape>),
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_second_class_waits_for_what_came_up_to_the_shift_later() {
-        // RFC 9332 §4.2.1. The lengths are the times of arrival, in picoseconds; a shift of 50. First class 10, 60, 130;
+        // RFC 9332 §4.2.2. The lengths are the times of arrival, in picoseconds; a shift of 50. First class 10, 60, 130;
         // second 10, 80. 10 and 60 come before 10 + 50 or with it; 130 is later, and so 10 of the second goes; 130 is
         // 80 + 50. Then 80 is alone.
         let shifted = |ps| Scheduler::TimeShifted(Dur::from_ps(ps));

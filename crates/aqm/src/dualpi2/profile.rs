@@ -52,10 +52,10 @@ impl Rfc9332 {
 
     /// `laqm`: the probability of L's own law after `sojourn`.
     fn ramp(&self, sojourn: Dur) -> f64 {
-        if sojourn >= self.min_th + self.range {
+        let past = sojourn.saturating_sub(self.min_th);
+        if sojourn >= self.min_th && past >= self.range {
             return 1.0;
         }
-        let past = sojourn.saturating_sub(self.min_th);
         if past.is_zero() { 0.0 } else { past.ps() as f64 / self.range.ps() as f64 }
     }
 
