@@ -43,7 +43,8 @@ def main() -> None:
     parser.add_argument("verb", choices=["run", "minimise"])
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(names))
     parser.add_argument("--seconds", type=int, default=600, help="of the whole run (600)")
-    arguments = parser.parse_args()
+    # Targets behind an option, as `make fuzz` has them.
+    arguments = parser.parse_intermixed_args()
     for name in set(arguments.targets) - set(names):
         parser.error(f"there is no target {name}: one of {', '.join(names)}")
     targets = arguments.targets or names
