@@ -40,6 +40,11 @@ def test_columns_of_laws_stand_in_the_tables() -> None:
     assert set(laws.columns("queue_series")) < set(QUEUE_SERIES)
 
 
+def test_a_law_without_a_file_is_called_as_scenarios_call_it() -> None:
+    assert laws.label("ecn-becn", laws.feedbacks()) == "ECN+BECN"
+    assert laws.label("my-law", laws.windows()) == "my-law"
+
+
 def test_a_queue_without_a_file_is_told_which_to_write() -> None:
     with pytest.raises(EcnlabError, match=r"ecnlab/laws/queue/my_queue\.py"):
         laws.discipline("my-queue")

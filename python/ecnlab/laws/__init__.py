@@ -50,6 +50,11 @@ def discipline(name: str) -> Queue:
     return queues()[name]
 
 
+def label(law: str, members: Mapping[str, Queue | Window | Recovery | Feedback]) -> str:
+    """What reports call a law of a family; a law without a file has the name that scenarios give it."""
+    return members[law].label if law in members else law
+
+
 def columns(table: str) -> dict[str, Column]:
     """The columns that queue disciplines and window laws add to ``table``, by name."""
     if table == "flow_series":

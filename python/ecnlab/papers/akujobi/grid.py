@@ -10,8 +10,8 @@ from ecnlab.papers.grid import Grid
 SCHEMES: Final = ("ecn", "eb40", "eb20", "becn")
 """The paper's schemes, in the order of its claims."""
 
-BECN: Final = laws.feedbacks()["becn"].label
-COMBINED: Final = laws.feedbacks()["ecn-becn"].label
+BECN: Final = laws.label("becn", laws.feedbacks())
+COMBINED: Final = laws.label("ecn-becn", laws.feedbacks())
 
 NAMES: Final = {
     "plain": "plain TCP",

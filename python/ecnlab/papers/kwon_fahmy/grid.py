@@ -18,15 +18,16 @@ AS_IS: Final = "as is"
 MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
 
-NAMES: Final = {law: known.label for law, known in laws.windows().items()}
+RENO: Final = laws.label("reno", laws.windows())
+ECN_AB: Final = laws.label("ecn-alpha-beta", laws.windows())
 
 GRID: Final = Grid(
     keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object_size", "inter_session", "udp_rate"),
     names={
-        "reno": NAMES["reno"],
-        "reno-ecn": f"{NAMES['reno']}-ECN",
-        "ecn-ab": NAMES["ecn-alpha-beta"],
-        "ecn-ab-real": f"{NAMES['ecn-alpha-beta']}, real windows",
+        "reno": RENO,
+        "reno-ecn": f"{RENO}-ECN",
+        "ecn-ab": ECN_AB,
+        "ecn-ab-real": f"{ECN_AB}, real windows",
     },
     words={
         "against": "against {}",
