@@ -1,11 +1,11 @@
 """Mutation testing: cargo-mutants names changes of the rules, one place at a time, and the tests of the crate must notice.
 
-    mutants.py PART ...
+    mutants.py PART ... [--file FILE ...]
 
-Parts: aqm, tcp, wire, trace. .cargo/mutants.toml says which files, and what is left out and why. All mutants of a crate are
-in one build (switched.py) but those that no test run can switch on, which cargo-mutants builds one at a time. A mutant that
-no test notices must stand in survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by
-now.
+Parts: aqm, tcp, wire, trace. With --file only the mutants of these files (crates/aqm/src/red/curve.rs). .cargo/mutants.toml
+says which files there are, and what is left out and why. All mutants of a crate are in one build (switched.py) but those that
+no test run can switch on, which cargo-mutants builds one at a time. A mutant that no test notices must stand in
+survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by now.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=PARTS)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="test runs at a time")
+    parser.add_argument("--file", action="append", default=[], metavar="FILE", help="mutate only this file")
     arguments = parser.parse_args()
     reasons = tomllib.loads((Path(__file__).parent / "survivors.toml").read_text())
-    failed = [part for part in arguments.parts if not run(part, reasons.get(part, {}), arguments.jobs)]
+    failed = [part for part in arguments.parts if not run(part, reasons.get(part, {}), arguments.jobs, arguments.file)]
     if failed:
         sys.exit(f"not explained or no longer so: {', '.join(failed)}")
 
 
-def run(part: str, reasons: dict[str, str], jobs: int) -> bool:
-    """Mutates one crate; whether its survivors are those with a reason."""
-    ends, rest = switched.mutate(ROOT, part, ROOT / "build" / "mutants" / part, jobs)
+def run(part: str, reasons: dict[str, str], jobs: int, files: list[str]) -> bool:
+    """Mutates one crate, or some of its files; whether the survivors are those with a reason."""
+    ends, rest = switched.mutate(ROOT, part, ROOT / "build" / "mutants" / part, jobs, files)
     if rest:
         ends |= one_at_a_time(part, rest)
     tested = sum(end in TESTED for end in ends.values())

@@ -69,23 +69,25 @@ class Build:
     """Of each file: first line, last line, and the mutants there, those of single arms first."""
 
 
-def listed(root: Path, part: str) -> list[dict[str, Any]]:
-    """The mutants of a crate as cargo-mutants lists them."""
+def listed(root: Path, part: str, files: list[str]) -> list[dict[str, Any]]:
+    """The mutants of a crate as cargo-mutants lists them; of some of its files, if any are named."""
     command = ["cargo", "mutants", "--list", "--json", "--package", f"ecnlab-{part}"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"cargo mutants --list: {done.stderr.strip()}")
     found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
+    if unknown := set(files) - {one["file"] for one in found}:
+        sys.exit(f"--file {min(unknown)}: no mutants of ecnlab-{part} there")
+    return [one for one in found if not files or one["file"] in files]
 
 
-def mutate(root: Path, part: str, place: Path, jobs: int) -> tuple[dict[str, str], list[str]]:
+def mutate(root: Path, part: str, place: Path, jobs: int, files: list[str]) -> tuple[dict[str, str], list[str]]:
     """What became of each mutant by its name with its place; and the names of those that could not be switched."""
     sources = copy(root, place)
     originals: dict[str, str] = {}
     mutants: list[Mutant] = []
     rest: list[str] = []
-    for number, one in enumerate(listed(root, part), 1):
+    for number, one in enumerate(listed(root, part, files), 1):
         text = originals.setdefault(one["file"], (sources / one["file"]).read_text())
         mutant = read(number, one, text) if one["function"] else None
         if mutant is not None and can_switch(text[slice(*mutant.function)]):
