@@ -98,7 +98,9 @@ def mutate(root: Path, part: str, place: Path, jobs: int, files: list[str]) -> t
     left = {mutant.number: mutant for mutant in mutants}
     print(f"{part}: {len(left)} mutants in one build, {len(rest)} each in its own", flush=True)
     tests = build(sources, part, originals, left, ends, rest, place)
-    limit = max(LEAST_TIMEOUT, 10 * sum(seconds(test, sources / "crates" / part) for test in tests))
+    times = {test: seconds(test, sources / "crates" / part) for test in tests}
+    tests.sort(key=times.__getitem__)  # a mutant that a quick test notices needs no slow one
+    limit = max(LEAST_TIMEOUT, 10 * sum(times.values()))
     with ThreadPoolExecutor(jobs) as pool:
         work = {m.name: pool.submit(end, m, tests, sources / "crates" / part, limit) for m in left.values()}
         for done, (name, future) in enumerate(work.items(), 1):
