@@ -1,13 +1,13 @@
 //! A queue before a link, in time.
 
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Class, Common, Config, Item, LinkContext, MarkReason, Member, Queue, Watch, droptail};
+use ecnlab_aqm::{Class, Common, Config, Item, LinkContext, MarkReason, Member, Queue, Watch, codel, droptail};
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Dscp, Ecn};
 
 use crate::packet::Packet;
 
-/// A link of 10 Mbit/s, on which 1250 B take 1 ms, behind a queue. Packets of 1250 B that belong to group "a" or "b".
+/// A link of 10 Mbit/s, on which 1250 B take 1 ms, behind a queue. Packets of 1250 B that belong to group "a", "b" or "c".
 pub struct Bench {
     pub queue: Queue<Packet>,
     now: Time,
@@ -29,7 +29,7 @@ impl Bench {
         let rate = Rate::from_bps(10_000_000);
         assert_eq!((config.check(), config.check_before(rate)), (Ok(()), Ok(())));
         let link = LinkContext { rate, delay: Dur::from_ms(10) };
-        let groups = ["a", "b"].map(str::to_owned);
+        let groups = ["a", "b", "c"].map(str::to_owned);
         let queue = Queue::new(config, link, &groups, Rng::named(1, "queue"));
         Bench { queue, now: Time::ZERO, free: Time::ZERO, sent: 0, marked: Vec::new() }
     }
@@ -86,11 +86,20 @@ impl Bench {
     }
 
     /// The groups of the packets that leave up to `ms`, in their order: "aab".
+    pub fn order(&mut self, ms: u64) -> String {
+        groups(&self.until(1_000 * ms))
+    }
+
     /// How many packets of "a" and "b" leave up to `ms`, while both always hold more.
     pub fn shares(&mut self, ms: u64) -> [usize; 2] {
         let gone = self.until(1_000 * ms);
         [0, 1].map(|group| gone.iter().filter(|(_, of)| *of == group).count())
     }
+}
+
+/// The groups of these packets: "aab".
+pub fn groups(gone: &[(u64, usize)]) -> String {
+    gone.iter().map(|(_, group)| ["a", "b", "c"][*group]).collect()
 }
 
 pub fn queue(params: Params) -> Config {
@@ -114,6 +123,22 @@ pub fn with_classes(mut config: Config, a: Config, b: Config) -> Config {
     config.classes.insert("a".to_owned(), Class { member: of_group("a"), queue: a });
     config.classes.insert("b".to_owned(), Class { member: Member { order: 1, ..Member::default() }, queue: b });
     config
+}
+
+/// The same with a drop-tail class `c` for group "c".
+pub fn with_c(mut config: Config) -> Config {
+    config.classes.insert("c".to_owned(), Class { member: of_group("c"), queue: droptail() });
+    config
+}
+
+/// CoDel that marks what has waited more than 5 ms.
+pub fn marks_after_5_ms() -> Config {
+    queue(Params::Codel(codel::Params { ce_threshold: Some(Dur::from_ms(5)), ..codel::Params::default() }))
+}
+
+/// The key of what is refused of a queue before a link of 10 Mbit/s.
+pub fn refused(config: &Config) -> Option<String> {
+    config.check().and_then(|()| config.check_before(Rate::from_bps(10_000_000))).err().map(|e| e.key)
 }
 
 pub fn with_inner(mut config: Config, queue: Config) -> Config {
