@@ -2,7 +2,7 @@
 
 use ecnlab_aqm::Config;
 
-use crate::bench::{Bench, droptail, near, shaped, ten_seconds, with_classes};
+use crate::bench::{Bench, droptail, marks_after_5_ms, near, refused, shaped, ten_seconds, with_c, with_classes};
 
 pub fn htb(classes: &str) -> Config {
     with_classes(shaped("htb", classes), droptail(), droptail())
@@ -69,4 +69,107 @@ fn hierarchies_lend_from_level_to_level() {
         ))),
         [2, 6],
     );
+}
+
+/// Buckets that last for a test.
+const DEEP: &str = "burst = \"100 kB\"\ncburst = \"100 kB\"\n";
+/// A class that owes a second of its own rate after its first packet, and borrows all else.
+const POOR: &str =
+    "rate = \"10 kbps\"\nceil = \"10 Mbps\"\nburst = \"1 B\"\ncburst = \"100 kB\"\nquantum = \"1250 B\"\n";
+
+#[test]
+fn a_quantum_is_a_tenth_of_a_second_unless_it_is_said() {
+    // r2q is 10: 1 Mbit/s are 125,000 B a second, so 12,500 B. The first packet of each falls short of nothing, and brings the
+    // quantum: 11,250 B. Nine packets leave 0 B, and a tenth is sent before the turn ends, with 11,250 B for the next.
+    let keys = format!("[sharing.a]\nrate = \"1 Mbps\"\n{DEEP}[sharing.b]\nrate = \"1 Mbps\"\n{DEEP}");
+    let mut bench = Bench::new(&htb(&keys));
+    bench.fill([21, 21]);
+    assert_eq!(bench.order(50), format!("ab{0}{1}{0}{1}", "a".repeat(10), "b".repeat(10)));
+    // 2500 B: one, then two in turn.
+    let mut bench =
+        Bench::new(&htb(&keys.replace("burst = \"100 kB\"\nc", "quantum = \"2500 B\"\nburst = \"100 kB\"\nc")));
+    bench.fill([5, 5]);
+    assert_eq!(bench.order(50), "abaabbaabb");
+}
+
+#[test]
+fn leaves_of_one_parent_take_turns_with_their_own_rates_and_with_what_it_lends() {
+    let own = format!("parent = \"link\"\nrate = \"1 Mbps\"\nquantum = \"1250 B\"\n{DEEP}");
+    let borrowed = format!("parent = \"link\"\n{POOR}");
+    for leaf in [own, borrowed] {
+        let link = format!("[sharing.link]\nrate = \"10 Mbps\"\n{DEEP}");
+        let classes = format!("{link}[sharing.a]\n{leaf}[sharing.b]\n{leaf}[sharing.c]\n{leaf}");
+        let mut bench = Bench::new(&with_c(htb(&classes)));
+        bench.fill([4, 4]);
+        bench.add(4, 2, 1250);
+        // By `order`, then by name: b takes the rest, and is last.
+        assert_eq!(bench.order(20), "acbacbacbacb");
+    }
+}
+
+#[test]
+fn lenders_of_one_level_take_turns_by_rounds_of_their_borrowers() {
+    // Each leaf sends a packet of its own. Then the first agency lends to each of its two, then the second to its one.
+    let agency = format!("rate = \"5 Mbps\"\n{DEEP}");
+    let keys = format!(
+        "[sharing.agency1]\n{agency}[sharing.agency2]\n{agency}[sharing.a]\nparent = \"agency1\"\n{POOR}\
+         [sharing.c]\nparent = \"agency1\"\n{POOR}[sharing.b]\nparent = \"agency2\"\n{POOR}"
+    )
+    .replace("ceil = \"10 Mbps\"", "ceil = \"5 Mbps\"");
+    let mut bench = Bench::new(&with_c(htb(&keys)));
+    bench.fill([4, 4]);
+    bench.add(4, 2, 1250);
+    assert_eq!(bench.order(20), "acbacbacbacb");
+}
+
+#[test]
+fn a_round_of_the_link_has_a_round_of_each_agency_within() {
+    // Agencies as poor as their leaves: what a leaf sends of its own, its agency owes too, so that the link lends all but the
+    // first packet of each leaf. A round of the link is a round of the one agency (a, c), and one of the other (b).
+    let keys = format!(
+        "[sharing.link]\nrate = \"10 Mbps\"\n{DEEP}[sharing.agency1]\nparent = \"link\"\n{POOR}\
+         [sharing.agency2]\nparent = \"link\"\n{POOR}[sharing.a]\nparent = \"agency1\"\n{POOR}\
+         [sharing.c]\nparent = \"agency1\"\n{POOR}[sharing.b]\nparent = \"agency2\"\n{POOR}"
+    );
+    let mut bench = Bench::new(&with_c(htb(&keys)));
+    bench.fill([6, 5]);
+    bench.add(6, 2, 1250);
+    assert_eq!(bench.order(20), "acb".repeat(5) + "ac");
+}
+
+#[test]
+fn no_more_than_a_minute_is_owed() {
+    // 8 bit/s: a byte a second. 0: 0 B are left, nothing is owed. 1 ms: 1250 B are owed, of which a minute stays. The next
+    // leaves at 60.001 s, and the one after it a minute later (`mbuffer`).
+    let slow = format!("rate = \"8 bps\"\n{BOTH}");
+    let mut bench = Bench::new(&htb(&format!("[sharing.a]\n{slow}[sharing.b]\n{slow}")));
+    bench.put(0, 4, 0);
+    assert_eq!(bench.times(200_000), [0, 1, 60_001, 120_001]);
+}
+
+#[test]
+fn no_law_is_asked_before_its_packet_leaves() {
+    // CoDel marks what has waited more than 5 ms. 125 B a millisecond: 0 B are left at 0, 1125 B owed at 1 ms, for 9 ms.
+    let keys = format!("[sharing.a]\nrate = \"1 Mbps\"\n{BOTH}[sharing.b]\nrate = \"1 Mbps\"\n{BOTH}");
+    let mut bench = Bench::new(&with_classes(shaped("htb", &keys), marks_after_5_ms(), droptail()));
+    bench.put(0, 3, 0);
+    assert_eq!((bench.times(50), bench.marked), (vec![0, 1, 10], vec![3]));
+}
+
+#[test]
+fn impossible_values_are_refused_by_key() {
+    let of = |keys: &str| refused(&htb(&format!("[sharing.a]\n{keys}\n[sharing.b]\nrate = \"1 Mbps\"")));
+    for possible in
+        ["10 Mbps\"\nceil = \"10 Mbps", "1 Mbps\"\nburst = \"1 B\"\ncburst = \"1 B", "1 Mbps\"\nquantum = \"256 B"]
+    {
+        assert_eq!(of(&format!("rate = \"{possible}\"")), None, "{possible}");
+    }
+    let key = |rest: &str| of(&format!("rate = \"1 Mbps\"\n{rest}"));
+    assert_eq!(key("ceil = \"999 kbps\"").as_deref(), Some("sharing.a.ceil"));
+    assert_eq!(key("burst = \"0 B\"").as_deref(), Some("sharing.a.burst"));
+    assert_eq!(key("cburst = \"0 B\"").as_deref(), Some("sharing.a.cburst"));
+    assert_eq!(key("quantum = \"255 B\"").as_deref(), Some("sharing.a.quantum"));
+    // Before a link of 10 Mbit/s.
+    assert_eq!(key("ceil = \"10001 kbps\"").as_deref(), Some("sharing.a.ceil"));
+    assert_eq!(of("rate = \"10001 kbps\"").as_deref(), Some("sharing.a.rate"));
 }
