@@ -6,6 +6,7 @@ mod packet;
 mod bench;
 mod cbq;
 mod htb;
+mod sharing;
 mod tbf;
 
 use proptest::prelude::*;
