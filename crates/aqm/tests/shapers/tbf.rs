@@ -1,11 +1,10 @@
 //! `tbf` against arithmetic done by hand.
 
-use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Common, Config, Full, codel};
-use ecnlab_base::{Dur, Length};
+use ecnlab_aqm::{Common, Config, Full};
+use ecnlab_base::{Length, Rate};
 use proptest::prelude::*;
 
-use crate::bench::{Bench, droptail, queue, shaped, with_classes, with_inner};
+use crate::bench::{Bench, droptail, marks_after_5_ms, shaped, with_classes, with_inner};
 
 pub fn tbf(keys: &str) -> Config {
     shaped("tbf", keys)
@@ -34,6 +33,21 @@ fn a_peak_rate_spreads_the_burst() {
 }
 
 #[test]
+fn the_bucket_of_a_peak_rate_holds_an_ethernet_frame_by_default() {
+    // 1514 B (1500 B and a header of 14 B), 0.625 B a microsecond. Packets of 1000 B, 800 µs each: 514 B are left at 0, 1014 B
+    // at 800 µs; the third waits for 986 B, which take 1577.6 µs; the fourth for 1000 B, which take 1600 µs.
+    let mut bench = Bench::new(&tbf("rate = \"1 Mbps\"\nburst = \"5 kB\"\npeakrate = \"5 Mbps\""));
+    bench.put_sized(0, 4, 0, 1000);
+    let times: Vec<u64> = bench.until(5_000).into_iter().map(|(us, _)| us).collect();
+    assert_eq!(times, [0, 800, 2_377, 3_977]);
+}
+
+#[test]
+fn it_tells_the_rate_to_which_it_holds_the_queue() {
+    assert_eq!(tbf("rate = \"1 Mbps\"\nburst = \"5 kB\"").rate(), Some(Rate::from_bps(1_000_000)));
+}
+
+#[test]
 fn a_virtual_clock_has_no_burst() {
     let mut bench = Bench::new(&tbf("rate = \"1 Mbps\"\nburst = \"0 B\""));
     bench.put(0, 3, 0);
@@ -56,10 +70,8 @@ fn a_packet_larger_than_the_bucket_leaves_when_it_is_full() {
 fn a_law_judges_when_the_packet_before_has_left_and_with_a_virtual_clock_when_its_own_time_comes() {
     // CoDel marks what has waited more than 5 ms. The second packet leaves at 10 ms, and is judged at 1 ms, when the link is
     // free; the third is judged at 11 ms.
-    let params = codel::Params { ce_threshold: Some(Dur::from_ms(5)), ..codel::Params::default() };
-    let codel = || queue(Params::Codel(params));
     let marks = |burst: &str| {
-        let config = with_inner(tbf(&format!("rate = \"1 Mbps\"\nburst = \"{burst}\"")), codel());
+        let config = with_inner(tbf(&format!("rate = \"1 Mbps\"\nburst = \"{burst}\"")), marks_after_5_ms());
         let mut bench = Bench::new(&config);
         bench.put(0, 3, 0);
         assert_eq!(bench.times(50), [0, 10, 20]);
