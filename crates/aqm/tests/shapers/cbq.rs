@@ -88,8 +88,8 @@ fn a_bounded_parent_bounds_its_classes_together() {
 
 #[test]
 fn what_a_class_has_where_nothing_is_said() {
-    // Bursts of 20. 32/31 are 2^-5 more than 1: the average is spent when the twentieth packet ends, and the next leaves
-    // 10 ms after the one before.
+    // Bursts of 20 and W = 1/32: each packet leaves 31/32 of the average, and 9 ms less. From 288 ms · ((32/31)^20 - 1) on, it
+    // is 288 ms · ((32/31)^(20-n) - 1) after n, so the twentieth spends it. The next leaves 10 ms after that.
     let mut bench =
         Bench::new(&cbq(&format!("[sharing.a]\nrate = \"1 Mbps\"\nbounded = true\n[sharing.b]\n{BOUNDED}")));
     bench.put(0, 22, 0);
@@ -109,8 +109,8 @@ fn a_minburst_of_one_rests_for_what_one_idle_time_takes() {
 
 #[test]
 fn no_more_than_twelve_days_of_idle_time_count() {
-    // 1 bit/s: 10,000 s a packet. For a burst of 20 the average (ewma 1: half of it is left by each) would be millions of
-    // seconds; it is 2^60 ps, 1,152,922 s. After each packet: 566,461, 273,230, 126,615, 53,308, 16,654, -1,673 s.
+    // 1 bit/s: 10,000 s a packet, and W = 1/2: each leaves half of the average, and 10,000 s less. For a burst of 20 it would be
+    // 20,000 s · (2^20 - 1). It is 2^60 ps, 1,152,922 s; then 566,461, 273,230, 126,615, 53,308, 16,654, -1,673 s.
     let slow = "rate = \"1 bps\"\nbounded = true\newma = 1\n";
     let mut bench = Bench::new(&cbq(&format!("[sharing.a]\n{slow}[sharing.b]\n{slow}")));
     bench.put(0, 7, 0);
@@ -125,7 +125,7 @@ const FAST: &str = "rate = \"10 Mbps\"\nquantum = \"1250 B\"\n";
 
 #[test]
 fn a_quantum_is_spent_before_the_next_has_its_turn() {
-    // Three and one packets. Each has its quantum at first, and the next one has another when a turn ends: b begins with 2.
+    // Three and one packets. Each has its quantum at first, and the next one has another when a turn ends: b begins with two.
     let keys = format!("[sharing.a]\n{}[sharing.b]\n{FAST}", FAST.replace("1250", "3750"));
     let mut bench = Bench::new(&cbq(&keys));
     bench.fill([9, 4]);
