@@ -156,6 +156,11 @@ fn of_the_ramp_and_the_coupling_the_greater_marks() {
     };
     // 0.25 each: the fifth. 0.2 each: the sixth, as 5·0.2 is not above 1.
     assert_eq!((marks(10_900), marks(10_860)), (vec![(5, MarkReason::Law)], vec![(6, MarkReason::Coupled)]));
+    // p_CL = 2·25·0.010 = 0.5, and at 11 ms the ramp is at 200/400 = 0.5, too: such a mark is the coupling's.
+    let mut bench = Bench::dualpi2(&rfc(25.0).replace("min_th = \"1 s\"", "min_th = \"10.8 ms\""));
+    bench.fill(6, 125, Ecn::Ect1);
+    bench.drain(11_000);
+    assert_eq!(bench.diary.marked, [(3, MarkReason::Coupled), (5, MarkReason::Coupled)]);
 }
 
 /// Linux's form, whose p' is `beta` times the delay of 16 ms that it finds at its first update.
@@ -193,6 +198,11 @@ fn linux_spares_what_leaves_less_than_two_mtu_behind() {
     bench.ids(17_000);
     // Behind the third there are 1514 B.
     assert_eq!(bench.marked(MarkReason::Coupled), [1, 2]);
+    // Behind the first there are 4000 B, behind the second 3000 B.
+    let mut bench = Bench::dualpi2(&keys);
+    bench.fill(5, 1000, Ecn::Ect1);
+    bench.drain(17_000);
+    assert_eq!(bench.marked(MarkReason::Coupled), [1]);
 }
 
 #[test]
@@ -207,6 +217,22 @@ fn in_overload_linux_drops_with_the_square_or_stops_at_one_over_k() {
     // deviations.
     let of_c = share(&linux(1000.0, "drop_on_overload = false"), Ecn::Ect0);
     assert!((of_c - 0.25).abs() < 0.0274, "{of_c}");
+    // With k = 3 p' is (2^32 - 1)/3 in Linux's units, and k·p' all of 2^32 - 1, no more: a ninth of C is marked; 0.0199.
+    let of_c = share(&linux(1000.0, "drop_on_overload = false\ncoupling_factor = 3"), Ecn::Ect0);
+    assert!((of_c - 1.0 / 9.0).abs() < 0.0199, "{of_c}");
+}
+
+#[test]
+fn in_overload_linux_marks_what_it_does_not_drop_of_l() {
+    // beta 46.875 Hz is 12000/256: in Linux's units 12884, and p' = 16,000,000·12884/64 = 3,221,000,000, 0.74995 of 2^32:
+    // k·p' is above 1, and p'² = 0.5624 of L are dropped. 0.0314 are four standard deviations.
+    let mut bench = Bench::dualpi2(&linux(46.875, ""));
+    bench.fill(4000, 1500, Ecn::Ect1);
+    let left = bench.drain(17_000).len();
+    let dropped = bench.signalled().len();
+    assert!((dropped as f64 / 4000.0 - 0.5624).abs() < 0.0314, "{dropped}");
+    // All others are marked, but the last three, behind which 3000 B are left or less.
+    assert_eq!(bench.marked(MarkReason::Coupled).len(), left - 3);
 }
 
 #[test]
@@ -291,6 +317,21 @@ fn pi2_is_one_queue_whose_controller_stops_at_one_over_k() {
     assert!(left.is_sorted() && left.contains(&1) && bench.marked(MarkReason::Law).contains(&1));
     assert!((bench.queue.value("pi2_p").unwrap() - 0.5).abs() < 1e-9);
     assert_eq!(bench.queue.class_names(), ["all"]);
+    // 0 until 32 ms, then 1/2 until the next update at 64 ms.
+    assert!((bench.queue.cut_stats(Bench::at(64_000)).mean("mean_pi2_p") - 0.25).abs() < 1e-9);
+}
+
+#[test]
+fn pi2_spares_what_leaves_less_than_two_mtu_behind() {
+    let marks = |packets, len| {
+        let mut bench = Bench::of(Params::Pi2(toml::from_str("beta = 1000.0").unwrap()), 10_000.0);
+        bench.fill(packets, len, Ecn::Ect1);
+        bench.drain(33_000);
+        bench.marked(MarkReason::Law)
+    };
+    // k/k of ECT(1) is all of it. Behind the second of four there are 3028 B, behind the third 1514 B; of five smaller ones
+    // there are 4000 B behind the first, 3000 B behind the second.
+    assert_eq!((marks(4, 1514), marks(5, 1000)), (vec![1, 2], vec![1]));
 }
 
 proptest! {
