@@ -77,6 +77,16 @@ fn only_a_fifo_without_an_opinion_and_with_room_for_any_packet_is_open() {
 }
 
 #[test]
+fn a_queue_is_shaped_if_it_or_a_class_has_a_rate() {
+    let is_shaped = |config: &Config| Bench::new(config).queue.is_shaped();
+    let tbf = Params::Tbf(toml::from_str("rate = \"500 kbps\"\nburst = \"5 kB\"").unwrap());
+    let tbf = Config::new(tbf, packets(9.0));
+    assert!(!is_shaped(&droptail(packets(1.0))) && !is_shaped(&plain(classes::Schedule::Strict)));
+    assert!(is_shaped(&tbf));
+    assert!(is_shaped(&two(by(classes::Schedule::Strict), packets(20.0), droptail(packets(9.0)), tbf)));
+}
+
+#[test]
 fn a_queue_speaks_back_if_one_of_its_laws_does() {
     let speaks = |config: &Config| Bench::new(config).queue.speaks_back();
     assert!(!speaks(&droptail(packets(1.0))) && !speaks(&red(|_| {})) && !speaks(&plain(classes::Schedule::Drr)));

@@ -240,6 +240,46 @@ fn classes_may_have_classes() {
     assert_eq!(bench.flows(1), [1, 1, 101]);
 }
 
+/// Half the link's rate, packet by packet: 125 B take 2 ms.
+fn half_rate() -> Config {
+    let tbf = Params::Tbf(toml::from_str("rate = \"500 kbps\"\nburst = \"0 B\"").unwrap());
+    Config::new(tbf, Common::with_limit(Length::Packets(9.0)))
+}
+
+#[test]
+fn a_class_that_waits_for_its_rate_leaves_its_place_to_those_that_came_later() {
+    let high = Member { groups: vec!["high".to_owned()], ..order(0) };
+    let inner = vec![("high", high, half_rate()), ("rest", order(1), droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Fifo), 9.0, Full::Tail, inner));
+    for (ms, flow) in [(0, 101), (0, 102), (1, 1)] {
+        bench.put(ms, flow, 125, Ecn::NotEct);
+    }
+    // The first of "high" leaves at 1 ms, the second not before 3 ms.
+    assert_eq!((bench.flows(1), bench.queue.ready()), (vec![101, 1], Bench::at(3)));
+    assert_eq!(bench.flows(3), [102]);
+}
+
+#[test]
+fn a_sparse_class_does_not_wait_though_another_has_a_rate() {
+    let low_delay = Member { codepoints: vec![Codepoint::Ect1], ..order(0) };
+    let high = Member { groups: vec!["high".to_owned()], ..order(1) };
+    let inner =
+        vec![("slow", low_delay, half_rate()), ("high", high, droptail(9.0)), ("rest", order(2), droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::DrrPlus), 99.0, Full::Tail, inner));
+    // 1514 - 1000 = 514, then -486: after two packets the rest is old, and has 1028 B in its next round, then 28 B.
+    bench.fill(5, 1, 1000, Ecn::NotEct);
+    assert_eq!([0; 3].map(|_| bench.take(0).map(|packet| packet.flow)), [Some(1); 3]);
+    bench.put(0, 101, 100, Ecn::NotEct);
+    assert_eq!(bench.flows(0), [101, 1, 1]);
+    // "high" is asked again, and is empty; "slow" has another packet at 12 ms.
+    bench.put(10, 102, 100, Ecn::NotEct);
+    for flow in [2, 3] {
+        bench.put(10, flow, 125, Ecn::Ect1);
+    }
+    assert_eq!((bench.flows(10), bench.queue.ready()), (vec![102, 2], Bench::at(12)));
+    assert_eq!(bench.flows(12), [3]);
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_key() {
     let two = || vec![("a", order(0), droptail(1.0)), ("b", order(0), droptail(1.0))];
