@@ -84,6 +84,9 @@ fn a_queue_is_shaped_if_it_or_a_class_has_a_rate() {
     assert!(!is_shaped(&droptail(packets(1.0))) && !is_shaped(&plain(classes::Schedule::Strict)));
     assert!(is_shaped(&tbf));
     assert!(is_shaped(&two(by(classes::Schedule::Strict), packets(20.0), droptail(packets(9.0)), tbf)));
+    // Without a rate there is no time to wait for, empty or not.
+    let mut bench = Bench::new(&plain(classes::Schedule::Strict));
+    assert_eq!((bench.take(1), bench.queue.ready()), (None, Bench::at(0)));
 }
 
 #[test]
