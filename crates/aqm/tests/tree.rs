@@ -280,6 +280,37 @@ fn a_sparse_class_does_not_wait_though_another_has_a_rate() {
     assert_eq!(bench.flows(12), [3]);
 }
 
+/// Behind a token bucket of half the link's rate, one packet deep, CoDel marks what has waited for more than 1 ms when it is
+/// judged. Packets of 125 B fill it at 0, the first leaves, and the second is judged at 1 ms, in time; it may leave at 2 ms.
+fn judged_at_1_ms(limit: u32, full: Full) -> Bench {
+    let params = codel::Params { ce_threshold: Some(Dur::from_ms(1)), ..codel::Params::default() };
+    let common = Common { full, ..Common::with_limit(Length::Packets(limit.into())) };
+    let inner = vec![("inner", Member::default(), Config::new(Params::Codel(params), common))];
+    let tbf = Params::Tbf(toml::from_str("rate = \"500 kbps\"\nburst = \"125 B\"").unwrap());
+    let mut bench = Bench::new(&composed(tbf, 99.0, Full::Tail, inner));
+    bench.fill(limit, 1, 125, Ecn::Ect0);
+    assert_eq!([0, 1].map(|ms| bench.take(ms).map(|packet| packet.id)), [Some(1), None]);
+    bench
+}
+
+#[test]
+fn what_comes_to_the_head_for_a_judged_packet_is_judged_itself() {
+    let mut bench = judged_at_1_ms(2, Full::Front);
+    (0..2).for_each(|_| _ = bench.put(1, 1, 125, Ecn::Ect0));
+    assert_eq!(bench.dropped(), [2]);
+    // The third has waited for 3 ms.
+    assert_eq!((bench.take(4).map(|packet| packet.id), bench.diary.marked.len()), (Some(3), 1));
+}
+
+#[test]
+fn a_judged_packet_is_not_judged_again_when_one_behind_it_is_dropped() {
+    let mut bench = judged_at_1_ms(20, Full::Random);
+    (0..3).for_each(|_| _ = bench.put(1, 1, 125, Ecn::Ect0));
+    let dropped = bench.dropped();
+    assert!(dropped.iter().any(|&id| id <= 20) && !dropped.contains(&2), "{dropped:?}");
+    assert_eq!((bench.take(4).map(|packet| packet.id), bench.diary.marked.len()), (Some(2), 0));
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_key() {
     let two = || vec![("a", order(0), droptail(1.0)), ("b", order(0), droptail(1.0))];
