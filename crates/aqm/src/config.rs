@@ -413,6 +413,13 @@ mod tests {
     }
 
     #[test]
+    fn a_share_or_bytes_a_round_say_something_of_a_turn() {
+        let has_turn = |keys: &str| toml::from_str::<Member>(keys).unwrap().has_turn();
+        assert_eq!(["", "order = 3", "share = 1\nturn = \"1514 B\""].map(has_turn), [false; 3]);
+        assert_eq!(["share = 2", "turn = \"1500 B\""].map(has_turn), [true; 2]);
+    }
+
+    #[test]
     fn only_what_holds_all_packets_to_a_rate_has_one() {
         let tbf = Params::Tbf(toml::from_str("rate = \"3 Mbps\"\nburst = \"5 kB\"").unwrap());
         let tbf = Config::new(tbf, Common::with_limit(Length::Packets(9.0)));
