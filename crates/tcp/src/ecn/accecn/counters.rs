@@ -267,6 +267,10 @@ mod tests {
             told.contradicts()
         };
         assert_eq!([6, 7].map(contradicts), [true, false]);
+        // Where nothing was marked option and field agree.
+        let mut told = Told::default();
+        told.decode(5, Some(Fields::new(false, &[1_001, 0])), packets(1), 1_000);
+        assert!(!told.contradicts());
     }
 
     #[test]
