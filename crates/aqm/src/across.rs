@@ -194,3 +194,34 @@ fn act<P: Item>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Rate;
+    use ecnlab_wire::Ecn;
+
+    /// A law that says nothing of what it need not say.
+    struct Silent;
+
+    impl Across for Silent {
+        type Params = ();
+
+        fn new((): &(), _link: LinkContext) -> Silent {
+            Silent
+        }
+    }
+
+    #[test]
+    fn a_law_that_says_nothing_signals_none_and_has_neither_ticks_nor_columns() {
+        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
+        let mut law = Silent::new(&(), link);
+        let packet = PacketView { size: 1500, ecn: Ecn::Ect1, flow: 0, can_mark: true, sojourn: Dur::from_s(9) };
+        let queues = [InnerView { packets: 9, bytes: 13_500, head_since: Some(Time::ZERO) }];
+        let view = AcrossView { queues: &queues, of: 0, now: Time::ZERO + Dur::from_s(9) };
+        let mut rng = Rng::named(1, "law");
+        assert_eq!(law.on_enqueue(&packet, &view, &mut rng), Decision::Pass);
+        assert_eq!(law.on_dequeue(&packet, &view, &mut rng), Decision::Pass);
+        assert_eq!((law.tick(), law.values(), law.cut()), (None, vec![], vec![]));
+    }
+}

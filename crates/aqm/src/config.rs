@@ -341,6 +341,11 @@ mod tests {
         Config::new(Params::DropTail(droptail::Params {}), Common::with_limit(limit))
     }
 
+    fn strict() -> Config {
+        let params = toml::from_str("schedule = \"strict\"").unwrap();
+        Config::new(Params::Classes(params), Common::with_limit(Length::Packets(9.0)))
+    }
+
     #[test]
     fn the_keys_are_those_of_the_struct() {
         let all = Common { quantiles: true, ..Common::with_limit(Length::Packets(1.0)) };
@@ -367,24 +372,33 @@ mod tests {
             let groups = groups.iter().map(|&group| group.to_owned()).collect();
             Class { member: Member { groups, ..Member::default() }, queue }
         };
-        let mut inner = droptail(Length::Packets(9.0));
+        // A discipline names groups in keys of its own, too.
+        let params = Params::DualPi2(toml::from_str("l4s = { groups = [\"game\", \"call\"] }").unwrap());
+        let dualpi2 = Config::new(params, Common::with_limit(Length::Packets(9.0)));
+        let mut inner = strict();
         inner.classes.insert("bulk".to_owned(), class(&["ftp"], droptail(Length::Packets(9.0))));
-        let mut outer = droptail(Length::Packets(9.0));
+        inner.classes.insert("low".to_owned(), class(&[], dualpi2));
+        let mut outer = strict();
         outer.classes.insert("voice".to_owned(), class(&["sip", "rtp"], droptail(Length::Packets(9.0))));
         outer.classes.insert("rest".to_owned(), class(&[], inner));
         let groups = outer.groups();
         let named: Vec<(&str, &str)> = groups.iter().map(|(key, group)| (key.as_str(), *group)).collect();
         assert_eq!(
             named,
-            [("class.rest.class.bulk.groups", "ftp"), ("class.voice.groups", "sip"), ("class.voice.groups", "rtp")]
+            [
+                ("class.rest.class.bulk.groups", "ftp"),
+                ("class.rest.class.low.l4s.groups", "game"),
+                ("class.rest.class.low.l4s.groups", "call"),
+                ("class.voice.groups", "sip"),
+                ("class.voice.groups", "rtp"),
+            ]
         );
     }
 
     #[test]
     fn tables_of_classes_have_a_row_for_the_whole_and_for_each_name() {
         let classes = |inner: Vec<(&str, Config)>| {
-            let params = toml::from_str("schedule = \"strict\"").unwrap();
-            let mut config = Config::new(Params::Classes(params), Common::with_limit(Length::Packets(9.0)));
+            let mut config = strict();
             let class = |queue| Class { member: Member::default(), queue };
             config.classes = inner.into_iter().map(|(name, queue)| (name.to_owned(), class(queue))).collect();
             config
@@ -396,6 +410,21 @@ mod tests {
         let nested = classes(vec![("voice", plain()), ("rest", rest)]);
         // The last: all, voice, rest, rest/bulk.
         assert_eq!([plain(), quantiles, nested].map(|config| config.class_rows()), [0, 1, 4]);
+    }
+
+    #[test]
+    fn a_share_or_bytes_a_round_say_something_of_a_turn() {
+        let has_turn = |keys: &str| toml::from_str::<Member>(keys).unwrap().has_turn();
+        assert_eq!(["", "order = 3", "share = 1\nturn = \"1514 B\""].map(has_turn), [false; 3]);
+        assert_eq!(["share = 2", "turn = \"1500 B\""].map(has_turn), [true; 2]);
+    }
+
+    #[test]
+    fn only_what_holds_all_packets_to_a_rate_has_one() {
+        let tbf = Params::Tbf(toml::from_str("rate = \"3 Mbps\"\nburst = \"5 kB\"").unwrap());
+        let tbf = Config::new(tbf, Common::with_limit(Length::Packets(9.0)));
+        let rates = [droptail(Length::Packets(9.0)), strict(), tbf].map(|config| config.rate());
+        assert_eq!(rates, [None, None, Some(Rate::from_bps(3_000_000))]);
     }
 
     #[test]

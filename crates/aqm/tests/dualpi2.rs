@@ -1,58 +1,26 @@
 //! Laws across inner queues, `dualpi2` and `pi2`, against arithmetic done by hand.
 
+mod bench;
 mod packet;
 
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Common, Config, DropReason, LinkContext, MarkReason, Queue, Tally, Watch};
-use ecnlab_base::{Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::{Dscp, Ecn};
-use packet::Packet;
+use ecnlab_aqm::{Common, Config, DropReason, MarkReason, Tally};
+use ecnlab_base::Length;
+use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
-#[derive(Default)]
-struct Diary {
-    dropped: Vec<(u32, DropReason)>,
-    marked: Vec<(u32, MarkReason)>,
-}
-
-impl Watch<Packet> for Diary {
-    fn marked(&mut self, packet: &Packet, why: MarkReason) {
-        self.marked.push((packet.id, why));
-    }
-    fn dropped(&mut self, packet: &Packet, why: DropReason) {
-        self.dropped.push((packet.id, why));
-    }
-}
-
-/// A queue on a link of 1 Mbit/s. Packets of the group "fast" have the flow 100.
-struct Bench {
-    queue: Queue<Packet>,
-    diary: Diary,
-    sent: u32,
-}
+/// Times are in µs.
+type Bench = bench::Bench<1>;
 
 impl Bench {
     fn dualpi2(keys: &str) -> Bench {
-        Bench::new(Params::DualPi2(toml::from_str(keys).unwrap()), 10_000.0)
+        Bench::of(Params::DualPi2(toml::from_str(keys).unwrap()), 10_000.0)
     }
-    fn new(params: Params, limit: f64) -> Bench {
-        let common = Common { ecn: true, ..Common::with_limit(Length::Packets(limit)) };
-        let config = Config::new(params, common);
-        assert_eq!(config.check(), Ok(()));
-        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-        let groups = ["slow", "fast"].map(str::to_owned);
-        Bench { queue: Queue::new(&config, link, &groups, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
+    fn of(params: Params, limit: f64) -> Bench {
+        Bench::new(&Config::new(params, Common { ecn: true, ..Common::with_limit(Length::Packets(limit)) }))
     }
     fn put(&mut self, us: u64, len: u32, ecn: Ecn) -> u32 {
-        self.put_of(us, 0, len, ecn, 0)
-    }
-    fn put_of(&mut self, us: u64, flow: u64, len: u32, ecn: Ecn, dscp: u8) -> u32 {
-        self.sent += 1;
-        let (dscp, group) = (Dscp::from_bits(dscp), usize::from(flow >= 100));
-        let packet = Packet { id: self.sent, len, ecn, dscp, group, flow };
-        self.queue.enqueue(packet, at(us), &mut self.diary);
-        assert!(self.queue.is_balanced());
-        self.sent
+        self.put_as(us, 0, len, ecn, 0)
     }
     /// So many packets at time zero.
     fn fill(&mut self, packets: u32, len: u32, ecn: Ecn) {
@@ -60,26 +28,17 @@ impl Bench {
             self.put(0, len, ecn);
         }
     }
-    fn take(&mut self, us: u64) -> Option<u32> {
-        let packet = self.queue.dequeue(at(us), &mut self.diary);
-        assert!(self.queue.is_balanced());
-        packet.map(|packet| packet.id)
-    }
-    /// All that leave at once.
-    fn drain(&mut self, us: u64) -> Vec<u32> {
-        std::iter::from_fn(|| self.take(us)).collect()
+    fn ids(&mut self, us: u64) -> Vec<u32> {
+        self.drain(us).iter().map(|packet| packet.id).collect()
     }
     fn marked(&self, why: MarkReason) -> Vec<u32> {
         self.diary.marked.iter().filter(|(_, reason)| *reason == why).map(|(id, _)| *id).collect()
     }
-    fn dropped(&self) -> Vec<u32> {
+    /// Who was dropped as a signal, as all were.
+    fn signalled(&self) -> Vec<u32> {
         assert!(self.diary.dropped.iter().all(|(_, why)| *why == DropReason::Early));
-        self.diary.dropped.iter().map(|(id, _)| *id).collect()
+        self.dropped()
     }
-}
-
-fn at(us: u64) -> Time {
-    Time::ZERO + Dur::from_us(us)
 }
 
 /// RFC 9332's form, whose p' is `beta` times the delay of 10 ms that it finds at its first update; L's own law is off.
@@ -90,14 +49,14 @@ fn rfc(beta: f64) -> String {
 
 #[test]
 fn codepoint_dscp_or_group_bring_a_packet_into_l() {
-    let mut bench = Bench::dualpi2("l4s = { codepoints = [\"ect1\", \"ce\"], dscp = [\"NQB\"], groups = [\"fast\"] }");
+    let mut bench = Bench::dualpi2("l4s = { codepoints = [\"ect1\", \"ce\"], dscp = [\"NQB\"], groups = [\"high\"] }");
     let packets = [(0, Ecn::NotEct, 0), (0, Ecn::Ect0, 0), (0, Ecn::Ect1, 0), (0, Ecn::Ce, 0), (0, Ecn::NotEct, 45)];
     for (flow, ecn, dscp) in packets.into_iter().chain([(100, Ecn::Ect0, 0)]) {
-        bench.put_of(0, flow, 500, ecn, dscp);
+        bench.put_as(0, flow, 500, ecn, dscp);
     }
     // L goes first: 3, 4, 5 and 6; then C.
     assert_eq!(
-        (bench.drain(0), bench.queue.class_names()),
+        (bench.ids(0), bench.queue.class_names()),
         (vec![3, 4, 5, 6, 1, 2], vec!["all".into(), "L".into(), "C".into()])
     );
 }
@@ -109,7 +68,7 @@ fn both_queues_share_by_a_credit_of_ten_to_ninety() {
     bench.fill(30, 1514, Ecn::Ect1);
     // Linux: the credit begins at 1514·(10 - 90) = -121,120. A packet of L adds 1514·10: eight make it 0, the ninth
     // 15,140; one of C takes 1514·90 = 136,260 off, and it is -121,120 again: nine to one.
-    let left = bench.drain(0);
+    let left = bench.ids(0);
     let of_c: Vec<usize> = (0..60).filter(|&i| left[i] <= 30).collect();
     assert_eq!(of_c[..3], [9, 19, 29]);
     // L is empty after 33 packets: 30 of its own and 3 of C.
@@ -121,7 +80,7 @@ fn a_shift_replaces_the_shares() {
     let mut bench = Bench::dualpi2("tshift = \"30 ms\"");
     let [c, l] = [(0, Ecn::NotEct), (30_000, Ecn::Ect1)].map(|(us, ecn)| bench.put(us, 500, ecn));
     let late = bench.put(30_001, 500, Ecn::Ect1);
-    assert_eq!(bench.drain(30_001), [l, c, late]);
+    assert_eq!(bench.ids(30_001), [l, c, late]);
 }
 
 #[test]
@@ -131,15 +90,15 @@ fn l_is_marked_with_k_times_p_and_c_with_its_square_at_even_distances() {
     bench.fill(10, 125, Ecn::Ect1);
     bench.fill(20, 125, Ecn::NotEct);
     bench.fill(20, 125, Ecn::Ect0);
-    assert_eq!(bench.drain(11_000).len(), 49);
+    assert_eq!(bench.ids(11_000).len(), 49);
     // recur: 0.5, 1.0, which is not above 1, 1.5: the third is marked and 0.5 is left; then each second.
     assert_eq!(bench.marked(MarkReason::Coupled), [3, 5, 7, 9]);
     // 17·0.0625 = 1.0625 is above 1, and so is 33·0.0625 - 1: the 17th of C, Not-ECT, is dropped, the 33rd marked.
-    assert_eq!((bench.dropped(), bench.marked(MarkReason::Law)), (vec![10 + 17], vec![10 + 33]));
+    assert_eq!((bench.signalled(), bench.marked(MarkReason::Law)), (vec![10 + 17], vec![10 + 33]));
     assert_eq!(bench.queue.value("pi2_p"), Some(0.25));
     let total = bench.queue.counters().total().all();
     assert_eq!((total.marks.packets, total.coupled.packets, total.threshold.packets), (5, 4, 0));
-    let stats = bench.queue.cut_stats(at(20_000));
+    let stats = bench.queue.cut_stats(Bench::at(20_000));
     // 0 for 10 ms and 0.25 for 10 ms.
     assert!((stats.mean("mean_pi2_p") - 0.125).abs() < 1e-12);
 }
@@ -149,20 +108,20 @@ fn in_overload_both_queues_drop_with_the_square_and_the_rest_of_l_is_marked() {
     // p' = 50·0.010 = 0.5, k·p' = 1: p_C = 0.25. Only L holds packets: its delay counts as C's does.
     let mut bench = Bench::dualpi2(&rfc(50.0));
     bench.fill(9, 125, Ecn::Ect1);
-    bench.drain(11_000);
+    bench.ids(11_000);
     // L's sum takes 0.25 for the drop, then 1 for the mark: 0.25, 1.25 -> 0.25; 0.5, 1.5 -> 0.5; 0.75 -> 0.75; 1.0, 2.0 ->
     // 1.0; 1.25: the fifth is dropped, and 0.25 is left; so is the ninth.
-    assert_eq!((bench.dropped(), bench.marked(MarkReason::Coupled)), (vec![5, 9], vec![1, 2, 3, 4, 6, 7, 8]));
+    assert_eq!((bench.signalled(), bench.marked(MarkReason::Coupled)), (vec![5, 9], vec![1, 2, 3, 4, 6, 7, 8]));
     // C, whatever its codepoint: 5·0.25 is above 1, and 9·0.25 - 1.
     let mut bench = Bench::dualpi2(&rfc(50.0));
     bench.fill(9, 125, Ecn::Ect0);
-    bench.drain(11_000);
-    assert_eq!((bench.dropped(), bench.diary.marked.len()), (vec![5, 9], 0));
+    bench.ids(11_000);
+    assert_eq!((bench.signalled(), bench.diary.marked.len()), (vec![5, 9], 0));
     // Just below 1 nothing capable is dropped: 49.9·0.010 = 0.499, p_C = 0.249.
     let mut bench = Bench::dualpi2(&rfc(49.9));
     bench.fill(9, 125, Ecn::Ect0);
-    bench.drain(11_000);
-    assert_eq!((bench.dropped(), bench.marked(MarkReason::Law)), (vec![], vec![5, 9]));
+    bench.ids(11_000);
+    assert_eq!((bench.signalled(), bench.marked(MarkReason::Law)), (vec![], vec![5, 9]));
 }
 
 #[test]
@@ -171,7 +130,7 @@ fn the_ramp_of_l_marks_by_its_own_delay_unless_the_queue_is_short() {
     let marks = |us, keys: &str| {
         let mut bench = Bench::dualpi2(&format!("profile = \"rfc9332\"\n{keys}"));
         bench.fill(8, 125, Ecn::Ect1);
-        bench.drain(us);
+        bench.ids(us);
         assert_eq!(bench.diary.marked.len(), bench.marked(MarkReason::Law).len());
         bench.marked(MarkReason::Law)
     };
@@ -192,11 +151,16 @@ fn of_the_ramp_and_the_coupling_the_greater_marks() {
         let keys = rfc(10.0).replace("min_th = \"1 s\"", "min_th = \"10.8 ms\"");
         let mut bench = Bench::dualpi2(&keys);
         bench.fill(7, 125, Ecn::Ect1);
-        bench.drain(us);
+        bench.ids(us);
         bench.diary.marked
     };
     // 0.25 each: the fifth. 0.2 each: the sixth, as 5·0.2 is not above 1.
     assert_eq!((marks(10_900), marks(10_860)), (vec![(5, MarkReason::Law)], vec![(6, MarkReason::Coupled)]));
+    // p_CL = 2·25·0.010 = 0.5, and at 11 ms the ramp is at 200/400 = 0.5, too: such a mark is the coupling's.
+    let mut bench = Bench::dualpi2(&rfc(25.0).replace("min_th = \"1 s\"", "min_th = \"10.8 ms\""));
+    bench.fill(6, 125, Ecn::Ect1);
+    bench.drain(11_000);
+    assert_eq!(bench.diary.marked, [(3, MarkReason::Coupled), (5, MarkReason::Coupled)]);
 }
 
 /// Linux's form, whose p' is `beta` times the delay of 16 ms that it finds at its first update.
@@ -231,9 +195,14 @@ fn linux_spares_what_leaves_less_than_two_mtu_behind() {
     let keys = linux(1000.0, "drop_on_overload = false");
     let mut bench = Bench::dualpi2(&keys);
     bench.fill(4, 1514, Ecn::Ect1);
-    bench.drain(17_000);
+    bench.ids(17_000);
     // Behind the third there are 1514 B.
     assert_eq!(bench.marked(MarkReason::Coupled), [1, 2]);
+    // Behind the first there are 4000 B, behind the second 3000 B.
+    let mut bench = Bench::dualpi2(&keys);
+    bench.fill(5, 1000, Ecn::Ect1);
+    bench.drain(17_000);
+    assert_eq!(bench.marked(MarkReason::Coupled), [1]);
 }
 
 #[test]
@@ -242,21 +211,37 @@ fn in_overload_linux_drops_with_the_square_or_stops_at_one_over_k() {
     for ecn in [Ecn::Ect1, Ecn::Ect0] {
         let mut bench = Bench::dualpi2(&linux(1000.0, ""));
         bench.fill(5, 1514, ecn);
-        assert_eq!((bench.drain(17_000), bench.dropped()), (vec![4, 5], vec![1, 2, 3]));
+        assert_eq!((bench.ids(17_000), bench.signalled()), (vec![4, 5], vec![1, 2, 3]));
     }
     // With `overflow` p' = 1/2: nothing capable is dropped, and a quarter of C is marked; 0.0274 are four standard
     // deviations.
     let of_c = share(&linux(1000.0, "drop_on_overload = false"), Ecn::Ect0);
     assert!((of_c - 0.25).abs() < 0.0274, "{of_c}");
+    // With k = 3 p' is (2^32 - 1)/3 in Linux's units, and k·p' all of 2^32 - 1, no more: a ninth of C is marked; 0.0199.
+    let of_c = share(&linux(1000.0, "drop_on_overload = false\ncoupling_factor = 3"), Ecn::Ect0);
+    assert!((of_c - 1.0 / 9.0).abs() < 0.0199, "{of_c}");
+}
+
+#[test]
+fn in_overload_linux_marks_what_it_does_not_drop_of_l() {
+    // beta 46.875 Hz is 12000/256: in Linux's units 12884, and p' = 16,000,000·12884/64 = 3,221,000,000, 0.74995 of 2^32:
+    // k·p' is above 1, and p'² = 0.5624 of L are dropped. 0.0314 are four standard deviations.
+    let mut bench = Bench::dualpi2(&linux(46.875, ""));
+    bench.fill(4000, 1500, Ecn::Ect1);
+    let left = bench.drain(17_000).len();
+    let dropped = bench.signalled().len();
+    assert!((dropped as f64 / 4000.0 - 0.5624).abs() < 0.0314, "{dropped}");
+    // All others are marked, but the last three, behind which 3000 B are left or less.
+    assert_eq!(bench.marked(MarkReason::Coupled).len(), left - 3);
 }
 
 #[test]
 fn linux_steps_in_l_after_the_coupled_law() {
-    let mut bench = Bench::dualpi2("l4s = { groups = [\"fast\"] }");
-    let [on_time, late, plain] = [Ecn::Ect1, Ecn::Ect1, Ecn::NotEct].map(|ecn| bench.put_of(0, 100, 500, ecn, 0));
+    let mut bench = Bench::dualpi2("l4s = { groups = [\"high\"] }");
+    let [on_time, late, plain] = [Ecn::Ect1, Ecn::Ect1, Ecn::NotEct].map(|ecn| bench.put_as(0, 100, 500, ecn, 0));
     // 1 ms is not longer than 1 ms. What cannot be marked is dropped.
-    assert_eq!((bench.take(1000), bench.take(1001), bench.take(1001)), (Some(on_time), Some(late), None));
-    assert_eq!((bench.marked(MarkReason::Threshold), bench.dropped()), (vec![late], vec![plain]));
+    assert_eq!([1000, 1001, 1001].map(|us| bench.take(us).map(|packet| packet.id)), [Some(on_time), Some(late), None]);
+    assert_eq!((bench.marked(MarkReason::Threshold), bench.signalled()), (vec![late], vec![plain]));
     // C has no step.
     bench.put(0, 500, Ecn::Ect0);
     assert!(bench.take(9000).is_some());
@@ -264,7 +249,7 @@ fn linux_steps_in_l_after_the_coupled_law() {
     // A packet that both mark is counted as the step's.
     let mut bench = Bench::dualpi2("beta = 1000.0\ndrop_on_overload = false");
     bench.fill(4, 1514, Ecn::Ect1);
-    bench.drain(17_000);
+    bench.ids(17_000);
     assert_eq!((bench.marked(MarkReason::Threshold), bench.marked(MarkReason::Coupled)), (vec![1, 2, 3, 4], vec![]));
 }
 
@@ -274,12 +259,12 @@ fn linux_may_judge_what_arrives() {
     bench.fill(2, 1514, Ecn::Ect0);
     // At 17 ms p' = 1, and 3028 B are held: what comes is dropped, what leaves is not.
     let refused = bench.put(17_000, 1514, Ecn::Ect0);
-    assert_eq!((bench.drain(17_000), bench.dropped()), (vec![1, 2], vec![refused]));
+    assert_eq!((bench.ids(17_000), bench.signalled()), (vec![1, 2], vec![refused]));
 }
 
 #[test]
 fn the_limit_holds_for_both_queues_together() {
-    let mut bench = Bench::new(Params::DualPi2(toml::from_str("").unwrap()), 3.0);
+    let mut bench = Bench::of(Params::DualPi2(toml::from_str("").unwrap()), 3.0);
     for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect1, Ecn::Ect1, Ecn::NotEct] {
         bench.put(0, 500, ecn);
     }
@@ -291,8 +276,8 @@ fn classes_count_what_the_law_across_them_does() {
     let mut bench = Bench::dualpi2(&rfc(25.0));
     bench.fill(10, 125, Ecn::Ect1);
     bench.fill(20, 125, Ecn::NotEct);
-    bench.drain(11_000);
-    let whole = bench.queue.cut_stats(at(11_000));
+    bench.ids(11_000);
+    let whole = bench.queue.cut_stats(Bench::at(11_000));
     let rows = bench.queue.cut_classes(&whole);
     let counts = |i: usize| {
         let all = rows[i].counts.all();
@@ -309,7 +294,7 @@ fn pi2_squares_for_classic_packets_and_not_for_scalable_ones() {
     // 536,500,000 is 0.12491 of 2^32: 0.2498 of ECT(1), 0.0156 of ECT(0).
     let share = |ecn| {
         let keys = "alpha = 0.00390625\nbeta = 3.90625";
-        let mut bench = Bench::new(Params::Pi2(toml::from_str(keys).unwrap()), 10_000.0);
+        let mut bench = Bench::of(Params::Pi2(toml::from_str(keys).unwrap()), 10_000.0);
         bench.fill(8000, 1500, ecn);
         let left = (0..7990).filter(|_| bench.take(33_000).is_some()).count();
         assert_eq!((bench.diary.dropped.len(), left), (0, 7990));
@@ -323,15 +308,30 @@ fn pi2_squares_for_classic_packets_and_not_for_scalable_ones() {
 
 #[test]
 fn pi2_is_one_queue_whose_controller_stops_at_one_over_k() {
-    let mut bench = Bench::new(Params::Pi2(toml::from_str("beta = 1000.0").unwrap()), 10_000.0);
+    let mut bench = Bench::of(Params::Pi2(toml::from_str("beta = 1000.0").unwrap()), 10_000.0);
     for ecn in [Ecn::Ect1, Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ect1] {
         bench.put(0, 1514, ecn);
     }
     // In the order in which they came; while two MTU are left, ECT(1) is marked with k/k.
-    let left = bench.drain(33_000);
+    let left = bench.ids(33_000);
     assert!(left.is_sorted() && left.contains(&1) && bench.marked(MarkReason::Law).contains(&1));
     assert!((bench.queue.value("pi2_p").unwrap() - 0.5).abs() < 1e-9);
     assert_eq!(bench.queue.class_names(), ["all"]);
+    // 0 until 32 ms, then 1/2 until the next update at 64 ms.
+    assert!((bench.queue.cut_stats(Bench::at(64_000)).mean("mean_pi2_p") - 0.25).abs() < 1e-9);
+}
+
+#[test]
+fn pi2_spares_what_leaves_less_than_two_mtu_behind() {
+    let marks = |packets, len| {
+        let mut bench = Bench::of(Params::Pi2(toml::from_str("beta = 1000.0").unwrap()), 10_000.0);
+        bench.fill(packets, len, Ecn::Ect1);
+        bench.drain(33_000);
+        bench.marked(MarkReason::Law)
+    };
+    // k/k of ECT(1) is all of it. Behind the second of four there are 3028 B, behind the third 1514 B; of five smaller ones
+    // there are 4000 B behind the first, 3000 B behind the second.
+    assert_eq!((marks(4, 1514), marks(5, 1000)), (vec![1, 2], vec![1]));
 }
 
 proptest! {
@@ -344,7 +344,7 @@ proptest! {
         limit in 1..30_u32,
         acts in prop::collection::vec((any::<bool>(), 1..3000_u32, 0..4_u8, 0..20_000_u64), 0..300),
     ) {
-        let mut bench = Bench::new(Params::DualPi2(toml::from_str(keys).unwrap()), f64::from(limit));
+        let mut bench = Bench::of(Params::DualPi2(toml::from_str(keys).unwrap()), f64::from(limit));
         let mut us = 0;
         for (arrives, len, bits, pause) in acts {
             us += pause;

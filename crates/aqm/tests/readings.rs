@@ -1,99 +1,25 @@
 //! What can be read off a queue and its classes, and that books which do not balance are found.
 
-use std::cell::Cell;
+mod bench;
+mod packet;
 
 use ecnlab_aqm::red::{self, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{
-    Class, Column, Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Member, Queue, Tally, Watch,
-    classes, codel, droptail, fq_codel,
-};
-use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::{Dscp, Ecn};
+use ecnlab_aqm::{Class, Column, Common, Config, Full, Member, Tally, classes, codel, droptail, fq_codel};
+use ecnlab_base::{Bytes, Length};
+use ecnlab_wire::Ecn;
+use packet::LONGER;
 
-thread_local! {
-    /// Bytes that every packet is longer than it says at first.
-    static LONGER: Cell<u32> = const { Cell::new(0) };
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Packet {
-    id: u32,
-    flow: u64,
-    len: u32,
-    ecn: Ecn,
-}
-
-impl Item for Packet {
-    fn wire_len(&self) -> u32 {
-        self.len + LONGER.get()
-    }
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-    fn dscp(&self) -> Dscp {
-        Dscp::default()
-    }
-    fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
-    fn group(&self) -> usize {
-        usize::from(self.flow >= 100)
-    }
-    fn flow_key(&self) -> u64 {
-        self.flow
-    }
-}
-
-/// Who entered and who was dropped.
-#[derive(Default)]
-struct Diary {
-    entered: Vec<u32>,
-    dropped: Vec<u32>,
-    marked: Vec<u32>,
-}
-
-impl Watch<Packet> for Diary {
-    fn enqueued(&mut self, packet: &Packet) {
-        self.entered.push(packet.id);
-    }
-    fn marked(&mut self, packet: &Packet, _: MarkReason) {
-        self.marked.push(packet.id);
-    }
-    fn dropped(&mut self, packet: &Packet, _: DropReason) {
-        self.dropped.push(packet.id);
-    }
-}
-
-/// A queue on a link of 1 Mbit/s, where 125 B take 1 ms. Flows from 100 on are of the group "high".
-struct Bench {
-    queue: Queue<Packet>,
-    diary: Diary,
-    sent: u32,
-}
+/// Times are in ms.
+type Bench = bench::Bench<1000>;
 
 impl Bench {
-    fn new(config: &Config) -> Bench {
-        assert_eq!(config.check(), Ok(()));
-        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-        let groups = ["low", "high"].map(str::to_owned);
-        Bench { queue: Queue::new(config, link, &groups, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
-    }
     fn put(&mut self, ms: u64, flow: u64, len: u32) -> u32 {
-        self.sent += 1;
-        self.queue.enqueue(Packet { id: self.sent, flow, len, ecn: Ecn::Ect0 }, at(ms), &mut self.diary);
-        self.sent
-    }
-    fn take(&mut self, ms: u64) -> Option<Packet> {
-        self.queue.dequeue(at(ms), &mut self.diary)
+        self.put_as(ms, flow, len, Ecn::Ect0, 0)
     }
     fn flows(&mut self, ms: u64) -> Vec<u64> {
-        std::iter::from_fn(|| self.take(ms)).map(|packet| packet.flow).collect()
+        self.drain(ms).iter().map(|packet| packet.flow).collect()
     }
-}
-
-fn at(ms: u64) -> Time {
-    Time::ZERO + Dur::from_ms(ms)
 }
 
 fn packets(n: f64) -> Common {
@@ -148,6 +74,19 @@ fn only_a_fifo_without_an_opinion_and_with_room_for_any_packet_is_open() {
     assert!(!is_open(&red(|_| {})), "each arrival moves the average");
     assert!(!is_open(&Config::new(Params::Codel(codel::Params::default()), packets(9.0))));
     assert!(!is_open(&plain(classes::Schedule::Strict)));
+}
+
+#[test]
+fn a_queue_is_shaped_if_it_or_a_class_has_a_rate() {
+    let is_shaped = |config: &Config| Bench::new(config).queue.is_shaped();
+    let tbf = Params::Tbf(toml::from_str("rate = \"500 kbps\"\nburst = \"5 kB\"").unwrap());
+    let tbf = Config::new(tbf, packets(9.0));
+    assert!(!is_shaped(&droptail(packets(1.0))) && !is_shaped(&plain(classes::Schedule::Strict)));
+    assert!(is_shaped(&tbf));
+    assert!(is_shaped(&two(by(classes::Schedule::Strict), packets(20.0), droptail(packets(9.0)), tbf)));
+    // Without a rate there is no time to wait for, empty or not.
+    let mut bench = Bench::new(&plain(classes::Schedule::Strict));
+    assert_eq!((bench.take(1), bench.queue.ready()), (None, Bench::at(0)));
 }
 
 #[test]
@@ -206,7 +145,7 @@ fn a_class_that_took_no_packet_in_has_not_become_active() {
     // 1514 - 700 = 814, 114, then -586: the rest is old.
     assert_eq!([0; 3].map(|_| bench.take(0).map(|packet| packet.flow)), [Some(1); 3]);
     let refused = bench.put(1, 101, 200);
-    assert_eq!(bench.diary.dropped, [refused]);
+    assert_eq!(bench.dropped(), [refused]);
     // -586 + 1514 = 928, then 228: the rest may go on.
     assert_eq!(bench.take(1).map(|packet| packet.flow), Some(1));
     bench.put(2, 102, 100);
@@ -223,7 +162,7 @@ fn a_limit_of_bytes_of_all_classes_is_kept_by_the_fattest() {
     bench.put(0, 101, 200);
     assert_eq!((bench.queue.bytes(), bench.diary.dropped.len()), (1000, 0), "as much as the limit is within it");
     bench.put(0, 101, 100);
-    assert_eq!(bench.diary.dropped, [first]);
+    assert_eq!(bench.dropped(), [first]);
 }
 
 #[test]
@@ -244,7 +183,7 @@ fn memory_that_is_just_full_is_not_over() {
     (0..2).for_each(|_| _ = bench.put(0, 1, 424));
     assert!(bench.diary.dropped.is_empty());
     bench.put(0, 1, 424);
-    assert_eq!(bench.diary.dropped, [1, 2], "half of 1272 B is reached with the second");
+    assert_eq!(bench.dropped(), [1, 2], "half of 1272 B is reached with the second");
 }
 
 #[test]
@@ -284,7 +223,7 @@ fn flows_lie_in_the_order_of_their_hashes() {
             let mut bench = Bench::new(&config);
             let ids = order.map(|i| (bench.put(0, pair[i].1, 100), i));
             let lost = ids.iter().find(|(_, i)| *i == 0).map(|(id, _)| *id);
-            assert_eq!(bench.diary.dropped.first().copied(), lost, "{pair:x?}");
+            assert_eq!(bench.dropped().first().copied(), lost, "{pair:x?}");
         }
     }
 }
@@ -295,7 +234,7 @@ fn quantiles_go_on_behind_a_cut() {
     for ms in [0, 10] {
         bench.put(ms, 1, 100);
         bench.take(ms + 4);
-        let quantile = bench.queue.cut_stats(at(ms + 5)).sojourn_quantile_s(0.5);
+        let quantile = bench.queue.cut_stats(Bench::at(ms + 5)).sojourn_quantile_s(0.5);
         assert!((quantile - 0.004).abs() < 0.004 * 0.004, "{quantile}");
     }
 }
@@ -329,7 +268,7 @@ fn classes_and_their_classes_are_read_with_their_names() {
 }
 
 fn read(bench: &mut Bench, ms: u64) -> Vec<ecnlab_aqm::ClassReading> {
-    let whole = bench.queue.cut_stats(at(ms));
+    let whole = bench.queue.cut_stats(Bench::at(ms));
     bench.queue.cut_classes(&whole)
 }
 
@@ -356,7 +295,7 @@ fn a_sample_has_the_columns_asked_for_of_each_class() {
 fn the_laws_of_classes_tick_when_the_queue_is_looked_at() {
     let adaptive = red(|params| params.adaptive = Some(red::Floyd::default()));
     let mut bench = Bench::new(&two(by(classes::Schedule::Drr), packets(20.0), droptail(packets(9.0)), adaptive));
-    bench.queue.observe(at(600));
+    bench.queue.observe(Bench::at(600));
     let max_p = Column { name: "max_p", unit: "", about: "" };
     // Under the target, once: 0.9 of 0.1.
     let values = bench.queue.class_samples(&[max_p]).pop().unwrap().values;

@@ -1,46 +1,21 @@
 //! Queues of several queues: `fq`, `fq_codel` and `classes`, against arithmetic done by hand.
 
+mod bench;
 mod packet;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
-    Class, Codepoint, Common, Config, DropReason, Full, LinkContext, MarkReason, Member, Queue, Tally, Watch, classes,
-    codel, droptail, fq, fq_codel,
+    Class, Codepoint, Common, Config, DropReason, Full, MarkReason, Member, Tally, classes, codel, droptail, fq,
+    fq_codel,
 };
-use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
-use ecnlab_wire::{Dscp, Ecn};
-use packet::Packet;
+use ecnlab_base::{Bytes, Dur, Length};
+use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
-#[derive(Default)]
-struct Diary {
-    dropped: Vec<(u32, DropReason)>,
-    marked: Vec<(u32, MarkReason)>,
-}
-
-impl Watch<Packet> for Diary {
-    fn marked(&mut self, packet: &Packet, why: MarkReason) {
-        self.marked.push((packet.id, why));
-    }
-    fn dropped(&mut self, packet: &Packet, why: DropReason) {
-        self.dropped.push((packet.id, why));
-    }
-}
-
-/// A queue on a link of 1 Mbit/s, where 125 B take 1 ms. Flows from 100 on are of the group "high".
-struct Bench {
-    queue: Queue<Packet>,
-    diary: Diary,
-    sent: u32,
-}
+/// Times are in ms.
+type Bench = bench::Bench<1000>;
 
 impl Bench {
-    fn new(config: &Config) -> Bench {
-        assert_eq!(config.check(), Ok(()));
-        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-        let groups = ["low", "high"].map(str::to_owned);
-        Bench { queue: Queue::new(config, link, &groups, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
-    }
     fn fq_codel(limit: f64, change: impl FnOnce(&mut fq_codel::Params)) -> Bench {
         let mut params: fq_codel::Params = toml::from_str("salt = 7").unwrap();
         change(&mut params);
@@ -50,35 +25,15 @@ impl Bench {
     fn put(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn) -> u32 {
         self.put_as(ms, flow, len, ecn, 0)
     }
-    fn put_as(&mut self, ms: u64, flow: u64, len: u32, ecn: Ecn, dscp: u8) -> u32 {
-        self.sent += 1;
-        let (dscp, group) = (Dscp::from_bits(dscp), usize::from(flow >= 100));
-        let packet = Packet { id: self.sent, len, ecn, dscp, group, flow };
-        self.queue.enqueue(packet, at(ms), &mut self.diary);
-        assert!(self.queue.is_balanced());
-        self.sent
-    }
     /// So many packets at time zero.
     fn fill(&mut self, packets: u32, flow: u64, len: u32, ecn: Ecn) {
         for _ in 0..packets {
             self.put(0, flow, len, ecn);
         }
     }
-    fn take(&mut self, ms: u64) -> Option<Packet> {
-        let packet = self.queue.dequeue(at(ms), &mut self.diary);
-        assert!(self.queue.is_balanced());
-        packet
-    }
     fn flows(&mut self, ms: u64) -> Vec<u64> {
-        std::iter::from_fn(|| self.take(ms)).map(|packet| packet.flow).collect()
+        self.drain(ms).iter().map(|packet| packet.flow).collect()
     }
-    fn dropped(&self) -> Vec<u32> {
-        self.diary.dropped.iter().map(|(id, _)| *id).collect()
-    }
-}
-
-fn at(ms: u64) -> Time {
-    Time::ZERO + Dur::from_ms(ms)
 }
 
 fn droptail(packets: f64) -> Config {
@@ -177,7 +132,7 @@ fn one_codel_is_no_queue_of_queues_but_marks_alike() {
     let total = bench.queue.counters().total().all();
     assert_eq!((total.marks.packets, total.threshold.packets), (1, 1));
     // Sojourns 1, 3 and 3 ms.
-    let stats = bench.queue.cut_stats(at(10));
+    let stats = bench.queue.cut_stats(Bench::at(10));
     assert_eq!(bench.queue.class_names(), ["all"]);
     assert!(
         (stats.sojourn_quantile_s(0.3) - 0.001).abs() < 4e-6 && (stats.sojourn_quantile_s(0.5) - 0.003).abs() < 12e-6
@@ -193,7 +148,7 @@ fn codel_drops_what_cannot_be_marked_and_gives_the_packet_behind() {
     // ns-3's CoDelQueueDiscBasicDrop: drops 0, 1, 0 and 2 (crates/aqm/src/codel.rs). Ids: 1 | 3 behind 2 | 4 | 7.
     assert_eq!([10, 210, 210, 420].map(|ms| bench.take(ms).unwrap().id), [1, 3, 4, 7]);
     assert_eq!(bench.diary.dropped, [2, 5, 6].map(|id| (id, DropReason::Early)));
-    let stats = bench.queue.cut_stats(at(420));
+    let stats = bench.queue.cut_stats(Bench::at(420));
     // Dropping from 210 on: half of the time.
     assert_eq!((bench.queue.value("codel_count"), stats.mean("share_dropping")), (Some(3.0), 0.5));
 }
@@ -225,7 +180,7 @@ fn classes_are_told_apart_by_codepoint_and_group() {
     // Flow 3 finds its class full, flow 4 all of them: 4 packets are held.
     assert_eq!((bench.dropped(), bench.flows(2)), (vec![4, 6], vec![2, 102, 101, 1]));
     assert_eq!(bench.queue.class_names(), ["all", "l4s", "high", "rest"]);
-    let whole = bench.queue.cut_stats(at(2));
+    let whole = bench.queue.cut_stats(Bench::at(2));
     let rows = bench.queue.cut_classes(&whole);
     let counts = |name: &str| {
         let all = rows.iter().find(|row| row.name == name).unwrap().counts.all();
@@ -283,6 +238,77 @@ fn classes_may_have_classes() {
     // DRR, 1514 B a round: a tree has no head to measure, it sends while its deficit is positive: 1500 (14 left), 1500
     // (-1486, empty); then the other.
     assert_eq!(bench.flows(1), [1, 1, 101]);
+}
+
+/// Half the link's rate, packet by packet: 125 B take 2 ms.
+fn half_rate() -> Config {
+    let tbf = Params::Tbf(toml::from_str("rate = \"500 kbps\"\nburst = \"0 B\"").unwrap());
+    Config::new(tbf, Common::with_limit(Length::Packets(9.0)))
+}
+
+#[test]
+fn a_class_that_waits_for_its_rate_leaves_its_place_to_those_that_came_later() {
+    let high = Member { groups: vec!["high".to_owned()], ..order(0) };
+    let inner = vec![("high", high, half_rate()), ("rest", order(1), droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Fifo), 9.0, Full::Tail, inner));
+    for (ms, flow) in [(0, 101), (0, 102), (1, 1)] {
+        bench.put(ms, flow, 125, Ecn::NotEct);
+    }
+    // The first of "high" leaves at 1 ms, the second not before 3 ms.
+    assert_eq!((bench.flows(1), bench.queue.ready()), (vec![101, 1], Bench::at(3)));
+    assert_eq!(bench.flows(3), [102]);
+}
+
+#[test]
+fn a_sparse_class_does_not_wait_though_another_has_a_rate() {
+    let low_delay = Member { codepoints: vec![Codepoint::Ect1], ..order(0) };
+    let high = Member { groups: vec!["high".to_owned()], ..order(1) };
+    let inner =
+        vec![("slow", low_delay, half_rate()), ("high", high, droptail(9.0)), ("rest", order(2), droptail(9.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::DrrPlus), 99.0, Full::Tail, inner));
+    // 1514 - 1000 = 514, then -486: after two packets the rest is old, and has 1028 B in its next round, then 28 B.
+    bench.fill(5, 1, 1000, Ecn::NotEct);
+    assert_eq!([0; 3].map(|_| bench.take(0).map(|packet| packet.flow)), [Some(1); 3]);
+    bench.put(0, 101, 100, Ecn::NotEct);
+    assert_eq!(bench.flows(0), [101, 1, 1]);
+    // "high" is asked again, and is empty; "slow" has another packet at 12 ms.
+    bench.put(10, 102, 100, Ecn::NotEct);
+    for flow in [2, 3] {
+        bench.put(10, flow, 125, Ecn::Ect1);
+    }
+    assert_eq!((bench.flows(10), bench.queue.ready()), (vec![102, 2], Bench::at(12)));
+    assert_eq!(bench.flows(12), [3]);
+}
+
+/// Behind a token bucket of half the link's rate, one packet deep, CoDel marks what has waited for more than 1 ms when it is
+/// judged. Packets of 125 B fill it at 0, the first leaves, and the second is judged at 1 ms, in time; it may leave at 2 ms.
+fn judged_at_1_ms(limit: u32, full: Full) -> Bench {
+    let params = codel::Params { ce_threshold: Some(Dur::from_ms(1)), ..codel::Params::default() };
+    let common = Common { full, ..Common::with_limit(Length::Packets(limit.into())) };
+    let inner = vec![("inner", Member::default(), Config::new(Params::Codel(params), common))];
+    let tbf = Params::Tbf(toml::from_str("rate = \"500 kbps\"\nburst = \"125 B\"").unwrap());
+    let mut bench = Bench::new(&composed(tbf, 99.0, Full::Tail, inner));
+    bench.fill(limit, 1, 125, Ecn::Ect0);
+    assert_eq!([0, 1].map(|ms| bench.take(ms).map(|packet| packet.id)), [Some(1), None]);
+    bench
+}
+
+#[test]
+fn what_comes_to_the_head_for_a_judged_packet_is_judged_itself() {
+    let mut bench = judged_at_1_ms(2, Full::Front);
+    (0..2).for_each(|_| _ = bench.put(1, 1, 125, Ecn::Ect0));
+    assert_eq!(bench.dropped(), [2]);
+    // The third has waited for 3 ms.
+    assert_eq!((bench.take(4).map(|packet| packet.id), bench.diary.marked.len()), (Some(3), 1));
+}
+
+#[test]
+fn a_judged_packet_is_not_judged_again_when_one_behind_it_is_dropped() {
+    let mut bench = judged_at_1_ms(20, Full::Random);
+    (0..3).for_each(|_| _ = bench.put(1, 1, 125, Ecn::Ect0));
+    let dropped = bench.dropped();
+    assert!(dropped.iter().any(|&id| id <= 20) && !dropped.contains(&2), "{dropped:?}");
+    assert_eq!((bench.take(4).map(|packet| packet.id), bench.diary.marked.len()), (Some(2), 0));
 }
 
 #[test]

@@ -348,17 +348,47 @@ fn marks_on_data_that_was_lost_or_came_out_of_order_are_no_violation() {
 }
 
 #[test]
-fn every_rule_has_a_name_a_section_and_a_sentence_of_its_own() {
+fn every_rule_has_a_name_and_a_sentence_of_its_own() {
     let unique = |f: fn(Rule) -> &'static str| {
         let all: std::collections::BTreeSet<&str> = RULES.into_iter().map(f).collect();
         assert_eq!(all.len(), RULES.len());
     };
     unique(Rule::name);
     unique(Rule::says);
-    assert!(RULES.into_iter().all(|rule| rule.section(Standard::Rfc3168).is_some()));
     for (i, rule) in RULES.into_iter().enumerate() {
         assert_eq!(rule as usize, i);
     }
+}
+
+#[test]
+fn a_rule_has_the_section_of_the_text_that_says_it() {
+    use Rule::*;
+    // RFC 3168 §6.1.1 is the handshake, §6.1.2 the sender, §6.1.3 the receiver, §6.1.4 to §6.1.6 what is not ECT.
+    let sections: [&[Rule]; 6] = [
+        &[EctOnSyn, SetupFlags, EctNotNegotiated, EceNotNegotiated],
+        &[CwrOnRetransmission, CwrMissing, CwrTwice, NoReduction, GrowthOnEce],
+        &[EceStopped, EceMissing, EceWithoutCe, EceAfterCwr],
+        &[EctOnAck],
+        &[EctOnRetransmission],
+        &[EctOnProbe],
+    ];
+    assert_eq!(sections.concat().len(), RULES.len());
+    for (n, rules) in (1..).zip(sections) {
+        let name = format!("RFC 3168 section 6.1.{n}");
+        assert!(rules.iter().all(|rule| rule.section(Standard::Rfc3168) == Some(&name)), "{name}");
+    }
+    // RFC 2481 has the same numbers, and nothing on what is sent again.
+    let old = |rule: Rule| rule.section(Standard::Rfc2481);
+    assert_eq!([EctOnRetransmission, EctOnProbe, CwrOnRetransmission].map(old), [None; 3]);
+    assert_eq!([SetupFlags, CwrTwice].map(old), [Some("RFC 2481 section 6.1.1"), Some("RFC 2481 section 6.1.2")]);
+    assert_eq!([EceMissing, EctOnAck].map(old), [Some("RFC 2481 section 6.1.3"), Some("RFC 2481 section 6.1.4")]);
+    // RFC 8257 §3.2 is the receiver, §3.3 the sender; §3.6 has ECT on SYNs. What it leaves alone is RFC 3168's.
+    let dctcp = |rule: Rule| rule.section(Standard::Rfc8257);
+    let gone = [EctOnSyn, EceStopped, EceMissing, EceAfterCwr, NoReduction, GrowthOnEce];
+    assert_eq!(gone.map(dctcp), [None; 6]);
+    assert_eq!(dctcp(EceWithoutCe), Some("RFC 8257 section 3.2"));
+    assert_eq!([CwrOnRetransmission, CwrMissing, CwrTwice].map(dctcp), [Some("RFC 8257 section 3.3"); 3]);
+    assert_eq!([EctOnAck, EctOnProbe].map(dctcp), [Some("RFC 3168 section 6.1.4"), Some("RFC 3168 section 6.1.6")]);
 }
 
 #[test]

@@ -1,7 +1,14 @@
 //! What the tests put into queues.
 
+use std::cell::Cell;
+
 use ecnlab_aqm::Item;
 use ecnlab_wire::{Dscp, Ecn};
+
+thread_local! {
+    /// Bytes that every packet is longer than it says at first.
+    pub static LONGER: Cell<u32> = const { Cell::new(0) };
+}
 
 /// A packet with all that a queue asks of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +23,7 @@ pub struct Packet {
 
 impl Item for Packet {
     fn wire_len(&self) -> u32 {
-        self.len
+        self.len + LONGER.get()
     }
     fn ecn(&self) -> Ecn {
         self.ecn

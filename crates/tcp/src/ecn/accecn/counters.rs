@@ -267,6 +267,10 @@ mod tests {
             told.contradicts()
         };
         assert_eq!([6, 7].map(contradicts), [true, false]);
+        // Where nothing was marked option and field agree.
+        let mut told = Told::default();
+        told.decode(5, Some(Fields::new(false, &[1_001, 0])), packets(1), 1_000);
+        assert!(!told.contradicts());
     }
 
     #[test]
@@ -278,6 +282,9 @@ mod tests {
             assert_eq!(received.option_is_due(), due);
             assert_eq!(received.fields(40), Some(Fields::new(false, &[1_001, 0, 1])));
         }
+        // An ACK without data is no reason for another order.
+        received.count(Ecn::Ect1, 0);
+        assert_eq!(received.fields(40), Some(Fields::new(false, &[1_001, 0, 1])));
         received.count(Ecn::Ect1, 500);
         received.count(Ecn::Ce, 100);
         assert!(received.option_is_due());
@@ -307,6 +314,13 @@ mod tests {
         assert_eq!(received.fields(40).and_then(|fields| fields.ce()), Some(10));
         let mut told = Told { ce: MASK, ..Told::default() };
         assert_eq!(told.decode(6, Some(Fields::new(false, &[1, 10])), packets(1), 1_000).bytes, 11);
+    }
+
+    #[test]
+    fn a_counter_that_is_half_its_range_ahead_or_more_lies_behind() {
+        // 2^23 - 1 bytes ahead; 2^23 are as many behind.
+        assert_eq!(heard_with(6, 0x7f_ffff, 8_400).1, 8_388_607);
+        assert_eq!(heard_with(6, 0x80_0000, 8_400), (0, 0));
     }
 
     #[test]
