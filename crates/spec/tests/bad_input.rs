@@ -189,6 +189,19 @@ const CASES: &[(&str, &str, &[&str])] = &[
             "x.toml:10:41: `link.pipe.reverse.burst_loss.good` is -1, not a probability; write a number from 0 to 1",
         ],
     ),
+    // Keys of a TCP that are rules of its window, beside others.
+    (
+        "ecn = \"off\"",
+        "ecn = \"on\"\ngrowth = \"per-akc\"\nrounding = 3\ngrowht_limit = 2",
+        &[
+            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, \
+             ecn-becn, ecn-becn-both",
+            "x.toml:16:10: `tcp.mine.growth` cannot be `per-akc`; did you mean `per-ack`?",
+            "x.toml:17:12: `tcp.mine.rounding` is an integer, not one of its values in quotes",
+            "x.toml:18:1: unknown key `tcp.mine.growht_limit`; did you mean `growth_limit`?",
+        ],
+    ),
+    ("ecn = \"off\"", "growth_limit = 0", &["x.toml:15:16: `tcp.mine.growth_limit` must be at least 1"]),
     // The window law: a name, or a table of its kind and parameters.
     (
         "ecn = \"off\"",
