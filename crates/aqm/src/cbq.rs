@@ -8,11 +8,10 @@ use ecnlab_base::{Bytes, Dur, Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::layout::{Compose, Inner, Layout};
-use crate::scheduler::Scheduler;
+use crate::layout::{Compose, Layout};
 use crate::shape::{Heads, Shape};
 use crate::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
-use crate::{Config, Impossible, members};
+use crate::{Config, Impossible};
 
 /// No idle time that counts is longer than this many picoseconds, twelve days: sums stay within 64 bits.
 const LONGEST: i64 = 1 << 60;
@@ -86,6 +85,9 @@ impl sharing::Share for Share {
     fn priority(&self) -> u8 {
         self.priority
     }
+    fn rates(&self) -> Vec<(&'static str, Rate)> {
+        vec![("rate", self.rate)]
+    }
 }
 
 impl Share {
@@ -128,22 +130,11 @@ impl Compose for Cbq {
     const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
-        Layout {
-            classifier: members::classifier(config, groups),
-            scheduler: Scheduler::Shaped(Box::new(Regulator::new(params, &Hierarchy::of(&params.sharing, config)))),
-            queues: Inner::Named(members::queues(config)),
-            memory: None,
-            batch: 1,
-            law: None,
-        }
+        sharing::layout(Regulator::new(params, &Hierarchy::of(&params.sharing, config)), config, groups)
     }
 
     fn check_before(params: &Params, link: Rate) -> Result<(), Impossible> {
-        params.sharing.iter().try_for_each(|(name, share)| {
-            Impossible::unless(share.rate <= link, &format!("sharing.{name}.rate"), || {
-                format!("it is above the rate of a link that it stands before, {link}: write a lower one")
-            })
-        })
+        sharing::check_before(&params.sharing, link)
     }
 }
 

@@ -42,7 +42,7 @@ pub enum Schedule {
     /// Rounds by `turn`, classes that become active first (RFC 8290 §4.2).
     #[serde(rename = "drr++")]
     DrrPlus,
-    /// Two classes by `share`, with a credit (Linux's `sch_dualpi2`).
+    /// By `share`, with a credit of each class; of two classes as Linux's `sch_dualpi2`.
     #[serde(rename = "wrr")]
     Wrr,
     /// Of two classes the one whose packet came first, as if those of the second had come `tshift` later (RFC 9332 §4.2.2).
@@ -62,9 +62,9 @@ impl Params {
         Impossible::unless(self.drop_batch > 0, "drop_batch", || {
             "0 packets make no room: write at least 1".to_owned()
         })?;
-        let for_two = matches!(self.schedule, Schedule::Wrr | Schedule::TimeShifted);
+        let for_two = self.schedule == Schedule::TimeShifted;
         Impossible::unless(!for_two || n == 2 || n == 0, "schedule", || {
-            format!("\"wrr\" and \"time-shifted\" are for two classes, here are {n}: write \"drr\"")
+            format!("\"time-shifted\" is for two classes, here are {n}: write \"drr\"")
         })?;
         self.check_tshift()?;
         members::check(config)?;
@@ -89,15 +89,14 @@ impl Params {
 
     fn scheduler(&self, classes: &[(&str, &Class)]) -> Scheduler {
         let quanta = || classes.iter().map(|(_, class)| class.member.turn.0 as i64).collect();
-        match (self.schedule, classes) {
-            (Schedule::Fifo, _) => Scheduler::Fifo,
-            (Schedule::Wrr, [(_, a), (_, b)]) => {
-                Scheduler::Credit(Credit::new([a, b].map(|class| i64::from(class.member.share))))
-            }
-            (Schedule::Drr, _) => Scheduler::Rounds(Rounds::new(quanta(), false)),
-            (Schedule::DrrPlus, _) => Scheduler::Rounds(Rounds::new(quanta(), true)),
-            (Schedule::TimeShifted, _) => Scheduler::TimeShifted(self.tshift.unwrap_or_default()),
-            (Schedule::Strict | Schedule::Wrr, _) => Scheduler::Strict,
+        let shares = || classes.iter().map(|(_, class)| class.member.share.into()).collect();
+        match self.schedule {
+            Schedule::Fifo => Scheduler::Fifo,
+            Schedule::Strict => Scheduler::Strict,
+            Schedule::Drr => Scheduler::Rounds(Rounds::new(quanta(), false)),
+            Schedule::DrrPlus => Scheduler::Rounds(Rounds::new(quanta(), true)),
+            Schedule::Wrr => Scheduler::Credit(Credit::new(shares())),
+            Schedule::TimeShifted => Scheduler::TimeShifted(self.tshift.unwrap_or_default()),
         }
     }
 }
@@ -153,6 +152,25 @@ mod tests {
         assert_eq!(wrong("schedule = \"time-shifted\"", &["a", "b"]), Some("tshift".to_owned()));
         assert_eq!(wrong("schedule = \"strict\"\ntshift = \"50 ms\"", &["a", "b"]), Some("tshift".to_owned()));
         assert_eq!(wrong("schedule = \"time-shifted\"\ntshift = \"50 ms\"", &["a"]), Some("schedule".to_owned()));
+        let three = refused("schedule = \"time-shifted\"\ntshift = \"50 ms\"", &["a", "b", "c"]).unwrap();
+        assert_eq!(three.to_string(), "schedule: \"time-shifted\" is for two classes, here are 3: write \"drr\"");
+    }
+
+    #[test]
+    fn shares_are_of_any_number_of_classes_in_their_order() {
+        let queue = |params| Config::new(params, Common::with_limit(Length::Packets(9.0)));
+        let params: Params = toml::from_str("schedule = \"wrr\"").unwrap();
+        let mut config = queue(registry::Params::Classes(params.clone()));
+        for (name, keys) in [("a", "share = 1"), ("b", "codepoints = [\"ect0\"]"), ("c", "groups = [\"x\"]\nshare = 3")]
+        {
+            let queue = queue(registry::Params::DropTail(droptail::Params {}));
+            let member = toml::from_str(keys).unwrap();
+            config.classes.insert(name.to_owned(), Class { member, queue });
+        }
+        config.classes.get_mut("a").unwrap().member.order = 9;
+        assert_eq!(config.check(), Ok(()));
+        let Scheduler::Credit(credit) = params.scheduler(&in_order(&config)) else { panic!("another schedule") };
+        assert_eq!(credit.weights(), [1, 3, 1]);
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl Params {
         let share = i64::from(self.classic_protection.unwrap_or(CLASSIC_PROTECTION));
         match self.tshift {
             Some(tshift) => Scheduler::TimeShifted(tshift),
-            None => Scheduler::Credit(Credit::new([100 - share, share])),
+            None => Scheduler::Credit(Credit::new(vec![100 - share, share])),
         }
     }
 

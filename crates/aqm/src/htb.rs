@@ -8,11 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bucket::Bucket;
-use crate::layout::{Compose, Inner, Layout};
-use crate::scheduler::Scheduler;
+use crate::layout::{Compose, Layout};
 use crate::shape::{Heads, Shape};
 use crate::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
-use crate::{Config, Impossible, members};
+use crate::{Config, Impossible};
 
 /// What a class may owe: all past this is forgiven (`mbuffer` of Linux's sch_htb).
 const MOST_OWED: Dur = Dur::from_s(60);
@@ -63,6 +62,9 @@ impl sharing::Share for Share {
     fn priority(&self) -> u8 {
         self.priority
     }
+    fn rates(&self) -> Vec<(&'static str, Rate)> {
+        vec![("rate", self.rate), ("ceil", self.ceil())]
+    }
 }
 
 impl Share {
@@ -107,25 +109,11 @@ impl Compose for Htb {
     const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
-        Layout {
-            classifier: members::classifier(config, groups),
-            scheduler: Scheduler::Shaped(Box::new(Tree::new(&Hierarchy::of(&params.sharing, config)))),
-            queues: Inner::Named(members::queues(config)),
-            memory: None,
-            batch: 1,
-            law: None,
-        }
+        sharing::layout(Tree::new(&Hierarchy::of(&params.sharing, config)), config, groups)
     }
 
     fn check_before(params: &Params, link: Rate) -> Result<(), Impossible> {
-        for (name, share) in &params.sharing {
-            for (key, rate) in [("rate", share.rate), ("ceil", share.ceil())] {
-                Impossible::unless(rate <= link, &format!("sharing.{name}.{key}"), || {
-                    format!("it is above the rate of a link that it stands before, {link}: write a lower one")
-                })?;
-            }
-        }
-        Ok(())
+        sharing::check_before(&params.sharing, link)
     }
 }
 

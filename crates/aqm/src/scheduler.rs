@@ -1,12 +1,13 @@
 //! Which of several inner queues is next.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use ecnlab_base::{Dur, Rate, Time};
 
 use crate::shape::Shape;
 
-/// Bytes by which a class of [`Credit`] may be ahead at first: an Ethernet frame.
+/// Bytes that each class of [`Credit`] counts as having sent at first: an Ethernet frame.
 const MTU: i64 = 1514;
 
 /// What a scheduler sees of an inner queue.
@@ -26,7 +27,7 @@ pub(crate) enum Scheduler {
     Strict,
     /// Each in turn.
     Rounds(Rounds),
-    /// Two by a credit.
+    /// By a credit of each.
     Credit(Credit),
     /// Of two the one whose head came first, as if the second's had come so much later (RFC 9332 §4.2.2, TS-FIFO).
     TimeShifted(Dur),
@@ -165,45 +166,56 @@ impl Rounds {
     }
 }
 
-/// Weighted round robin of two queues by a credit, as Linux's `sch_dualpi2` has it (RFC 9332 §4.2.2 names it): the first
-/// sends while the credit is not positive. A byte of the first costs the weight of the second, one of the second gives
-/// back that of the first; both only while the other waits.
+/// Weighted round robin by credits: of the queues that hold packets the one with the most credit sends, of several the
+/// first. A byte gives each other queue that then waits its own weight, and costs the sender the sum of these. Who holds
+/// nothing keeps what it has.
+///
+/// Of two queues the difference of the credits is twice the one credit of Linux's `sch_dualpi2` (RFC 9332 §4.2.2 names the
+/// scheduler): w1·l more when the first sends, w0·l less when the second does, only while the other waits.
 #[derive(Clone, Debug)]
 pub(crate) struct Credit {
-    weights: [i64; 2],
-    credit: i64,
+    weights: Vec<i64>,
+    credits: Vec<i64>,
 }
 
 impl Credit {
-    /// A credit that favours the weightier by one packet at first.
-    pub fn new(weights: [i64; 2]) -> Credit {
-        let mut credit = Credit { weights, credit: 0 };
+    /// Credits as if each queue had just sent one packet: the weightier begin.
+    pub fn new(weights: Vec<i64>) -> Credit {
+        let mut credit = Credit { credits: vec![0; weights.len()], weights };
         credit.begin();
         credit
     }
 
+    /// The weight of each queue.
+    #[cfg(test)]
+    pub fn weights(&self) -> &[i64] {
+        &self.weights
+    }
+
     fn begin(&mut self) {
-        self.credit = MTU * (self.weights[1] - self.weights[0]);
+        let sent = MTU * self.weights.len() as i64;
+        self.credits.iter_mut().zip(&self.weights).for_each(|(credit, weight)| *credit = sent * weight);
     }
 
     fn next(&mut self, queues: &[impl Backlog]) -> Option<usize> {
-        match [0, 1].map(|i| queues[i].head_len().is_some()) {
-            [false, false] => {
-                self.begin();
-                None
-            }
-            [true, true] => Some(usize::from(self.credit > 0)),
-            [first, _] => Some(usize::from(!first)),
+        let holding = (0..queues.len()).filter(|&i| queues[i].head_len().is_some());
+        let next = holding.max_by_key(|&i| (self.credits[i], Reverse(i)));
+        if next.is_none() {
+            self.begin();
         }
+        next
     }
 
     fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
-        let held = [0, 1].map(|i| queues[i].head_len().is_some());
-        if held == [false, false] {
+        let mut alone = true;
+        for j in (0..queues.len()).filter(|&j| j != i && queues[j].head_len().is_some()) {
+            let given = self.weights[j] * i64::from(len);
+            self.credits[j] += given;
+            self.credits[i] -= given;
+            alone = false;
+        }
+        if alone && queues[i].head_len().is_none() {
             self.begin();
-        } else if held[1 - i] {
-            let cost = self.weights[1 - i] * i64::from(len);
-            self.credit += if i == 0 { cost } else { -cost };
         }
     }
 }
@@ -366,7 +378,71 @@ mod tests {
     fn the_credit_shares_by_weights() {
         // Weights 3 and 1, credit 1514·(1-3) = -3028 at first. 1514 B of class 0 cost 1514, of class 1 give 4542 back:
         // -3028, 0 0 0 -> 1514; 1 -> -3028; 0 0 0 ... : three to one.
-        let order = order(Scheduler::Credit(Credit::new([3, 1])), &[&[1514; 9], &[1514; 4]]);
+        let order = order(Scheduler::Credit(Credit::new(vec![3, 1])), &[&[1514; 9], &[1514; 4]]);
         assert_eq!(order, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn of_two_the_credits_are_the_one_of_dualpi2() {
+        // sch_dualpi2: the first sends while the credit is not positive; l bytes of the first add w1·l, of the second take
+        // w0·l, while the other waits; w1 - w0 frames at first, and when both are empty.
+        let (mut scheduler, mut queues) = (Credit::new(vec![7, 2]), [Packets(vec![]), Packets(vec![])]);
+        let begin = 1514 * (2 - 7);
+        let (mut credit, mut served, mut idle) = (begin, [0; 2], 0);
+        for step in 0..3_000_u32 {
+            // Lengths of 60 to 1499 B; the first has bursts, and both are empty from time to time.
+            queues[(step % 3 / 2) as usize].0.insert(0, 60 + step * 7 % 1_440);
+            for _ in 0..step % 2 + 2 * u32::from(step % 50 > 30) {
+                let held = [0, 1].map(|i| queues[i].head_len().is_some());
+                let expected = match held {
+                    [false, false] => None,
+                    [true, true] => Some(usize::from(credit > 0)),
+                    [first, _] => Some(usize::from(!first)),
+                };
+                let next = scheduler.next(&queues);
+                assert_eq!(next, expected, "step {step}");
+                let Some(i) = next else {
+                    idle += 1;
+                    continue;
+                };
+                let len = queues[i].0.pop().unwrap();
+                scheduler.sent(i, len, &queues);
+                served[i] += 1;
+                match [0, 1].map(|i| queues[i].head_len().is_some()) {
+                    [false, false] => credit = begin,
+                    [_, true] if i == 0 => credit += 2 * i64::from(len),
+                    [true, _] if i == 1 => credit -= 7 * i64::from(len),
+                    _ => {}
+                }
+            }
+        }
+        assert!(served[0] > 1_000 && served[1] > 500 && idle > 100, "{served:?} {idle}");
+    }
+
+    #[test]
+    fn three_share_by_weights() {
+        // Weights 3, 2 and 1, in frames: at first 3·(3, 2, 1) = (9, 6, 3). Who sends pays the sum of the others' weights,
+        // each of which has its own: 0: (6, 8, 4), 1: (9, 4, 5), 0: (6, 6, 6), 0: (3, 8, 7), 1: (6, 4, 8), 2: (9, 6, 3).
+        // The last two of 0 leave when the others are empty.
+        let order = order(Scheduler::Credit(Credit::new(vec![3, 2, 1])), &[&[1514; 8], &[1514; 4], &[1514; 2]]);
+        assert_eq!(order, [0, 1, 0, 0, 1, 2, 0, 1, 0, 0, 1, 2, 0, 0]);
+    }
+
+    #[test]
+    fn who_has_nothing_to_send_keeps_its_credit() {
+        // As above from (9, 6, 3), but 2 has no packet: 0 pays 2 and 1 pays 3. 0: (7, 8), 1: (10, 5), 0: (8, 7), 0: (6, 9),
+        // 1: (9, 6).
+        let mut scheduler = Credit::new(vec![3, 2, 1]);
+        let mut queues = [Packets(vec![1514; 20]), Packets(vec![1514; 20]), Packets(vec![])];
+        let mut serve = |queues: &mut [Packets; 3]| {
+            let i = scheduler.next(queues).unwrap();
+            let len = queues[i].0.pop().unwrap();
+            scheduler.sent(i, len, queues);
+            i
+        };
+        assert_eq!([0; 5].map(|_| serve(&mut queues)), [0, 1, 0, 0, 1]);
+        // 2 comes with the 3 that it had: all is as at first.
+        queues[2].0.push(1514);
+        assert_eq!([0; 6].map(|_| serve(&mut queues)), [0, 1, 0, 0, 1, 2]);
     }
 }

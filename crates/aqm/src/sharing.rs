@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use ecnlab_base::Rate;
+
+use crate::layout::{Inner, Layout};
+use crate::scheduler::Scheduler;
+use crate::shape::Shape;
 use crate::{Config, Impossible, members};
 
 /// The deepest hierarchy (Linux's TC_HTB_MAXDEPTH and TC_CBQ_MAXLEVEL).
@@ -15,6 +20,8 @@ pub(crate) trait Share {
     fn parent(&self) -> Option<&str>;
     /// Its priority, 0 the first.
     fn priority(&self) -> u8;
+    /// Its rates, each with its key.
+    fn rates(&self) -> Vec<(&'static str, Rate)>;
 }
 
 /// A hierarchy: the leaves in the order of the inner queues, then the other classes by name.
@@ -59,6 +66,30 @@ pub(crate) fn check<S: Share>(shares: &BTreeMap<String, S>, config: &Config) -> 
         check_place(name, share, shares, config)?;
     }
     Ok(())
+}
+
+/// Refuses rates above `link`, that of a link that the queue stands before.
+pub(crate) fn check_before<S: Share>(shares: &BTreeMap<String, S>, link: Rate) -> Result<(), Impossible> {
+    for (name, share) in shares {
+        for (key, rate) in share.rates() {
+            Impossible::unless(rate <= link, &format!("sharing.{name}.{key}"), || {
+                format!("it is above the rate of a link that it stands before, {link}: write a lower one")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The classes of `config` with what shares the link among them.
+pub(crate) fn layout(shape: impl Shape + 'static, config: &Config, groups: &[String]) -> Layout {
+    Layout {
+        classifier: members::classifier(config, groups),
+        scheduler: Scheduler::Shaped(Box::new(shape)),
+        queues: Inner::Named(members::queues(config)),
+        memory: None,
+        batch: 1,
+        law: None,
+    }
 }
 
 fn check_place<S: Share>(

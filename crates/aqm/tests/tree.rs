@@ -319,7 +319,12 @@ fn what_cannot_be_is_refused_by_key() {
     assert_eq!(refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Tail, vec![])), "class");
     assert_eq!(refused(composed(classes(classes::Schedule::Drr), 9.0, Full::Random, two())), "full");
     assert_eq!(
-        refused(composed(classes(classes::Schedule::Wrr), 9.0, Full::Tail, vec![("a", order(0), droptail(1.0))])),
+        refused(composed(
+            classes(classes::Schedule::TimeShifted),
+            9.0,
+            Full::Tail,
+            vec![("a", order(0), droptail(1.0))]
+        )),
         "schedule"
     );
     assert_eq!(

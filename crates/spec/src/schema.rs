@@ -148,6 +148,10 @@ fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
 /// Every knob, none of them required: the profile has the rest.
 fn tcp_schema(generator: &mut SchemaGenerator) -> Json {
     let mut tcp = without_required(schema_of::<tcp::Config>(generator));
+    let rules = schema_of::<tcp::Rules>(generator);
+    if let Some(keys) = tcp["properties"].as_object_mut() {
+        keys.extend(object(&rules["properties"]));
+    }
     let about = "The profile on which these settings build; the scenario's if left out";
     tcp["properties"]["profile"] = json!({ "description": about, "enum": profile::names() });
     tcp

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
 use crate::boxes::HostileBox;
-use crate::de::{self, Keys, read, read_with};
+use crate::de::{Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Capture, DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
 use crate::path::Path;
@@ -228,8 +228,12 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
     let mut table = base.table().cloned().unwrap_or_default();
     table.extend(departures.table().cloned().unwrap_or_default());
     let merged = Node { value: Value::Table(table), place: node.place.clone() };
-    let keys = Keys { more: &["profile"], less: &[] };
-    let config =
-        read_with(&merged, path, keys, |node| -> Result<tcp::Config, de::Error> { Deserialize::deserialize(node) })?;
-    Ok(Tcp { profile: name, config: Arc::new(config) })
+    let is_rule = |key: &str| tcp::Rules::KEYS.contains(&key);
+    let rules = read::<tcp::Rules>(&part(&merged, is_rule), path);
+    let keys = Keys { more: &[&["profile"], &tcp::Rules::KEYS[..]].concat(), less: &[] };
+    let config = read_with(&part(&merged, |key| !is_rule(key)), path, keys, |node| tcp::Config::deserialize(node));
+    match (rules, config) {
+        (Ok(rules), Ok(config)) => Ok(Tcp { profile: name, config: Arc::new(tcp::Config { rules, ..config }) }),
+        (rules, config) => Err([rules.err(), config.err()].into_iter().flatten().flatten().collect()),
+    }
 }

@@ -7,11 +7,13 @@ use std::str::FromStr;
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_wire::Segment;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::IntoDeserializer;
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::invalid::{Invalid, ensure};
 use crate::registry::{EcnKind, RecoveryKind, WindowLaw};
-use crate::window::{Growth, LossWindow, Rounding, Rules};
+use crate::rules::Rules;
 
 /// All settings of a TCP. A profile supplies each value with its source; a scenario may change single keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -67,20 +69,13 @@ pub struct Config {
     pub syn_losses_to_one: u32,
     /// Slow-start threshold at the start.
     pub initial_ssthresh: InitialSsthresh,
-    /// How ACKs open the window.
-    pub growth: Growth,
-    /// With `growth = "bytes-acked"`: the most segments one ACK may add in slow start (L of RFC 3465 §2.2).
-    pub growth_limit: u32,
-    /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
-    pub slow_start_through_ssthresh: bool,
+    /// How the host counts in its window. These are keys of the same table, and [`Config::read`] reads them with it.
+    #[serde(flatten, skip_deserializing)]
+    pub rules: Rules,
     /// The window grows only while at least half of it is used (RFC 7661 §4.2).
     pub grow_only_when_limited: bool,
     /// What the window after congestion is a part of.
     pub reduce_from: ReduceFrom,
-    /// Window after a loss: ssthresh, or half of `reduce_from` without the floor of two segments.
-    pub loss_window: LossWindow,
-    /// What is rounded down to whole segments on a reduction.
-    pub rounding: Rounding,
     /// A second timeout of the same segment leaves ssthresh as it is (RFC 5681 §3.1).
     pub repeated_timeout_keeps_ssthresh: bool,
     /// After an idle time of one RTO, start again from the initial window (RFC 5681 §4.1).
@@ -285,19 +280,20 @@ const MAX_WINDOW: u64 = 65_535 << 14;
 const MAX_DOUBLINGS: u32 = 16;
 
 impl Config {
-    /// The host's rules for its window.
-    pub(crate) fn window_rules(&self) -> Rules {
-        Rules {
-            growth: self.growth,
-            growth_limit: self.growth_limit,
-            slow_start_through_ssthresh: self.slow_start_through_ssthresh,
-            loss_window: self.loss_window,
-            rounding: self.rounding,
-            ecn_keeps_ssthresh: self.ecn_response == EcnResponse::Linux,
-            // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
-            // from half a segment the next ACK opens the window to one and a half.
-            ecn_below_one_segment: self.ecn_response == EcnResponse::Ns2,
-        }
+    /// Reads a table of every key, those of [`Rules`] too.
+    ///
+    /// # Errors
+    /// Of the first key that is missing, unknown or has a value of another kind. What values cannot be together,
+    /// [`check`](Config::check) says.
+    pub fn read<'de, V, E>(table: impl IntoIterator<Item = (String, V)>) -> Result<Config, E>
+    where
+        V: IntoDeserializer<'de, E>,
+        E: de::Error,
+    {
+        let (rules, rest): (Vec<_>, Vec<_>) =
+            table.into_iter().partition(|(key, _)| Rules::KEYS.contains(&key.as_str()));
+        let rules = Rules::deserialize(MapDeserializer::new(rules.into_iter()))?;
+        Ok(Config { rules, ..Config::deserialize(MapDeserializer::new(rest.into_iter()))? })
     }
 
     /// Finds the first impossible value.
@@ -309,13 +305,13 @@ impl Config {
             ("ack_every", self.ack_every),
             ("initial_window", self.initial_window),
             ("syn_losses_to_one", self.syn_losses_to_one),
-            ("growth_limit", self.growth_limit),
             ("max_timeouts", self.max_timeouts),
             ("max_syn_timeouts", self.max_syn_timeouts),
         ];
         for (key, value) in at_least_one {
             ensure(value >= 1, key, || "must be at least 1".into())?;
         }
+        self.rules.check()?;
         ensure((64..=65_495).contains(&self.mss.0), "mss", || {
             format!("must be from 64 B to 65495 B, not {}", self.mss)
         })?;
@@ -415,6 +411,8 @@ impl JsonSchema for Headers {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::cc::Codepoint;
     use crate::cc::dctcp::Params;
@@ -466,11 +464,18 @@ mod tests {
 
     #[test]
     fn the_schema_describes_every_knob_and_admits_no_other() {
-        let schema = serde_json::to_value(schemars::schema_for!(Config)).unwrap();
-        assert_eq!(schema["additionalProperties"], false);
-        let knobs = schema["properties"].as_object().unwrap();
-        assert_eq!(knobs.len(), profile("modern").unwrap().settings.len());
-        assert!(knobs.values().all(|k| k["description"].as_str().is_some_and(|d| d.len() > 10)));
+        let knobs = |schema: Schema| {
+            let schema = schema.to_value();
+            assert_eq!(schema["additionalProperties"], false);
+            let knobs = schema["properties"].as_object().unwrap().clone();
+            assert!(knobs.values().all(|k| k["description"].as_str().is_some_and(|d| d.len() > 10)));
+            knobs.into_iter().map(|(key, _)| key).collect::<BTreeSet<String>>()
+        };
+        let (host, rules) = (knobs(schemars::schema_for!(Config)), knobs(schemars::schema_for!(Rules)));
+        assert_eq!(rules, Rules::KEYS.map(str::to_owned).into());
+        assert!(host.is_disjoint(&rules));
+        let settings = profile("modern").unwrap().settings.iter().map(|setting| setting.key.clone());
+        assert_eq!(&host | &rules, settings.collect());
     }
 
     #[test]

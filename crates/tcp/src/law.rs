@@ -3,7 +3,7 @@
 use crate::cc::{
     self, AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Pacing, Params, Sent, Start, Window,
 };
-use crate::config::Config;
+use crate::config::{Config, EcnResponse};
 use crate::registry::{WindowLaw, window_laws};
 
 /// The law in use, from the rows of the registry.
@@ -16,8 +16,7 @@ macro_rules! in_use {
         impl Law {
             /// The law that `config` names, for segments of `mss` bytes of payload.
             pub fn new(config: &Config, mss: u32) -> Law {
-                let start = Start { window: Window::new(config.initial_window, mss), rules: config.window_rules() };
-                match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law(start))),+ }
+                match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law((config, mss).into()))),+ }
             }
 
             /// [`CongestionControl::COLUMNS`].
@@ -52,6 +51,27 @@ macro_rules! in_use {
     };
 }
 window_laws! { in_use! {} }
+
+/// The initial window, for segments of so many bytes of payload.
+impl From<(&Config, u32)> for Window {
+    fn from((config, mss): (&Config, u32)) -> Window {
+        Window::new(config.initial_window, mss)
+    }
+}
+
+/// The same, with the host's rules.
+impl From<(&Config, u32)> for Start {
+    fn from((config, mss): (&Config, u32)) -> Start {
+        Start {
+            window: (config, mss).into(),
+            rules: config.rules,
+            ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
+            // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
+            // from half a segment the next ACK opens the window to one and a half.
+            ecn_below_one_segment: config.ecn_response == EcnResponse::Ns2,
+        }
+    }
+}
 
 /// Calls a method of the law in use: a match on an enum, which the hot path can inline.
 macro_rules! of_law {
@@ -116,6 +136,5 @@ impl CongestionControl for Law {
 /// What a law begins with under a profile, for the laws' tests.
 #[cfg(test)]
 pub(crate) fn start(profile: &str, mss: u32) -> Start {
-    let config = &crate::profile(profile).unwrap().config;
-    Start { window: Window::new(config.initial_window, mss), rules: config.window_rules() }
+    (&crate::profile(profile).unwrap().config, mss).into()
 }

@@ -1,7 +1,4 @@
-//! The congestion window, the slow-start threshold, and the rules by which a host counts in them.
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+//! The congestion window and the slow-start threshold.
 
 /// Fraction bits of the window: SMSS²/cwnd is far below a byte's resolution at large windows, and simulators that keep cwnd
 /// as a float do not round it.
@@ -100,66 +97,4 @@ impl Window {
     pub(crate) fn widen(&mut self, more: u64) {
         self.cwnd = self.cwnd.saturating_add(more).min(MAX_CWND << FRACTION);
     }
-}
-
-/// How ACKs open the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Growth {
-    /// One segment an ACK in slow start, then SMSS·SMSS/cwnd an ACK (RFC 5681 §3.1 equation 3).
-    PerAck,
-    /// As many bytes as were acknowledged, then one segment for each window acknowledged (RFC 3465).
-    BytesAcked,
-    /// One segment an ACK in slow start, then one segment when a counter of ACKs has reached the window (Linux 2.0).
-    AckCount,
-}
-
-/// The window after a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossWindow {
-    /// ssthresh (RFC 5681 §3.2 step 3).
-    Ssthresh,
-    /// Half, even where ssthresh stays at two segments.
-    Half,
-}
-
-/// What is rounded down to whole segments on a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rounding {
-    /// Nothing: windows are bytes.
-    None,
-    /// ssthresh only.
-    Ssthresh,
-    /// ssthresh and cwnd.
-    Both,
-}
-
-/// How a host counts in its window: what the literature's simulators and kernels differ by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// How ACKs open the window.
-    pub growth: Growth,
-    /// With [`Growth::BytesAcked`]: the most segments one ACK may add in slow start.
-    pub growth_limit: u32,
-    /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
-    pub slow_start_through_ssthresh: bool,
-    /// The window after a loss.
-    pub loss_window: LossWindow,
-    /// What is rounded down to whole segments on a reduction.
-    pub rounding: Rounding,
-    /// ECN leaves ssthresh, not half.
-    pub ecn_keeps_ssthresh: bool,
-    /// ECN may leave less than a segment.
-    pub ecn_below_one_segment: bool,
-}
-
-/// What a window law begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
-    /// The initial window.
-    pub window: Window,
-    /// How the host counts in it.
-    pub rules: Rules,
 }

@@ -84,7 +84,7 @@ impl Case {
             let text: toml::Table = toml::from_str(&format!("{key} = {value}")).map_err(|e| e.to_string())?;
             table.extend(text);
         }
-        let config: Config = table.try_into().map_err(|e: toml::de::Error| e.to_string())?;
+        let config = Config::read(table).map_err(|e: toml::de::Error| e.to_string())?;
         config.check().map_err(|e| e.to_string())?;
         Ok(Arc::new(config))
     }

@@ -32,6 +32,7 @@ impl Default for Params {
 
 impl super::Params for Params {
     type Law = Cubic;
+    type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
         ensure(self.beta > 0.0 && self.beta < 1.0, "congestion.beta", || {

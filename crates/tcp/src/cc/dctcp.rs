@@ -29,6 +29,7 @@ impl Default for Params {
 
 impl super::Params for Params {
     type Law = Dctcp;
+    type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
         ensure(self.g > 0.0 && self.g <= 1.0, "congestion.g", || {

@@ -41,6 +41,7 @@ impl Default for AbeParams {
 
 impl super::Params for Params {
     type Law = EcnAlphaBeta;
+    type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
         // A hundred segments a round trip avoid no congestion.
@@ -57,6 +58,7 @@ impl super::Params for Params {
 
 impl super::Params for AbeParams {
     type Law = EcnAlphaBeta;
+    type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
         check_beta(self.beta)

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::ack_sample::{AckSample, Amount, RateSample, Sent};
 use crate::invalid::Invalid;
-pub use crate::window::{CcState, Rules, Start, Window};
+pub use crate::rules::{Rules, Start};
+pub use crate::window::{CcState, Window};
 
 /// Why a law is told to slow down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +160,9 @@ pub trait CongestionControl {
 pub(crate) trait Params {
     /// The law that they are of.
     type Law: CongestionControl;
+    /// What the law begins with: [`Start`] if it counts by the host's rules, as a law does that is built on another which
+    /// does; [`Window`] if it does not, so that it cannot have them.
+    type Start;
     /// Whether there are any.
     const ANY: bool = true;
 
@@ -169,7 +173,7 @@ pub(crate) trait Params {
         None
     }
     /// The law, at the beginning of a connection.
-    fn law(&self, start: Start) -> Self::Law;
+    fn law(&self, start: Self::Start) -> Self::Law;
 }
 
 /// Congestion at time zero, for the laws' tests.

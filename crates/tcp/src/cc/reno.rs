@@ -1,25 +1,27 @@
 //! Reno's window: slow start, congestion avoidance, one half on congestion (Jacobson 1988, RFC 5681).
 //!
-//! The variants that the literature's simulators and kernels differ by are parameters: how an ACK opens
-//! the window, what is rounded to whole segments, whether slow start includes cwnd = ssthresh.
+//! The variants that the literature's simulators and kernels differ by are [`Rules`]: how an ACK opens the window, what is
+//! rounded to whole segments, whether slow start includes cwnd = ssthresh. Laws that are built on Reno have the same.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Congestion, CongestionControl, CongestionEvent, Rules, Start, Window};
 use crate::invalid::Invalid;
-use crate::window::{FRACTION, Growth, LossWindow, MAX_CWND, Rounding};
+use crate::rules::{Growth, LossWindow, Rounding};
+use crate::window::{FRACTION, MAX_CWND};
 
 /// Segments that congestion avoidance adds a round trip.
 pub(super) const SLOPE: f64 = 1.0;
 
-/// Reno has no parameters but the [`Rules`] that every window law obeys.
+/// Reno has no parameters but the [`Rules`], which are the host's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
 
 impl super::Params for Params {
     type Law = Reno;
+    type Start = Start;
     const ANY: bool = false;
 
     fn check(&self) -> Result<(), Invalid> {
@@ -38,12 +40,15 @@ pub struct Reno {
     /// Congestion avoidance: bytes or ACKs counted towards the next segment.
     count: u64,
     rules: Rules,
+    ecn_keeps_ssthresh: bool,
+    ecn_below_one_segment: bool,
 }
 
 impl Reno {
     /// Reno that begins with `start`.
     pub fn new(start: Start) -> Reno {
-        Reno { window: start.window, count: 0, rules: start.rules }
+        let Start { window, rules, ecn_keeps_ssthresh, ecn_below_one_segment } = start;
+        Reno { window, count: 0, rules, ecn_keeps_ssthresh, ecn_below_one_segment }
     }
 
     /// Opens the window for an ACK; congestion avoidance adds `slope` segments a round trip.
@@ -65,7 +70,7 @@ impl Reno {
             // RFC 5681 §3.1: the loss window is one segment.
             (Congestion::Timeout, _) => mss << FRACTION,
             (Congestion::Loss, LossWindow::Ssthresh) => ssthresh << FRACTION,
-            (Congestion::Ecn, _) if self.rules.ecn_keeps_ssthresh => ssthresh << FRACTION,
+            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => ssthresh << FRACTION,
             (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(self.least()),
         });
         self.count = 0;
@@ -86,7 +91,7 @@ impl Reno {
 
     /// What a reduction leaves at least, in 2^-16 bytes.
     fn least(&self) -> u64 {
-        if self.rules.ecn_below_one_segment { 0 } else { self.mss() << FRACTION }
+        if self.ecn_below_one_segment { 0 } else { self.mss() << FRACTION }
     }
 
     fn mss(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! From a profile and its departures to a configuration.
 
 use ecnlab_tcp::{Config, profile};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Case, Failure, Setting};
 
@@ -19,9 +19,10 @@ pub fn config(case: &Case) -> Result<Config, Failure> {
 }
 
 fn depart(config: &Config, Setting { key, value, .. }: &Setting) -> Result<Config, String> {
-    let mut tree = serde_json::to_value(config).map_err(|e| e.to_string())?;
+    let keys = serde_json::to_value(config).and_then(serde_json::from_value::<Map<String, Value>>);
+    let mut keys = keys.map_err(|e| e.to_string())?;
     // `true` and `10` are what they look like; anything else is a string: `200 ms`, `newreno`.
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.clone()));
-    *tree.get_mut(key).ok_or_else(|| format!("a TCP has no setting `{key}`"))? = value;
-    serde_json::from_value(tree).map_err(|e| format!("`{key}`: {e}"))
+    *keys.get_mut(key).ok_or_else(|| format!("a TCP has no setting `{key}`"))? = value;
+    Config::read(keys).map_err(|e: serde_json::Error| format!("`{key}`: {e}"))
 }

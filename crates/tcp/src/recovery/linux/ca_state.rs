@@ -450,8 +450,8 @@ mod tests {
     use super::*;
     use crate::counters::Counters;
     use crate::ecn;
-    use crate::flight::AckSeen;
     use crate::profile;
+    use crate::recovery::linux::host::bare_ack;
     use crate::registry::EcnKind;
     use ecnlab_base::Time;
     use ecnlab_wire::Seq;
@@ -476,17 +476,7 @@ mod tests {
     /// The segments up to the n-th arrive.
     fn acknowledge(tx: &mut Flight, n: u64) -> Delivery {
         let ack = 1 + n * 1_000;
-        let seen = AckSeen {
-            ack,
-            delivered: 0,
-            echo: false,
-            marks: ecn::Marks::None,
-            no_growth: false,
-            bare: false,
-            new_sack: false,
-            echoed: None,
-        };
-        let mut delivery = Delivery::new(&seen, tx.una, tx.una, tx.recovery.recover);
+        let mut delivery = Delivery::new(&bare_ack(ack), tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
         tx.scoreboard.acknowledge(tx.una, |s| delivery.acknowledge(s));
         delivery

@@ -21,6 +21,20 @@ pub(super) fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
+/// What a bare ACK up to the offset `ack` says, without SACK, marks or timestamps.
+pub(super) fn bare_ack(ack: u64) -> AckSeen {
+    AckSeen {
+        ack,
+        delivered: 0,
+        echo: false,
+        marks: ecn::Marks::None,
+        no_growth: false,
+        bare: true,
+        new_sack: false,
+        echoed: None,
+    }
+}
+
 impl Host {
     /// Which sends `segments` at 100 ms.
     pub fn sending(segments: u64, config: Config) -> Host {
@@ -58,16 +72,7 @@ impl Host {
 
     /// A bare ACK up to the offset `ack`, with or without new SACK information.
     pub fn ack(&mut self, time: u64, ack: u64, new_sack: bool) {
-        let seen = AckSeen {
-            ack,
-            delivered: 0,
-            echo: false,
-            marks: ecn::Marks::None,
-            no_growth: false,
-            bare: true,
-            new_sack,
-            echoed: None,
-        };
+        let seen = AckSeen { new_sack, ..bare_ack(ack) };
         self.with(time, |tx, cx| tx.on_ack(&seen, cx));
     }
 }

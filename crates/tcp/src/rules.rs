@@ -1,0 +1,105 @@
+//! How a host counts in its window: what the literature's simulators and kernels differ by, whichever law the window has.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::invalid::{Invalid, ensure};
+use crate::window::Window;
+
+/// How a host counts in its window: keys of `[tcp.NAME]`, beside those of [`crate::Config`], because a profile says them and
+/// because they hold for Reno and for every law that is built on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// How ACKs open the window.
+    pub growth: Growth,
+    /// With `growth = "bytes-acked"`: the most segments one ACK may add in slow start (L of RFC 3465 §2.2).
+    pub growth_limit: u32,
+    /// Slow start lasts while cwnd <= ssthresh instead of cwnd < ssthresh.
+    pub slow_start_through_ssthresh: bool,
+    /// Window after a loss: ssthresh, or half of `reduce_from` without the floor of two segments.
+    pub loss_window: LossWindow,
+    /// What is rounded down to whole segments on a reduction.
+    pub rounding: Rounding,
+}
+
+/// How ACKs open the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// One segment an ACK in slow start, then SMSS·SMSS/cwnd an ACK (RFC 5681 §3.1 equation 3).
+    PerAck,
+    /// As many bytes as were acknowledged, then one segment for each window acknowledged (RFC 3465).
+    BytesAcked,
+    /// One segment an ACK in slow start, then one segment when a counter of ACKs has reached the window (Linux 2.0).
+    AckCount,
+}
+
+/// The window after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossWindow {
+    /// ssthresh (RFC 5681 §3.2 step 3).
+    Ssthresh,
+    /// Half, even where ssthresh stays at two segments.
+    Half,
+}
+
+/// What is rounded down to whole segments on a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// Nothing: windows are bytes.
+    None,
+    /// ssthresh only.
+    Ssthresh,
+    /// ssthresh and cwnd.
+    Both,
+}
+
+/// What a law begins with that counts by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The initial window.
+    pub window: Window,
+    /// How the host counts in it.
+    pub rules: Rules,
+    /// ECN leaves ssthresh, not half.
+    pub ecn_keeps_ssthresh: bool,
+    /// ECN may leave less than a segment.
+    pub ecn_below_one_segment: bool,
+}
+
+impl Rules {
+    /// The names of these keys, of which no other of `[tcp.NAME]` may have one.
+    pub const KEYS: [&'static str; 5] =
+        ["growth", "growth_limit", "slow_start_through_ssthresh", "loss_window", "rounding"];
+
+    /// Refuses what Reno cannot do.
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        ensure(self.growth_limit >= 1, "growth_limit", || "must be at least 1".into())
+    }
+}
+
+/// RFC 5681, and RFC 3465 with L = 2.
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            growth: Growth::BytesAcked,
+            growth_limit: 2,
+            slow_start_through_ssthresh: false,
+            loss_window: LossWindow::Ssthresh,
+            rounding: Rounding::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_profile_of_the_rfcs_has_their_rules() {
+        assert_eq!(crate::profile("modern").unwrap().config.rules, Rules::default());
+    }
+}
