@@ -247,6 +247,12 @@ def test_what_a_terminal_would_obey_is_written_out(scenario, monkeypatch, capsys
         code, out, err = called(capsys, monkeypatch, *arguments)
         assert code == 0
         assert not {"\x1b", "\u202e"} & set(out + err)
+    for arguments in (("show", "a", ESCAPE), ("run", f"--{ESCAPE}"), (ESCAPE,), ("show", "a", "--rows", ESCAPE)):
+        code, out, err = called(capsys, monkeypatch, *arguments)
+        assert (code, out) == (2, "")
+        assert "Usage: ecnlab" in err and "Error: " in err
+        assert not set(ESCAPE[:1] + ESCAPE[-2:]) & set(err)
+        assert "\\x1b[2J" in err
     scenario.write_text(f"x = '{ESCAPE}'\n", encoding="utf-8")
     _, out, err = called(capsys, monkeypatch, "check", scenario)
     assert not set(ESCAPE[:1] + ESCAPE[-2:]) & set(out + err)
