@@ -392,6 +392,12 @@ def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
     assert question.runs[0].scenario.resolved["profile"] == "linux-7"
 
 
+def test_an_agreement_takes_groups_and_files_with_quotes_and_spaces(scenario):
+    odd = scenario.with_name('a "b".toml')
+    odd.write_text(SCENARIO.replace('tcp = "ecn"', 'tcp = "ecn"\ngroup = \'a "b" c\'', 1))
+    assert 'goodput_a "b" c' in agree.read_question(odd).metrics
+
+
 def test_a_token_bucket_filter_is_the_kernels_around_a_fifo_in_bytes():
     keys = 'discipline = "tbf"\nrate = "500 kbps"\nburst = "3 kB"\nlimit = "90 kB"\npeakrate = "800 kbps"\n[tcp'
     text = LINUX.replace('queue = "red"', 'queue = "bucket"').replace("[tcp", f"[queue.bucket]\n{keys}", 1)
