@@ -18,6 +18,7 @@ from ecnlab.cli import main
 from ecnlab.fallback import said, shown
 from ecnlab.report.page import shown as in_html
 from ecnlab.scenario import check, read_experiment, read_scenario, read_text
+from ecnlab.store import verify
 from ecnlab.sweep import sweep
 from ecnlab.text import json_safe, visible
 
@@ -144,9 +145,12 @@ def test_a_typo_in_capture_names_the_nearest_place_once(monkeypatch, capsys, sce
         assert err.count("did you mean `pipe`?") == 1
 
 
-def test_another_run_says_what_differs(scenario, tmp_path):
+def test_another_run_says_what_differs(scenario, tmp_path, monkeypatch):
     run(scenario, out=tmp_path / "out")
-    with pytest.raises(FolderError, match="seed: 1 there, 2 asked for"):
+    with pytest.raises(FolderError, match=r"seed: 1 there, 2 asked for; choose another folder"):
+        run(scenario, 2, out=tmp_path / "out")
+    with monkeypatch.context() as newer, pytest.raises(FolderError, match="asked for; made by ecnlab"):
+        newer.setattr("ecnlab.store.__version__", "99")
         run(scenario, 2, out=tmp_path / "out")
     scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
     with pytest.raises(FolderError, match=r"queue.red.max_p: 0.1 against 0.2"):
@@ -180,12 +184,24 @@ def test_results_do_not_overwrite_what_they_are_of(scenario, tmp_path, monkeypat
 
 
 def test_a_run_again_keeps_what_others_put_beside_it(scenario, tmp_path):
-    run(scenario, out=tmp_path / "out")
-    (tmp_path / "out" / "notes.txt").write_text("mine")
-    (tmp_path / "out" / "figures").mkdir()
-    run(scenario, out=tmp_path / "out")
-    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
-    assert (tmp_path / "out" / "figures").is_dir()
+    captured = {"capture.pipe": {"link": "pipe"}}
+    out = tmp_path / "out"
+    run(scenario, out=out, overrides=captured)
+    (out / "notes.txt").write_text("mine")
+    (out / "captures" / "mine.pcapng").write_text("mine")
+    (out / "figures").mkdir()
+    run(scenario, out=out, overrides=captured)
+    assert (out / "figures").is_dir()
+    # So does a run that comes after one that was killed while it took the old folder's place.
+    (tmp_path / ".out.old" / "captures").mkdir(parents=True)
+    (tmp_path / ".out.old" / "captures" / "late.pcapng").write_text("mine")
+    run(scenario, out=out, overrides=captured)
+    for name in ("notes.txt", "captures/mine.pcapng", "captures/late.pcapng"):
+        assert (out / name).read_text() == "mine"
+    # What was ecnlab's goes with the run that it was of.
+    run(scenario, out=out)
+    assert sorted(path.name for path in (out / "captures").iterdir()) == ["late.pcapng", "mine.pcapng"]
+    assert verify(out)[1] == [] and len(list(tmp_path.glob(".out*"))) == 0
 
 
 def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
