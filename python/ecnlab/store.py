@@ -532,8 +532,11 @@ def _scratch(folder: Path, kind: str) -> Iterator[Path]:
 
 
 def behind_links(path: Path) -> Path:
-    """What ``path`` leads to, so that what is written does not take the place of a link."""
-    return path.resolve() if path.is_symlink() else path
+    """What ``path`` leads to, so that what is written does not take the place of a link. Raises OSError for a loop."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except RuntimeError as error:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
 
 
 @contextmanager
