@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -75,6 +76,15 @@ def test_files_without_end_and_devices(tmp_path, monkeypatch):
         file.write(SCENARIO)
     with pytest.raises(EcnlabError, match="not UTF-8: rename it"):
         read_scenario(name)
+
+
+def test_the_scenario_of_an_experiment_has_an_end(experiment):
+    experiment.write_text(EXPERIMENT.replace("pipe.toml", "/dev/zero"))
+    with pytest.raises(SpecError, match="cannot read `/dev/zero`: it has more than 64 MiB"):
+        check(experiment)
+    experiment.write_text(EXPERIMENT.replace("pipe.toml", "gone.toml"))
+    with pytest.raises(SpecError, match=r":3:12: `scenario`: cannot read `.*gone.toml`: No such file"):
+        check(experiment)
 
 
 @pytest.mark.parametrize(
@@ -213,6 +223,14 @@ def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
     assert (tmp_path / "real" / "manifest.json").exists()
 
 
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_a_link_to_itself_is_told(scenario, experiment, tmp_path, monkeypatch, capsys, verb):
+    (tmp_path / "loop").symlink_to("loop")
+    file = scenario if verb == "run" else experiment
+    code, _, err = called(capsys, monkeypatch, verb, file, "--out", tmp_path / "loop")
+    assert (code, "loop" in err, "a defect" in err) == (3, True, False)
+
+
 def test_sigterm_leaves_nothing_behind(tmp_path):
     scenario = tmp_path / "pipe.toml"
     os.mkfifo(scenario)
@@ -231,11 +249,16 @@ def test_sigterm_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pipe.toml"]
 
 
-@pytest.mark.parametrize("verb", ["check", "trace"])
-def test_a_fifo_that_nobody_writes_hears_an_interrupt(tmp_path, verb):
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "fifo"), ("check", "gain.toml"), ("trace", "fifo"), ("trace", "empty.pcap", "--against", "fifo")],
+)
+def test_a_fifo_that_nobody_writes_hears_an_interrupt(tmp_path, arguments):
     os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "gain.toml").write_text(EXPERIMENT.replace("pipe.toml", "fifo"))
+    (tmp_path / "empty.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
     code = "import sys; from ecnlab.cli import main; print('ready', file=sys.stderr, flush=True); main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, verb, str(tmp_path / "fifo")]
+    command = [sys.executable, "-c", code, *(str(tmp_path / x) if (tmp_path / x).exists() else x for x in arguments)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         assert process.stderr.readline() == "ready\n"
