@@ -306,6 +306,10 @@ def test_names_have_a_rule(scenario, experiment, name):
     )
     with pytest.raises(SpecError, match="a name in `queue`"):
         check(scenario)
+    # A node that only links name.
+    scenario.write_text(SCENARIO.replace('"server"', f'"{name}"'))
+    with pytest.raises(SpecError, match=r"`link\.left\.from`"):
+        check(scenario)
     scenario.write_text(SCENARIO)
     experiment.write_text(EXPERIMENT.replace("[grid.max_p]", f'[grid."{name}"]'))
     if "[" in name or "~" in name:
