@@ -7,6 +7,7 @@ what straddles the margin needs more replicates.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import shlex
@@ -94,24 +95,34 @@ def read_question(path: Path) -> Experiment:
     if is_experiment(read_text(path)):
         return read_experiment(path)
     spec = read_scenario(path).resolved
-    lines = ["format = 1", f'title = "{path.stem}"', f'scenario = "{path.name}"', "replicates = 8", "[set]"]
+    lines = [
+        "format = 1",
+        f"title = {_quoted(path.stem)}",
+        f"scenario = {_quoted(path.name)}",
+        "replicates = 8",
+        "[set]",
+    ]
     lines += [f'profile = "{PROFILE}"', "[metrics]"]
     groups = sorted({flow["group"] for flow in spec["flow"].values() if flow.get("count") != 0})
     for name, column in (("goodput", "goodput_bps"), ("retransmits", "retransmits"), ("timeouts", "timeouts")):
         for group in groups:
-            where = f'{{ group = "{group}" }}'
-            lines.append(
-                f'{name}_{group} = {{ table = "flows", column = "{column}", where = {where}, aggregate = "sum" }}'
-            )
+            where = f"{{ group = {_quoted(group)} }}"
+            key = _quoted(f"{name}_{group}")
+            lines.append(f'{key} = {{ table = "flows", column = "{column}", where = {where}, aggregate = "sum" }}')
     for link in (name for name, table in sorted(spec["link"].items()) if table["queue"] != "default"):
-        where = f'{{ link = "{link}", group = "all" }}'
+        where = f'{{ link = {_quoted(link)}, group = "all" }}'
         for name, column in (("marks", "marks"), ("drops", "dropped")):
-            lines.append(
-                f'{name}_{link} = {{ table = "queues", column = "{column}", where = {where}, aggregate = "sum" }}'
-            )
+            key = _quoted(f"{name}_{link}")
+            lines.append(f'{key} = {{ table = "queues", column = "{column}", where = {where}, aggregate = "sum" }}')
         for name, column in (("queue", "queue_mean_packets"), ("utilisation", "utilisation")):
-            lines.append(f'{name}_{link} = {{ table = "links", column = "{column}", where = {{ link = "{link}" }} }}')
+            key, where = _quoted(f"{name}_{link}"), f"{{ link = {_quoted(link)} }}"
+            lines.append(f'{key} = {{ table = "links", column = "{column}", where = {where} }}')
     return Experiment(str(path.with_name(f"agreement of {path.name}")), "\n".join(lines))
+
+
+def _quoted(name: str) -> str:
+    """``name`` as a TOML string: names, and those of files, may have quotes and spaces in them."""
+    return json.dumps(name, ensure_ascii=False)
 
 
 def compare(simulator: Sweep, linux: Sweep, margin: float) -> pl.DataFrame:

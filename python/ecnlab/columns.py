@@ -155,8 +155,8 @@ CLASSES: Final = {
 }
 
 BOXES: Final = {
-    "link": Column("", "link (one direction) at whose far end the box is"),
-    "box": Column("", "name of the box"),
+    "link": Column("", "link (one direction) at whose far end the box is", "text"),
+    "box": Column("", "name of the box", "text"),
     "packets": Column("count", "packets that arrived"),
     "concerned": Column("count", "of packets, those of connections that the box acts on"),
     "connections": Column(

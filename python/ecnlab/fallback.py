@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 NEEDED: Final = {"connections", "ecn_connections", "ecn_fallbacks"}
-"""Columns of flows from which it is seen; folders of earlier versions, and of other engines, lack them."""
+"""Columns of flows from which it is seen; folders of earlier versions lack them."""
 
 
 def said(flows: pl.DataFrame) -> str:

@@ -59,10 +59,22 @@ WORDS: Final[dict[Kind, str]] = {"number": "numbers", "text": "names", "flag": "
 EXAMPLES: Final[dict[Kind, str]] = {"number": "a number", "text": "a name in quotes", "flag": "true or false"}
 
 WORDS_OF: Final = {
-    "event": ("enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver"),
+    "event": ("enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver", "drop_box"),
     "protocol": ("tcp", "udp", "icmp"),
 }
 """Columns of text that have the same words in every run."""
+
+TRAFFIC: Final = {"objects": "web", "transactions": "crr"}
+"""Tables of one kind of traffic."""
+
+NAMED: Final = {"boxes": "box", "classes": "class", "class_series": "class"}
+"""Tables that a run has only if its scenario has something with a name in this column."""
+
+REMEDIES: Final = {
+    "box": "name a box in `boxes` of a link, or another table",
+    "class": "give a link a queue of classes or set `quantiles = true` in its queue, or name another table",
+}
+"""What to do where no scenario has such a name."""
 
 
 def check(metrics: Metrics) -> None:
@@ -142,15 +154,19 @@ def _not_recorded(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_
     """Tables that no run has. Packet events are recorded wherever a metric asks for them."""
     for name, metric in metrics.items():
         table = metric.get("table", "")
-        if table in ("queue_series", "flow_series") and not any("sample" in x.resolved for x in scenarios):
+        if table.endswith("_series") and not any("sample" in x.resolved for x in scenarios):
             remedy = 'set sample = "100 ms" in the scenario, or "sample" in [set]'
             yield _Wrong(name, ("table",), f"no run records {table}", remedy)
-        if table == "objects" and not any(_has_web(x) for x in scenarios):
-            yield _Wrong(name, ("table",), "no run has objects, which are of web traffic", "name another table")
+        if table in TRAFFIC and not any(_has_traffic(x, TRAFFIC[table]) for x in scenarios):
+            message = f"no run has {table}, which are of traffic `{TRAFFIC[table]}`"
+            yield _Wrong(name, ("table",), message, "name another table")
+        of = NAMED.get(table.removesuffix("_run"))
+        if of and not any(x.names(of) for x in scenarios):
+            yield _Wrong(name, ("table",), f"no run records {table}", REMEDIES[of])
 
 
-def _has_web(scenario: Scenario) -> bool:
-    return any(flow["traffic"]["kind"] == "web" for flow in scenario.resolved["flow"].values())
+def _has_traffic(scenario: Scenario, kind: str) -> bool:
+    return any(flow["traffic"]["kind"] == kind for flow in scenario.resolved["flow"].values())
 
 
 def _wrong_values(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_Wrong]:
@@ -163,7 +179,7 @@ def _wrong_values(metrics: Metrics, scenarios: Sequence[Scenario]) -> Iterator[_
                     message = f"the column holds {WORDS[kind]}, not {value!r}"
                     yield _Wrong(name, ("where", column), message, f"write {EXAMPLES[kind]}")
                 elif kind == "text" and not _is_there(metric["table"], column, str(value), scenarios):
-                    known = _there(metric["table"], column, scenarios[0])
+                    known = next(filter(None, (_there(metric["table"], column, x) for x in scenarios)), [])
                     yield _Wrong(
                         name,
                         ("where", column),

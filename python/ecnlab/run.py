@@ -22,14 +22,12 @@ from ecnlab.engines import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.growing import Growing
 from ecnlab.scenario import read_scenario
+from ecnlab.store import CAPTURES
 from ecnlab.threads import as_finished
 from ecnlab.types import Engine
 
 IDENTITY: Final = ("kind", "engine", "spec_hash", "seed", "events")
 """What the manifests of two runs share if both are the same run."""
-
-CAPTURES: Final = "captures"
-"""The folder of a run folder that holds its capture files."""
 
 
 class Run:

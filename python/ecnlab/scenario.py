@@ -14,7 +14,7 @@ from ecnlab import metrics
 from ecnlab._core import Experiment, Scenario, schema
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.threads import heard
-from ecnlab.volume import Expected, expected, refuse_too_large
+from ecnlab.volume import Expected, expected, refuse_any_too_large, refuse_too_large
 
 COMMON: Final = {"format", "title"}
 """Keys that any file of ours may have."""
@@ -40,7 +40,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 
 
 def _experiment(path: str | os.PathLike[str], text: str) -> Experiment:
-    experiment = Experiment(str(path), text)
+    experiment = heard(lambda: Experiment(str(path), text))
     metrics.refuse(experiment)
     return experiment
 
@@ -84,7 +84,8 @@ def check(path: str | os.PathLike[str]) -> list[Expected]:
             path, "is neither a scenario nor an experiment: it has no `link` or `flow` and names no `scenario`"
         )
     if is_experiment(text):
-        _experiment(path, text)
+        experiment = _experiment(path, text)
+        refuse_any_too_large(experiment.scenarios, Path(), metrics.tables(experiment.metrics))
         return []
     scenario = Scenario(str(path), text)
     refuse_too_large(scenario, Path())

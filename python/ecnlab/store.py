@@ -41,6 +41,9 @@ MADE: Final = "made.json"
 OURS: Final = frozenset({*TABLES, "prediction", "timing", "runs", "metrics"})
 """Every table that a folder may have."""
 
+CAPTURES: Final = "captures"
+"""The folder of a run folder that holds its capture files."""
+
 LOCK: Final = ".lock"
 """Held by the process that writes into a sweep's folder."""
 
@@ -529,8 +532,11 @@ def _scratch(folder: Path, kind: str) -> Iterator[Path]:
 
 
 def behind_links(path: Path) -> Path:
-    """What ``path`` leads to, so that what is written does not take the place of a link."""
-    return path.resolve() if path.is_symlink() else path
+    """What ``path`` leads to, so that what is written does not take the place of a link. Raises OSError for a loop."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except RuntimeError as error:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
 
 
 @contextmanager
@@ -556,7 +562,7 @@ def replace_folder(new: Path, folder: Path, *, durable: bool = True) -> None:
     """Put ``new`` in the place of ``folder``; the old one is gone only once the new one stands."""
     old = folder.with_name(f".{folder.name}.old")
     if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        _clear_away(old, folder)
         rename(folder, old, durable=durable)
     try:
         rename(new, folder, durable=durable)
@@ -564,17 +570,29 @@ def replace_folder(new: Path, folder: Path, *, durable: bool = True) -> None:
         if old.exists() and not folder.exists():
             rename(old, folder, durable=durable)
         raise
-    if old.exists():
-        for strange in _strangers(old):
-            if not (folder / strange.name).exists():
-                strange.rename(folder / strange.name)
+    _clear_away(old, folder)
+
+
+def _clear_away(old: Path, folder: Path) -> None:
+    """Remove ``old``, in whose place is ``folder``. What others have put into it goes there."""
+    if not old.exists():
+        return
+    for name in _strangers(old):
+        if not (folder / name).exists():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (old / name).rename(folder / name)
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _strangers(folder: Path) -> list[Path]:
-    """What in a folder of results was not put there by ecnlab."""
-    ours = {MANIFEST, FILES, "captures", MADE, *(f"{name}.parquet" for name in OURS)}
-    return [path for path in folder.iterdir() if path.name not in ours and not path.name.endswith(".partial")]
+def _strangers(folder: Path) -> list[str]:
+    """What in a folder of results was not put there by ecnlab; of captures, what the manifest does not have."""
+    ours = {MANIFEST, FILES, CAPTURES, MADE, *(f"{name}.parquet" for name in OURS)}
+    found = [path.name for path in folder.iterdir() if path.name not in ours and not path.name.endswith(".partial")]
+    if not (folder / CAPTURES).is_dir():
+        return found
+    with suppress(OSError, ValueError, FolderError, AttributeError):
+        ours.update(_stated(folder / MANIFEST).get("files", {}))
+    return found + [name for path in (folder / CAPTURES).iterdir() if (name := f"{CAPTURES}/{path.name}") not in ours]
 
 
 def restore_folder(folder: Path) -> None:

@@ -30,8 +30,8 @@ from ecnlab.engines import PACKETS, Answerer, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.growing import Growing
 from ecnlab.parts import Parts, numbers
-from ecnlab.run import CAPTURES
 from ecnlab.scenario import read_experiment
+from ecnlab.store import CAPTURES
 from ecnlab.taps import Taps
 from ecnlab.threads import ticks
 from ecnlab.types import Engine
@@ -160,7 +160,7 @@ def sweep(
     store.refuse_other(folder, {"kind": "sweep", "engine": engine})
     answerer = answerer_of(engine)
     if engine == PACKETS:
-        _refuse_too_large(question, wanted, folder)
+        volume.refuse_any_too_large((run.scenario for run in _one_of_each(question)), folder, wanted)
     folder.mkdir(parents=True, exist_ok=True)
     with store.only_writer(folder):
         clock, began = perf_counter(), datetime.now(UTC)
@@ -252,12 +252,6 @@ def _tables_to_keep(experiment: Experiment, keep: Iterable[str]) -> list[str]:
     if unknown := asked - TABLES.keys():
         raise EcnlabError(f"no table is called {min(unknown)!r}; there are {', '.join(TABLES)}")
     return [name for name in TABLES if name in {*SUMMARY, *asked, *metrics.tables(experiment.metrics)}]
-
-
-def _refuse_too_large(experiment: Experiment, wanted: list[str], folder: Path) -> None:
-    """Raise SpecError for a run whose tables that are kept fit neither the limit nor the disk."""
-    for run in _one_of_each(experiment):
-        volume.refuse_too_large(run.scenario, folder, events="packets" in wanted, tables=wanted)
 
 
 def _one_of_each(experiment: Experiment) -> Iterator[ExperimentRun]:

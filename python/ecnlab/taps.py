@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ecnlab import digests, store
 from ecnlab._core import ExperimentRun, Scenario
-from ecnlab.run import CAPTURES
 from ecnlab.scenario import with_captures
+from ecnlab.store import CAPTURES
 
 
 class Taps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -78,6 +78,12 @@ def refuse_too_large(
             found.append((key, reason, "make room, write elsewhere (`--out`), or ask for less"))
     if found:
         raise scenario.refusal(found)
+
+
+def refuse_any_too_large(scenarios: Iterable[Scenario], folder: Path, tables: Collection[str]) -> None:
+    """As `refuse_too_large`, for each of the ``scenarios`` of an experiment of which ``tables`` are kept."""
+    for scenario in scenarios:
+        refuse_too_large(scenario, folder, events="packets" in tables, tables=tables)
 
 
 def limit() -> float:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from conftest import EXPERIMENT
 
 import ecnlab
 
@@ -47,6 +50,28 @@ def test_captures_show_the_reset_of_a_box_and_not_the_syn_that_it_dropped(scenar
     assert [row["bytes_delivered"] for row in marked] == [0]
     assert [before.connections["syn"].sum(), behind.connections["syn"].sum()] == [2, 1]
     assert [trace.directions["rst"].sum() for trace in (before, behind)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ('table = "packets", aggregate = "count", where = { event = "drop_box", link = "left" }', None),
+        ('table = "boxes_run", column = "dropped", where = { link = "left", box = "wall" }', None),
+        ('table = "boxes", column = "dropped", where = { box = "wal" }', "did you mean `wall`?"),
+        ('table = "boxes", column = "dropped", where = { link = "lft" }', "did you mean `left`?"),
+        ('table = "boxes", column = "box"', "holds names, not numbers"),
+    ],
+)
+def test_metrics_of_boxes_are_checked_by_their_names(scenario, experiment, tmp_path, where, said):
+    run(scenario, tmp_path, 'syn = "drop"')
+    mean = 'marked = { table = "flows", column = "goodput_bps", where = { group = "marked" }, aggregate = "mean" }'
+    experiment.write_text(EXPERIMENT.replace(mean, f"marked = {{ {where} }}"))
+    if said is None:
+        found = ecnlab.sweep(experiment, tmp_path / "sweep", replicates=1).metrics.filter(metric="marked")
+        assert found["value"].min() > 0
+    else:
+        with pytest.raises(ecnlab.SpecError, match=re.escape(said)):
+            ecnlab.check(experiment)
 
 
 def test_scenarios_without_boxes_are_as_they_were(scenario):

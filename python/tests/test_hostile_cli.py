@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from ecnlab.cli import main
 from ecnlab.fallback import said, shown
 from ecnlab.report.page import shown as in_html
 from ecnlab.scenario import check, read_experiment, read_scenario, read_text
+from ecnlab.store import verify
 from ecnlab.sweep import sweep
 from ecnlab.text import json_safe, visible
 
@@ -74,6 +76,15 @@ def test_files_without_end_and_devices(tmp_path, monkeypatch):
         file.write(SCENARIO)
     with pytest.raises(EcnlabError, match="not UTF-8: rename it"):
         read_scenario(name)
+
+
+def test_the_scenario_of_an_experiment_has_an_end(experiment):
+    experiment.write_text(EXPERIMENT.replace("pipe.toml", "/dev/zero"))
+    with pytest.raises(SpecError, match="cannot read `/dev/zero`: it has more than 64 MiB"):
+        check(experiment)
+    experiment.write_text(EXPERIMENT.replace("pipe.toml", "gone.toml"))
+    with pytest.raises(SpecError, match=r":3:12: `scenario`: cannot read `.*gone.toml`: No such file"):
+        check(experiment)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +155,12 @@ def test_a_typo_in_capture_names_the_nearest_place_once(monkeypatch, capsys, sce
         assert err.count("did you mean `pipe`?") == 1
 
 
-def test_another_run_says_what_differs(scenario, tmp_path):
+def test_another_run_says_what_differs(scenario, tmp_path, monkeypatch):
     run(scenario, out=tmp_path / "out")
-    with pytest.raises(FolderError, match="seed: 1 there, 2 asked for"):
+    with pytest.raises(FolderError, match=r"seed: 1 there, 2 asked for; choose another folder"):
+        run(scenario, 2, out=tmp_path / "out")
+    with monkeypatch.context() as newer, pytest.raises(FolderError, match="asked for; made by ecnlab"):
+        newer.setattr("ecnlab.store.__version__", "99")
         run(scenario, 2, out=tmp_path / "out")
     scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
     with pytest.raises(FolderError, match=r"queue.red.max_p: 0.1 against 0.2"):
@@ -180,12 +194,24 @@ def test_results_do_not_overwrite_what_they_are_of(scenario, tmp_path, monkeypat
 
 
 def test_a_run_again_keeps_what_others_put_beside_it(scenario, tmp_path):
-    run(scenario, out=tmp_path / "out")
-    (tmp_path / "out" / "notes.txt").write_text("mine")
-    (tmp_path / "out" / "figures").mkdir()
-    run(scenario, out=tmp_path / "out")
-    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
-    assert (tmp_path / "out" / "figures").is_dir()
+    captured = {"capture.pipe": {"link": "pipe"}}
+    out = tmp_path / "out"
+    run(scenario, out=out, overrides=captured)
+    (out / "notes.txt").write_text("mine")
+    (out / "captures" / "mine.pcapng").write_text("mine")
+    (out / "figures").mkdir()
+    run(scenario, out=out, overrides=captured)
+    assert (out / "figures").is_dir()
+    # So does a run that comes after one that was killed while it took the old folder's place.
+    (tmp_path / ".out.old" / "captures").mkdir(parents=True)
+    (tmp_path / ".out.old" / "captures" / "late.pcapng").write_text("mine")
+    run(scenario, out=out, overrides=captured)
+    for name in ("notes.txt", "captures/mine.pcapng", "captures/late.pcapng"):
+        assert (out / name).read_text() == "mine"
+    # What was ecnlab's goes with the run that it was of.
+    run(scenario, out=out)
+    assert sorted(path.name for path in (out / "captures").iterdir()) == ["late.pcapng", "mine.pcapng"]
+    assert verify(out)[1] == [] and len(list(tmp_path.glob(".out*"))) == 0
 
 
 def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
@@ -195,6 +221,14 @@ def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
         run(scenario, out=tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("verb", ["run", "sweep"])
+def test_a_link_to_itself_is_told(scenario, experiment, tmp_path, monkeypatch, capsys, verb):
+    (tmp_path / "loop").symlink_to("loop")
+    file = scenario if verb == "run" else experiment
+    code, _, err = called(capsys, monkeypatch, verb, file, "--out", tmp_path / "loop")
+    assert (code, "loop" in err, "a defect" in err) == (3, True, False)
 
 
 def test_sigterm_leaves_nothing_behind(tmp_path):
@@ -215,11 +249,16 @@ def test_sigterm_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pipe.toml"]
 
 
-@pytest.mark.parametrize("verb", ["check", "trace"])
-def test_a_fifo_that_nobody_writes_hears_an_interrupt(tmp_path, verb):
+@pytest.mark.parametrize(
+    "arguments",
+    [("check", "fifo"), ("check", "gain.toml"), ("trace", "fifo"), ("trace", "empty.pcap", "--against", "fifo")],
+)
+def test_a_fifo_that_nobody_writes_hears_an_interrupt(tmp_path, arguments):
     os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "gain.toml").write_text(EXPERIMENT.replace("pipe.toml", "fifo"))
+    (tmp_path / "empty.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
     code = "import sys; from ecnlab.cli import main; print('ready', file=sys.stderr, flush=True); main(sys.argv[1:])"
-    command = [sys.executable, "-c", code, verb, str(tmp_path / "fifo")]
+    command = [sys.executable, "-c", code, *(str(tmp_path / x) if (tmp_path / x).exists() else x for x in arguments)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         assert process.stderr.readline() == "ready\n"
@@ -247,6 +286,12 @@ def test_what_a_terminal_would_obey_is_written_out(scenario, monkeypatch, capsys
         code, out, err = called(capsys, monkeypatch, *arguments)
         assert code == 0
         assert not {"\x1b", "\u202e"} & set(out + err)
+    for arguments in (("show", "a", ESCAPE), ("run", f"--{ESCAPE}"), (ESCAPE,), ("show", "a", "--rows", ESCAPE)):
+        code, out, err = called(capsys, monkeypatch, *arguments)
+        assert (code, out) == (2, "")
+        assert "Usage: ecnlab" in err and "Error: " in err
+        assert not set(ESCAPE[:1] + ESCAPE[-2:]) & set(err)
+        assert "\\x1b[2J" in err
     scenario.write_text(f"x = '{ESCAPE}'\n", encoding="utf-8")
     _, out, err = called(capsys, monkeypatch, "check", scenario)
     assert not set(ESCAPE[:1] + ESCAPE[-2:]) & set(out + err)
@@ -260,6 +305,10 @@ def test_names_have_a_rule(scenario, experiment, name):
         )
     )
     with pytest.raises(SpecError, match="a name in `queue`"):
+        check(scenario)
+    # A node that only links name.
+    scenario.write_text(SCENARIO.replace('"server"', f'"{name}"'))
+    with pytest.raises(SpecError, match=r"`link\.left\.from`"):
         check(scenario)
     scenario.write_text(SCENARIO)
     experiment.write_text(EXPERIMENT.replace("[grid.max_p]", f'[grid."{name}"]'))

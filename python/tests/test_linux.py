@@ -208,11 +208,15 @@ def test_every_refusal_is_told_at_once():
 
 def write_counters(folder: Path) -> None:
     """What the guest would have written: 10 packets of 1500 B before the warm-up, 20 after it, of which 2 were dropped."""
-    flows = "phase,flow,delivered,exchanges,finished_ns,ecn,segs_out,data_segs_out,bytes_sent,retransmits,timeouts,"
-    flows += "delivered_ce,min_rtt_us,received_ce\n"
+    flows = (
+        "phase,flow,delivered,exchanges,finished_ns,connections,ecn_connections,ecn_fallbacks,segs_out,data_segs_out,"
+    )
+    flows += "bytes_sent,retransmits,timeouts,delivered_ce,min_rtt_us,received_ce\n"
     for phase, n in (("warm", 10), ("end", 30)):
         for flow in (0, 1):
-            flows += f"{phase},{flow},{1460 * n},0,,{flow},{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
+            flows += (
+                f"{phase},{flow},{1460 * n},0,,5,{4 * flow},1,{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
+            )
     (folder / "flows.csv").write_text(flows)
     queues = "phase,link,host,packets,bytes,qlen,backlog,drops,signalled,full,marked,samples,sum_packets,sum_bytes,sum_squares\n"
     for phase, n, held in (("warm", 10, 3), ("end", 30, 1)):
@@ -239,6 +243,9 @@ def test_counters_become_the_tables_of_a_run(tmp_path):
     assert flow["goodput_bps"] == pytest.approx(20 * 1460 * 8 / 3)  # 4 s less 1 s of warm-up
     assert (flow["retransmits"], flow["ce_received"], flow["rtt_min_s"]) == (2, 4, 0.0241)
     assert flow["rtt_mean_s"] is None
+    # Connections are counted from the start of the run, not of the window.
+    names = ["ecn", "connections", "ecn_connections", "ecn_fallbacks"]
+    assert frames["flows"].select(names).rows() == [(False, 5, 0, 1), (True, 5, 4, 1)]
     link = frames["links"].row(0, named=True)
     # 20 left, 2 were dropped, and 2 fewer are held than at the warm-up: 20 came.
     assert (link["entered"], link["delivered"], link["delivered_bytes"]) == (20, 20, 20 * 1500)
@@ -383,6 +390,12 @@ def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
     question = agree.read_question(scenario)
     assert {"goodput_marked", "timeouts_dropped", "marks_pipe", "queue_pipe"} <= question.metrics.keys()
     assert question.runs[0].scenario.resolved["profile"] == "linux-7"
+
+
+def test_an_agreement_takes_groups_and_files_with_quotes_and_spaces(scenario):
+    odd = scenario.with_name('a "b".toml')
+    odd.write_text(SCENARIO.replace('tcp = "ecn"', 'tcp = "ecn"\ngroup = \'a "b" c\'', 1))
+    assert 'goodput_a "b" c' in agree.read_question(odd).metrics
 
 
 def test_a_token_bucket_filter_is_the_kernels_around_a_fifo_in_bytes():

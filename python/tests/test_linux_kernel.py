@@ -98,6 +98,25 @@ def test_a_transaction_takes_two_round_trips_and_its_bytes(pipe):
     assert table.height == pytest.approx(3 / (0.1 + table["latency_s"].mean()), abs=2)
 
 
+def test_connections_that_fell_back_are_those_of_the_capture(pipe, tmp_path):
+    traffic = {"kind": "crr", "request": "100 B", "response": "1 kB", "think": "10 ms"}
+    lossy = {"rate": "2 Mbps", "delay": "10 ms", "loss": 0.1}
+    overrides = {"link.pipe.loss": 0.1, "link.pipe.reverse": lossy, "capture.client": {"node": "client"}}
+    overrides |= {"flow.dropped.count": 0, "flow.marked.traffic": traffic, "duration": "300 s"}
+    run = ecnlab.run(pipe, 1, engine="linux", overrides=overrides, captures=tmp_path)
+    found = ecnlab.trace(run.captures[0])
+    ect = found.directions.filter(~pl.col("from_opener")).select("connection", ect=pl.col("ect0") + pl.col("ce") > 0)
+    connections = found.connections.join(ect, on="connection")
+    # A SYN that arrived and whose answer was lost: the kernel agrees to ECN in the next one, and its client takes it.
+    resent = connections.filter(ecn="fell back")
+    assert resent["ect"].sum() > 5
+    flow = run.table("flows_run").row(0, named=True)
+    assert flow["connections"] == connections.height
+    assert flow["ecn_fallbacks"] == (~resent["ect"]).sum() > 20
+    # The last connection may have no answer yet.
+    assert 0 <= flow["connections"] - flow["ecn_connections"] - flow["ecn_fallbacks"] <= 1
+
+
 WEB = {
     "kind": "web",
     "sessions": 15,

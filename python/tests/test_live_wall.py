@@ -21,6 +21,7 @@ import pytest
 from conftest import SCENARIO, Cli, ecnlab_command
 
 import ecnlab
+from ecnlab import fallback
 from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, RunError, SpecError
 from ecnlab.linux.plan import plan
@@ -94,6 +95,26 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
     assert run.flows["ecn"].to_list() == [ecn]
     assert run.flows["bytes_delivered"][0] > 0
     assert run.table("queues_run")["marks"].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("overrides", "counted", "word"),
+    [
+        ({}, (True, 1, 1, 0), "yes"),
+        ({"link.left.drop": [1]}, (False, 1, 0, 1), "fell back"),
+        # A SYN that is sent again asks for ECN all the same.
+        ({"link.left.drop": [1], "tcp.ecn.ecn_syn_fallback": False}, (True, 1, 1, 0), "yes"),
+        ({"link.left.drop": [1], "tcp.ecn.ecn": "off"}, (False, 1, 0, 0), "no"),
+        # The SYN arrived: the kernel's answer to the next SYN agrees to ECN, and its client takes it.
+        ({"link.right.reverse": {"rate": "10 Mbps", "delay": "1 ms", "drop": [1]}}, (True, 1, 1, 0), "yes"),
+        # No SYN has an answer.
+        ({"link.left.loss": 1.0}, (False, 1, 0, 1), "fell back"),
+    ],
+)
+def test_connections_that_fell_back_are_counted(pipe, overrides, counted, word):
+    flows = on_wall(pipe, **{"flow.dropped.count": 0, "duration": "2 s"} | overrides).table("flows_run")
+    assert flows.select("ecn", "connections", "ecn_connections", "ecn_fallbacks").row(0) == counted
+    assert fallback.shown(flows)["ecn"].item() == word
 
 
 def test_marks_are_seen_as_ce_by_the_client_and_as_echoes_at_the_server(result):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,7 +14,10 @@ from ecnlab import run
 from ecnlab.columns import TABLES
 from ecnlab.errors import MetricError, SpecError
 from ecnlab.metrics import check, evaluate
-from ecnlab.scenario import read_experiment
+from ecnlab.scenario import read_experiment, read_scenario
+from ecnlab.sweep import sweep
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 FLOWS = pl.LazyFrame(
     {
@@ -133,7 +137,11 @@ def test_values_of_the_wrong_kind(metric, said):
         ('table = "flows", column = "goodput_bps", where = { ecn = 1 }', "the column holds true or false"),
         ('table = "flows", column = "goodput_bps", where = { retransmits = "0" }', "the column holds numbers"),
         ('table = "packets", aggregate = "count", where = { event = "drop_tial" }', "did you mean `drop_tail`?"),
-        ('table = "objects", column = "delay_s"', "which are of web traffic"),
+        ('table = "objects", column = "delay_s"', "which are of traffic `web`"),
+        ('table = "transactions", aggregate = "count"', "which are of traffic `crr`"),
+        ('table = "boxes", column = "dropped"', "name a box in `boxes` of a link"),
+        ('table = "classes_run", column = "marks"', "give a link a queue of classes"),
+        ('table = "class_series", column = "packets"', "give a link a queue of classes"),
         ('table = "links", column = "lost", where = { from = "servr" }', "did you mean `server`?"),
     ],
 )
@@ -181,6 +189,26 @@ def test_columns_are_of_the_kind_that_is_told(scenario):
             kind = "text" if dtype == pl.String else "flag" if dtype == pl.Boolean else "number"
             if name != "packets" or column != "ecn":
                 assert TABLES[name][column].kind == kind, (name, column)
+
+
+@pytest.mark.parametrize(("example", "link"), [("classes", "bottleneck"), ("fair", "bottleneck")])
+def test_metrics_of_classes_are_checked_by_their_names(tmp_path, example, link):
+    scenario = EXAMPLES / f"{example}.toml"
+    few = {"duration": "2 s", "warmup": "1 s"}
+    named = run(scenario, overrides=few).table("classes").filter(link=link)["class"].to_list()
+    assert sorted(named) == read_scenario(scenario).names("class")
+    metric = '{{ table = "{}", column = "packets", aggregate = "max", where = {{ link = "{}", class = "{}" }} }}'
+
+    def asked(*classes):
+        lines = [f"m{i} = {metric.format('class_series', link, name)}" for i, name in enumerate(classes)]
+        head = f'format = 1\nscenario = "{scenario}"\nreplicates = 1\nseed = 1\n[set]\nduration = "2 s"\nwarmup = "1 s"\n[metrics]\n'
+        (tmp_path / "x.toml").write_text(head + "\n".join(lines))
+        return tmp_path / "x.toml"
+
+    found = sweep(asked(*named), tmp_path / "sweep", replicates=1).metrics
+    assert found["value"].is_not_null().all() and found.height == len(named)
+    with pytest.raises(SpecError, match=r"there is no class 'al' in class_series; (did you mean `all`|there are)"):
+        read_experiment(asked("al"))
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "sum", "jain"])

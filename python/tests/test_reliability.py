@@ -84,6 +84,19 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
         ecnlab.check(tmp_path / "x.toml")
 
 
+def test_check_refuses_an_experiment_that_sweep_refuses(experiment, tmp_path):
+    """Only tables that are kept count: those of metrics, and with `--keep` others."""
+    (tmp_path / "pipe.toml").write_text(
+        SCENARIO.replace('"4 s"', '"1000 h"').replace("sample", "packets = true\nsample")
+    )
+    ecnlab.check(experiment)
+    experiment.write_text(EXPERIMENT + 'all = { table = "packets", aggregate = "count" }\n')
+    for refused in (ecnlab.check, lambda file: ecnlab.sweep(file, tmp_path / "out")):
+        with pytest.raises(ecnlab.SpecError, match=r"pipe.toml:\d+:\d+: `packets` asks for packets: about"):
+            refused(experiment)
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_limit_is_a_choice(scenario, tmp_path, monkeypatch):
     monkeypatch.setenv(volume.LIMIT, "1 kB")
     with pytest.raises(ecnlab.SpecError, match=r"at most 1 kB are written.*ECNLAB_MAX_TABLES"):

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Inner;
+use crate::queue::ALL;
 use crate::registry;
 
 /// What a class may send a round where nothing is said: an Ethernet frame.
@@ -268,17 +269,22 @@ impl Config {
         all
     }
 
-    /// How many rows the tables of classes have of it, in `class_series` for each instant: one for each inner queue with a
-    /// name, and one for the whole if there are inner queues or quantiles are kept.
-    pub fn class_rows(&self) -> usize {
-        usize::from(self.common.quantiles || self.params.is_composed()) + self.named_queues()
+    /// What the tables of classes call its rows, in `class_series` those of each instant: [`ALL`] for the whole if there are
+    /// inner queues or quantiles are kept, and each inner queue with a name, as `voice` and `rest/bulk`.
+    pub fn class_names(&self) -> Vec<String> {
+        let whole = self.common.quantiles || self.params.is_composed();
+        whole.then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()
     }
 
-    fn named_queues(&self) -> usize {
-        match self.params.inner(self) {
-            Some(Inner::Named(queues)) => queues.iter().map(|(_, queue)| 1 + queue.named_queues()).sum(),
-            Some(Inner::Alike(..)) | None => 0,
-        }
+    fn inner_names(&self) -> Vec<String> {
+        let Some(Inner::Named(queues)) = self.params.inner(self) else {
+            return Vec::new();
+        };
+        let names = queues.iter().flat_map(|(name, queue)| {
+            let inner = queue.inner_names().into_iter().map(move |inner| format!("{name}/{inner}"));
+            std::iter::once(name.clone()).chain(inner)
+        });
+        names.collect()
     }
 
     /// Refuses impossible values, naming the key.
@@ -408,8 +414,8 @@ mod tests {
         quantiles.common.quantiles = true;
         let rest = classes(vec![("bulk", plain())]);
         let nested = classes(vec![("voice", plain()), ("rest", rest)]);
-        // The last: all, voice, rest, rest/bulk.
-        assert_eq!([plain(), quantiles, nested].map(|config| config.class_rows()), [0, 1, 4]);
+        let rows = [plain(), quantiles, nested].map(|config| config.class_names());
+        assert_eq!(rows, [&[][..], &[ALL], &[ALL, "rest", "rest/bulk", "voice"]]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::tree::{Branch, Node};
 use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
 
 /// What the queue as a whole is called among its classes.
-const ALL: &str = "all";
+pub(crate) const ALL: &str = "all";
 
 /// A link's queue.
 ///

@@ -1,6 +1,8 @@
 //! Experiments, spelled out run by run.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
@@ -11,6 +13,18 @@ use crate::errors::spec_error;
 use crate::json;
 use crate::scenario::Scenario;
 
+/// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario.py. A device may have no end.
+const LARGEST: u64 = 64 << 20;
+
+fn read_text(file: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(file)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    if length as u64 > LARGEST {
+        return Err(io::Error::other("it has more than 64 MiB"));
+    }
+    Ok(text)
+}
+
 /// An experiment that can be run: every run of it is a scenario that can be.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Experiment(Arc<ecnlab_spec::Experiment>);
@@ -20,7 +34,8 @@ impl Experiment {
     /// Parse `text`, and the scenario it names from the folder of `path`. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
-        let parsed = ecnlab_spec::parse_experiment(path, text, &|file| fs::read_to_string(file))
+        // Other threads run while a FIFO waits for its writer, so that an interrupt is heard.
+        let parsed = ecnlab_spec::parse_experiment(path, text, &|file| py.detach(|| read_text(file)))
             .map_err(|found| spec_error(py, &found))?;
         Ok(Experiment(Arc::new(parsed)))
     }

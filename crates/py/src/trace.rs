@@ -169,7 +169,7 @@ const CANNOT_TELL: u8 = 4;
 /// What two captures show of the same packets: {"changes": table, "only_first": count, "only_second": count}.
 #[pyfunction]
 pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let open = |path: &Path| Input::open(path).map_err(|error| failure(path, error));
+    let open = |path: &Path| py.detach(|| Input::open(path)).map_err(|error| failure(path, error));
     let (one, other) = (open(&first)?, open(&second)?);
     let found = py.detach(|| ecnlab_trace::compare(one, other));
     let found = found.map_err(|error| failure(&first, error))?;

@@ -11,15 +11,19 @@ const LONGEST: usize = 64;
 /// Characters with a meaning of their own in the names of nodes, links and flows, and in those of files.
 const RESERVED: [char; 5] = ['[', ']', '~', '/', '\\'];
 
-/// What is wrong with names in a scenario's `sections`, and with the groups of flows.
+/// What is wrong with names in a scenario's `sections`, with the groups of flows, and with nodes that only links name.
 pub(crate) fn of_scenario(tree: &Node, sections: &[&str]) -> Vec<Diagnostic> {
     let mut found = of_sections(tree, sections, &RESERVED);
-    for (flow, entry) in tree.at(&["flow"]).and_then(Node::table).into_iter().flatten() {
-        let path = Path::of(&["flow", flow, "group"]);
-        let group = entry.node.at(&["group"]).and_then(Node::text);
-        if let Some(wrong) = group.and_then(|name| fault(name, &RESERVED)) {
-            let message = format!("`{path}` {}", wrong.message);
-            found.push(Diagnostic::new(tree.place_of(&path), &path, message, wrong.help));
+    for (section, key) in [("flow", "group"), ("link", "from"), ("link", "to")] {
+        for (name, entry) in tree.at(&[section]).and_then(Node::table).into_iter().flatten() {
+            let path = Path::of(&[section, name, key]);
+            let text = entry.node.at(&[key]).and_then(Node::text);
+            // An end may be one node of an array, `NAME[3]`.
+            let named = text.map(|text| if section == "link" { text.split('[').next().unwrap_or(text) } else { text });
+            if let Some(wrong) = named.and_then(|name| fault(name, &RESERVED)) {
+                let message = format!("`{path}` {}", wrong.message);
+                found.push(Diagnostic::new(tree.place_of(&path), &path, message, wrong.help));
+            }
         }
     }
     found

@@ -1,5 +1,6 @@
 //! A scenario: one file, filled in, checked, and ready to be planned.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
@@ -177,7 +178,7 @@ impl Scenario {
         Diagnostics::of(findings.iter().map(diagnostic).collect())
     }
 
-    /// The names in the column `of` of a run's tables: "node", "link", "flow" or "group"; none of others.
+    /// The names in the column `of` of a run's tables: "node", "link", "flow", "group", "class" or "box"; none of others.
     pub fn names(&self, of: &str) -> Vec<String> {
         let layout = self.layout();
         match of {
@@ -185,6 +186,11 @@ impl Scenario {
             "link" => layout.ways(self.spec()).into_iter().map(|way| way.name).collect(),
             "flow" => layout.flows.iter().map(|flow| flow.name.clone()).collect(),
             "group" => layout.groups.clone(),
+            "class" => {
+                let named: BTreeSet<String> = self.plan(0).links.iter().flat_map(|x| x.queue.class_names()).collect();
+                named.into_iter().collect()
+            }
+            "box" => self.spec().boxes.keys().cloned().collect(),
             _ => Vec::new(),
         }
     }

@@ -27,7 +27,7 @@ impl Scenario {
             let instants = 1.0 + plan.duration.whole(sample) as f64;
             let flows = plan.flows.iter().filter(|flow| flow.traffic.uses_tcp()).count();
             rows.insert("queue_series", Some(instants * plan.links.len() as f64));
-            let classes: usize = plan.links.iter().map(|link| link.queue.class_rows()).sum();
+            let classes: usize = plan.links.iter().map(|link| link.queue.class_names().len()).sum();
             if classes > 0 {
                 rows.insert("class_series", Some(instants * classes as f64));
             }

@@ -77,10 +77,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = ended.code if isinstance(ended.code, int) else OK
     except BaseException as error:
         code, said = _explain(error)
-        if isinstance(error, click.ClickException):
-            error.show()
-        else:
-            console.complain(said)
+        console.complain(_usage(error) if isinstance(error, click.ClickException) else said)
         if "--json" in asked:
             code = _answer_in_json(error, code, said)
     sys.exit(_finish(code))
@@ -124,6 +121,15 @@ def _explain(error: BaseException) -> tuple[int, str]:
             return IO_FAILED, "there is not enough memory for this"
         case _:
             return INTERNAL, _report(error)
+
+
+def _usage(error: click.ClickException) -> str:
+    """All that click has to say of wrong usage, in its words. These may quote arguments, and so names of files."""
+    text = io.StringIO()
+    if isinstance(error, click.UsageError) and error.ctx:
+        error.ctx.color = True  # or it would leave out, unseen, what is to be written out
+    error.show(text)
+    return text.getvalue().rstrip("\n")
 
 
 def _report(error: BaseException) -> str:

@@ -14,9 +14,9 @@ from ecnlab.cli.resume import resumable
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.engines import suffix
 from ecnlab.errors import EcnlabError
-from ecnlab.run import CAPTURES
 from ecnlab.run import run as run_scenario
 from ecnlab.scenario import read_experiment, with_captures
+from ecnlab.store import CAPTURES
 from ecnlab.sweep import sweep as sweep_experiment
 from ecnlab.types import Engine
 

@@ -114,7 +114,7 @@ def _watched(links: list[Link], flows: list[Flow]) -> Iterator[int]:
 def _traffic(flows: list[Flow], tcps: dict[str, Tcp], homes: Mapping[tuple[int, str], Host]) -> Iterator[str]:
     numbers = {name: i for i, name in enumerate(tcps)}
     for tcp in tcps.values():
-        yield f"tcp {tcp.congestion} {tcp.window} {tcp.mss}"
+        yield f"tcp {tcp.congestion} {tcp.window} {tcp.mss} {tcp.sysctl['tcp_ecn_fallback']}"
     for i, flow in enumerate(flows):
         drawn, traffic = flow.drawn, flow.table["traffic"]
         sent = next((traffic[key] for key in ("request", "packet", "size") if key in traffic), "0 B")

@@ -48,7 +48,8 @@ def of_hosts(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
     """The tables of flows, which hosts count, whatever the links are."""
     flows = pl.read_csv(folder / "flows.csv")
     run_s, warm_s = plan.duration_ns / 1e9, plan.warmup_ns / 1e9
-    flows_run, flows_warm = _split(flows, ["flow"], ["finished_ns", "ecn", "min_rtt_us"])
+    of_the_run = ["finished_ns", "connections", "ecn_connections", "ecn_fallbacks", "min_rtt_us"]
+    flows_run, flows_warm = _split(flows, ["flow"], of_the_run)
     frames = {
         "flows": _flows(flows_warm, plan, run_s - warm_s),
         "flows_run": _flows(flows_run, plan, run_s),
@@ -120,7 +121,7 @@ def _flows(rows: pl.DataFrame, plan: Plan, span_s: float) -> pl.DataFrame:
         .join(rows, on="flow", maintain_order="left")
         .with_columns(
             finish_s=seconds,
-            ecn=pl.col("ecn") != 0,
+            ecn=pl.col("ecn_connections") > 0,
             bytes_delivered="delivered",
             goodput_bps=pl.col("delivered") * 8.0 / span_s,
             segments_sent="segs_out",

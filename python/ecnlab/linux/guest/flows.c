@@ -21,7 +21,9 @@ struct end {
     struct end *next; /* of the flow's */
     int fd, flow, side;
     int object; /* that it asks for or sends */
-    bool listens, connected, finished;
+    bool listens, opens, connected, finished;
+    bool asks;             /* its SYN asks for ECN, the next ones would not */
+    uint32_t resent_syns;  /* by the time at which it was connected */
     uint64_t to_send, received, expects;
     uint64_t opened, established;
 };
@@ -29,8 +31,8 @@ struct end {
 /* Counters of all connections of a flow at one side. */
 struct sums {
     uint64_t segs_out, data_segs_out, bytes_sent, retransmits, timeouts, delivered_ce, received_ce, delivered;
+    uint64_t connections, ecn_connections, ecn_fallbacks;
     uint32_t min_rtt;
-    bool ecn;
 };
 
 static struct flow_state {
@@ -121,12 +123,26 @@ void open_listeners(void)
         flows[i].finished = ENDLESS;
     }
     flow_rows = output("flows.csv");
-    fputs("phase,flow,delivered,exchanges,finished_ns,ecn,segs_out,data_segs_out,bytes_sent,retransmits,timeouts,"
-          "delivered_ce,min_rtt_us,received_ce\n", flow_rows);
+    fputs("phase,flow,delivered,exchanges,finished_ns,connections,ecn_connections,ecn_fallbacks,segs_out,data_segs_out,"
+          "bytes_sent,retransmits,timeouts,delivered_ce,min_rtt_us,received_ce\n", flow_rows);
     series_rows = output("flow_series.csv");
     fputs("time_ns,flow,cwnd_bytes,ssthresh_bytes,flight_bytes,srtt_us,rto_us,delivered\n", series_rows);
     transaction_rows = output("transactions.csv");
     fputs("flow,index,start_ns,established_ns,end_ns,retransmits,timeouts\n", transaction_rows);
+}
+
+/* Before the SYN-ACK the kernel only asks for it. */
+static bool has_ecn(const struct end *end, const struct tcpinfo *info)
+{
+    return end->connected && info->options & OPTION_ECN;
+}
+
+/* With tcp_ecn_fallback a SYN that is sent again asks for no ECN (net/ipv4/tcp_output.c, tcp_ecn_clear_syn). The answer
+ * to the first may still agree to it. */
+static bool fell_back(const struct end *end, const struct tcpinfo *info)
+{
+    uint32_t resent = end->connected ? end->resent_syns : info->total_retrans;
+    return end->asks && resent && !has_ecn(end, info);
 }
 
 static void add_sums(struct sums *sums, const struct end *end)
@@ -142,7 +158,9 @@ static void add_sums(struct sums *sums, const struct end *end)
     sums->delivered_ce += info.delivered_ce;
     sums->received_ce += info.received_ce;
     sums->delivered += end->received;
-    sums->ecn |= (info.options & OPTION_ECN) != 0;
+    sums->connections += end->opens;
+    sums->ecn_connections += has_ecn(end, &info);
+    sums->ecn_fallbacks += fell_back(end, &info);
     if (info.min_rtt != UINT32_MAX && (!sums->min_rtt || info.min_rtt < sums->min_rtt))
         sums->min_rtt = info.min_rtt;
 }
@@ -164,6 +182,9 @@ static struct end *open_connection(int flow, int side, const struct flow_end *ow
     struct end *end = add_end(flow, side, open_socket(own, 0));
     if (connect(end->fd, (struct sockaddr *)&peer, sizeof peer) && errno != EINPROGRESS)
         fail("flow %s cannot connect", plan.flows[flow].name);
+    struct tcpinfo info;
+    end->opens = true;
+    end->asks = plan.tcps[own->tcp].falls_back && tcp_info(end, &info) && info.options & OPTION_ECN;
     return end;
 }
 
@@ -301,14 +322,21 @@ static bool receive(struct end *end)
     return false;
 }
 
+static void connected(struct end *end)
+{
+    struct tcpinfo info;
+    end->connected = true;
+    end->established = now();
+    /* Nothing but SYNs has been sent yet. */
+    end->resent_syns = tcp_info(end, &info) ? info.total_retrans : 0;
+}
+
 void serve(struct end *end, uint32_t events)
 {
     if (end->listens)
         return accept_all(end);
-    if (!end->connected && (events & EPOLLOUT)) {
-        end->connected = true;
-        end->established = now();
-    }
+    if (!end->connected && events & EPOLLOUT && !(events & EPOLLERR))
+        connected(end);
     if (events & (EPOLLIN | EPOLLRDHUP | EPOLLERR | EPOLLHUP) && !receive(end))
         return;
     if (end->connected && end->to_send)
@@ -351,8 +379,10 @@ void write_flows(const char *phase)
         fprintf(flow_rows, "%s,%d,%lu,%lu,", phase, i, to.delivered, flows[i].exchanges);
         if (flows[i].finished != ENDLESS)
             fprintf(flow_rows, "%lu", flows[i].finished);
-        fprintf(flow_rows, ",%d,%lu,%lu,%lu,%lu,%lu,%lu,", from.ecn, from.segs_out, from.data_segs_out,
-                from.bytes_sent, from.retransmits, from.timeouts, from.delivered_ce);
+        fprintf(flow_rows, ",%lu,%lu,%lu", from.connections + to.connections, from.ecn_connections,
+                from.ecn_fallbacks + to.ecn_fallbacks);
+        fprintf(flow_rows, ",%lu,%lu,%lu,%lu,%lu,%lu,", from.segs_out, from.data_segs_out, from.bytes_sent,
+                from.retransmits, from.timeouts, from.delivered_ce);
         if (from.min_rtt)
             fprintf(flow_rows, "%u", from.min_rtt);
         fprintf(flow_rows, ",%lu\n", to.received_ce);

@@ -25,6 +25,7 @@ struct tcp {
     char congestion[16];
     int window; /* greatest receive window, bytes; 0: the kernel's own */
     int mss;    /* as announced; 0: the kernel's own */
+    bool falls_back; /* its namespace has tcp_ecn_fallback */
 };
 
 /* A queue discipline whose counters are read. */

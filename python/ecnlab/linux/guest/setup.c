@@ -100,7 +100,7 @@ static void wait_for_devices(void)
     rendezvous("hosts\n");
 }
 
-/* tcp CONGESTION WINDOW MSS */
+/* tcp CONGESTION WINDOW MSS FALLBACK */
 static void add_tcp(char **word)
 {
     if (plan.n_tcps == MOST_TCPS)
@@ -109,6 +109,7 @@ static void add_tcp(char **word)
     copy(tcp->congestion, sizeof tcp->congestion, word[1]);
     tcp->window = atoi(word[2]);
     tcp->mss = atoi(word[3]);
+    tcp->falls_back = atoi(word[4]) != 0;
 }
 
 /* queue LINK HOST DEVICE HANDLE poll|count */
@@ -219,7 +220,7 @@ static void obey(char **word, int n)
     const struct {
         const char *name;
         int words;
-    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 4}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
+    } known[] = {{"run", 5}, {"host", 2}, {"tcp", 5}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
                  {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
