@@ -45,7 +45,7 @@ impl Rfc9332 {
         if overloaded && self.recur(L, p_c) {
             return Decision::SignalByDrop;
         }
-        let native = if overloaded || view.own().packets <= self.th_len { 0.0 } else { self.ramp(packet.sojourn) };
+        let native = if view.own().packets <= self.th_len { 0.0 } else { self.ramp(packet.sojourn) };
         let why = if native > p_cl { MarkReason::Law } else { MarkReason::Coupled };
         if self.recur(L, libm::fmax(native, p_cl)) { Decision::Signal(why) } else { Decision::Pass }
     }
@@ -77,20 +77,19 @@ pub struct Linux {
     k: u32,
     step_thresh: Dur,
     drop_enqueue: bool,
-    drop_on_overload: bool,
     mtu: u64,
 }
 
 impl Linux {
     pub fn new(params: &Params) -> Linux {
-        let (k, drop_on_overload) = (u32::from(params.coupling_factor), params.drop_on_overload.unwrap_or(true));
-        let parts = if drop_on_overload { 1 } else { k };
+        let k = u32::from(params.coupling_factor);
+        // Without drops p' stops at 1/k, so that k·p' is never above 1.
+        let parts = if params.drop_on_overload.unwrap_or(true) { 1 } else { k };
         Linux {
             pi: Fixed::new(params.target, params.gains(), parts),
             k,
             step_thresh: params.step_thresh.unwrap_or(Dur::from_ms(1)),
             drop_enqueue: params.drop_enqueue.unwrap_or(false),
-            drop_on_overload,
             mtu: params.mtu.map_or(1514, |mtu| mtu.0),
         }
     }
@@ -129,8 +128,7 @@ impl Linux {
             };
         }
         if overloaded {
-            let drop = self.drop_on_overload && squared(prob, rng);
-            return if drop { Decision::SignalByDrop } else { Decision::Signal(MarkReason::Coupled) };
+            return if squared(prob, rng) { Decision::SignalByDrop } else { Decision::Signal(MarkReason::Coupled) };
         }
         if roll(local as u32, rng) { Decision::Signal(MarkReason::Coupled) } else { Decision::Pass }
     }

@@ -195,6 +195,11 @@ mod tests {
     }
 
     #[test]
+    fn a_law_without_columns_has_no_values() {
+        assert_eq!((Reno::COLUMNS.len(), reno("modern", 10_000, 5_000).values().len()), (0, 0));
+    }
+
+    #[test]
     fn slow_start_follows_the_bytes_up_to_two_segments() {
         let mut r = reno("modern", 10_000, u64::MAX);
         assert_eq!(acks(&mut r, 1, 2_000), 12_000);

@@ -91,14 +91,13 @@ impl AccEcn {
             // §3.2.2.4: the field was zeroed, for no sender begins there.
             0b000 => (self.not_ect, self.deaf) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
-            0b010 => {}
             // §3.2.2.3: the SYN-ACK left as Not-ECT, and something on the path has made it another. Reflected CE counts.
             0b110 => {
                 self.not_ect = true;
                 self.told.reflected_ce();
             }
             0b011 | 0b100 => self.not_ect = true,
-            // Table 4: unused, and taken for a count that begins.
+            // 0b010 says that it came as it left. Table 4: the others are unused, and taken for a count that begins.
             _ => {}
         }
     }
