@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -35,8 +36,11 @@ pub mod mutants_of_this_build {{
 """
 CAUGHT, MISSED, TIMEOUT, UNVIABLE = "CaughtMutant", "MissedMutant", "Timeout", "Unviable"
 """What becomes of a mutant, in the words of cargo-mutants."""
-LEAST_TIMEOUT = 30.0
-"""Seconds; a mutant that loops is found as quickly as the slowest test allows."""
+LEAST_CPU = 5
+LONGER = 5
+"""A mutant loops whose tests take so many times the CPU seconds that they take without one, and at least the former."""
+HANGS = 600.0
+"""Seconds after which a mutant hangs that takes no CPU time."""
 BUILDS = 30
 """Each build may find further mutants that are no valid Rust: borrows are checked when all types are right."""
 TOKEN = re.compile(
@@ -98,11 +102,12 @@ def mutate(root: Path, part: str, place: Path, jobs: int, files: list[str]) -> t
     left = {mutant.number: mutant for mutant in mutants}
     print(f"{part}: {len(left)} mutants in one build, {len(rest)} each in its own", flush=True)
     tests = build(sources, part, originals, left, ends, rest, place)
-    times = {test: seconds(test, sources / "crates" / part) for test in tests}
-    tests.sort(key=times.__getitem__)  # a mutant that a quick test notices needs no slow one
-    limit = max(LEAST_TIMEOUT, 10 * sum(times.values()))
+    where = sources / "crates" / part
+    times = {test: seconds(test, where) for test in tests}
+    # A mutant that a quick test notices needs no slow one.
+    limits = {test: max(LEAST_CPU, round(LONGER * times[test])) for test in sorted(tests, key=times.__getitem__)}
     with ThreadPoolExecutor(jobs) as pool:
-        work = {m.name: pool.submit(end, m, tests, sources / "crates" / part, limit) for m in left.values()}
+        work = {mutant.name: pool.submit(end, mutant, limits, where) for mutant in left.values()}
         for done, (name, future) in enumerate(work.items(), 1):
             ends[name] = future.result()
             if done % 100 == 0 or ends[name] == MISSED:
@@ -222,23 +227,32 @@ def take_out(error: dict[str, Any], made: Build, ends: dict[str, str], rest: lis
 
 
 def seconds(test: Path, where: Path) -> float:
-    """How long a test binary takes with no mutant; it must pass."""
-    before = os.times().elapsed
+    """CPU seconds of a test binary with no mutant; it must pass."""
+    before = os.times()
     done = subprocess.run([test], cwd=where, env=environment(NONE), capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{test.name} fails without a mutant:\n{done.stdout}")
-    return os.times().elapsed - before
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def end(mutant: Mutant, tests: list[Path], where: Path, limit: float) -> str:
-    """What becomes of a mutant before the tests."""
-    for test in tests:
-        try:
-            done = subprocess.run([test], cwd=where, env=environment(mutant.number), capture_output=True, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return TIMEOUT
-        if done.returncode != 0:
-            return CAUGHT
+def end(mutant: Mutant, limits: dict[Path, int], where: Path) -> str:
+    """What becomes of a mutant before the tests, of which those go first that are named for its file."""
+    file = Path(mutant.file)
+    name = file.parent.name if file.stem == "mod" else file.stem
+    for arguments in ([name], []):
+        for test, limit in limits.items():
+            command: list[str | Path] = ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh", test, *arguments]
+            try:
+                done = subprocess.run(
+                    command, cwd=where, env=environment(mutant.number), capture_output=True, timeout=HANGS
+                )
+            except subprocess.TimeoutExpired:
+                return TIMEOUT
+            if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+                return TIMEOUT
+            if done.returncode != 0:
+                return CAUGHT
     return MISSED
 
 
