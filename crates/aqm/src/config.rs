@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Length, Rate};
+use ecnlab_base::{Bytes, Dur, Length, Rate};
 use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,8 @@ use crate::layout::Inner;
 use crate::queue::ALL;
 use crate::registry;
 
+/// Between two steps of a law by the clock, which an idle queue takes too: 100,000 a second.
+const LEAST_INTERVAL: Dur = Dur::from_us(10);
 /// What a class may send a round where nothing is said: an Ethernet frame.
 pub(crate) const QUANTUM: Bytes = Bytes(1514);
 /// The most bytes a round. Deficits, sums of them, stay far within 64 bits.
@@ -216,6 +218,15 @@ impl Impossible {
     /// `Ok` if `holds`, else `key` with the message.
     pub(crate) fn unless(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
         if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
+    }
+
+    /// Refuses an interval of a law's steps that no run would get through.
+    pub(crate) fn unless_interval(interval: Dur, key: &str) -> Result<(), Impossible> {
+        Impossible::unless(interval >= LEAST_INTERVAL, key, || {
+            format!(
+                "{interval} is less than {LEAST_INTERVAL}, so that the law's steps would take all the time: write 10 ms or so"
+            )
+        })
     }
 
     /// Refuses bytes a round that no scheduler can have, `least` of them or more.

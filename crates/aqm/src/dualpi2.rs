@@ -218,7 +218,7 @@ pub(crate) fn check_controller(
     Impossible::unless(coupling_factor > 0, "coupling_factor", || {
         "0 would leave scalable traffic without any signal: write at least 1".to_owned()
     })?;
-    Impossible::unless(!tupdate.is_zero(), "tupdate", || "0 s is no interval: write such as \"16 ms\"".to_owned())?;
+    Impossible::unless_interval(tupdate, "tupdate")?;
     for (key, gain) in [("alpha", alpha), ("beta", beta)] {
         // Linux takes 31 bits of 1/256 Hz.
         let possible = gain.is_none_or(|hz| hz >= least && hz <= 8_388_607.0);
@@ -371,6 +371,7 @@ mod tests {
         for keys in [
             "coupling_factor = 0",
             "tupdate = \"0 s\"",
+            "tupdate = \"9.999 us\"",
             "alpha = 0.0",
             "alpha = 0.0039",
             "alpha = 0.0\nprofile = \"rfc9332\"",

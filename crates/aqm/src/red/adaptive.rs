@@ -86,7 +86,7 @@ impl Default for Feng {
 impl Floyd {
     pub(super) fn check(&self) -> Result<(), Impossible> {
         let Floyd { interval, alpha, beta, top, .. } = *self;
-        Impossible::unless(!interval.is_zero(), "adaptive.interval", || "it must be longer than 0 s".to_owned())?;
+        Impossible::unless_interval(interval, "adaptive.interval")?;
         Impossible::unless(alpha > 0.0 && alpha <= 1.0, "adaptive.alpha", || {
             format!("{alpha} must be above 0 and at most 1")
         })?;

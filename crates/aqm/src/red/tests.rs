@@ -200,6 +200,8 @@ fn impossible_values_are_refused_by_key() {
         law.check().map_err(|e| e.key)
     };
     assert_eq!(floyd(|l| l.interval = Dur::ZERO), Err("adaptive.interval".to_owned()));
+    assert_eq!(floyd(|l| l.interval = Dur::from_ns(9_999)), Err("adaptive.interval".to_owned()));
+    assert_eq!(floyd(|l| l.interval = Dur::from_us(10)), Ok(()));
     assert_eq!(floyd(|l| l.alpha = 0.0), Err("adaptive.alpha".to_owned()));
     assert_eq!(floyd(|l| l.beta = 1.0), Err("adaptive.beta".to_owned()));
     assert_eq!(floyd(|l| l.top = 1.5), Err("adaptive.top".to_owned()));
