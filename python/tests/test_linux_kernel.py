@@ -105,7 +105,7 @@ def test_connections_that_fell_back_are_those_of_the_capture(pipe, tmp_path):
     overrides |= {"flow.dropped.count": 0, "flow.marked.traffic": traffic, "duration": "300 s"}
     run = ecnlab.run(pipe, 1, engine="linux", overrides=overrides, captures=tmp_path)
     found = ecnlab.trace(run.captures[0])
-    ect = found.directions.filter(~pl.col("from_opener")).select("connection", ect=pl.col("ect0") + pl.col("ce") > 0)
+    ect = found.directions.filter("from_opener").select("connection", ect=pl.col("ect0") + pl.col("ce") > 0)
     connections = found.connections.join(ect, on="connection")
     # A SYN that arrived and whose answer was lost: the kernel agrees to ECN in the next one, and its client takes it.
     resent = connections.filter(ecn="fell back")

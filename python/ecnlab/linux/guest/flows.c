@@ -159,7 +159,8 @@ static void add_sums(struct sums *sums, const struct end *end)
     sums->received_ce += info.received_ce;
     sums->delivered += end->received;
     sums->connections += end->opens;
-    sums->ecn_connections += has_ecn(end, &info);
+    /* Of the end that asked: the other may have agreed in an answer that did not arrive. */
+    sums->ecn_connections += end->opens && has_ecn(end, &info);
     sums->ecn_fallbacks += fell_back(end, &info);
     if (info.min_rtt != UINT32_MAX && (!sums->min_rtt || info.min_rtt < sums->min_rtt))
         sums->min_rtt = info.min_rtt;
@@ -379,8 +380,8 @@ void write_flows(const char *phase)
         fprintf(flow_rows, "%s,%d,%lu,%lu,", phase, i, to.delivered, flows[i].exchanges);
         if (flows[i].finished != ENDLESS)
             fprintf(flow_rows, "%lu", flows[i].finished);
-        fprintf(flow_rows, ",%lu,%lu,%lu", from.connections + to.connections, from.ecn_connections,
-                from.ecn_fallbacks + to.ecn_fallbacks);
+        fprintf(flow_rows, ",%lu,%lu,%lu", from.connections + to.connections,
+                from.ecn_connections + to.ecn_connections, from.ecn_fallbacks + to.ecn_fallbacks);
         fprintf(flow_rows, ",%lu,%lu,%lu,%lu,%lu,%lu,", from.segs_out, from.data_segs_out, from.bytes_sent,
                 from.retransmits, from.timeouts, from.delivered_ce);
         if (from.min_rtt)
