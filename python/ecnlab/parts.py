@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,9 @@ BATCH: Final = 60
 """Runs that are merged at a time."""
 
 PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
+OURS: Final = re.compile(rf"{PART.pattern}|[0-9a-f]{{16}}\.\w+\.[0-9a-f]+\.rows|\..*\.partial|{re.escape(MADE)}")
+"""Whatever a sweep writes there."""
+
 NAME: Final = np.dtype(f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}")
 """The name of a part. Arrays hold them: objects of Python for each of very many runs take ten times the memory."""
 
@@ -74,7 +78,7 @@ class Parts:
         """Put right what a process that was killed left half done. For the only writer."""
         store.restore_folder(self._merged)
         for scratch in [*self._merged.parent.glob(".*.partial"), *self.folder.glob(".*.partial")]:
-            shutil.rmtree(scratch) if scratch.is_dir() else scratch.unlink()
+            _remove(scratch)
 
     def held(self) -> Ids:
         """Ids of all runs there are, usable or not."""
@@ -87,7 +91,7 @@ class Parts:
         """
         self._old = _Merged.read(self._merged, self._build, self.tables)
         if not self._serves(self.folder / MADE):
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.forget()
         self.folder.mkdir(exist_ok=True)
         store.write_json(self.folder / MADE, self.made())
         self.take_stock()
@@ -151,10 +155,12 @@ class Parts:
         return {"build": self._build, "asked": list(self.tables)}
 
     def forget(self) -> None:
-        """Remove the files of single runs, which have been merged."""
+        """Remove the files of single runs, which have been merged or serve no more; what others put there stays."""
         for name in _files(self.folder):
-            (self.folder / name).unlink(missing_ok=True)
-        shutil.rmtree(self.folder, ignore_errors=True)
+            if OURS.fullmatch(name):
+                _remove(self.folder / name)
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
         parts = {run: pl.read_parquet(path) for run in batch if (path := self._part(run))}
@@ -195,6 +201,10 @@ def _files(folder: Path) -> Iterator[str]:
     if folder.is_dir():
         with os.scandir(folder) as entries:
             yield from (entry.name for entry in entries)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def _ids(names: NDArray[np.bytes_]) -> Ids:

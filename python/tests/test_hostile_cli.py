@@ -214,6 +214,16 @@ def test_a_run_again_keeps_what_others_put_beside_it(scenario, tmp_path):
     assert verify(out)[1] == [] and len(list(tmp_path.glob(".out*"))) == 0
 
 
+def test_a_sweep_keeps_what_others_put_among_its_parts(experiment, tmp_path):
+    parts = tmp_path / "out" / "parts"
+    sweep(experiment, out=tmp_path / "out", workers=1)
+    parts.mkdir()
+    (parts / "notes.txt").write_text("mine")
+    sweep(experiment, out=tmp_path / "out", workers=1, replicates=5)
+    assert [path.name for path in parts.iterdir()] == ["notes.txt"]
+    assert verify(tmp_path / "out")[1] == []
+
+
 def test_a_link_is_followed_and_not_replaced(scenario, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
