@@ -5,6 +5,8 @@
 >>> run.flows.group_by("group").agg(pl.col("goodput_bps").mean())  # doctest: +SKIP
 """
 
+from ecnlab import starting as starting  # isort: skip
+
 from ecnlab._core import Experiment, Scenario, __version__
 from ecnlab.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError, TraceFailure
 from ecnlab.results import load

@@ -259,6 +259,26 @@ def test_sigterm_leaves_nothing_behind(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pipe.toml"]
 
 
+IMPORTED = """\
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "polars":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the test runner's parent may ignore it
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["ecnlab", "laws"]
+from ecnlab.cli import main
+"""
+
+
+def test_an_interrupt_while_python_imports_is_no_traceback():
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("check", "fifo"), ("check", "gain.toml"), ("trace", "fifo"), ("trace", "empty.pcap", "--against", "fifo")],

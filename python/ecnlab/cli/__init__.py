@@ -16,7 +16,7 @@ import traceback
 import click
 import polars as pl
 
-from ecnlab import _core, console
+from ecnlab import _core, console, starting
 from ecnlab.cli import agree, catalogue, check, compare, linux, probe, reproduce, run, show, sweep, trace, verify
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
@@ -67,6 +67,7 @@ class Terminated(BaseException):
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
     asked = sys.argv[1:] if arguments is None else arguments
+    starting.listen()
     _prepare_streams()
     # When the reader of our output, such as `head`, has seen enough, end as other programs do.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

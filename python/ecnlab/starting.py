@@ -1,0 +1,25 @@
+"""Ctrl-C before the command line listens: it ends the process, as the shell's 130 tells, and Python prints no traceback.
+
+Imports take half a second. Imported first of all; :func:`listen` is called when they are done.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+
+def _is_command() -> bool:
+    """Whether this process is ``ecnlab`` or ``python -m ecnlab``."""
+    return Path(sys.argv[0]).name == "ecnlab" or sys.orig_argv[1:3] == ["-m", "ecnlab"]
+
+
+def listen() -> None:
+    """From now on Ctrl-C is a KeyboardInterrupt, which clears away what was begun."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+if sys.argv and _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
