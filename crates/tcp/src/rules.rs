@@ -102,4 +102,12 @@ mod tests {
     fn the_profile_of_the_rfcs_has_their_rules() {
         assert_eq!(crate::profile("modern").unwrap().config.rules, Rules::default());
     }
+
+    /// RFC 3465 §2.2: the limit L is of segments that cwnd grows by; with none it never would.
+    #[test]
+    fn a_growth_limit_of_nothing_is_refused() {
+        let with = |growth_limit| Rules { growth_limit, ..Rules::default() }.check();
+        assert_eq!(with(0).unwrap_err().key, "growth_limit");
+        assert_eq!(with(1), Ok(()));
+    }
 }
