@@ -98,6 +98,7 @@ def mutate(root: Path, part: str, place: Path, jobs: int, files: list[str]) -> t
             mutants.append(mutant)
         else:
             rest.append(one["name"])
+    out_of_others(mutants)
     ends: dict[str, str] = {}
     left = {mutant.number: mutant for mutant in mutants}
     print(f"{part}: {len(left)} mutants in one build, {len(rest)} each in its own", flush=True)
@@ -137,6 +138,19 @@ def read(number: int, one: dict[str, Any], text: str) -> Mutant:
 
     function = span(one["function"]["span"])
     return Mutant(number, one["name"], one["file"], function, span(one["span"]), one["replacement"])
+
+
+def out_of_others(mutants: list[Mutant]) -> None:
+    """A function inside another one that is switched, of an `impl` there, is switched with that one."""
+    for mutant in mutants:
+        around = (other.function for other in mutants if other.file == mutant.file and within(mutant, other))
+        mutant.function = min(around, default=mutant.function)
+
+
+def within(mutant: Mutant, other: Mutant) -> bool:
+    """Whether the function of the one stands in the function of the other, and is not that."""
+    (a, b), (c, d) = mutant.function, other.function
+    return c < a and b < d
 
 
 def can_switch(function: str) -> bool:
