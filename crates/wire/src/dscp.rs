@@ -101,6 +101,7 @@ impl JsonSchema for Dscp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde::de::{IntoDeserializer, value};
 
     #[test]
     fn names_are_those_of_the_rfcs() {
@@ -114,5 +115,28 @@ mod tests {
         }
         assert_eq!(["EF", "LE", "NQB", "VOICE-ADMIT"].map(Dscp::named), [46, 1, 45, 44].map(|bits| Some(Dscp(bits))));
         assert_eq!((Dscp::named("ef"), Dscp::from_bits(0xff)), (None, Dscp(63)));
+        assert_eq!([0, 1].map(|bits| Dscp(bits).is_default()), [true, false]);
+    }
+
+    fn read<'de, V: IntoDeserializer<'de, value::Error>>(value: V) -> Result<Dscp, String> {
+        Dscp::deserialize(value.into_deserializer()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn numbers_and_names_are_read() {
+        assert_eq!([read(0_i64), read(63_i64), read(46_u64), read("LE")], [0, 63, 46, 1].map(|bits| Ok(Dscp(bits))));
+        for wrong in [read(64_i64), read(-1_i64), read(64_u64), read(u64::MAX)] {
+            assert!(wrong.unwrap_err().ends_with("is no DSCP; write a number from 0 to 63"));
+        }
+        assert!(read("ef").unwrap_err().contains("unknown variant `ef`, expected one of"));
+        assert!(read(true).unwrap_err().ends_with("expected a number from 0 to 63, or a name such as \"EF\""));
+    }
+
+    #[test]
+    fn the_schema_has_numbers_and_names() {
+        assert_eq!(Dscp::schema_name(), "Dscp");
+        let schema = Dscp::json_schema(&mut SchemaGenerator::default());
+        let forms = schema.get("anyOf").unwrap().as_array().unwrap();
+        assert_eq!((&forms[0]["maximum"], forms[1]["enum"].as_array().unwrap().len()), (&63.into(), NAMES.len()));
     }
 }

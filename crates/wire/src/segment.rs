@@ -210,4 +210,14 @@ mod tests {
     fn a_segment_stays_small() {
         assert!(size_of::<Segment>() <= 80, "{}", size_of::<Segment>());
     }
+
+    #[test]
+    fn blocks_give_way_from_the_last() {
+        let mut sack = SackBlocks::NONE;
+        for start in [5, 3, 1] {
+            sack.push(SackBlock { start: Seq(start), end: Seq(start + 1) });
+        }
+        let starts = |most| sack.first(most).as_slice().iter().map(|block| block.start.0).collect::<Vec<_>>();
+        assert_eq!([starts(0), starts(2), starts(4)], [vec![], vec![5, 3], vec![5, 3, 1]]);
+    }
 }

@@ -65,6 +65,12 @@ fn a_quench_goes_from_the_router_to_the_packets_source() {
     let (header, message) = Ipv4Header::parse(&out).unwrap();
     assert_eq!((header.source, header.destination, header.protocol, header.total_len), (router, A, 1, 56));
     assert_eq!((message.len(), message[0], &message[8..]), (36, 4, &PACKET[..28]));
+    // RFC 1812 §4.3.2.5: the type of service of the packet, which is EF now; ICMP is not ECN-capable.
+    let mut about = PACKET;
+    about[1] = 0xba;
+    out.clear();
+    assert!(emit_quench(router, QuenchCause::Marked, &about, &mut out));
+    assert_eq!(out[1], 0xb8);
     out.clear();
     assert!(!emit_quench(router, QuenchCause::Marked, &PACKET[..27], &mut out));
     assert!(out.is_empty());
@@ -152,6 +158,7 @@ fn acc_ecn_has_its_counters_in_the_order_of_its_kind() {
     assert_eq!(told(AccEcn::new(true, &[c, b])), (None, Some(b), Some(c)));
     // 24 bits count, and three counters.
     assert_eq!(AccEcn::new(false, &[0xff00_0001, 2, 3, 4]), AccEcn::new(false, &[1, 2, 3]));
+    assert!(AccEcn::new(false, &[]).is_empty() && !AccEcn::new(true, &[0]).is_empty());
     // No length of it.
     assert_eq!(TcpOptions::parse(&[172, 4, 0, 0]), TcpOptions::default());
 }
