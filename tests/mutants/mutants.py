@@ -5,7 +5,8 @@
 Parts: aqm, tcp, wire, trace. With --file only the mutants of these files (crates/aqm/src/red/curve.rs). .cargo/mutants.toml
 says which files there are, and what is left out and why. All mutants of a crate are in one build (switched.py) but those that
 no test run can switch on, which cargo-mutants builds one at a time. A mutant that no test notices must stand in
-survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by now.
+survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by now. Changes of a function
+that have the same name have one reason, with their number in front: "(2) ...".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import switched
@@ -51,17 +53,23 @@ def run(part: str, reasons: dict[str, str], jobs: int, files: list[str]) -> bool
     if rest:
         ends |= one_at_a_time(part, rest)
     tested = sum(end in TESTED for end in ends.values())
-    missed = {name(mutant) for mutant, end in ends.items() if end == switched.MISSED}
-    survivors = sum(end == switched.MISSED for end in ends.values())
-    unexplained = missed - set(reasons)
-    # Two changes of a function may have the same name, and one of them a reason.
-    stale = {name(mutant) for mutant, end in ends.items() if end == switched.CAUGHT} & set(reasons) - missed
-    print(f"{part}: {tested} mutants, {survivors} survive, {len(unexplained)} of them without a reason")
-    for mutant in sorted(unexplained):
-        print(f"  no test notices: {mutant}")
-    for mutant in sorted(stale):
-        print(f"  noticed by now, take its reason away: {mutant}")
+    missed = Counter(name(mutant) for mutant, end in ends.items() if end == switched.MISSED)
+    explained = Counter({mutant: times(reason) for mutant, reason in reasons.items()})
+    unexplained = missed - explained
+    tried = {name(mutant) for mutant, end in ends.items() if end in TESTED}
+    stale = {mutant: more for mutant, more in (explained - missed).items() if mutant in tried}
+    print(f"{part}: {tested} mutants, {missed.total()} survive, {unexplained.total()} of them without a reason")
+    for mutant, more in sorted(unexplained.items()):
+        print(f"  no test notices: {mutant} ({more})")
+    for mutant, more in sorted(stale.items()):
+        print(f"  noticed by now, take its reason away: {mutant} ({more})")
     return bool(ends) and not unexplained and not stale
+
+
+def times(reason: str) -> int:
+    """How many changes of one name a reason is for: in front of it, in brackets, where there are several."""
+    found = re.match(r"\((\d+)\) ", reason)
+    return int(found[1]) if found else 1
 
 
 def one_at_a_time(part: str, names: list[str]) -> dict[str, str]:
