@@ -11,22 +11,38 @@ const LONGEST: usize = 64;
 /// Characters with a meaning of their own in the names of nodes, links and flows, and in those of files.
 const RESERVED: [char; 5] = ['[', ']', '~', '/', '\\'];
 
+/// What names of tables and nodes may be.
+pub(crate) const NAMES: &str = "names are letters, digits, `-` and `_`";
+
+/// Names have no brackets, dots or tildes, so that `source[3]` and `pipe~reverse` are never theirs.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
 /// What is wrong with names in a scenario's `sections`, with the groups of flows, and with nodes that only links name.
 pub(crate) fn of_scenario(tree: &Node, sections: &[&str]) -> Vec<Diagnostic> {
     let mut found = of_sections(tree, sections, &RESERVED);
     for (section, key) in [("flow", "group"), ("link", "from"), ("link", "to")] {
         for (name, entry) in tree.at(&[section]).and_then(Node::table).into_iter().flatten() {
             let path = Path::of(&[section, name, key]);
-            let text = entry.node.at(&[key]).and_then(Node::text);
-            // An end may be one node of an array, `NAME[3]`.
-            let named = text.map(|text| if section == "link" { text.split('[').next().unwrap_or(text) } else { text });
-            if let Some(wrong) = named.and_then(|name| fault(name, &RESERVED)) {
+            let wrong = |text| if section == "link" { of_end(text) } else { fault(text, &RESERVED) };
+            if let Some(wrong) = entry.node.at(&[key]).and_then(Node::text).and_then(wrong) {
                 let message = format!("`{path}` {}", wrong.message);
                 found.push(Diagnostic::new(tree.place_of(&path), &path, message, wrong.help));
             }
         }
     }
     found
+}
+
+/// What is wrong with the name of a node at the end of a link. It may be one node of an array, `NAME[3]`; where no table
+/// describes the node, the resolved scenario has one of that name.
+fn of_end(end: &str) -> Option<Fault> {
+    let name = end.split('[').next().unwrap_or(end);
+    fault(name, &RESERVED).or_else(|| {
+        let wrong = || Fault { message: format!("names `{name}`, which cannot be a name"), help: NAMES.into() };
+        (!is_name(name)).then(wrong)
+    })
 }
 
 /// What is wrong with the names of an experiment: its axes, arms and metrics.

@@ -8,9 +8,10 @@ use serde::Deserialize;
 
 use crate::de::{Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
+use crate::names::{NAMES, is_name};
 use crate::path::Path;
 use crate::source::Place;
-use crate::spec::{is_name, part};
+use crate::spec::part;
 use crate::tree::{Node, Table, Value};
 
 /// The key whose tables are the queues within.
@@ -89,8 +90,7 @@ fn read_classes(node: &Node, path: &Path) -> Result<BTreeMap<String, aqm::Class>
 
 fn read_class(name: &str, node: &Node, path: &Path, key: &Place) -> Result<aqm::Class, Vec<Diagnostic>> {
     if !is_name(name) {
-        let help = "names are letters, digits, `-` and `_`";
-        return Err(vec![Diagnostic::new(key, path, format!("`{name}` cannot be a name"), help)]);
+        return Err(vec![Diagnostic::new(key, path, format!("`{name}` cannot be a name"), NAMES)]);
     }
     if node.table().is_none() {
         let message = format!("`{path}` is {}, not a table", node.kind());

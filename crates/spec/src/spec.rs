@@ -10,6 +10,7 @@ use crate::boxes::HostileBox;
 use crate::de::{Keys, read, read_with};
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Capture, DEFAULT, DEFAULT_PROFILE, FORMAT, Flow, Head, Link, Node as NodeTable};
+use crate::names::{NAMES, is_name};
 use crate::path::Path;
 use crate::profile;
 use crate::queue::read_queue;
@@ -146,8 +147,7 @@ impl Reader<'_> {
             let path = Path::of(&[section, &name]);
             if !is_name(&name) {
                 let message = format!("`{name}` cannot be a name");
-                let help = "names are letters, digits, `-` and `_`";
-                self.found.push(Diagnostic::new(self.tree.key_of(&path), &path, message, help));
+                self.found.push(Diagnostic::new(self.tree.key_of(&path), &path, message, NAMES));
             }
             // That an instance is no table has been said of the head.
             let Some(node) = self.tree.get(&path).filter(|n| n.table().is_some()) else { continue };
@@ -157,11 +157,6 @@ impl Reader<'_> {
         }
         all
     }
-}
-
-/// Names have no brackets, dots or tildes, so that `source[3]` and `pipe~reverse` are never theirs.
-pub(crate) fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 fn read_link(node: &Node, path: &Path) -> Result<Duplex, Vec<Diagnostic>> {

@@ -16,6 +16,11 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:6:1: unknown key `link.pipe.colour`; valid keys: from, to, count, duplex, rate, delay, queue, \
            shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, reverse"],
     ),
+    (
+        "to = \"b\"\nrate",
+        "to = \"b+\"\nrate",
+        &["x.toml:5:6: `link.pipe.to` names `b+`, which cannot be a name; names are letters, digits, `-` and `_`"],
+    ),
     ("duration", "duratoin", &["x.toml:2:1: unknown key `duratoin`; did you mean `duration`?"]),
     ("[link.pipe]", "[links.pipe]", &["x.toml:3:2: unknown key `links`; did you mean `link`?"]),
     (
