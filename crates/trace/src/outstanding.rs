@@ -31,6 +31,8 @@ pub(crate) struct Sent {
     pub spoilt: bool,
     /// Sent again in the recovery going on.
     pub resent: bool,
+    /// And that as the last of all, with nothing above it that SACK had reported.
+    pub rescue: bool,
     // What a reading by RACK knows of it: reported by SACK, taken for lost, a copy in flight, sent more than once.
     pub held: bool,
     pub lost: bool,

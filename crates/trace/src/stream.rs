@@ -254,7 +254,8 @@ impl Stream {
             self.counts.needless += u64::from(sending.needless);
             (sending.again, sending.timer) = (Some(cause), timer);
         }
-        self.mark_resent(start, end, time);
+        let rescue = sending.again == Some(Cause::Sack) && self.sacked.top().is_some_and(|top| top <= start);
+        self.mark_resent(start, end, time, rescue);
         if filled > 0 && seen == 0 && end > self.una {
             let place = self.segments.partition_point(|s| s.start < start);
             self.segments.insert(place, Sent { start, end, time, ..Sent::default() });
@@ -275,10 +276,10 @@ impl Stream {
         (cause, false)
     }
 
-    fn mark_resent(&mut self, start: u64, end: u64, time: u64) {
+    fn mark_resent(&mut self, start: u64, end: u64, time: u64, rescue: bool) {
         let first = self.segments.partition_point(|s| s.end <= start);
         for sent in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
-            (sent.time, sent.spoilt, sent.resent) = (time, true, true);
+            (sent.time, sent.spoilt, sent.resent, sent.rescue) = (time, true, true, rescue);
         }
     }
 
@@ -375,9 +376,12 @@ impl Stream {
         true
     }
 
+    /// Whether a recovery has had its turn at the segment. A rescue retransmission leaves HighRxt where it is: once SACK
+    /// reports what lies above, the segment is a hole like others (RFC 6675 §4, NextSeg rules 1 and 4).
     fn was_resent(&self, start: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
-        self.segments.get(place).is_some_and(|s| s.resent)
+        let is_hole = |sent: &Sent| self.sacked.top().is_some_and(|top| top > sent.end);
+        self.segments.get(place).is_some_and(|s| s.resent && !(s.rescue && is_hole(s)))
     }
 
     /// Whether this comes as fast behind an ACK as this end answers.

@@ -96,6 +96,42 @@ fn retransmissions_in_a_recovery_by_partial_ack_and_by_sack() {
     assert_eq!(client(&found(&all)).stream.counts.causes, [1, 1, 0, 0, 0]);
 }
 
+/// A recovery of segment 1, which has sent 7, the last, as a rescue (RFC 6675 §4, NextSeg rule 4), and then new data.
+fn a_rescue() -> Vec<P> {
+    let mut all = plain_handshake();
+    all.extend((0..8).map(|n| d(20, n)));
+    all.extend([a(60, 1), sack(60, 1, 2, 3), sack(60, 1, 2, 4), sack(60, 1, 2, 5), d(60, 1)]);
+    all.extend([sack(61, 1, 2, 7), d(61, 7), a(100, 7), d(100, 8), d(100, 9), d(100, 10)]);
+    all
+}
+
+#[test]
+fn what_a_rescue_retransmission_sent_is_a_hole_once_more_is_reported_above_it() {
+    let mut all = a_rescue();
+    // The rescue is lost too. It did not move HighRxt, so three segments above make 7 a hole of the same recovery.
+    all.extend([sack(140, 7, 8, 9), sack(140, 7, 8, 10), sack(140, 7, 8, 11), d(140, 7)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 2, 0, 0, 0], 0, 1));
+    // That was its turn: a third time is the timer's.
+    all.extend([sack(141, 7, 8, 11), d(141, 7)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 2, 0, 1, 0], 1, 1));
+}
+
+#[test]
+fn nothing_above_a_rescue_retransmission_makes_it_no_hole() {
+    let mut all = a_rescue();
+    all.extend([a(140, 7), d(140, 7)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 1, 0, 1, 0], 1, 1));
+    // Nor was a segment with something above it a rescue: its hole has had its turn.
+    let mut all = plain_handshake();
+    all.extend((0..9).map(|n| d(20, n)));
+    all.extend([a(60, 1), sack(60, 1, 2, 5), d(60, 1), sack(61, 1, 6, 9), d(61, 5), sack(62, 1, 6, 9), d(62, 5)]);
+    let counts = client(&found(&all)).stream.counts.clone();
+    assert_eq!((counts.causes, counts.timeouts, counts.recoveries), ([1, 1, 0, 1, 0], 1, 1));
+}
+
 #[test]
 fn a_timeout_and_what_is_sent_again_after_it() {
     let mut all = plain_handshake();
