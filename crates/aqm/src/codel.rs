@@ -26,10 +26,59 @@ pub struct Params {
     /// How 1/√count is found. Default `exact` (RFC 8289 §5.6).
     #[serde(default)]
     pub sqrt: Sqrt,
+    /// What times are counted in. Default `exact`.
+    #[serde(default, skip_serializing_if = "Clock::is_exact")]
+    pub clock: Clock,
     /// ECN-capable packets that stayed longer than this are marked, whatever the law says. Default: none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
 }
+
+/// What times are counted in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "CodelClock")]
+pub enum Clock {
+    /// The clock of the queue.
+    #[default]
+    Exact,
+    /// Units of 1.024 µs, rounded down, and the first signal later than an interval rather than at it (Linux's
+    /// `codel_time_t` and `codel_should_drop`).
+    Linux,
+}
+
+impl Clock {
+    pub(crate) fn is_exact(&self) -> bool {
+        *self == Clock::Exact
+    }
+
+    /// `ps` picoseconds in whole units of this clock.
+    fn floor(self, ps: u64) -> u64 {
+        match self {
+            Clock::Exact => ps,
+            Clock::Linux => ps - ps % LINUX_UNIT,
+        }
+    }
+
+    fn time(self, time: Time) -> Time {
+        Time::from_ps(self.floor(time.ps()))
+    }
+
+    fn dur(self, dur: Dur) -> Dur {
+        Dur::from_ps(self.floor(dur.ps()))
+    }
+
+    /// The time between the packet's arrival and `now`, both read from this clock.
+    fn sojourn(self, sojourn: Dur, now: Time) -> Dur {
+        match self {
+            Clock::Exact => sojourn,
+            Clock::Linux => self.time(now).since(self.time(Time::from_ps(now.ps().saturating_sub(sojourn.ps())))),
+        }
+    }
+}
+
+/// Picoseconds of a unit of Linux's `codel_time_t`, 2^10 ns.
+const LINUX_UNIT: u64 = 1_024_000;
 
 /// How 1/√count is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +108,7 @@ impl Default for Params {
             interval: default_interval(),
             mtu: default_mtu(),
             sqrt: Sqrt::default(),
+            clock: Clock::default(),
             ce_threshold: None,
         }
     }
@@ -67,9 +117,9 @@ impl Default for Params {
 impl Params {
     /// Refuses impossible values, naming the key.
     pub fn check(&self) -> Result<(), Impossible> {
-        let Params { target, interval, .. } = *self;
-        Impossible::unless(!interval.is_zero(), "interval", || {
-            "0 s would drop everything: write a round trip".to_owned()
+        let Params { target, interval, clock, .. } = *self;
+        Impossible::unless(!clock.dur(interval).is_zero(), "interval", || {
+            format!("{interval} would drop everything: write a round trip")
         })?;
         Impossible::unless(target <= interval, "target", || {
             format!("{target} is above the interval, {interval}: write less, RFC 8289 has a twentieth of it")
@@ -116,8 +166,14 @@ impl Codel {
             self.first_above = None;
             return false;
         }
-        let since = *self.first_above.get_or_insert(now.saturating_add(self.params.interval));
-        now >= since
+        let Some(since) = self.first_above else {
+            self.first_above = Some(now.saturating_add(self.params.interval));
+            return false;
+        };
+        match self.params.clock {
+            Clock::Exact => now >= since,
+            Clock::Linux => now > since,
+        }
     }
 
     /// RFC 8289 §5.5, `dequeue`, packet by packet.
@@ -172,7 +228,7 @@ impl Codel {
             Sqrt::Exact => (interval as f64 / libm::sqrt(f64::from(self.count))) as u64,
             Sqrt::Linux => ((u128::from(interval) * u128::from(self.root)) >> 16) as u64,
         };
-        time.saturating_add(Dur::from_ps(gap))
+        time.saturating_add(self.params.clock.dur(Dur::from_ps(gap)))
     }
 }
 
@@ -193,8 +249,14 @@ impl Aqm for Codel {
     };
 
     fn new(params: &Params, _link: LinkContext) -> Codel {
+        let clock = params.clock;
         Codel {
-            params: *params,
+            params: Params {
+                target: clock.dur(params.target),
+                interval: clock.dur(params.interval),
+                ce_threshold: params.ce_threshold.map(|threshold| clock.dur(threshold)),
+                ..*params
+            },
             first_above: None,
             dropping: false,
             drop_next: Time::ZERO,
@@ -215,9 +277,11 @@ impl Aqm for Codel {
     }
 
     fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, _rng: &mut Rng) -> Verdict {
-        let above = self.is_above(packet.sojourn, view.in_all, now);
+        let sojourn = self.params.clock.sojourn(packet.sojourn, now);
+        let now = self.params.clock.time(now);
+        let above = self.is_above(sojourn, view.in_all, now);
         let verdict = self.judge(above, packet.can_mark, now);
-        let late = self.params.ce_threshold.is_some_and(|threshold| packet.sojourn > threshold);
+        let late = self.params.ce_threshold.is_some_and(|threshold| sojourn > threshold);
         if verdict == Verdict::Pass && late { Verdict::MarkIfCapable } else { verdict }
     }
 
@@ -251,6 +315,7 @@ mod tests {
     use Verdict::{MarkIfCapable, Pass, Signal};
     use ecnlab_base::Rate;
     use ecnlab_wire::Ecn;
+    use std::cmp::Ordering::{Equal, Less};
 
     /// A CoDel whose packets are asked for one by one.
     struct Bench {
@@ -309,6 +374,21 @@ mod tests {
         // Gaps of an interval of 100 ms, in 0.1 ms.
         let expected = [500.0, 562.5, 487.8, 441.5, 404.1];
         assert!(roots.iter().zip(expected).all(|(gap, expected)| (gap - expected).abs() < 0.1), "{roots:?}");
+    }
+
+    #[test]
+    fn linux_counts_in_units_of_1024_nanoseconds() {
+        // The interval is 100 ms / 1.024 us = 97656.25, so 97656 units, and signals are due later than that: at 97657
+        // units, 100.0008 ms. The next 97656·65535/65536 = 97654.5, so 97654 units later, at 195311: 199.9985 ms.
+        let mut bench = Bench::new(|p| (p.clock, p.sqrt) = (Clock::Linux, Sqrt::Linux));
+        bench.can_mark = true;
+        assert_eq!([0, 100_000, 100_001].map(|us| bench.leaves(us, 9)), [Pass, Pass, Signal]);
+        assert_eq!([199_998, 199_999].map(|us| bench.leaves(us, 9)), [Pass, Signal]);
+        // Came at 2.000 ms, 1953 units, and leaves at 7.000 ms, 6835 units: 4882 units, and 5 ms are 4882 units, too.
+        // Came at 2.001 ms, 1954 units: 4881 units.
+        let sojourn = |came, left| Clock::Linux.sojourn(Dur::from_us(left - came), Time::ZERO + Dur::from_us(left));
+        let target = Clock::Linux.dur(Dur::from_ms(5));
+        assert_eq!((sojourn(2_000, 7_000).cmp(&target), sojourn(2_001, 7_000).cmp(&target)), (Equal, Less));
     }
 
     /// Drops at 210 and 420 ms of a queue that was last looked at after 10 ms: ns-3's CoDelQueueDiscBasicDrop.

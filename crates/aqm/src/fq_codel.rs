@@ -41,6 +41,9 @@ pub struct Params {
     /// How CoDel finds 1/√count. Default `exact`.
     #[serde(default)]
     pub sqrt: codel::Sqrt,
+    /// What CoDel counts times in. Default `exact`.
+    #[serde(default, skip_serializing_if = "codel::Clock::is_exact")]
+    pub clock: codel::Clock,
     /// ECN-capable packets that stayed longer than this are marked, whatever CoDel says. Default: none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
@@ -77,8 +80,8 @@ impl Params {
 
     /// The law of each flow.
     fn codel(&self) -> codel::Params {
-        let Params { target, interval, mtu, sqrt, ce_threshold, .. } = *self;
-        codel::Params { target, interval, mtu, sqrt, ce_threshold }
+        let Params { target, interval, mtu, sqrt, clock, ce_threshold, .. } = *self;
+        codel::Params { target, interval, mtu, sqrt, clock, ce_threshold }
     }
 
     /// Refuses impossible values, naming the key.
@@ -124,6 +127,7 @@ mod tests {
             interval: Dur::from_ms(100),
             mtu: Bytes(1514),
             sqrt: codel::Sqrt::Exact,
+            clock: codel::Clock::Exact,
             ce_threshold: None,
         };
         assert_eq!(toml::from_str::<Params>("").unwrap(), expected);
