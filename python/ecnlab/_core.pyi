@@ -1,6 +1,6 @@
 """The simulator, as Python sees it. Users want ``ecnlab.run`` and ``ecnlab.sweep``, which stand on this."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -22,6 +22,7 @@ __all__ = [
     "probe_host",
     "probe_scenario",
     "profiles",
+    "replay_packets",
     "schema",
     "trace",
     "trace_changes",
@@ -82,6 +83,10 @@ class Scenario:
         blocks: Callable[[str, dict[str, Column]], None] | None = None,
     ) -> dict[str, dict[str, Column]]: ...
     def write_captures(self, log: Path, folder: Path) -> None: ...
+
+def replay_packets(
+    scenario: Scenario, index: int, seed: int, arrivals: Sequence[tuple[int, int, int, int, int]]
+) -> list[tuple[int | None, int, list[int], int]]: ...
 
 @final
 class ExperimentRun:

@@ -24,6 +24,7 @@ pub mod pi2;
 mod queue;
 pub mod red;
 pub mod registry;
+pub mod replay;
 mod room;
 mod scheduler;
 mod shape;

@@ -118,6 +118,11 @@ impl<P: Item> Queue<P> {
         }
     }
 
+    /// The places of the inner queues that `packet` would go to, from the outermost on; empty for one FIFO.
+    pub fn place(&self, packet: &P) -> Vec<usize> {
+        self.branch().map(|branch| branch.place(packet)).unwrap_or_default()
+    }
+
     /// Whether packets may wait although the link is free.
     pub fn is_shaped(&self) -> bool {
         self.node.is_shaped()

@@ -473,6 +473,16 @@ impl<P: Item> Branch<P> {
         (sum == self.held).then_some(sum)
     }
 
+    /// As [`crate::Queue::place`].
+    pub fn place(&self, packet: &P) -> Vec<usize> {
+        let i = self.classifier.place(packet, self.classes.len());
+        let inner = match &self.classes[i].node {
+            Node::Leaf(_) => Vec::new(),
+            Node::Branch(branch) => branch.place(packet),
+        };
+        std::iter::once(i).chain(inner).collect()
+    }
+
     /// Whether source quenches are ever to be expected.
     pub fn speaks_back(&self) -> bool {
         self.classes.iter().any(|class| class.node.speaks_back())

@@ -10,6 +10,7 @@ mod json;
 mod live;
 mod probe;
 mod registry;
+mod replay;
 mod scenario;
 mod tables;
 mod trace;
@@ -34,6 +35,8 @@ mod _core {
     use super::probe::probe_scenario;
     #[pymodule_export]
     use super::registry::{laws, profiles, schema};
+    #[pymodule_export]
+    use super::replay::replay_packets;
     #[pymodule_export]
     use super::scenario::{Cancel, Scenario};
     #[pymodule_export]

@@ -1,0 +1,119 @@
+//! A queue before a line of known speed, packet by packet: arrivals in, fates out.
+//!
+//! It is how a queue is held beside another one, such as the kernel's (`ecnlab agree --packets`).
+
+use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_wire::{Dscp, Ecn};
+
+use crate::{Config, Item, LinkContext, Queue};
+
+/// A packet that comes to the queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// When.
+    pub at: Time,
+    /// Bytes on the wire.
+    pub len: u32,
+    /// The codepoint in its IP header.
+    pub ecn: Ecn,
+    /// The DSCP in its IP header.
+    pub dscp: Dscp,
+    /// The index of its flow group.
+    pub group: usize,
+    /// Stands for its five-tuple.
+    pub flow: u64,
+}
+
+/// What became of a packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// When its transmission began; `None` if it was dropped.
+    pub left: Option<Time>,
+    /// Its codepoint then.
+    pub ecn: Ecn,
+    /// The places of the inner queues that it was in, from the outermost on; empty for one FIFO.
+    pub place: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    number: usize,
+    arrival: Arrival,
+}
+
+impl Item for Packet {
+    fn wire_len(&self) -> u32 {
+        self.arrival.len
+    }
+    fn ecn(&self) -> Ecn {
+        self.arrival.ecn
+    }
+    fn dscp(&self) -> Dscp {
+        self.arrival.dscp
+    }
+    fn mark(&mut self) {
+        self.arrival.ecn = Ecn::Ce;
+    }
+    fn group(&self) -> usize {
+        self.arrival.group
+    }
+    fn flow_key(&self) -> u64 {
+        self.arrival.flow
+    }
+}
+
+/// What becomes of each of `arrivals`, in the order of time, at an empty queue as `config`, which has passed its check, says.
+///
+/// The queue is asked for a packet when the line becomes free, when a packet comes to a free line, and when a shaper says
+/// so. At one instant it is asked before anything arrives. A packet keeps the line busy for as long as it takes at the rate of
+/// `link`, in whole nanoseconds, rounded up: so do [`transmission`] and whoever else replays the arrivals.
+pub fn replay(config: &Config, link: LinkContext, groups: &[String], rng: Rng, arrivals: &[Arrival]) -> Vec<Fate> {
+    let mut line = Line {
+        queue: Queue::new(config, link, groups, rng),
+        link,
+        now: Time::ZERO,
+        free_at: Time::ZERO,
+        fates: Vec::with_capacity(arrivals.len()),
+    };
+    for (number, &arrival) in arrivals.iter().enumerate() {
+        line.drain(arrival.at);
+        let packet = Packet { number, arrival };
+        line.fates.push(Fate { left: None, ecn: arrival.ecn, place: line.queue.place(&packet) });
+        line.queue.enqueue(packet, arrival.at, &mut ());
+        line.drain(arrival.at);
+    }
+    line.drain(Time::NEVER);
+    line.fates
+}
+
+/// For how long a packet of `len` bytes keeps the line of `link` busy.
+pub fn transmission(link: LinkContext, len: u32) -> Dur {
+    Dur::from_ns(link.rate.time_for(u64::from(len)).ps().div_ceil(1000))
+}
+
+struct Line {
+    queue: Queue<Packet>,
+    link: LinkContext,
+    now: Time,
+    free_at: Time,
+    fates: Vec<Fate>,
+}
+
+impl Line {
+    /// All departures up to and including `until`.
+    fn drain(&mut self, until: Time) {
+        while self.queue.packets() > 0 {
+            let start = self.free_at.max(self.now).max(self.queue.ready());
+            if start > until || start == Time::NEVER {
+                break;
+            }
+            self.now = start;
+            if let Some(packet) = self.queue.dequeue(start, &mut ()) {
+                let fate = &mut self.fates[packet.number];
+                (fate.left, fate.ecn) = (Some(start), packet.arrival.ecn);
+                self.free_at = start.saturating_add(transmission(self.link, packet.arrival.len));
+            }
+        }
+        self.now = until;
+    }
+}
