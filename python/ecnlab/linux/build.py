@@ -1,7 +1,7 @@
 """Build a user-mode Linux kernel with time travel, and the guest that runs in it; once, without root.
 
-The kernel is configured from nothing (allnoconfig) and ``kernel.config``. It is compiled from links to its source, two
-files of which are replaced (``kernel.EDITS``): the source itself stays as it is.
+The kernel is configured from nothing (allnoconfig) and ``kernel.config``. It is compiled from links to its source, some
+files of which are replaced (``kernel.EDITS``) and one added (``kernel.ADDED``): the source itself stays as it is.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ from typing import Final
 from ecnlab import store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux import source
-from ecnlab.linux.kernel import ABOUT, BUILD, CONFIG, EDITS, HERE, Kernel, cache, config_digest, digest, guest_sources
+from ecnlab.linux.kernel import (
+    ABOUT,
+    ADDED,
+    BUILD,
+    CONFIG,
+    EDITS,
+    HERE,
+    Kernel,
+    cache,
+    config_digest,
+    digest,
+    guest_sources,
+)
 from ecnlab.linux.machine import boot
 from ecnlab.linux.programs import install
 from ecnlab.linux.source import PARSERS, Say
@@ -141,13 +153,17 @@ def _edited(tree: Path, links: Path) -> None:
     """Make ``links`` look like the source ``tree``, but for our edits. Raises EcnlabError if one does not apply."""
     subprocess.run(["cp", "-rs", str(tree), str(links)], check=True)
     for name, old, new in EDITS:
-        text = (tree / name).read_text()
+        # An earlier edit of the same file stands.
+        path = links / name
+        text = path.read_text()
         if text.count(old) != 1:
             raise EcnlabError(
                 f"{tree / name} is not the version that ecnlab can change: use the source of Linux {source.PACKAGE[13:]}"
             )
-        (links / name).unlink()
-        (links / name).write_text(text.replace(old, new))
+        path.unlink()
+        path.write_text(text.replace(old, new))
+    for name, own in ADDED:
+        shutil.copyfile(own, links / name)
 
 
 def _check_config(config: Path) -> None:

@@ -26,8 +26,37 @@ EDITS: Final = (
         "\t\tqdisc_qstats_overlimit(sch);\n\t}\n\treturn NULL;\n",
         "\t\tqdisc_qstats_overlimit(sch);\n\t} else {\n\t\tq->qdisc->ops->dequeue(q->qdisc);\n\t}\n\treturn NULL;\n",
     ),
+    # With `ecnlab_clock_ns` the clock has units of 1 ns and timers are exact; without it, 256 ns and 501 ns, as ever.
+    (
+        "arch/um/kernel/time.c",
+        "static int itimer_next_event(unsigned long delta,\n\t\t\t     struct clock_event_device *evt)\n{\n\tdelta += 1;\n",
+        "static unsigned int timer_unit = TIMER_MULTIPLIER;\n\n"
+        "static int itimer_next_event(unsigned long delta,\n\t\t\t     struct clock_event_device *evt)\n{\n"
+        "\tdelta += timer_unit > 1 || !delta;\n",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        "static u64 timer_read(struct clocksource *cs)\n",
+        "static int __init set_timer_unit(char *str)\n{\n\ttimer_unit = 1;\n\t_timer_clockevent.min_delta_ns = 1;\n"
+        '\t_timer_clockevent.min_delta_ticks = 1;\n\treturn 1;\n}\n__setup("ecnlab_clock_ns", set_timer_unit);\n\n'
+        "static u64 timer_read(struct clocksource *cs)\n",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        "\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);\n\t\treturn time_travel_time / TIMER_MULTIPLIER;\n",
+        "\t\t\ttime_travel_update_time_rel(timer_unit);\n\t\treturn time_travel_time / timer_unit;\n",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/TIMER_MULTIPLIER)",
+        "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/timer_unit)",
+    ),
+    ("drivers/net/Makefile", "obj-$(CONFIG_VETH) += veth.o\n", "obj-$(CONFIG_VETH) += veth.o ecnlab_line.o\n"),
 )
 """What is different in our copy of the source: file, text, and what stands in its place."""
+
+ADDED: Final = (("drivers/net/ecnlab_line.c", HERE / "driver/line.c"),)
+"""Files that our copy of the source has besides."""
 
 ABOUT: Final = "about.json"
 
@@ -74,8 +103,8 @@ def digest(*paths: Path, text: str = "") -> str:
 
 
 def config_digest() -> str:
-    """What tells kernels of one source apart: their configuration and our edits."""
-    return digest(CONFIG, text=repr(EDITS))
+    """What tells kernels of one source apart: their configuration, our edits and our files."""
+    return digest(CONFIG, *(path for _, path in ADDED), text=repr((EDITS, [name for name, _ in ADDED])))
 
 
 def guest_sources() -> list[Path]:

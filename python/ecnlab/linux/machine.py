@@ -42,11 +42,13 @@ def boot(
     limit_s: float,
     check: Callable[[], None] = lambda: None,
     programs: Sequence[Path] = (),
+    options: Sequence[str] = (),
 ) -> Iterator[Path]:
     """Boot ``kernel`` with ``files`` at the root of its file system; gives the folder with what the guest wrote.
 
-    ``seed`` is all the entropy there is. ``programs`` of this machine are in ``/bin`` there. Raises RunError, with the end of the console, if the kernel does not come to
-    its end within ``limit_s`` seconds of wall time, or comes to a bad one.
+    ``seed`` is all the entropy there is, but for the kernel's command line, at whose end ``options`` are. ``programs`` of
+    this machine are in ``/bin`` there. Raises RunError, with the end of the console, if the kernel does not come to its end
+    within ``limit_s`` seconds of wall time, or comes to a bad one.
     """
     with tempfile.TemporaryDirectory(prefix="ecnlab-linux-") as name:
         root = Path(name)
@@ -61,11 +63,13 @@ def boot(
             (root / file).write_text(text)
         for program in programs:
             install(program, root)
-        _run(kernel, root, seed, limit_s, check)
+        _run(kernel, root, seed, limit_s, check, options)
         yield root / "out"
 
 
-def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, check: Callable[[], None]) -> None:
+def _run(
+    kernel: Kernel, root: Path, seed: int, limit_s: float, check: Callable[[], None], options: Sequence[str]
+) -> None:
     command = [
         str(kernel.binary),
         f"mem={MEMORY}",
@@ -83,6 +87,7 @@ def _run(kernel: Kernel, root: Path, seed: int, limit_s: float, check: Callable[
         "ssl=null",
         "con0=null,fd:1",
         "panic=-1",
+        *options,
     ]
     environment = {"ECNLAB_SEED": str(seed), "LD_PRELOAD": str(kernel.entropy), "TMPDIR": str(root), "HOME": str(root)}
     console = root / "console"

@@ -87,6 +87,7 @@ struct plan {
     int n_flows;
     struct tap taps[MOST_TAPS];
     int n_taps;
+    int replays; /* the host whose devices /arrivals names, and one; 0: none */
     uint32_t snap; /* bytes kept of each packet */
     int32_t *ways[MOST_HOSTS]; /* by the node that a packet is for, one more than the link it takes from here; 0: none asked for */
 };
@@ -135,6 +136,9 @@ void open_queues(void);
 void poll_queues(void);
 void sample_queues(void);
 void write_queues(const char *phase);
+
+/* replay.c */
+void replay(int host);
 
 /* taps.c */
 void open_taps(void);

@@ -150,6 +150,19 @@ static void agree_on_start(void)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &start, NULL);
 }
 
+static void run(void)
+{
+    poller = epoll_create1(0);
+    open_queues();
+    open_listeners();
+    open_taps();
+    agree_on_start();
+    traffic();
+    close_taps();
+    if (control >= 0)
+        write_devices();
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "wall"))
@@ -163,15 +176,10 @@ int main(int argc, char **argv)
     if (prctl(PR_SET_TIMERSLACK, 1))
         fail("prctl");
     set_up("/plan");
-    poller = epoll_create1(0);
-    open_queues();
-    open_listeners();
-    open_taps();
-    agree_on_start();
-    traffic();
-    close_taps();
-    if (control >= 0)
-        write_devices();
+    if (plan.replays)
+        replay(plan.replays - 1);
+    else
+        run();
     fclose(output("done"));
     rendezvous("over\n");
     stop();

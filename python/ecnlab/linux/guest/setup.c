@@ -151,6 +151,12 @@ static void add_way(char **word)
     (*ways)[node] = atoi(word[3]) + 1;
 }
 
+/* replay HOST: what /arrivals says comes to the devices of that host, and nothing else is done. */
+static void set_replay(char **word)
+{
+    plan.replays = find_host(word[1]) + 1;
+}
+
 static void read_end(struct flow_end *end, char **word)
 {
     end->host = find_host(word[0]);
@@ -221,7 +227,7 @@ static void obey(char **word, int n)
         const char *name;
         int words;
     } known[] = {{"run", 5}, {"host", 2}, {"tcp", 5}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
-                 {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}};
+                 {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}, {"replay", 2}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -238,6 +244,7 @@ static void obey(char **word, int n)
             case 10: return read_object(word);
             case 11: return add_tap(word);
             case 12: return add_way(word);
+            case 13: return set_replay(word);
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);
