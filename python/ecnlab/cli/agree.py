@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ecnlab import console, store
+from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples
 from ecnlab.cli.resume import resumable
 from ecnlab.engines import LINUX
 from ecnlab.types import Engine
+
+if TYPE_CHECKING:
+    from ecnlab.packets import Trace
 
 
 @click.command()
@@ -18,9 +23,7 @@ from ecnlab.types import Engine
 @click.option(
     "--margin",
     type=click.FloatRange(0.0, 1.0, True, True),
-    default=0.1,
-    show_default=True,
-    help="Largest accepted distance of the ratio from 1.",
+    help="Largest accepted distance of the ratio from 1. [default: 0.1]",
 )
 @click.option(
     "--replicates",
@@ -30,26 +33,45 @@ from ecnlab.types import Engine
 @click.option("--out", type=File, help="Folder for the runs and the page. [default: results/NAME-agreement]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @engine_option("Engine to compare with the simulator.", LINUX)
+@click.option("--packets", is_flag=True, help="Compare what happens to each packet at the queues of a scenario.")
+@click.option("--traces", type=click.IntRange(1, 1_000), help="With --packets: number of random traces. [default: 20]")
+@click.option("--seed", type=click.IntRange(0, 2**63), help="With --packets: seed of the first trace. [default: 1]")
 @as_json
 @examples("""
       ecnlab agree dumbbell.toml
+      ecnlab agree dumbbell.toml --packets --traces 200
       ecnlab agree papers/rfc2884/agree.toml --replicates 16 --margin 0.05
 """)
 def agree(
     file: Path,
-    margin: float,
+    margin: float | None,
     replicates: int | None,
     out: Path | None,
     workers: int | None,
     engine: Engine,
+    packets: bool,
+    traces: int | None,
+    seed: int | None,
     as_json: bool,
 ) -> None:
     """Run the scenario or experiment FILE in the simulator and in another engine, and compare the results.
 
     Runs that the folder already has are not done again: after an interruption, the same command continues.
+
+    With --packets, random packets come to each queue that a link of the scenario names, and to the same discipline of the
+    Linux kernel, and what happens to each packet is compared. Exit code 1 if anything differs.
     """
+    from ecnlab.agree import MARGIN
     from ecnlab.agree import agree as compare_engines
 
+    if packets:
+        _refuse("--packets", {"--margin": margin, "--replicates": replicates, "--out": out, "--workers": workers})
+        if engine != LINUX:
+            raise click.UsageError(f"--packets compares with the engine `{LINUX}`")
+        _agree_on_packets(file, traces or TRACES, 1 if seed is None else seed, as_json)
+        return
+    _refuse("an agreement without --packets", {"--traces": traces, "--seed": seed})
+    margin = MARGIN if margin is None else margin
     folder = out or Path("results") / f"{file.stem}-agreement"
     with resumable(folder), console.progress(file.stem) as report:
         page = compare_engines(
@@ -61,3 +83,59 @@ def agree(
     else:
         console.write_frame(rows.drop("margin"), f"agreement within {margin:g}", rows.height)
         console.say(f"page: {page}")
+
+
+TRACES = 20
+"""Random traces for each queue, where nothing is said."""
+
+SHOWN = 3
+"""Most traces of a queue of which the first difference is shown."""
+
+
+def _refuse(what: str, options: dict[str, object]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise click.UsageError(f"{what} has no {name}: leave it out")
+
+
+def _agree_on_packets(file: Path, traces: int, seed: int, as_json: bool) -> None:
+    from ecnlab.packets import agree as replay
+
+    found = replay(file, traces=traces, seed=seed)
+    if as_json:
+        console.write_json(
+            [
+                {
+                    "link": trace.question.link,
+                    "queue": trace.question.queue,
+                    "discipline": trace.question.law,
+                    "tc": trace.question.twin.words,
+                    "seed": trace.seed,
+                    "packets": len(trace.fates),
+                    "dropped": sum(fate.ours is None for fate in trace.fates),
+                    "differences": trace.differences,
+                }
+                for trace in found
+            ]
+        )
+    else:
+        for name in dict.fromkeys(trace.question.link for trace in found):
+            _show([trace for trace in found if trace.question.link == name])
+    if any(trace.differences for trace in found):
+        raise SystemExit(NO)
+
+
+def _show(traces: list[Trace]) -> None:
+    question = traces[0].question
+    fates = [fate for trace in traces for fate in trace.fates]
+    different = [trace for trace in traces if trace.differences]
+    dropped = sum(fate.ours is None for fate in fates)
+    marked = sum(fate.ours is not None and fate.ours.tos != fate.arrival.tos for fate in fates)
+    console.say(f"{question.link}: {question.law} beside `{question.twin.words}`")
+    console.say(f"  {len(traces)} traces, {len(fates)} packets, {dropped} dropped, {marked} marked here")
+    console.say(f"  {sum(fate.differs for fate in fates)} packets in {len(different)} traces fared differently")
+    for told in question.instead if different else ():
+        console.say(f"  {told['key']} is {told['asked']!r} here; the kernel's is {told['kernel']!r}")
+    for trace in different[:SHOWN]:
+        console.say(f"  seed {trace.seed}, {trace.differences} packets, the first of them:")
+        console.say("\n".join(f"    {line}" for line in trace.first().splitlines()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ecnlab.linux.findings import Findings
+    from ecnlab.linux.twin import Inner, Twin
     from ecnlab.models.red import ControlLaw
 
 Table: TypeAlias = Mapping[str, Any]
@@ -71,6 +72,8 @@ class Queue:
     """Its own settings in words, for the table of a paper's network."""
     qdisc: Callable[[Table, str, int | None, Findings], str] | None = None
     """What follows ``tc qdisc add ... handle 10:`` for its table at a path, before a link of a rate in bit/s."""
+    twin: Callable[[Table, str, Inner, Findings], Twin] | None = None
+    """The kernel's discipline that draws no random number and does the same to every packet, for its table at a path."""
     drops: Callable[[Mapping[str, int]], Drops] = _only_full
     """Reads a row of the kernel's counters: ``packets``, ``bytes``, ``drops``, ``full``, ``marked``, ``qlen``."""
     control_law: Callable[[Place], ControlLaw] | None = None

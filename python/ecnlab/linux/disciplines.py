@@ -5,11 +5,12 @@ What the kernel's discipline cannot do is refused; where it is near but not the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ecnlab import laws
 from ecnlab.linux.findings import Findings
+from ecnlab.linux.twin import Twin
 
 FIXED: Final = {"admit": "fits", "forced": "arriving", "mark_at": "tail"}
 """Keys of every queue that the kernel leaves no choice."""
@@ -18,16 +19,40 @@ FIXED: Final = {"admit": "fits", "forced": "arriving", "mark_at": "tail"}
 def qdisc(queue: Mapping[str, Any], name: str, rate_bps: int | None, found: Findings) -> str:
     """What follows ``tc qdisc add ... handle 10:`` for the ``[queue.NAME]`` in front of a link of ``rate_bps``."""
     path = f"queue.{name}"
-    for key, only in FIXED.items():
-        if queue.get(key, only) != only:
-            found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel knows only `{only}`", f'write {key} = "{only}"')
+    _check_fixed(queue, path, found)
     if queue.get("quantiles"):
         found.refuse(f"{path}.quantiles", f"`{path}.quantiles`: the kernel tells no sojourn times", "leave it out")
     law = queue["discipline"]
     words = laws.discipline(law).qdisc
     if words is None:
-        *others, last = (other for other, known in laws.queues().items() if known.qdisc)
-        there = f"{', '.join(others)} and {last}"
+        there = _listed(other for other, known in laws.queues().items() if known.qdisc)
         found.refuse(f"{path}.discipline", f"`{path}`: the Linux engine has no `{law}`", f"it has {there}")
         return ""
     return words(queue, path, rate_bps, found)
+
+
+def twin(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
+    """The kernel's discipline that shall do to every packet what the queue with the table ``queue`` at ``path`` does.
+
+    Only disciplines that draw no random number have one.
+    """
+    _check_fixed(queue, path, found)
+    law = queue["discipline"]
+    make = laws.discipline(law).twin
+    if make is None:
+        there = _listed(other for other, known in laws.queues().items() if known.twin)
+        message = f"`{path}`: no discipline of the kernel does the same as `{law}` to every packet"
+        found.refuse(f"{path}.discipline", message, f"there is one for {there}: they draw no random numbers")
+        return Twin("")
+    return make(queue, path, lambda inner, at: twin(inner, at, found), found)
+
+
+def _check_fixed(queue: Mapping[str, Any], path: str, found: Findings) -> None:
+    for key, only in FIXED.items():
+        if queue.get(key, only) != only:
+            found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel knows only `{only}`", f'write {key} = "{only}"')
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}"

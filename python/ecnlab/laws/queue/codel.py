@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab.laws.kinds import Column, Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import only_tail
+from ecnlab.linux.twin import Inner, Twin, codel_words, packets
 
 COLUMNS: Final = {
     "links": {
@@ -22,4 +26,10 @@ def _says(queue: Table) -> list[str]:
     return [f"target {queue['target']}", f"interval {queue['interval']}"]
 
 
-LAW: Final = Queue(label="CoDel", says=_says, columns=COLUMNS)
+def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
+    only_tail(queue, path, found)
+    words = f"codel limit {packets(queue, path, found)} {codel_words(queue, path, found)}"
+    return Twin(words, mtu=number(queue["mtu"]))
+
+
+LAW: Final = Queue(label="CoDel", says=_says, twin=_twin, columns=COLUMNS)

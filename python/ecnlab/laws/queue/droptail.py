@@ -8,6 +8,7 @@ from ecnlab.laws.kinds import Place, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import split
 from ecnlab.linux.tc import only_tail
+from ecnlab.linux.twin import Inner, Twin
 from ecnlab.quantities import length
 
 if TYPE_CHECKING:
@@ -22,10 +23,14 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {limit}"
 
 
+def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
+    return Twin(_qdisc(queue, path, None, found))
+
+
 def _control_law(place: Place) -> ControlLaw:
     from ecnlab.models import red  # SciPy takes a second to load
 
     return red.drop_tail(place.packets(*length(place.settings["limit"])))
 
 
-LAW: Final = Queue(label="drop-tail", qdisc=_qdisc, control_law=_control_law)
+LAW: Final = Queue(label="drop-tail", qdisc=_qdisc, twin=_twin, control_law=_control_law)

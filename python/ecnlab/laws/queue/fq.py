@@ -5,10 +5,32 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab.laws.kinds import Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import only_tail
+from ecnlab.linux.twin import Inner, Twin, classless, drr, whole_limit
+
+MOST_FLOWS: Final = 256
+"""Classes of the kernel that stand for flows, at most: each is made by lines of its own."""
 
 
 def _says(queue: Table) -> list[str]:
     return [f"{queue['flows']} queues", f"quantum {queue['quantum']}"]
 
 
-LAW: Final = Queue(label="flow queues", says=_says)
+def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
+    only_tail(queue, path, found)
+    if queue["rounds"] != "drr":
+        found.refuse_value(f"{path}.rounds", queue["rounds"], 'write rounds = "drr", or discipline = "fq_codel"')
+    flows = queue["flows"]
+    if flows > MOST_FLOWS:
+        help_ = f"write at most {MOST_FLOWS}"
+        found.refuse(f"{path}.flows", f"`{path}.flows`: {flows} classes are too many for the kernel's drr here", help_)
+        return Twin("")
+    each = queue["class"]["each"]
+    whole_limit(queue, [each] * flows, path, found)
+    twin = classless(inner(each, f"{path}.class.each"), f"{path}.class.each", found)
+    return drr([(twin, number(queue["quantum"]))] * flows, path, found)
+
+
+LAW: Final = Queue(label="flow queues", says=_says, twin=_twin)

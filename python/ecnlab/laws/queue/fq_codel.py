@@ -5,10 +5,28 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab.laws.kinds import Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.twin import OWN, Inner, Twin, codel_words, packets
+
+TRUESIZE: Final = 4096
+"""Bytes of memory that the kernel never exceeds for a packet of an Ethernet."""
 
 
 def _says(queue: Table) -> list[str]:
     return [f"target {queue['target']}", f"interval {queue['interval']}", f"quantum {queue['quantum']}"]
 
 
-LAW: Final = Queue(label="FQ-CoDel", says=_says)
+def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
+    if queue["full"] != "fattest":
+        found.refuse_value(f"{path}.full", queue["full"], 'write full = "fattest"')
+    limit, memory = packets(queue, path, found), number(queue["memory"])
+    if memory < limit * TRUESIZE:
+        help_ = f'write at least "{limit * TRUESIZE} B": what a packet takes depends on its driver'
+        found.refuse(f"{path}.memory", f"`{path}.memory` may be reached, and packets differ in memory", help_)
+    words = f"fq_codel limit {limit} flows {queue['flows']} quantum {number(queue['quantum'])}"
+    words += f" {codel_words(queue, path, found)} memory_limit {memory} drop_batch {queue['drop_batch']}"
+    return Twin(words, handle=OWN, mtu=number(queue["mtu"]))
+
+
+LAW: Final = Queue(label="FQ-CoDel", says=_says, twin=_twin)

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab.laws.kinds import Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import only_tail
+from ecnlab.linux.twin import DEVICE, OWN, Inner, Twin, child, classless, in_order, one_mtu, whole_limit
 
 
 def _says(queue: Table) -> list[str]:
@@ -14,4 +18,36 @@ def _says(queue: Table) -> list[str]:
     return [", ".join(rates)]
 
 
-LAW: Final = Queue(label="HTB", says=_says)
+def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
+    only_tail(queue, path, found)
+    classes, sharing = in_order(queue["class"]), queue["sharing"]
+    whole_limit(queue, [table for _, table in classes], path, found)
+    leaves = [name for name, _ in classes]
+    names = [*leaves, *(name for name in sorted(sharing) if name not in leaves)]
+    below = [_class_line(name, names, sharing) for name in sorted(names, key=lambda name: _depth(name, sharing))]
+    twins = []
+    for i, (name, table) in enumerate(classes):
+        at = f"{path}.class.{name}"
+        twins.append(classless(inner(table, at), at, found))
+        below += child(f"{OWN:x}:{i + 1:x}", i, twins[-1])
+    return Twin("htb", tuple(below), OWN, one_mtu(twins, path, found))
+
+
+def _depth(name: str, sharing: Table) -> int:
+    parent = sharing[name].get("parent")
+    return 1 + _depth(parent, sharing) if parent else 0
+
+
+def _class_line(name: str, names: list[str], sharing: Table) -> str:
+    share = sharing[name]
+    parent = f"{OWN:x}:{names.index(share['parent']) + 1:x}" if "parent" in share else f"{OWN:x}:"
+    rate, burst, cburst = (number(share[key]) for key in ("rate", "burst", "cburst"))
+    quantum = number(share["quantum"]) if "quantum" in share else min(max(rate // 80, 1_000), 200_000)
+    return (
+        f"class add dev {DEVICE} parent {parent} classid {OWN:x}:{names.index(name) + 1:x} htb rate {rate}bit "
+        f"ceil {number(share.get('ceil', share['rate']))}bit burst {burst} cburst {cburst} prio {share['priority']} "
+        f"quantum {quantum}"
+    )
+
+
+LAW: Final = Queue(label="HTB", says=_says, twin=_twin)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ecnlab.laws.kinds import Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.tc import bucket, only_tail
+from ecnlab.linux.twin import INNER, OWN, Inner, Twin, child
 
 LEAST_BURST: Final = 1514
 """Bytes of an Ethernet frame: the kernel drops what is longer than the bucket."""
+
+MOST_LIMIT: Final = 1_000_000_000
+"""Bytes that ``tc`` must be told, and that an inner queue of its own leaves without effect."""
 
 
 def _says(queue: Table) -> list[str]:
@@ -40,4 +45,28 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return " ".join(str(word) for word in words)
 
 
-LAW: Final = Queue(label="token bucket", says=_says, qdisc=_qdisc)
+def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
+    """The bucket holds ``burst`` as it stands: rounding that lets a packet wait for ever is to be seen."""
+    only_tail(queue, path, found)
+    if number(queue["burst"]) < LEAST_BURST:
+        help_ = f'write at least "{LEAST_BURST} B"'
+        found.refuse(f"{path}.burst", f"`{path}.burst`: the kernel drops packets longer than the bucket", help_)
+    limit, unit = split(queue["limit"])
+    words = f"tbf rate {number(queue['rate'])}bit burst {number(queue['burst'])} limit {MOST_LIMIT}"
+    if "peakrate" in queue:
+        words += f" peakrate {number(queue['peakrate'])}bit mtu {number(queue['mtu'])}"
+    within = Twin(f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {limit}")
+    if own := queue.get("class", {}).get("inner"):
+        if split(own["limit"])[1] != unit or split(own["limit"])[0] > limit:
+            help_ = "write at least the limit of class.inner, in the same unit"
+            found.refuse(f"{path}.limit", f"`{path}.limit`: the kernel's tbf has none beside its inner queue's", help_)
+        within = inner(own, f"{path}.class.inner")
+        if within.below:
+            found.refuse(
+                f"{path}.class.inner", f"`{path}.class.inner` has classes", "write droptail, codel or fq_codel"
+            )
+    below = child(f"{OWN:x}:1", 0, within)
+    return replace(within, words=words, below=below, handle=INNER if within.handle else 0)
+
+
+LAW: Final = Queue(label="token bucket", says=_says, qdisc=_qdisc, twin=_twin)

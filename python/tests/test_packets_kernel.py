@@ -1,0 +1,39 @@
+"""Every packet at our queues beside the kernel's, on the kernel that `make linux` builds; skipped, with a word, where there
+is none. ECNLAB_TRACES random traces for each discipline, 5 if nothing is said; `make linux` has 200."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from queues_beside_the_kernel import LAWS, scenario
+
+from ecnlab._core import Scenario
+from ecnlab.errors import EcnlabError
+from ecnlab.linux.kernel import find
+from ecnlab.packets import ask, questions
+
+TRACES = int(os.environ.get("ECNLAB_TRACES", "5"))
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    try:
+        return find()
+    except EcnlabError as error:
+        pytest.skip(f"{error} (`make linux`)")
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_each_packet_fares_as_at_the_kernels(kernel, law):
+    asked = [
+        (question, seed)
+        for seed in range(1, TRACES + 1)
+        for question in questions(Scenario(f"{law}-{seed}.toml", scenario(law, seed)))
+    ]
+    traces = ask(asked, kernel)
+    assert len(traces) == TRACES
+    # Nothing is shown by queues that never drop.
+    assert sum(fate.ours is None for trace in traces for fate in trace.fates) > TRACES
+    for trace in traces:
+        assert not trace.differences, f"seed {trace.seed}\n{trace.question.scenario.to_toml()}\n{trace.first()}"
