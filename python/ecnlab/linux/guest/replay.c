@@ -18,6 +18,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 enum { MOST_BYTES = 65535, ROOM = 64 << 20, PART = 1 << 20, /* ns: of what the start is a multiple, codel_time_t's unit too */
        HEADER = sizeof(struct iphdr), MOST_DEVICES = 1 << 16 };
@@ -39,7 +41,7 @@ struct departure {
     unsigned device, number, tos;
 };
 
-static int sender, listener;
+static int sender, listener, timer;
 static uint64_t start; /* by CLOCK_MONOTONIC */
 static uint64_t real;  /* the start by CLOCK_REALTIME */
 static int devices[MOST_DEVICES]; /* by interface: its number among l0, l1, ..., and one */
@@ -73,7 +75,8 @@ static void open_sockets(void)
 {
     sender = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
     listener = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_ALL));
-    if (sender < 0 || listener < 0)
+    timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    if (sender < 0 || listener < 0 || timer < 0)
         fail("cannot open the sockets of the replay");
     set_option(sender, SOL_SOCKET, SO_SNDBUFFORCE, ROOM);
     set_option(listener, SOL_SOCKET, SO_RCVBUFFORCE, ROOM);
@@ -154,10 +157,13 @@ static void write_departures(void)
         fail("cannot write what has left");
 }
 
+/* A timerfd: it has no slack, unlike nanosleep, which is 1 ns late at best. */
 static void sleep_until(uint64_t at)
 {
-    struct timespec t = {(time_t)((start + at) / 1000000000u), (long)((start + at) % 1000000000u)};
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+    struct itimerspec t = {.it_value = {(time_t)((start + at) / 1000000000u), (long)((start + at) % 1000000000u)}};
+    uint64_t times;
+    if (timerfd_settime(timer, TFD_TIMER_ABSTIME, &t, NULL) || read(timer, &times, sizeof times) != sizeof times)
+        fail("cannot wait");
 }
 
 /* Each look at a clock takes as long, so the one in the middle is at the mean of the others. */
