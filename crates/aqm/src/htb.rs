@@ -128,12 +128,17 @@ enum Mode {
     CanSend,
 }
 
-/// The hierarchy at work: leaves are at level 0, the others at 7 (of no parent) and below.
+/// The hierarchy at work, as Linux's sch_htb.c keeps it: leaves are at level 0, the others at 7 (of no parent) and below.
+///
+/// A class has its mode until its time has come and somebody asks. Those that can send and have packets, or others below that
+/// borrow from them, stand in the row of their level; those that borrow are in the feed of their parent.
 #[derive(Clone, Debug)]
 struct Tree {
     classes: Vec<Class>,
-    /// By level and priority: the class from which on the next is looked for.
-    turns: [[usize; PRIORITIES]; DEPTH],
+    /// By level and priority.
+    rows: [[Turns; PRIORITIES]; DEPTH],
+    /// By level: classes that cannot send of their own, and when their mode may change; the first first.
+    waiting: [Vec<(Time, usize)>; DEPTH],
     /// The leaf that was named last, and the level of the class that lends to it.
     named: (usize, usize),
 }
@@ -148,8 +153,50 @@ struct Class {
     ceiling: Bucket,
     /// By the level of the lender: what is left of the quantum.
     deficits: [i64; DEPTH],
-    /// By priority, of a class that lends: as [`Tree::turns`].
-    turns: [usize; PRIORITIES],
+    mode: Mode,
+    /// A bit for each priority of which it has packets, or others below it that borrow.
+    active: u8,
+    /// By priority: those that borrow from it.
+    feeds: [Turns; PRIORITIES],
+}
+
+/// Classes that take turns, in their order.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    members: Vec<usize>,
+    /// Whose turn it is; `None` past the last.
+    next: Option<usize>,
+    /// Who left while it was its turn: then it is that of the first behind it, or its own again.
+    left: Option<usize>,
+}
+
+impl Turns {
+    fn enter(&mut self, i: usize) {
+        if let Err(place) = self.members.binary_search(&i) {
+            self.members.insert(place, i);
+        }
+    }
+
+    fn remove(&mut self, i: usize) {
+        self.members.retain(|member| *member != i);
+    }
+
+    fn step(&mut self) {
+        self.next = self.next.and_then(|i| self.members.iter().copied().find(|member| *member > i));
+    }
+
+    fn rewind(&mut self) {
+        self.next = self.members.first().copied();
+    }
+
+    /// Whose turn it is, once those who left are made up for.
+    fn current(&mut self) -> Option<usize> {
+        if let (None, Some(left)) = (self.next, self.left.take()) {
+            self.next = self.members.iter().copied().find(|member| *member >= left);
+        }
+        self.left = None;
+        self.next
+    }
 }
 
 impl Class {
@@ -158,6 +205,14 @@ impl Class {
             (false, _) => Mode::CantSend,
             (true, false) => Mode::MayBorrow,
             (true, true) => Mode::CanSend,
+        }
+    }
+
+    /// When its mode may be another than now.
+    fn changes(&self) -> Time {
+        match self.mode {
+            Mode::CantSend => self.ceiling.ready(0),
+            Mode::MayBorrow | Mode::CanSend => self.own.ready(0),
         }
     }
 }
@@ -173,83 +228,153 @@ impl Tree {
             own: Bucket::new(share.rate, share.burst),
             ceiling: Bucket::new(share.ceil(), share.cburst),
             deficits: [0; DEPTH],
-            turns: [0; PRIORITIES],
+            mode: Mode::CanSend,
+            active: 0,
+            feeds: Default::default(),
         };
         let classes = hierarchy.shares.iter().enumerate().map(class).collect();
-        Tree { classes, turns: [[0; PRIORITIES]; DEPTH], named: (0, 0) }
+        Tree { classes, rows: Default::default(), waiting: Default::default(), named: (0, 0) }
     }
 
-    /// Whether class `i` holds packets of this priority, or feeds on a class below that does.
-    fn is_active(&self, i: usize, priority: usize, heads: Heads<'_>, now: Time) -> bool {
-        let class = &self.classes[i];
-        if class.level == 0 {
-            return class.priority == priority && heads(i).is_some();
+    /// Class `i`, which is active and not [`Mode::CantSend`], enters the feeds and the row where its packets are sent from.
+    fn activate(&mut self, mut i: usize) {
+        let mut active = self.classes[i].active;
+        while self.classes[i].mode == Mode::MayBorrow && active != 0 {
+            let Some(parent) = self.classes[i].parent else { return };
+            for priority in priorities(active) {
+                let feed = &mut self.classes[parent].feeds[priority];
+                if !feed.members.is_empty() {
+                    active &= !(1 << priority);
+                }
+                feed.enter(i);
+            }
+            self.classes[parent].active |= active;
+            i = parent;
         }
-        (0..self.classes.len()).any(|child| self.feeds(child, i, priority, heads, now))
+        if self.classes[i].mode == Mode::CanSend {
+            let level = self.classes[i].level;
+            priorities(active).for_each(|priority| self.rows[level][priority].enter(i));
+        }
     }
 
-    /// Whether `child` borrows from class `i` to send packets of this priority.
-    fn feeds(&self, child: usize, i: usize, priority: usize, heads: Heads<'_>, now: Time) -> bool {
-        self.classes[child].parent == Some(i)
-            && self.classes[child].mode(now) == Mode::MayBorrow
-            && self.is_active(child, priority, heads, now)
+    /// Class `i` leaves them.
+    fn deactivate(&mut self, mut i: usize) {
+        let mut active = self.classes[i].active;
+        while self.classes[i].mode == Mode::MayBorrow && active != 0 {
+            let Some(parent) = self.classes[i].parent else { return };
+            for priority in priorities(active) {
+                let feed = &mut self.classes[parent].feeds[priority];
+                if feed.next == Some(i) {
+                    (feed.next, feed.left) = (None, Some(i));
+                }
+                feed.remove(i);
+                if !feed.members.is_empty() {
+                    active &= !(1 << priority);
+                }
+            }
+            self.classes[parent].active &= !active;
+            i = parent;
+        }
+        if self.classes[i].mode == Mode::CanSend {
+            let level = self.classes[i].level;
+            for priority in priorities(active) {
+                let row = &mut self.rows[level][priority];
+                if row.next == Some(i) {
+                    row.step();
+                }
+                row.remove(i);
+            }
+        }
+    }
+
+    /// Leaf `i` has no packets any more.
+    fn stop(&mut self, i: usize) {
+        self.deactivate(i);
+        self.classes[i].active = 0;
+    }
+
+    /// Brings the mode of class `i` up to `now`.
+    fn update(&mut self, i: usize, now: Time) {
+        let mode = self.classes[i].mode(now);
+        if mode == self.classes[i].mode {
+            return;
+        }
+        if self.classes[i].mode != Mode::CantSend {
+            self.deactivate(i);
+        }
+        self.classes[i].mode = mode;
+        if mode != Mode::CantSend {
+            self.activate(i);
+        }
+    }
+
+    /// Brings the modes of those classes of `level` up to `now` whose time has come.
+    fn wake(&mut self, level: usize, now: Time) {
+        while let Some(&(_, i)) = self.waiting[level].first().filter(|(at, _)| *at <= now) {
+            self.waiting[level].remove(0);
+            self.update(i, now);
+            if self.classes[i].mode != Mode::CanSend {
+                self.wait(i, now);
+            }
+        }
+    }
+
+    /// Class `i` has been charged.
+    fn settle(&mut self, i: usize, now: Time) {
+        let old = self.classes[i].mode;
+        self.update(i, now);
+        let (mode, level) = (self.classes[i].mode, self.classes[i].level);
+        if mode == old {
+            return;
+        }
+        if old != Mode::CanSend {
+            self.waiting[level].retain(|(_, waits)| *waits != i);
+        }
+        if mode != Mode::CanSend {
+            self.wait(i, now);
+        }
+    }
+
+    fn wait(&mut self, i: usize, now: Time) {
+        let at = self.classes[i].changes().max(now.saturating_add(Dur::from_ns(1)));
+        let waiting = &mut self.waiting[self.classes[i].level];
+        waiting.insert(waiting.partition_point(|(other, _)| *other <= at), (at, i));
+    }
+
+    /// The turns of those that borrow from `lender`, or, if it is none, of those that lend at `level`.
+    fn turns(&mut self, lender: Option<usize>, level: usize, priority: usize) -> &mut Turns {
+        match lender {
+            Some(lender) => &mut self.classes[lender].feeds[priority],
+            None => &mut self.rows[level][priority],
+        }
     }
 
     /// The leaf whose turn it is to send what classes of this level lend, or send themselves.
-    fn leaf(&mut self, level: usize, priority: usize, heads: Heads<'_>, now: Time) -> Option<usize> {
+    fn leaf(&mut self, level: usize, priority: usize) -> Option<usize> {
+        if self.rows[level][priority].members.is_empty() {
+            return None;
+        }
+        let mut lender = None;
         loop {
-            let stands = |i: &usize| {
-                self.classes[*i].level == level
-                    && self.classes[*i].mode(now) == Mode::CanSend
-                    && self.is_active(*i, priority, heads, now)
-            };
-            let first = self.turns[level][priority];
-            let lender = (first..self.classes.len()).find(stands).or_else(|| (0..first).find(stands))?;
-            self.turns[level][priority] = lender;
-            if let Some(leaf) = self.descend(lender, priority, heads, now) {
-                return Some(leaf);
+            match self.turns(lender, level, priority).current() {
+                Some(i) if self.classes[i].level == 0 => return Some(i),
+                Some(i) => lender = Some(i),
+                None => {
+                    self.turns(lender, level, priority).rewind();
+                    let Some(above) = lender else { continue };
+                    // All below it have had their turn: so has it.
+                    let is_top = self.rows[level][priority].next == lender;
+                    lender = if is_top { None } else { self.classes[above].parent };
+                    self.turns(lender, level, priority).step();
+                }
             }
-            // All below it have had their turn: so has it.
-            self.turns[level][priority] = lender + 1;
         }
     }
+}
 
-    /// The leaf below class `i` whose turn it is; `None` if all there have had theirs, so that the first is next again.
-    fn descend(&mut self, i: usize, priority: usize, heads: Heads<'_>, now: Time) -> Option<usize> {
-        if self.classes[i].level == 0 {
-            return Some(i);
-        }
-        loop {
-            let first = self.classes[i].turns[priority];
-            let child = (first..self.classes.len()).find(|&child| self.feeds(child, i, priority, heads, now));
-            self.classes[i].turns[priority] = child.unwrap_or(0);
-            let child = child?;
-            if let Some(leaf) = self.descend(child, priority, heads, now) {
-                return Some(leaf);
-            }
-            self.classes[i].turns[priority] = child + 1;
-        }
-    }
-
-    /// The next of those beside `leaf` has its turn.
-    fn advance(&mut self, leaf: usize, level: usize) {
-        let Class { parent, priority, .. } = self.classes[leaf];
-        match parent {
-            Some(parent) if level > 0 => self.classes[parent].turns[priority] = leaf + 1,
-            _ => self.turns[level][priority] = leaf + 1,
-        }
-    }
-
-    /// When `leaf` may send, of its own or borrowed.
-    fn opens(&self, leaf: usize) -> Time {
-        let (mut under_ceiling, mut earliest) = (Time::ZERO, Time::NEVER);
-        let line = std::iter::successors(Some(leaf), |i| self.classes[*i].parent);
-        for class in line.map(|i| &self.classes[i]) {
-            under_ceiling = under_ceiling.max(class.ceiling.ready(0));
-            earliest = earliest.min(under_ceiling.max(class.own.ready(0)));
-        }
-        earliest
-    }
+/// The priorities whose bits are set.
+fn priorities(mask: u8) -> impl Iterator<Item = usize> {
+    (0..PRIORITIES).filter(move |priority| mask & 1 << priority != 0)
 }
 
 impl Shape for Tree {
@@ -257,28 +382,44 @@ impl Shape for Tree {
         self.classes[i].own.rate()
     }
 
+    fn arrived(&mut self, i: usize, _now: Time) {
+        if self.classes[i].active == 0 {
+            self.classes[i].active = 1 << self.classes[i].priority;
+            self.activate(i);
+        }
+    }
+
     fn next(&mut self, heads: Heads<'_>, now: Time) -> Option<usize> {
         for level in 0..DEPTH {
+            self.wake(level, now);
             for priority in 0..PRIORITIES {
-                if let Some(leaf) = self.leaf(level, priority, heads, now) {
-                    self.named = (leaf, level);
-                    return Some(leaf);
+                while let Some(leaf) = self.leaf(level, priority) {
+                    if heads(leaf).is_some() {
+                        self.named = (leaf, level);
+                        return Some(leaf);
+                    }
+                    self.stop(leaf);
                 }
             }
         }
         None
     }
 
-    fn sent(&mut self, i: usize, len: u32, _heads: Heads<'_>, now: Time) {
+    fn sent(&mut self, i: usize, len: u32, heads: Heads<'_>, now: Time) {
         let (_, level) = self.named;
         let class = &mut self.classes[i];
         class.deficits[level] -= i64::from(len);
         if class.deficits[level] < 0 {
             class.deficits[level] += class.quantum;
-            self.advance(i, level);
+            let (lender, priority) = (class.parent.filter(|_| level > 0), class.priority);
+            self.turns(lender, level, priority).step();
+        }
+        if heads(i).is_none() {
+            self.stop(i);
         }
         let mut charged = Some(i);
-        while let Some(class) = charged.map(|i| &mut self.classes[i]) {
+        while let Some(i) = charged {
+            let class = &mut self.classes[i];
             if class.level >= level {
                 class.own.spend(now, len);
                 class.own.forgive(now, MOST_OWED);
@@ -286,12 +427,13 @@ impl Shape for Tree {
             class.ceiling.spend(now, len);
             class.ceiling.forgive(now, MOST_OWED);
             charged = class.parent;
+            self.settle(i, now);
         }
     }
 
-    fn ready(&self, heads: Heads<'_>) -> Time {
-        let waiting = (0..self.classes.len()).filter(|&i| self.classes[i].level == 0 && heads(i).is_some());
-        waiting.map(|leaf| self.opens(leaf)).min().unwrap_or(Time::NEVER)
+    fn ready(&self, _heads: Heads<'_>) -> Time {
+        let first = self.waiting.iter().filter_map(|waiting| waiting.first());
+        first.map(|(at, _)| *at).min().unwrap_or(Time::NEVER)
     }
 
     fn copy(&self) -> Box<dyn Shape> {

@@ -138,6 +138,37 @@ fn a_round_of_the_link_has_a_round_of_each_agency_within() {
 }
 
 #[test]
+fn a_class_that_has_used_its_rate_hands_its_turn_to_the_next() {
+    // 2500 B: one packet (1250 B are left of the turn), then two in turn. "a" has 625 B a millisecond and 1000 B: it owes 250 B
+    // after each packet, for 0.4 ms. At 2 ms it owes them in the middle of its turn, which is the next one's, though it is back at
+    // 2.4 ms (Linux's `htb_remove_class_from_row`). So it has one packet in three.
+    let quantum = "quantum = \"2500 B\"\n";
+    let a = format!("rate = \"5 Mbps\"\nburst = \"1 kB\"\ncburst = \"1 kB\"\n{quantum}");
+    let mut bench = Bench::new(&htb(&format!("[sharing.a]\n{a}[sharing.b]\nrate = \"10 Mbps\"\n{DEEP}{quantum}")));
+    bench.fill([5, 8]);
+    assert_eq!(bench.order(20), "ababbabbabbab");
+}
+
+#[test]
+fn a_class_that_may_not_borrow_for_a_while_keeps_its_turn() {
+    // All have a packet of their own, then borrow: one packet (1250 B are left of the turn), then two in turn. "c" has 312.5 B a
+    // millisecond up to its ceiling, and 1000 B. It is at its ceiling from 1 ms (250 B owed) to 1.8 ms, from 4 ms (562.5 B) to
+    // 5.8 ms, and from 8 ms, in the middle of its turn, to 9.8 ms: at 9 ms it is the turn of the next behind it. At 13 ms
+    // 250 B are owed, and its turn is over. At 18 ms they are owed in the middle of its turn, and at 19 ms it is back, and it is
+    // still its turn (Linux's `last_ptr_id`).
+    let poor = POOR.replace("1250 B", "2500 B");
+    let c = poor.replace("10 Mbps", "2500 kbps").replace("100 kB", "1 kB");
+    let keys = format!(
+        "[sharing.link]\nrate = \"10 Mbps\"\n{DEEP}[sharing.a]\nparent = \"link\"\n{poor}\
+         [sharing.b]\nparent = \"link\"\n{poor}[sharing.c]\nparent = \"link\"\n{c}"
+    );
+    let mut bench = Bench::new(&with_c(htb(&keys)));
+    bench.fill([8, 8]);
+    bench.add(6, 2, 1250);
+    assert_eq!(bench.order(30), ["acb", "acb", "aacbb", "aacbb", "aaccbb"].concat());
+}
+
+#[test]
 fn no_more_than_a_minute_is_owed() {
     // 8 bit/s: a byte a second. 0: 0 B are left, nothing is owed. 1 ms: 1250 B are owed, of which a minute stays. The next
     // leaves at 60.001 s, and the one after it a minute later (`mbuffer`).
