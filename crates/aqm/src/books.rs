@@ -1,6 +1,6 @@
 //! The one place where a packet is marked, dropped and counted, and a source quench with it.
 
-use ecnlab_base::{Dur, Rng};
+use ecnlab_base::{Dur, Rng, Time};
 use ecnlab_wire::{Ecn, QuenchCause};
 
 use crate::registry::Law;
@@ -13,13 +13,20 @@ pub(crate) struct Books {
     pub counters: Counters,
     /// Held by all inner queues together.
     pub held: Tally,
+    /// Bytes held by the queues of all flows, while something is done to one of them.
+    pub flows: Option<u64>,
+    /// Until when the link is busy with the last packet that left several queues.
+    pub busy_until: Time,
+    /// How often the link has found several queues all empty, as an arrival has shown.
+    pub idles: u64,
     /// The chance of all laws and evictions.
     pub rng: Rng,
 }
 
 impl Books {
     pub fn new(groups: usize, rng: Rng) -> Books {
-        Books { counters: Counters::new(groups), held: Tally::default(), rng }
+        let (held, busy_until) = (Tally::default(), Time::ZERO);
+        Books { counters: Counters::new(groups), held, flows: None, busy_until, idles: 0, rng }
     }
 
     /// `packet` came.
@@ -33,6 +40,7 @@ impl Books {
     pub fn took_in(&mut self, packet: &impl Item) {
         self.held.packets += 1;
         self.held.bytes += u64::from(packet.wire_len());
+        self.flows = self.flows.map(|bytes| bytes + u64::from(packet.wire_len()));
     }
 
     /// `packet` is held no more.
@@ -40,6 +48,7 @@ impl Books {
     pub fn took_out(&mut self, packet: &impl Item) {
         self.held.packets -= 1;
         self.held.bytes -= u64::from(packet.wire_len());
+        self.flows = self.flows.map(|bytes| bytes - u64::from(packet.wire_len()));
     }
 
     /// `packet` leaves for the wire.

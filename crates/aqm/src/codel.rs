@@ -203,7 +203,8 @@ impl Codel {
     /// The first signal. Signals go on at about the rate they had if it is not long since (RFC 8289 §5.5).
     fn enter(&mut self, can_mark: bool, now: Time) -> Verdict {
         let signals = self.count.wrapping_sub(self.last_count);
-        let recent = now.since(self.drop_next) < self.params.interval * 16;
+        // Before the first series `drop_next` is no time.
+        let recent = self.last_count > 0 && now.since(self.drop_next) < self.params.interval * 16;
         self.dropping = true;
         if recent && signals > 1 {
             self.set_count(signals);
@@ -270,7 +271,7 @@ impl Aqm for Codel {
 
     /// A transmitter that was idle has asked before and found nothing.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
-        if view.idle.is_some() && view.in_all == 0 {
+        if view.asked {
             self.on_empty();
         }
         Verdict::Pass
@@ -338,7 +339,7 @@ mod tests {
         fn before(&mut self, at: u64, sojourn: u64, bytes: u64) -> Verdict {
             let sojourn = Dur::from_ms(sojourn);
             let packet = PacketView { size: 1500, ecn: Ecn::Ect0, flow: 0, can_mark: self.can_mark, sojourn };
-            let view = View { packets: 2, bytes, in_all: bytes, idle: None };
+            let view = View { packets: 2, bytes, in_all: bytes, idle: None, asked: false };
             self.codel.on_dequeue(&packet, &view, Time::ZERO + Dur::from_us(at), &mut Rng::named(1, "codel"))
         }
         /// Packets that leave every 100 µs from 0 on, all of them late: when the first `n` signals come, in 0.1 ms.
@@ -378,12 +379,13 @@ mod tests {
 
     #[test]
     fn linux_counts_in_units_of_1024_nanoseconds() {
-        // The interval is 100 ms / 1.024 us = 97656.25, so 97656 units, and signals are due later than that: at 97657
-        // units, 100.0008 ms. The next 97656·65535/65536 = 97654.5, so 97654 units later, at 195311: 199.9985 ms.
+        // 1 s is 976562.5 units, so 976562; the interval, 100 ms, 97656.25, so 97656. The sum is 1074218 units, and signals
+        // are due later: at 1074219, 1.1000003 s. The next 97656·65535/65536 = 97654.5, so 97654 units later, at 1171873:
+        // 1.199998 s.
         let mut bench = Bench::new(|p| (p.clock, p.sqrt) = (Clock::Linux, Sqrt::Linux));
         bench.can_mark = true;
-        assert_eq!([0, 100_000, 100_001].map(|us| bench.leaves(us, 9)), [Pass, Pass, Signal]);
-        assert_eq!([199_998, 199_999].map(|us| bench.leaves(us, 9)), [Pass, Signal]);
+        assert_eq!([1_000_000, 1_100_000, 1_100_001].map(|us| bench.leaves(us, 9)), [Pass, Pass, Signal]);
+        assert_eq!([1_199_997, 1_199_998].map(|us| bench.leaves(us, 9)), [Pass, Signal]);
         // Came at 2.000 ms, 1953 units, and leaves at 7.000 ms, 6835 units: 4882 units, and 5 ms are 4882 units, too.
         // Came at 2.001 ms, 1954 units: 4881 units.
         let sojourn = |came, left| Clock::Linux.sojourn(Dur::from_us(left - came), Time::ZERO + Dur::from_us(left));
@@ -498,13 +500,23 @@ mod tests {
         assert_eq!(bench.codel.values(), [4.0]);
     }
 
-    /// Late packets up to the first mark, and then an arrival that finds the link idle or not, and so many bytes held.
-    fn values_after_an_arrival(idle: Option<Dur>, in_all: u64) -> Vec<f64> {
+    #[test]
+    fn what_was_shed_before_the_first_signal_is_no_series() {
+        // Count 5, and nothing was ever signalled: the first series begins with 1, and its second signal is 100 ms later, not
+        // 100/√5 = 44.7.
+        let mut bench = Bench::new(|_| {});
+        bench.can_mark = true;
+        bench.codel.on_shed(5);
+        assert_eq!(bench.signals(2), [1000, 2000]);
+    }
+
+    /// Late packets up to the first mark, and then an arrival, before which the link has found all queues empty or not.
+    fn values_after_an_arrival(asked: bool) -> Vec<f64> {
         let mut bench = Bench::new(|_| {});
         bench.can_mark = true;
         assert_eq!(bench.signals(1), [1000]);
         let packet = PacketView { size: 1500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
-        let view = View { packets: 0, bytes: 0, in_all, idle };
+        let view = View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO), asked };
         let verdict =
             bench.codel.on_enqueue(&packet, &view, Time::ZERO + Dur::from_ms(110), &mut Rng::named(1, "codel"));
         assert_eq!(verdict, Pass);
@@ -513,10 +525,9 @@ mod tests {
 
     #[test]
     fn an_idle_transmitter_has_found_the_queue_empty() {
-        assert_eq!(values_after_an_arrival(Some(Dur::ZERO), 0), [0.0]);
-        // While the last packet is sent nobody asks; and another flow's packets are no end of all.
-        assert_eq!(values_after_an_arrival(None, 0), [1.0]);
-        assert_eq!(values_after_an_arrival(Some(Dur::ZERO), 1500), [1.0]);
+        assert_eq!(values_after_an_arrival(true), [0.0]);
+        // While the last packet is sent, or another flow's, nobody asks.
+        assert_eq!(values_after_an_arrival(false), [1.0]);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) struct Fifo<P> {
     gauge: Gauge,
     /// Whether the law has let the head go already, which waits for a shaper.
     judged: bool,
+    /// How often the link had found all queues empty when the last packet came.
+    idles: u64,
 }
 
 /// A packet in a queue.
@@ -60,6 +62,7 @@ impl<P: Item> Fifo<P> {
             law,
             gauge: Gauge::new(config.common.quantiles),
             judged: false,
+            idles: 0,
         }
     }
 
@@ -96,9 +99,7 @@ impl<P: Item> Fifo<P> {
         self.observe(now, books);
         if !self.judged {
             let held = self.judge(now, books, watch)?;
-            self.bytes += u64::from(held.packet.wire_len());
-            books.took_in(&held.packet);
-            self.ring.push_front(held);
+            self.put_back(held, books);
             self.judged = true;
         }
         self.head().map(|held| held.packet.wire_len())
@@ -130,6 +131,7 @@ impl<P: Item> Fifo<P> {
     fn admits<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, now: Time, books: &mut Books, watch: &mut W) -> bool {
         self.observe(now, books);
         let view = self.view(now, books);
+        self.idles = books.idles;
         let seen = PacketView::of(packet, self.common.ecn, Dur::ZERO);
         let mark = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
             Verdict::Pass => None,
@@ -231,7 +233,10 @@ impl<P: Item> Fifo<P> {
     }
 
     fn view(&self, now: Time, books: &Books) -> View {
-        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all: books.held.bytes, idle: self.idle(now) }
+        let in_all = books.flows.unwrap_or(self.bytes);
+        let idle = self.idle(now);
+        let asked = idle.is_some() && books.held.packets == 0 && now >= books.busy_until || self.idles != books.idles;
+        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all, idle, asked }
     }
 
     fn idle(&self, now: Time) -> Option<Dur> {
@@ -275,10 +280,24 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// Drops from the head, so that others have room: up to `most` packets, or half the bytes held.
+    fn put_back(&mut self, held: Held<P>, books: &mut Books) {
+        self.bytes += u64::from(held.packet.wire_len());
+        books.took_in(&held.packet);
+        self.ring.push_front(held);
+    }
+
+    /// What [`Fifo::shed`] drops from: all but a packet that the law has let go already.
+    pub fn droppable(&self) -> Tally {
+        let judged =
+            self.head().filter(|_| self.judged).map(|held| Tally { packets: 1, bytes: held.packet.wire_len().into() });
+        self.held() - judged.unwrap_or_default()
+    }
+
+    /// Drops from the head, so that others have room: up to `most` packets, or half the bytes held. A packet that the law has
+    /// let go, and that waits for a shaper, stays.
     pub fn shed<W: Watch<P> + ?Sized>(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut W) {
         self.observe(now, books);
-        self.judged = false;
+        let judged = if self.judged { self.pop(books) } else { None };
         let (half, mut bytes, mut packets) = (self.bytes / 2, 0, 0);
         while let Some(Held { packet, .. }) = self.pop(books) {
             books.drop(&packet, DropReason::Tail, Some(&self.law), watch);
@@ -289,6 +308,7 @@ impl<P: Item> Fifo<P> {
             }
         }
         self.law.on_shed(packets);
+        judged.into_iter().for_each(|held| self.put_back(held, books));
     }
 
     /// Carries out a forced drop. Whether it took the arriving packet.

@@ -22,11 +22,13 @@ pub struct View {
     pub packets: u64,
     /// Bytes held, counted likewise.
     pub bytes: u64,
-    /// Bytes held by all inner queues of the link's queue, this one among them.
+    /// Bytes held by the queues of all flows, if this is the queue of one flow among others; else those held here.
     pub in_all: u64,
     /// How long the link has had nothing to send; `None` while it is busy. The link is taken to
     /// be busy for [`Rate::time_for`] the last packet that left.
     pub idle: Option<Dur>,
+    /// Whether the link has found all its queues empty since the last packet left: it is free, and nothing is held.
+    pub asked: bool,
 }
 
 /// What a discipline is shown of the packet that it judges.

@@ -19,6 +19,7 @@ pub struct Queue<P> {
     is_open: bool,
     /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
     passed: u64,
+    link: LinkContext,
     books: Books,
     /// Whether it has a row of its own in the table of classes.
     has_row: bool,
@@ -36,7 +37,7 @@ impl<P: Item> Queue<P> {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
             Node::Branch(_) => false,
         };
-        Queue { is_open: is_open && !has_row, passed: 0, books, has_row, node }
+        Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, node }
     }
 
     /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
@@ -44,7 +45,11 @@ impl<P: Item> Queue<P> {
         self.books.arrived(&packet);
         match &mut self.node {
             Node::Leaf(fifo) => fifo.enqueue(packet, now, &mut self.books, watch),
-            Node::Branch(branch) => branch.enqueue(packet, now, &mut self.books, watch),
+            Node::Branch(branch) => {
+                let is_idle = self.books.held.packets == 0 && now >= self.books.busy_until;
+                self.books.idles += u64::from(is_idle);
+                branch.enqueue(packet, now, &mut self.books, watch);
+            }
         }
     }
 
@@ -53,7 +58,11 @@ impl<P: Item> Queue<P> {
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
         let packet = match &mut self.node {
             Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch)?.packet,
-            Node::Branch(branch) => branch.pull(now, &mut self.books, watch)?.packet,
+            Node::Branch(branch) => {
+                let packet = branch.pull(now, &mut self.books, watch)?.packet;
+                self.books.busy_until = now.saturating_add(self.link.rate.time_for(packet.wire_len().into()));
+                packet
+            }
         };
         self.books.departed(&packet, watch);
         Some(packet)

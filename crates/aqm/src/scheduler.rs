@@ -80,6 +80,13 @@ impl Scheduler {
         }
     }
 
+    /// All queues were asked for a packet, and had none.
+    pub fn found_all_empty(&mut self) {
+        if let Scheduler::Rounds(rounds) = self {
+            rounds.found_all_empty();
+        }
+    }
+
     /// When to ask again, if [`Scheduler::next`] has just named no queue.
     pub fn ready(&self, queues: &[impl Backlog]) -> Time {
         self.shape().map_or(Time::NEVER, |shape| shape.ready(&|i| queues[i].head_len()))
@@ -157,6 +164,13 @@ impl Rounds {
         self.take_front();
         // RFC 8290 §4.2: a new flow passes through the old ones before it can be new again.
         if was_new && !self.old.is_empty() { self.old.push_back(i) } else { self.listed[i] = false }
+    }
+
+    /// Each queue in turn is found empty, and leaves.
+    fn found_all_empty(&mut self) {
+        for i in self.new.drain(..).chain(self.old.drain(..)) {
+            self.listed[i] = false;
+        }
     }
 
     fn take_front(&mut self) {
@@ -357,6 +371,22 @@ mod tests {
         // 900 B are left of it, and nobody has asked since.
         queues[1].0.push(100);
         scheduler.arrived(1, Time::ZERO);
+        assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
+    }
+
+    #[test]
+    fn a_flow_is_new_again_once_all_were_found_empty() {
+        // Linux's sch_fq_codel: a link that is free asks, finds each flow of the lists empty and takes it off. Flow 0 has 400
+        // of its quantum left and would go first; but flow 1 has come before it came back.
+        let mut scheduler = rounds(&[1000; 2], true);
+        let mut queues = [Packets(vec![600]), Packets(vec![])];
+        scheduler.arrived(0, Time::ZERO);
+        assert_eq!(serve(&mut scheduler, &mut queues), 0);
+        scheduler.found_all_empty();
+        queues[1].0.push(100);
+        scheduler.arrived(1, Time::ZERO);
+        queues[0].0.push(100);
+        scheduler.arrived(0, Time::ZERO);
         assert_eq!([0; 2].map(|_| serve(&mut scheduler, &mut queues)), [1, 0]);
     }
 

@@ -44,6 +44,8 @@ pub(crate) struct Branch<P> {
     ready: Time,
     /// Of the class whose head has been looked at and is next.
     peeked: Option<usize>,
+    /// How often the link had found all queues empty when the last packet came.
+    idles: u64,
 }
 
 /// An inner queue and what befell its packets.
@@ -171,6 +173,14 @@ impl<P: Item> Node<P> {
         }
     }
 
+    /// What [`Node::shed`] drops from.
+    fn droppable(&self) -> Tally {
+        match self {
+            Node::Leaf(fifo) => fifo.droppable(),
+            Node::Branch(branch) => branch.droppable(),
+        }
+    }
+
     /// Packets and bytes, counted one by one; `None` if any inner queue's books do not balance.
     pub fn counted(&self) -> Option<Tally> {
         match self {
@@ -256,12 +266,17 @@ impl<P: Item> Branch<P> {
             shaped,
             ready: Time::ZERO,
             peeked: None,
+            idles: 0,
         }
     }
 
     /// `packet` arrives: at the queue of its class, which may refuse it; then the fattest makes room, if need be.
     pub fn enqueue(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         self.gather(now);
+        if self.idles != books.idles {
+            self.scheduler.found_all_empty();
+        }
+        self.idles = books.idles;
         let i = self.classifier.place(&packet, self.classes.len());
         self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
         if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
@@ -271,13 +286,18 @@ impl<P: Item> Branch<P> {
         if !self.admits(&mut packet, i, now, books, watch) {
             return;
         }
-        self.change(i, |node, counts| node.enqueue(packet, now, books, &mut Counting { counts, outer: watch }));
+        self.change(i, books, |node, counts, books| {
+            node.enqueue(packet, now, books, &mut Counting { counts, outer: watch })
+        });
         if self.classes[i].node.held().packets > 0 {
             self.classes[i].asleep = false;
             self.ready = Time::ZERO;
             self.scheduler.arrived(i, now);
         }
-        while self.held.packets > 0 && self.is_over() {
+        // What waits for a shaper stays, though nothing else be there to drop.
+        let mut before = Tally::default();
+        while self.is_over() && self.held != before {
+            before = self.held;
             self.shed(self.batch, now, books, watch);
         }
     }
@@ -289,7 +309,8 @@ impl<P: Item> Branch<P> {
         loop {
             let i = self.choose(now, books, watch)?;
             self.peeked = None;
-            let taken = self.change(i, |node, counts| node.take(now, books, &mut Counting { counts, outer: watch }));
+            let taken = self
+                .change(i, books, |node, counts, books| node.take(now, books, &mut Counting { counts, outer: watch }));
             let Some(mut held) = taken else {
                 self.found_empty(i);
                 continue;
@@ -335,7 +356,9 @@ impl<P: Item> Branch<P> {
         loop {
             let i = self.choose(now, books, watch)?;
             self.peeked = Some(i);
-            match self.change(i, |node, counts| node.peek(now, books, &mut Counting { counts, outer: watch })) {
+            match self
+                .change(i, books, |node, counts, books| node.peek(now, books, &mut Counting { counts, outer: watch }))
+            {
                 Some(len) => return Some(len),
                 None => self.found_empty(i),
             }
@@ -361,7 +384,8 @@ impl<P: Item> Branch<P> {
 
     /// Has the one inner queue of a scheduler that peeks judge its head.
     fn look(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
-        let len = self.change(0, |node, counts| node.peek(now, books, &mut Counting { counts, outer: watch }));
+        let len =
+            self.change(0, books, |node, counts, books| node.peek(now, books, &mut Counting { counts, outer: watch }));
         if len.is_none() {
             self.found_empty(0);
         }
@@ -396,18 +420,36 @@ impl<P: Item> Branch<P> {
     /// Drops from the head of the queue with the most bytes, the first of several, up to `most` packets or half its bytes.
     fn shed(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         self.gather(now);
-        let fattest = |(i, class): (usize, &Class<P>)| (class.node.held().bytes, std::cmp::Reverse(i));
+        let fattest = |(i, class): (usize, &Class<P>)| (class.node.droppable().bytes, std::cmp::Reverse(i));
         if let Some((_, std::cmp::Reverse(i))) = self.classes.iter().enumerate().map(fattest).max() {
-            self.change(i, |node, counts| node.shed(most, now, books, &mut Counting { counts, outer: watch }));
+            self.change(i, books, |node, counts, books| {
+                node.shed(most, now, books, &mut Counting { counts, outer: watch })
+            });
         }
     }
 
+    /// What [`Branch::shed`] drops from.
+    fn droppable(&self) -> Tally {
+        self.classes.iter().fold(Tally::default(), |mut sum, class| {
+            sum += class.node.droppable();
+            sum
+        })
+    }
+
     /// Does something to an inner queue, and keeps what all hold together.
-    fn change<T>(&mut self, i: usize, act: impl FnOnce(&mut Node<P>, &mut Group) -> T) -> T {
+    fn change<T>(
+        &mut self,
+        i: usize,
+        books: &mut Books,
+        act: impl FnOnce(&mut Node<P>, &mut Group, &mut Books) -> T,
+    ) -> T {
         let Class { node, counts, .. } = &mut self.classes[i];
+        let (others, before) = (books.flows, books.held.bytes);
+        books.flows = self.names.is_empty().then_some(self.held.bytes);
         self.held = self.held - node.held();
-        let result = act(node, counts);
+        let result = act(node, counts, books);
         self.held += node.held();
+        books.flows = others.map(|bytes| bytes + books.held.bytes - before);
         if let Some(coupling) = &mut self.coupling {
             let Tally { packets, bytes } = self.classes[i].node.held();
             coupling.show(i, InnerView { packets, bytes, head_since: self.classes[i].head_since() });

@@ -57,6 +57,20 @@ fn order(order: u32) -> Member {
 }
 
 #[test]
+fn codel_in_a_class_judges_by_the_backlog_of_the_class() {
+    // Behind the first packet of the low class are 1000 B of it, behind the second 500 B: no more than 1514 B, though
+    // the high class has 20 kB. So none is above, though they wait for 10 and 120 ms, more than the interval apart.
+    let low = Config::new(Params::Codel(codel::Params::default()), Common::with_limit(Length::Packets(99.0)));
+    let high = Member { groups: vec!["high".to_owned()], order: 1, ..Member::default() };
+    let two = vec![("low", order(0), low), ("high", high, droptail(99.0))];
+    let mut bench = Bench::new(&composed(classes(classes::Schedule::Strict), 999.0, Full::Tail, two));
+    bench.fill(3, 1, 500, Ecn::NotEct);
+    bench.fill(20, 100, 1000, Ecn::NotEct);
+    assert_eq!([10, 120].map(|ms| bench.take(ms).map(|packet| packet.id)), [Some(1), Some(2)]);
+    assert!(bench.dropped().is_empty());
+}
+
+#[test]
 fn flows_take_turns_by_bytes() {
     let mut bench = Bench::fq_codel(100.0, |_| {});
     // Quantum 1514. Flow 1, new: 1000 (514 left), 1000 (-486), then old. Flow 2, new: 500, 500, 500 (14 left), 500

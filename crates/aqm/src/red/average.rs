@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn busy(packets: u64, bytes: u64) -> View {
-        View { packets, bytes, in_all: bytes, idle: None }
+        View { packets, bytes, in_all: bytes, idle: None, asked: false }
     }
 
     fn ewma(weight: f64, idle: Idle) -> Ewma {
@@ -103,7 +103,7 @@ mod tests {
     fn no_idle_time_leaves_it_alone_at_any_weight() {
         let mut avg = ewma(1.0, Idle::Fj93);
         avg.arrival(&busy(10, 5000));
-        avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO) });
+        avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO), asked: false });
         assert_eq!((avg.packets, avg.bytes), (10.0, 5000.0));
     }
 
@@ -113,7 +113,7 @@ mod tests {
         for (idle, left) in [(Idle::Fj93, 0.33079), (Idle::Ns2, 0.31381)] {
             let mut avg = ewma(0.1, idle);
             (avg.packets, avg.bytes) = (10.0, 5000.0);
-            avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::from_us(10_500)) });
+            avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::from_us(10_500)), asked: false });
             assert!((avg.packets - 10.0 * left).abs() < 1e-4, "{idle:?}: {}", avg.packets);
             assert!((avg.bytes - 5000.0 * left).abs() < 0.05, "{idle:?}: {}", avg.bytes);
         }

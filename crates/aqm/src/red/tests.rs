@@ -25,7 +25,7 @@ fn link() -> LinkContext {
 /// The verdicts on 500 B packets that find these many packets held, one after the other.
 fn verdicts(red: &mut Red, queue: &[u64]) -> Vec<Verdict> {
     let mut rng = Rng::named(1, "red");
-    let view = |&packets: &u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None };
+    let view = |&packets: &u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None, asked: false };
     let packet = PacketView { size: 500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
     queue.iter().map(|q| red.on_enqueue(&packet, &view(q), Time::ZERO, &mut rng)).collect()
 }

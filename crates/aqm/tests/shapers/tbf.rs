@@ -1,5 +1,6 @@
 //! `tbf` against arithmetic done by hand.
 
+use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, Full};
 use ecnlab_base::{Length, Rate};
 use proptest::prelude::*;
@@ -119,6 +120,34 @@ fn a_class_that_is_shaped_leaves_the_link_to_the_others() {
         bench.put(400_000, 3, 0);
         assert_eq!(bench.times(450), [400, 410, 420], "{schedule}");
     }
+}
+
+#[test]
+fn a_packet_that_waits_for_tokens_is_not_dropped_to_make_room() {
+    // 1 Mbit/s, 125 B a millisecond, 1514 B. At 0 a packet leaves, 264 B are left. The second, of 1250 B, is looked at as
+    // the link is free, and waits for 986 B: 7.888 ms. Three of 1000 B come at 2 ms and are one too many: the flow loses
+    // half of the other 3000 B, two packets. The last has its 1000 B 8 ms after the second.
+    let params = toml::from_str("salt = 7").unwrap();
+    let common = Common { full: Full::Fattest, ..Common::with_limit(Length::Packets(3.0)) };
+    let inner = Config::new(Params::FqCodel(params), common);
+    let mut bench = Bench::new(&with_inner(tbf("rate = \"1 Mbps\"\nburst = \"1514 B\""), inner));
+    bench.put(0, 2, 0);
+    assert_eq!(bench.put_sized(2_000, 3, 0, 1_000), [(0, 0)]);
+    assert_eq!(bench.until(20_000), [(7_888, 0), (15_888, 0)]);
+}
+
+#[test]
+fn where_the_fattest_waits_for_tokens_another_makes_room() {
+    // As above: the second packet of "a" waits from 1 ms to 7.888 ms. With three of "b", of 100 B, four are held, one too many.
+    // All bytes of "a" wait, so "b" loses one. 100 B take 80 µs on the link.
+    let mut strict = shaped("classes", "schedule = \"strict\"");
+    strict.common = Common { full: Full::Fattest, ..Common::with_limit(Length::Packets(3.0)) };
+    let bucket = tbf("rate = \"1 Mbps\"\nburst = \"1514 B\"");
+    let mut bench = Bench::new(&with_classes(strict, bucket, droptail()));
+    bench.put(0, 2, 0);
+    assert_eq!(bench.put_sized(2_000, 3, 1, 100), [(0, 0)]);
+    assert_eq!(bench.queue.packets(), 3);
+    assert_eq!(bench.until(20_000), [(2_000, 1), (2_080, 1), (7_888, 0)]);
 }
 
 proptest! {
