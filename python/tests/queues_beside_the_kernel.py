@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from typing import Final
@@ -146,8 +147,17 @@ def _tbf(rng: random.Random, ns: int) -> str:
     return _table("queue.q", **keys, limit="1000 packets") + _table("queue.q.class.inner", **inner(rng, rate))
 
 
+def _bucket(rng: random.Random, ns: int) -> int:
+    """Bytes whose time tc finds exactly, in floating point."""
+    step = 8000 // math.gcd(8000, ns)
+    while True:
+        size = step * rng.randint(1536 // step + 1, 12_000 // step + 2)
+        if int(1e6 * (size / (10**9 // ns))) * 1000 == size * ns:
+            return size
+
+
 def _htb(rng: random.Random, ns: int) -> str:
-    """Buckets of multiples of 64 B: tc tells the kernel their depth in units of 64 ns."""
+    """Buckets of multiples of 8 us: tc tells the kernel their depth in whole microseconds, in units of 64 ns."""
     members = _members(rng, rng.randint(2, 4))
     rates = [k for k in NS_PER_BYTE if k >= ns]
 
@@ -155,7 +165,7 @@ def _htb(rng: random.Random, ns: int) -> str:
         rate = rng.choice([k for k in rates if k >= fastest])
         ceil = rng.choice([k for k in rates if fastest <= k <= rate])
         keys: dict[str, object] = {"rate": f"{8 * 10**9 // rate} bps", "ceil": f"{8 * 10**9 // ceil} bps"}
-        keys |= {"burst": f"{64 * rng.randint(24, 200)} B", "cburst": f"{64 * rng.randint(24, 200)} B"}
+        keys |= {"burst": f"{_bucket(rng, rate)} B", "cburst": f"{_bucket(rng, ceil)} B"}
         keys |= {"quantum": f"{rng.randint(1000, 4000)} B", "priority": rng.randint(0, 2)}
         return keys | ({"parent": parent} if parent else {})
 

@@ -7,7 +7,7 @@ from typing import Final
 from ecnlab.laws.kinds import Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import only_tail
+from ecnlab.linux.tc import TICK_NS, only_tail
 from ecnlab.linux.twin import DEVICE, OWN, Inner, Twin, child, classless, in_order, one_mtu, whole_limit
 
 
@@ -24,6 +24,8 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     whole_limit(queue, [table for _, table in classes], path, found)
     leaves = [name for name, _ in classes]
     names = [*leaves, *(name for name in sorted(sharing) if name not in leaves)]
+    for name in names:
+        _tell_buckets(sharing[name], f"{path}.sharing.{name}", found)
     below = [_class_line(name, names, sharing) for name in sorted(names, key=lambda name: _depth(name, sharing))]
     twins = []
     for i, (name, table) in enumerate(classes):
@@ -31,6 +33,16 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
         twins.append(classless(inner(table, at), at, found))
         below += child(f"{OWN:x}:{i + 1:x}", i, twins[-1])
     return Twin("htb", tuple(below), OWN, one_mtu(twins, path, found))
+
+
+def _tell_buckets(share: Table, path: str, found: Findings) -> None:
+    """A bucket's depth goes to the kernel in whole microseconds, cut down, in units of 64 ns (iproute2's tc_calc_xmittime)."""
+    for key, of in (("burst", "rate"), ("cburst", "ceil")):
+        rate = number(share.get(of, share["rate"]))
+        us = int(1e6 * (number(share[key]) / (rate // 8)))
+        ticks = us * 1000 // TICK_NS
+        exact = ticks * TICK_NS * rate == number(share[key]) * 8_000_000_000
+        found.tell(path, key, share[key], share[key] if exact else f"{ticks * TICK_NS * rate / 8e9:.2f} B")
 
 
 def _depth(name: str, sharing: Table) -> int:

@@ -21,7 +21,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 65535, ROOM = 64 << 20, PART = 1 << 20, /* ns: of what the start is a multiple, codel_time_t's unit too */
+/* The start is a multiple of PART, as are units of codel_time_t, and 18 minutes late: CoDel takes what was less than 16 intervals
+ * after the kernel's own start for the end of a series of signals. */
+enum { LATER = 1 << 20, MOST_BYTES = 65535, ROOM = 64 << 20, PART = 1 << 20, /* ns */
        HEADER = sizeof(struct iphdr), MOST_DEVICES = 1 << 16 };
 
 /* A line of /arrivals. */
@@ -169,7 +171,7 @@ static void sleep_until(uint64_t at)
 /* Each look at a clock takes as long, so the one in the middle is at the mean of the others. */
 static void agree_on_start(void)
 {
-    start = (clock_at(CLOCK_MONOTONIC) / PART + 100) * PART;
+    start = (clock_at(CLOCK_MONOTONIC) / PART + LATER) * PART;
     uint64_t before = clock_at(CLOCK_REALTIME), then = clock_at(CLOCK_MONOTONIC), after = clock_at(CLOCK_REALTIME);
     real = before + (after - before) / 2 - then + start;
 }
