@@ -9,8 +9,8 @@ from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.twin import OWN, Inner, Twin, codel_words, packets
 
-TRUESIZE: Final = 4096
-"""Bytes of memory that the kernel never exceeds for a packet of an Ethernet."""
+TRUESIZE: Final = 3072
+"""Bytes, more than the kernel takes for a packet of up to 1514 B: 2048, and 256 for its ``sk_buff``."""
 
 
 def _says(queue: Table) -> list[str]:
