@@ -1,5 +1,7 @@
 //! What a law keeps for the record: columns that it names itself, in the tables of all queues.
 
+use ecnlab_base::Dur;
+
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -49,6 +51,24 @@ impl Integral {
             Integral::Value(sum) => sum,
             Integral::Time(time) => time as f64,
         }
+    }
+}
+
+/// A value over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Average {
+    /// Integrated over picoseconds.
+    sum: f64,
+}
+
+impl Average {
+    /// It has been `value` for `time`.
+    pub fn elapsed(&mut self, value: f64, time: Dur) {
+        self.sum += value * time.ps() as f64;
+    }
+    /// The integral, which begins anew.
+    pub fn cut(&mut self) -> Integral {
+        Integral::Value(std::mem::take(&mut self.sum))
     }
 }
 

@@ -12,14 +12,13 @@ use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Column, Columns, Integral};
+use crate::columns::{Average, Column, Columns, Integral};
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::registry;
 use crate::scheduler::{Credit, Scheduler};
 use crate::{
     Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
 };
-use pi::Average;
 use profile::{Linux, Rfc9332};
 
 pub(crate) use profile::roll;

@@ -8,8 +8,8 @@ use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Columns, Integral};
-use crate::dualpi2::pi::{Average, Fixed};
+use crate::columns::{Average, Columns, Integral};
+use crate::dualpi2::pi::Fixed;
 use crate::dualpi2::{self, roll};
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::registry;

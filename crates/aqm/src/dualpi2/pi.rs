@@ -2,8 +2,6 @@
 
 use ecnlab_base::Dur;
 
-use crate::columns::Integral;
-
 /// The controller in real numbers (RFC 9332 A.1, `dualpi2_update`).
 #[derive(Clone, Debug)]
 pub struct Real {
@@ -73,24 +71,6 @@ impl Fixed {
     /// p' in Linux's units.
     pub fn prob(&self) -> u32 {
         self.prob
-    }
-}
-
-/// p' over time.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Average {
-    /// Integrated over picoseconds.
-    sum: f64,
-}
-
-impl Average {
-    /// p' has been `p` for `time`.
-    pub fn elapsed(&mut self, p: f64, time: Dur) {
-        self.sum += p * time.ps() as f64;
-    }
-    /// The integral, which begins anew.
-    pub fn cut(&mut self) -> Integral {
-        Integral::Value(std::mem::take(&mut self.sum))
     }
 }
 
