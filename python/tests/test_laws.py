@@ -50,9 +50,10 @@ def test_a_queue_without_a_file_is_told_which_to_write() -> None:
         laws.discipline("my-queue")
 
 
-def test_drops_of_red_are_not_told_apart_by_the_kernel_and_a_fifo_has_one_kind() -> None:
+def test_drops_of_red_are_not_told_apart_by_the_kernel_those_of_pie_are_and_a_fifo_has_one_kind() -> None:
     counters = {"packets": 100, "drops": 7, "full": 3}
     assert laws.discipline("red").drops(counters) == Drops(early=None, forced=None, tail=3)
+    assert laws.discipline("pie").drops(counters) == Drops(early=4, forced=0, tail=3)
     assert laws.discipline("droptail").drops(counters) == Drops(early=0, forced=0, tail=7)
 
 
@@ -62,7 +63,7 @@ def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch:
     found = Findings()
     assert qdisc({"discipline": "toy"}, "q", 10**6, found) == ""
     assert found._refused == [
-        ("queue.q.discipline", "`queue.q`: the Linux engine has no `toy`", "it has droptail, red and tbf")
+        ("queue.q.discipline", "`queue.q`: the Linux engine has no `toy`", "it has droptail, red, pie and tbf")
     ]
 
 

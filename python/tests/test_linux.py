@@ -406,3 +406,22 @@ def test_a_token_bucket_filter_is_the_kernels_around_a_fifo_in_bytes():
     assert "tbf rate 500000bit burst 3002 limit 90000 peakrate 800000bit mtu 1516\n" in lines
     assert "in `tbf` is in bytes" in refused(text.replace('"90 kB"', '"90 packets"'))
     assert 'write at least "1514 B"' in refused(text.replace('"3 kB"', '"0 B"').replace('peakrate = "800 kbps"\n', ""))
+
+
+def test_pie_is_the_kernels_with_gains_in_sixteenths():
+    keys = 'discipline = "pie"\nlimit = "250 packets"\ntarget = "20 ms"\necn = true\n[tcp'
+    text = LINUX.replace('queue = "red"', 'queue = "pie"').replace("[tcp", f"[queue.pie]\n{keys}", 1)
+    lines = "".join(the_plan(text).files.values())
+    # 0.125 and 1.25 Hz are 2/16 and 20/16.
+    assert "pie limit 250 target 20000us tupdate 15000us alpha 2 beta 20 ecn\n" in lines
+    more = text.replace("ecn = true\n[tcp", "bytemode = true\ndq_rate_estimator = true\nalpha = 2.0\n[tcp", 1)
+    found = the_plan(more)
+    assert "alpha 32 beta 20 bytemode dq_rate_estimator\n" in "".join(found.files.values())
+    for here, (there, says) in {
+        'limit = "250 packets"': ('limit = "90 kB"', 'write such as "1000 packets"'),
+        'target = "20 ms"': ('target = "20000.5 us"', "whole microseconds"),
+        "ecn = true\n[tcp": ("alpha = 2.0625\n[tcp", "at most 2 Hz"),
+    }.items():
+        assert says in refused(text.replace(here, there, 1))
+    for key, only in {'profile = "rfc8033"': "linux", "mark_ecnth = 0.2": "0.1", 'mtu = "1500 B"': "1514 B"}.items():
+        assert f"its PIE has {only}" in refused(text.replace("ecn = true\n[tcp", f"{key}\n[tcp", 1))

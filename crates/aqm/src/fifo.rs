@@ -55,7 +55,7 @@ impl<P: Item> Fifo<P> {
             busy_until: Time::ZERO,
             transmission: (0, Dur::ZERO),
             tick: tick.unwrap_or(Dur::MAX),
-            next_tick: tick.map_or(Time::NEVER, |t| Time::ZERO + t),
+            next_tick: law.first_tick().map_or(Time::NEVER, |first| Time::ZERO + first),
             common: config.common,
             room: Room::of(&config.common),
             rate: link.rate,

@@ -107,6 +107,10 @@ pub trait Aqm {
     fn tick(&self) -> Option<Dur> {
         None
     }
+    /// So long after the start of the run the first tick is due, if any is. Constant.
+    fn first_tick(&self) -> Option<Dur> {
+        self.tick()
+    }
     /// One tick.
     fn on_tick(&mut self, _view: &View) {}
 

@@ -21,6 +21,7 @@ mod law;
 mod layout;
 mod members;
 pub mod pi2;
+pub mod pie;
 mod queue;
 pub mod red;
 pub mod registry;

@@ -291,6 +291,11 @@ macro_rules! registry {
                     $(Law::$Law(law) => law.tick(),)+
                 }
             }
+            pub(crate) fn first_tick(&self) -> Option<Dur> {
+                match self {
+                    $(Law::$Law(law) => law.first_tick(),)+
+                }
+            }
             pub(crate) fn on_tick(&mut self, view: &View) {
                 match self {
                     $(Law::$Law(law) => law.on_tick(view),)+
@@ -326,6 +331,7 @@ registry! {
         "droptail": droptail::DropTail, "FIFO that drops only when it is full";
         "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
         "codel": codel::Codel, "Controlled Delay (RFC 8289): signals by the time that packets wait";
+        "pie": pie::Pie, "Proportional Integral controller Enhanced (RFC 8033): signals with a probability that follows the delay";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

@@ -14,7 +14,8 @@
 struct reading {
     struct gnet_stats_basic basic;
     struct gnet_stats_queue queue;
-    struct tc_red_xstats red;
+    /* Of a law that counts them: dropped or marked early, dropped for want of room, marked. */
+    unsigned early, full, marked;
 };
 
 static int sockets[MOST_HOSTS];
@@ -45,7 +46,21 @@ static void copy(void *to, size_t size, const struct rtattr *from)
     memcpy(to, RTA_DATA(from), have < size ? have : size);
 }
 
-static void read_stats(struct reading *r, const struct rtattr *stats)
+/* What the discipline `kind` counts itself. */
+static void read_own(struct reading *r, const char *kind, const struct rtattr *own)
+{
+    if (!strcmp(kind, "red")) {
+        struct tc_red_xstats red = {0};
+        copy(&red, sizeof red, own);
+        r->early = red.early, r->full = red.pdrop, r->marked = red.marked;
+    } else if (!strcmp(kind, "pie")) {
+        struct tc_pie_xstats pie = {0};
+        copy(&pie, sizeof pie, own);
+        r->early = pie.dropped - pie.overlimit, r->full = pie.overlimit, r->marked = pie.ecn_mark;
+    }
+}
+
+static void read_stats(struct reading *r, const char *kind, const struct rtattr *stats)
 {
     int left = RTA_PAYLOAD(stats);
     for (const struct rtattr *a = RTA_DATA(stats); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
@@ -54,7 +69,7 @@ static void read_stats(struct reading *r, const struct rtattr *stats)
         else if (a->rta_type == TCA_STATS_QUEUE)
             copy(&r->queue, sizeof r->queue, a);
         else if (a->rta_type == TCA_STATS_APP)
-            copy(&r->red, sizeof r->red, a);
+            read_own(r, kind, a);
     }
 }
 
@@ -76,9 +91,13 @@ static struct reading read_queue(const struct queue *queue)
         fail("the kernel does not know the queue of %s", queue->link);
     int left = (int)(head->nlmsg_len - NLMSG_LENGTH(sizeof(struct tcmsg)));
     const struct rtattr *a = (const struct rtattr *)(answer + NLMSG_LENGTH(sizeof(struct tcmsg)));
-    for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+    const char *kind = "";
+    for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+        if (a->rta_type == TCA_KIND)
+            kind = RTA_DATA(a);
         if (a->rta_type == TCA_STATS2)
-            read_stats(&r, a);
+            read_stats(&r, kind, a);
+    }
     return r;
 }
 
@@ -115,7 +134,7 @@ void write_queues(const char *phase)
         struct reading r = read_queue(q);
         fprintf(queue_rows, "%s,%s,%s,%u,%llu,%u,%u,%u,%u,%u,%u,", phase, q->link, plan.hosts[q->host].name,
                 r.basic.packets, (unsigned long long)r.basic.bytes, r.queue.qlen, r.queue.backlog, r.queue.drops,
-                r.red.early, r.red.pdrop, r.red.marked);
+                r.early, r.full, r.marked);
         fprintf(queue_rows, "%lu,%lu,%lu,%lu\n", q->samples, q->sum_packets, q->sum_bytes, q->sum_squares);
     }
 }

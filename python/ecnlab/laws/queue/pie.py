@@ -1,0 +1,87 @@
+"""PIE (RFC 8033): ``sch_pie`` on Linux, and the columns of its controller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ecnlab.laws.kinds import Column, Drops, Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number, split
+from ecnlab.linux.tc import only_tail
+
+COLUMNS: Final = {
+    "links": {
+        "mean_pie_p": Column("ratio", "time average of PIE's drop probability; missing if the discipline is another"),
+    },
+    "queue_series": {
+        "pie_p": Column("ratio", "PIE's drop probability; missing if the discipline is another"),
+        "pie_delay_s": Column("s", "delay that PIE's last update saw; missing if the discipline is another"),
+    },
+}
+
+KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "mark_ecnth": 0.1, "mtu": "1514 B"}
+"""Keys that sch_pie leaves no choice, and what it has; the MTU is an Ethernet's, with its header (``psched_mtu``)."""
+
+MOST_SIXTEENTHS: Final = 32
+"""The most that tc takes for a gain (``ALPHA_MAX``, ``BETA_MAX`` in iproute2's tc/q_pie.c)."""
+
+
+def _says(queue: Table) -> list[str]:
+    return [f"profile {queue['profile']}", f"target {queue['target']}"]
+
+
+def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
+    only_tail(queue, path, found)
+    for key, only in KERNEL_HAS.items():
+        if queue.get(key, only) != only:
+            found.refuse_value(f"{path}.{key}", queue[key], f"its PIE has {only}")
+    limit, unit = split(queue["limit"])
+    if unit != "packets":
+        found.refuse(
+            f"{path}.limit", f"`{path}.limit`: the kernel's PIE counts packets", 'write such as "1000 packets"'
+        )
+    alpha, beta = (_sixteenths(queue, key, path, found) for key in ("alpha", "beta"))
+    words = [
+        "pie limit",
+        limit,
+        "target",
+        _us(queue, "target", path, found),
+        "tupdate",
+        _us(queue, "tupdate", path, found),
+    ]
+    words += [
+        "alpha",
+        alpha,
+        "beta",
+        beta,
+        *(key for key in ("ecn", "bytemode", "dq_rate_estimator") if queue.get(key)),
+    ]
+    for key in ("bytemode", "dq_rate_estimator"):
+        if queue.get(key):
+            found.tell(path, key, "sizes of IP packets", "sizes with Ethernet's 14 bytes")
+    return "" if found.any() else " ".join(str(word) for word in words)
+
+
+def _sixteenths(queue: Table, key: str, path: str, found: Findings) -> int:
+    """A gain in units of 1/16 Hz."""
+    gain: int = round(16 * queue[key])
+    if gain > MOST_SIXTEENTHS:
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: tc takes at most 2 Hz", "write at most 2.0")
+    return gain
+
+
+def _us(queue: Table, key: str, path: str, found: Findings) -> str:
+    """A time as tc takes it, in whole microseconds."""
+    us, rest = divmod(number(queue[key]), 1000)
+    if rest:
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel counts whole microseconds", 'write such as "15 ms"')
+    return f"{us}us"
+
+
+def _drops(counters: Mapping[str, int]) -> Drops:
+    """sch_pie counts all drops, and of these those that found the queue full (``overlimit``, here ``full``)."""
+    return Drops(counters["drops"] - counters["full"], 0, counters["full"])
+
+
+LAW: Final = Queue(label="PIE", says=_says, qdisc=_qdisc, drops=_drops, columns=COLUMNS)
