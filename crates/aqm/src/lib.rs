@@ -15,6 +15,7 @@ pub mod dualpi2;
 mod fifo;
 pub mod fq;
 pub mod fq_codel;
+pub mod fq_pie;
 mod histogram;
 pub mod htb;
 mod law;

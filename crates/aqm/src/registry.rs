@@ -337,6 +337,7 @@ registry! {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
         "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
         "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
+        "fq_pie": fq_pie::FqPie, "FQ-PIE (Linux): flows in queues of their own, each with PIE";
         "tbf": tbf::Tbf, "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate";
         "htb": htb::Htb, "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling";
         "cbq": cbq::Cbq, "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time";

@@ -1,4 +1,4 @@
-//! PIE, `pie`, as a whole queue, against arithmetic done by hand.
+//! PIE, `pie`, and `fq_pie`, which is built on it, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -14,6 +14,9 @@ type Bench = bench::Bench<1000>;
 impl Bench {
     fn pie(keys: &str, limit: f64) -> Bench {
         Bench::of(Params::Pie(toml::from_str(keys).unwrap()), limit, true)
+    }
+    fn fq_pie(keys: &str, limit: f64) -> Bench {
+        Bench::of(Params::FqPie(toml::from_str(&format!("salt = 1\n{keys}")).unwrap()), limit, true)
     }
     fn of(params: Params, limit: f64, ecn: bool) -> Bench {
         Bench::new(&Config::new(params, Common { ecn, ..Common::with_limit(Length::Packets(limit)) }))
@@ -151,4 +154,51 @@ fn it_does_not_matter_when_it_is_looked_at() {
     let (dropped, p) = run(false);
     assert_eq!(run(true), (dropped.clone(), p));
     assert!(!dropped.is_empty() && p > 0.0);
+}
+
+#[test]
+fn flows_have_queues_of_their_own_and_take_turns() {
+    let mut bench = Bench::fq_pie("", 100.0);
+    for flow in [1, 2] {
+        (0..3).for_each(|_| {
+            bench.put_as(0, flow, 1250, Ecn::NotEct, 0);
+        });
+    }
+    // 1514 - 1250 is positive: two packets of a flow, then two of the other; 1514 - 986 = 528 is enough for one more.
+    let flows: Vec<u64> = bench.drain(0).iter().map(|packet| packet.flow).collect();
+    assert_eq!(flows, [1, 1, 2, 2, 1, 2]);
+}
+
+#[test]
+fn only_the_flow_whose_queue_is_long_is_signalled() {
+    for (keys, marks) in [("ecn_prob = 0", false), ("ecn_prob = 100", true)] {
+        let mut bench = Bench::fq_pie(keys, 10_000.0);
+        for _ in 0..400 {
+            bench.put_as(0, 1, 1250, Ecn::Ect0, 0);
+        }
+        // At 10 ms each, with a packet of flow 2 every 100 ms. From 504 ms on the delay is above 250 ms, and p of flow 1, past 0.1
+        // from the third update on, rises by 0.04 each: about 0.9 after 22, at 840 ms.
+        let mut of_2 = Vec::new();
+        for ms in (0..840).step_by(10) {
+            if ms % 100 == 0 {
+                of_2.push(bench.put_as(ms, 2, 1250, Ecn::Ect0, 0));
+            }
+            bench.take(ms);
+        }
+        let first = bench.put_as(841, 1, 1250, Ecn::Ect0, 0);
+        let second = bench.put_as(841, 1, 1250, Ecn::Ect0, 0);
+        let marked: Vec<u32> = bench.diary.marked.iter().map(|(id, _)| *id).collect();
+        let signalled = if marks { marked } else { bench.early() };
+        assert!(signalled.contains(&first) || signalled.contains(&second), "{keys}: {signalled:?}");
+        assert!(of_2.iter().all(|id| !signalled.contains(id)));
+    }
+}
+
+#[test]
+fn all_flows_have_one_limit() {
+    let mut bench = Bench::fq_pie("", 5.0);
+    (1..=7).for_each(|flow| {
+        bench.put_as(0, flow, 1250, Ecn::NotEct, 0);
+    });
+    assert_eq!(bench.diary.dropped, [(6, DropReason::Tail), (7, DropReason::Tail)]);
 }
