@@ -105,6 +105,7 @@ QUEUES = {
     'dq_rate_estimator = true\nmax_burst = "5 ms"\nactive_threshold = "9 kB"\nmark_ecnth = 0.5\necn = true',
     "fq_pie": 'discipline = "fq_pie"\nlimit = "30 packets"\nflows = 4\nsalt = 1\nquantum = "300 B"\ntarget = "1 ms"\ntupdate = "1 ms"\n'
     'beta = 100.0\necn_prob = 50\necn = true',
+    "docsis_pie": 'discipline = "docsis_pie"\nlimit = "15 kB"\ntarget = "1 ms"\nmsr = "2 Mbps"\npeak_rate = "5 Mbps"\nburst = "3 kB"',
     "dualpi2": 'discipline = "dualpi2"\nlimit = "40 packets"\ntarget = "1 ms"\ntupdate = "2 ms"\nbeta = 90.0',
     "dualpi2-rfc9332": 'discipline = "dualpi2"\nprofile = "rfc9332"\nlimit = "60 kB"\ntarget = "1 ms"\nbeta = 90.0\n'
     'l4s = { codepoints = ["ect1"], dscp = [1, 2] }\ntshift = "2 ms"',

@@ -308,6 +308,9 @@ impl Config {
         Impossible::unless(possible, "limit", || {
             format!("{limit} is no limit: write whole packets or bytes, at least one")
         })?;
+        Impossible::unless(!self.common.ecn || self.params.marks(), "ecn", || {
+            format!("\"{}\" marks no packet: leave it out", self.params.name())
+        })?;
         self.check_full()?;
         self.params.check(self)?;
         for (name, class) in &self.classes {

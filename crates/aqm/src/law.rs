@@ -1,6 +1,6 @@
 //! What a discipline is: a decision on each packet, from what it is shown of the queue.
 
-use ecnlab_base::{Dur, Rate, Rng, Time};
+use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
 use crate::Verdict;
@@ -69,8 +69,13 @@ pub trait Aqm {
     /// What a scenario need not say of what every queue has: keys and their values in TOML.
     const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
 
+    /// Whether its signals may be marks. If not, a queue that has ECN on is refused.
+    const MARKS: bool = true;
+
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
+    /// The most that the queue holds; told once, before the first packet.
+    fn limited(&mut self, _limit: Length) {}
 
     /// The verdict on an arriving packet; `view` does not hold it yet.
     fn on_enqueue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {

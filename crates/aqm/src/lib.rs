@@ -10,6 +10,7 @@ pub mod codel;
 mod columns;
 mod config;
 mod counters;
+pub mod docsis_pie;
 pub mod droptail;
 pub mod dualpi2;
 mod fifo;

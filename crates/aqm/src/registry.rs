@@ -144,6 +144,14 @@ macro_rules! registry {
                     $(Params::$Across(_) => true,)+
                 }
             }
+            /// Whether its signals may be marks.
+            pub(crate) const fn marks(&self) -> bool {
+                match self {
+                    $(Params::$Law(_) => <crate::$module::$Law as Aqm>::MARKS,)+
+                    $(Params::$Composed(_) => true,)+
+                    $(Params::$Across(_) => true,)+
+                }
+            }
             /// Refuses impossible values, naming the key. `config` is the queue whose parameters these are.
             pub(crate) fn check(&self, config: &Config) -> Result<(), Impossible> {
                 match self {
@@ -171,7 +179,11 @@ macro_rules! registry {
             /// What the queue of `config`, whose parameters these are, is made of.
             pub(crate) fn make(&self, config: &Config, link: LinkContext, groups: &[String]) -> Made {
                 match self {
-                    $(Params::$Law(params) => Made::Law(Law::$Law(crate::$module::$Law::new(params, link))),)+
+                    $(Params::$Law(params) => {
+                        let mut law = crate::$module::$Law::new(params, link);
+                        law.limited(config.common.limit);
+                        Made::Law(Law::$Law(law))
+                    })+
                     $(Params::$Composed(params) => {
                         Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
                     })+
@@ -332,6 +344,7 @@ registry! {
         "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
         "codel": codel::Codel, "Controlled Delay (RFC 8289): signals by the time that packets wait";
         "pie": pie::Pie, "Proportional Integral controller Enhanced (RFC 8033): signals with a probability that follows the delay";
+        "docsis_pie": docsis_pie::DocsisPie, "DOCSIS-PIE (RFC 8034): PIE as cable modems have it";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

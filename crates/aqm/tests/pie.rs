@@ -1,4 +1,4 @@
-//! PIE, `pie`, and `fq_pie`, which is built on it, as whole queues, against arithmetic done by hand.
+//! PIE, `pie`, and the laws built on it, `docsis_pie` and `fq_pie`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -201,4 +201,25 @@ fn all_flows_have_one_limit() {
         bench.put_as(0, flow, 1250, Ecn::NotEct, 0);
     });
     assert_eq!(bench.diary.dropped, [(6, DropReason::Tail), (7, DropReason::Tail)]);
+}
+
+#[test]
+fn a_modem_drops_once_and_then_lets_a_burst_through() {
+    let mut bench = Bench::of(Params::DocsisPie(toml::from_str("").unwrap()), 100.0, false);
+    bench.fill(0, 60);
+    // 60 packets are 600 ms. At 16 ms (0.25·0.590 + 2.5·0.600)/2048 + 0.02; at 32 ms 0.25·0.590/2 + 0.02 more.
+    let first = 1.6475 / 2048.0 + 0.02;
+    assert!((bench.p(16) - first).abs() < 1e-12 && bench.delay(16) == 0.6);
+    assert!((bench.p(32) - first - 0.1475 / 2.0 - 0.02).abs() < 1e-12);
+    // p is 0.1146, and a packet of 1250 B counts with 0.14: the seventh, 0.979, may be dropped.
+    while bench.early().is_empty() {
+        bench.put(33, Ecn::Ect0);
+        bench.put(33, Ecn::Ect0);
+        bench.take(33);
+        bench.take(33);
+    }
+    assert!(bench.early()[0] >= 60 + 7);
+    // 142 ms are let through: nine updates.
+    assert_eq!([bench.p(48), bench.p(176)], [0.0; 2]);
+    assert!(bench.p(192) > 0.0);
 }
