@@ -19,7 +19,7 @@ impl Amount {
 }
 
 /// One ACK. "Newly" is since the sample before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSample {
     /// When it arrived.
     pub now: Time,
@@ -32,11 +32,21 @@ pub struct AckSample {
     pub marked: Amount,
     /// Newly lost, so far as recovery tells.
     pub lost: Amount,
-    /// Bytes sent and neither acknowledged nor known to have arrived.
+    /// Bytes delivered in the connection, as [`RateSample::prior_delivered`] counts them; zero for laws without
+    /// [`RATES`](crate::cc::CongestionControl::RATES).
+    pub delivered_total: u64,
+    /// Bytes taken for lost in the connection so far, each copy for itself.
+    pub lost_total: u64,
+    /// Bytes in flight, as recovery counts them: sent, not acknowledged, not known to have arrived, and not taken for lost
+    /// where the scheme has a scoreboard.
     pub in_flight: u64,
-    /// The RTT it has shown.
+    /// The same before the ACK.
+    pub prior_in_flight: u64,
+    /// The RTT it has shown: of what was sent first, where it delivers several segments.
     pub rtt: Option<Dur>,
-    /// Least RTT of the connection; [`Dur::ZERO`] before the first.
+    /// The RTT of what was sent last of those, where the scheme has a scoreboard; else `rtt`.
+    pub last_rtt: Option<Dur>,
+    /// Least `last_rtt` of the connection; [`Dur::ZERO`] before the first.
     pub min_rtt: Dur,
     /// Smoothed RTT; [`Dur::ZERO`] before the first.
     pub srtt: Dur,
@@ -46,6 +56,8 @@ pub struct AckSample {
     pub round: u64,
     /// Whether a recovery is going on.
     pub in_recovery: bool,
+    /// When the pacer lets the next segment leave; in the past, if it holds up none.
+    pub departure: Time,
     /// The rate at which data are delivered: in [`on_ack`](crate::cc::CongestionControl::on_ack) of laws with
     /// [`RATES`](crate::cc::CongestionControl::RATES), where the ACK tells one.
     pub rate: Option<RateSample>,
@@ -70,7 +82,7 @@ pub struct RateSample {
 }
 
 /// What happens with a segment that leaves, for the first time or again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// When.
     pub now: Time,
@@ -78,6 +90,23 @@ pub struct Sent {
     pub bytes: u64,
     /// Bytes sent before it and not acknowledged.
     pub outstanding: u64,
+    /// Bytes in flight without it ([`AckSample::in_flight`]).
+    pub in_flight: u64,
     /// It was sent before.
     pub again: bool,
+    /// The application has run out of data, and not all that was sent before has been delivered since
+    /// ([`RateSample::app_limited`]); false for laws without [`RATES`](crate::cc::CongestionControl::RATES).
+    pub app_limited: bool,
+}
+
+/// What a connection begins with, when data may flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Established {
+    /// When.
+    pub now: Time,
+    /// The RTT of the handshake, if it was timed.
+    pub rtt: Option<Dur>,
+    /// What seeds a law's random numbers: the initial sequence number, which the run's own stream has drawn for this
+    /// connection.
+    pub seed: u32,
 }

@@ -349,6 +349,12 @@ impl Config {
         ensure(!self.ecn.wants_dsack() || !self.sack || self.dsack, "dsack", || {
             format!("must be true with ecn = \"{}\" and sack = true (RFC 9768 §3.1.1)", self.ecn.name())
         })?;
+        ensure(!self.congestion.owns_window() || self.recovery.leaves_window(), "recovery", || {
+            let with = RecoveryKind::ALL.iter().filter(|scheme| scheme.leaves_window()).map(|scheme| scheme.name());
+            let with = with.collect::<Vec<_>>().join("\" or \"");
+            let law = self.congestion.name();
+            format!("must be \"{with}\" with congestion = \"{law}\", which sets its window by itself")
+        })?;
         self.recovery.check(self)?;
         ensure(!self.recovery.needs_sack() || self.sack, "sack", || "must be true for this recovery".into())
     }

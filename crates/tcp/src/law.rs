@@ -1,7 +1,8 @@
 //! The window law in use.
 
 use crate::cc::{
-    self, AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Pacing, Params, Sent, Start, Window,
+    self, AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Established, Pacing, Params, Sent, Start,
+    Window,
 };
 use crate::config::{Config, EcnResponse};
 use crate::registry::{WindowLaw, window_laws};
@@ -33,6 +34,12 @@ macro_rules! in_use {
             /// [`CongestionControl::RATES`].
             pub fn wants_rates(&self) -> bool {
                 match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::RATES),+ }
+            }
+
+            /// [`CongestionControl::OWNS_WINDOW`].
+            #[inline]
+            pub fn owns_window(&self) -> bool {
+                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW),+ }
             }
         }
 
@@ -105,6 +112,9 @@ impl CongestionControl for Law {
     fn on_further_loss(&mut self) {
         of_law!(self, law => law.on_further_loss())
     }
+    fn on_established(&mut self, established: &Established) {
+        of_law!(self, law => law.on_established(established))
+    }
     fn on_feedback(&mut self, sample: &AckSample) {
         of_law!(self, law => law.on_feedback(sample))
     }
@@ -121,6 +131,9 @@ impl CongestionControl for Law {
     #[inline]
     fn pacing(&self) -> Option<Pacing> {
         of_law!(self, law => law.pacing())
+    }
+    fn limits_rate(&self) -> bool {
+        of_law!(self, law => law.limits_rate())
     }
     fn on_undo(&mut self, before: CcState) {
         of_law!(self, law => law.on_undo(before))

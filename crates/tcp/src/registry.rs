@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
-use crate::cc::{self, Params};
+use crate::cc::{self, CongestionControl, Params};
 use crate::invalid::Invalid;
 
 /// One law as a reader finds it.
@@ -87,6 +87,10 @@ macro_rules! window_family {
             /// Refuses parameters that the law cannot have.
             pub(crate) fn check(&self) -> Result<(), Invalid> {
                 match self { $(WindowLaw::$law(params) => params.check(),)+ }
+            }
+            /// [`CongestionControl::OWNS_WINDOW`].
+            pub(crate) const fn owns_window(&self) -> bool {
+                match self { $(WindowLaw::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW,)+ }
             }
             /// The key that asks for feedback with a count of marks.
             pub(crate) fn needs_count(&self) -> Option<&'static str> {

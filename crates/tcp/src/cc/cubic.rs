@@ -227,16 +227,11 @@ mod tests {
             now: at(ms),
             acked: one,
             delivered: one,
-            marked: Amount::default(),
-            lost: Amount::default(),
-            in_flight: 0,
-            rtt: None,
             min_rtt: Dur::from_ms(100),
             srtt: Dur::from_ms(100),
             cwnd_limited,
             round: 1,
-            in_recovery: false,
-            rate: None,
+            ..AckSample::default()
         }
     }
 
@@ -336,8 +331,8 @@ mod tests {
         lose(&mut law);
         ack(&mut law, 1_000);
         // Ten seconds idle, then three in which the application sends little: t is still zero.
-        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
-        law.on_sent(&Sent { now: at(12_000), bytes: 1_000, outstanding: 1_000, again: false });
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, ..Sent::default() });
+        law.on_sent(&Sent { now: at(12_000), bytes: 1_000, outstanding: 1_000, ..Sent::default() });
         law.on_ack(&sample(14_000, false));
         assert_eq!(law.curve.epoch, Some(at(14_000)));
         // 0.1 s later: W_cubic(0.1 + 0.1) = 0.4 · (-4.01716)³ + 100 = 74.069.
@@ -351,8 +346,8 @@ mod tests {
         lose(&mut law);
         ack(&mut law, 1_000);
         // Nothing is outstanding from 1 s to 11 s; the second segment ends no idle time.
-        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
-        law.on_sent(&Sent { now: at(11_050), bytes: 1_000, outstanding: 1_000, again: false });
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, ..Sent::default() });
+        law.on_sent(&Sent { now: at(11_050), bytes: 1_000, outstanding: 1_000, ..Sent::default() });
         law.on_ack(&sample(11_100, true));
         assert_eq!(law.curve.epoch, Some(at(11_000)));
     }
@@ -436,7 +431,7 @@ mod tests {
         ack(&mut law, 1_000);
         // CUBIC does not count the ten seconds in which nothing is outstanding (RFC 9438 §5.8). Another 0.1 s on it is still
         // where Reno is: 70 segments and 2/70. With them it would head for 1.5 · 70, a 70th part of the way.
-        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, again: false });
+        law.on_sent(&Sent { now: at(11_000), bytes: 1_000, outstanding: 0, ..Sent::default() });
         ack(&mut law, 11_100);
         assert_eq!(law.cwnd(), 70_028);
     }

@@ -118,7 +118,6 @@ mod tests {
     use super::*;
     use crate::cc::{Amount, Params as _, event};
     use crate::law::start;
-    use ecnlab_base::{Dur, Time};
 
     const MSS: u32 = 1000;
 
@@ -134,19 +133,12 @@ mod tests {
     fn sample(segments: u64, marked: u64, round: u64) -> AckSample {
         let delivered = Amount::of(segments * 1_000, MSS);
         AckSample {
-            now: Time::ZERO,
             acked: delivered,
             delivered,
             marked: Amount::of(marked * 1_000, MSS),
-            lost: Amount::default(),
-            in_flight: 0,
-            rtt: None,
-            min_rtt: Dur::ZERO,
-            srtt: Dur::ZERO,
             cwnd_limited: true,
             round,
-            in_recovery: false,
-            rate: None,
+            ..AckSample::default()
         }
     }
 

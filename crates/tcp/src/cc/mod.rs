@@ -11,7 +11,7 @@ use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::ack_sample::{AckSample, Amount, RateSample, Sent};
+pub use crate::ack_sample::{AckSample, Amount, Established, RateSample, Sent};
 use crate::invalid::Invalid;
 pub use crate::rules::{Rules, Start};
 pub use crate::window::{CcState, Window};
@@ -87,6 +87,10 @@ pub trait CongestionControl {
     /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`]), for which the sender keeps a record of each
     /// segment in flight. Only with `SAMPLES`.
     const RATES: bool = false;
+    /// Whether the law sets its window by itself in [`on_ack`](Self::on_ack), whatever the congestion state (Linux:
+    /// `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes it to what is in flight
+    /// and one segment. Only with `SAMPLES` and a recovery scheme that leaves the window alone.
+    const OWNS_WINDOW: bool = false;
     /// Names of what a trace has of the law besides its window: columns of every run's `flow_series`.
     const COLUMNS: &'static [&'static str] = &[];
 
@@ -100,6 +104,8 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
     fn on_further_loss(&mut self) {}
+    /// Data may flow.
+    fn on_established(&mut self, _: &Established) {}
     /// Each ACK, in every state, before recovery looks at it: losses and recovery are as the ACK before left them.
     fn on_feedback(&mut self, _: &AckSample) {}
     /// Each ACK, in every state, when recovery has decided; [`grow`](Self::grow) follows if the window may open.
@@ -114,6 +120,12 @@ pub trait CongestionControl {
     /// At which rate segments leave; none sends what the window admits at once.
     fn pacing(&self) -> Option<Pacing> {
         None
+    }
+    /// Whether the law has kept its window below what it takes the path to carry, so that what is delivered of the data now
+    /// in flight does not tell the rate of the path. Asked after [`on_ack`](Self::on_ack) of laws with
+    /// [`RATES`](Self::RATES).
+    fn limits_rate(&self) -> bool {
+        false
     }
     /// A reduction was for nothing: before it the window was `before`. The window does not fall.
     fn on_undo(&mut self, before: CcState) {

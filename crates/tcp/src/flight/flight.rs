@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
-use crate::cc::{Congestion, CongestionControl, CongestionEvent};
+use crate::cc::{Congestion, CongestionControl, CongestionEvent, Established};
 use crate::config::{Config, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
 use crate::ecn;
@@ -407,8 +407,9 @@ impl Flight {
             }
         }
         self.una = 1;
-        self.sampler = Sampler::new(self.una);
+        self.sampler = Sampler::new(self.una, rtt);
         self.rates = self.law.wants_rates().then(Box::default);
+        self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0 });
         self.timeouts = 0;
         self.deadline = Time::NEVER;
         rtt

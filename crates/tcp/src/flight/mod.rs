@@ -19,6 +19,7 @@ pub(crate) use cwnd_validation::{Burst, CwndValidation};
 pub(crate) use delivery::Delivery;
 pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
 pub(crate) use recovery::{Cause, DUP_THRESH};
+pub(crate) use sampler::Known;
 pub(crate) use scoreboard::Outstanding;
 #[cfg(test)]
 pub(crate) use scoreboard::Scoreboard;

@@ -39,6 +39,11 @@ impl Pacer {
         self.left > 0
     }
 
+    /// When the next burst may leave.
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
     /// A burst has ended.
     pub fn end(&mut self) {
         self.deadline = if self.left == 0 { self.next } else { Time::NEVER };

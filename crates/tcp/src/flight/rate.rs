@@ -126,6 +126,16 @@ impl RateSampler {
         })
     }
 
+    /// Bytes delivered in total.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Whether samples of what is sent now are limited by the application.
+    pub fn is_limited(&self) -> bool {
+        self.app_limited.is_some()
+    }
+
     /// CheckIfApplicationLimited: nothing waits to be sent, though the window has room beside `outstanding` bytes.
     pub fn limited_by_application(&mut self, outstanding: u64) {
         self.app_limited = Some(self.delivered + outstanding);

@@ -14,7 +14,7 @@ pub(crate) struct Sampler {
     duplicates: u64,
     /// Bytes taken for lost in total.
     lost: u64,
-    /// Least RTT; zero before the first.
+    /// Least RTT of what was sent last of an ACK's segments; zero before the first.
     min_rtt: Dur,
     /// Round trips so far. This one is over when something beyond `round_end` is acknowledged.
     round: u64,
@@ -22,25 +22,39 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// All up to `una` is acknowledged, and nothing more was sent.
-    pub fn new(una: u64) -> Sampler {
-        Sampler { delivered: una, round_end: una, ..Sampler::default() }
+    /// All up to `una` is acknowledged, and nothing more was sent. The handshake took `rtt`, if it was timed.
+    pub fn new(una: u64, rtt: Option<Dur>) -> Sampler {
+        Sampler { delivered: una, round_end: una, min_rtt: rtt.unwrap_or_default(), ..Sampler::default() }
     }
+}
+
+/// What a recovery scheme knows of an ACK before it decides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    /// [`AckSample::in_recovery`] and [`AckSample::lost_total`], as the ACK before left them.
+    pub in_recovery: bool,
+    pub lost: u64,
+    pub in_flight: u64,
+    pub prior_in_flight: u64,
+    pub last_rtt: Option<Dur>,
 }
 
 impl Flight {
     /// Tells the law what an ACK that shows `rtt` has delivered and marked. Returns the sample, of which losses are yet to
     /// be found.
     #[cold]
-    pub fn feedback(&mut self, in_recovery: bool, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
+    pub fn feedback(&mut self, known: Known, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
         let (una_now, max) = (self.una, self.max);
         let sampler = &mut self.sampler;
         if una_now > sampler.round_end {
             sampler.round += 1;
             sampler.round_end = max;
         }
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = known.last_rtt {
             sampler.min_rtt = if sampler.min_rtt.is_zero() { rtt } else { sampler.min_rtt.min(rtt) };
+        }
+        if let Some(rates) = &mut self.rates {
+            rates.acknowledge(una_now, cx.now);
         }
         let delivered = Amount::of(seen.delivered, self.mss);
         let sample = AckSample {
@@ -49,18 +63,20 @@ impl Flight {
             delivered,
             marked: seen.marks.of(delivered),
             lost: Amount::default(),
-            in_flight: self.not_delivered(),
+            delivered_total: self.rates.as_ref().map_or(0, |rates| rates.delivered()),
+            lost_total: known.lost,
+            in_flight: known.in_flight,
+            prior_in_flight: known.prior_in_flight,
             rtt,
+            last_rtt: known.last_rtt,
             min_rtt: self.sampler.min_rtt,
             srtt: self.rto.smoothed(cx.config).0,
             cwnd_limited: self.used + u64::from(self.mss) > self.law.cwnd(),
             round: self.sampler.round,
-            in_recovery,
+            in_recovery: known.in_recovery,
+            departure: self.pacer.next(),
             rate: None,
         };
-        if let Some(rates) = &mut self.rates {
-            rates.acknowledge(una_now, cx.now);
-        }
         self.law.on_feedback(&sample);
         sample
     }
@@ -83,18 +99,25 @@ impl Flight {
         newly
     }
 
-    /// Tells the law of the ACK when recovery has decided, and has taken `lost` bytes for lost in total.
+    /// Tells the law of the ACK when recovery has decided, has taken `lost` bytes for lost in total, and counts `in_flight`.
     #[cold]
-    pub fn tell_law(&mut self, lost: u64, in_recovery: bool, mut sample: AckSample) {
+    pub fn tell_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, mut sample: AckSample) {
         sample.lost = Amount::of(lost - self.sampler.lost, self.mss);
+        sample.lost_total = lost;
+        sample.in_flight = in_flight;
         sample.in_recovery = in_recovery;
         self.sampler.lost = lost;
         sample.rate = self.rates.as_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
         self.law.on_ack(&sample);
+        if let Some(rates) = &mut self.rates
+            && self.law.limits_rate()
+        {
+            rates.limited_by_application(in_flight);
+        }
     }
 
     /// Bytes sent and neither acknowledged nor known to have arrived.
-    fn not_delivered(&self) -> u64 {
+    pub fn not_delivered(&self) -> u64 {
         self.max - self.sampler.delivered.clamp(self.una, self.max)
     }
 
@@ -113,9 +136,9 @@ impl Flight {
         }
     }
 
-    /// Tells the law of a chunk that leaves, when `lost` bytes are taken for lost in total.
+    /// Tells the law of a chunk that leaves, when `lost` bytes are taken for lost in total and `in_flight` are in flight.
     #[cold]
-    pub fn tell_sent(&mut self, chunk: Chunk, lost: u64, cx: &Cx) {
+    pub fn tell_sent(&mut self, chunk: Chunk, lost: u64, in_flight: u64, cx: &Cx) {
         let outstanding = self.not_delivered();
         if let Some(rates) = &mut self.rates {
             let end = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
@@ -125,7 +148,9 @@ impl Flight {
             now: cx.now,
             bytes: chunk.len.into(),
             outstanding: self.max - self.una,
+            in_flight,
             again: chunk.start < self.max,
+            app_limited: self.rates.as_ref().is_some_and(|rates| rates.is_limited()),
         });
     }
 }

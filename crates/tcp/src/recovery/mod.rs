@@ -25,6 +25,8 @@ use crate::registry::RecoveryKind;
 pub(crate) trait Scheme: Default {
     /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
     const WITHOUT_SACK: Option<RecoveryKind> = None;
+    /// Whether a window law may own the window with it ([`CongestionControl::OWNS_WINDOW`]).
+    const LEAVES_WINDOW: bool = false;
     /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
     const COUNTS_SACKS: bool = false;
     /// What the scheme gathers of one ACK.
@@ -51,6 +53,10 @@ pub(crate) trait Scheme: Default {
         cx: &Cx,
     ) -> Option<Dur> {
         if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
+    }
+    /// [`AckSample::last_rtt`](crate::cc::AckSample::last_rtt) of an ACK that shows `rtt`.
+    fn last_rtt(&self, _delivery: &Self::Delivery, rtt: Option<Dur>, _cx: &Cx) -> Option<Dur> {
+        rtt
     }
     /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
     #[inline(always)]
@@ -119,6 +125,14 @@ pub(crate) trait Scheme: Default {
     /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
     fn lost(&self, tx: &Flight) -> u64 {
         tx.resent
+    }
+    /// Bytes in flight ([`AckSample::in_flight`](crate::cc::AckSample::in_flight)).
+    fn in_flight(&self, tx: &Flight) -> u64 {
+        tx.not_delivered()
+    }
+    /// The same before an ACK that is yet to be taken in.
+    fn in_flight_before(&self, tx: &Flight, seen: &AckSeen) -> u64 {
+        tx.not_delivered() + seen.delivered
     }
 }
 

@@ -1,6 +1,6 @@
 //! An ACK's way through a sender: the same steps, in the same order, for every scheme and every window law.
 
-use crate::flight::{AckSeen, Cx, Flight};
+use crate::flight::{AckSeen, Cx, Flight, Known};
 use crate::recovery::Scheme;
 
 /// An acceptable ACK, with the scheme in use. A function for each scheme: all of them in one would crowd the registers.
@@ -11,6 +11,8 @@ pub fn on_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &m
     if first && seen.echo {
         tx.on_echo_ns2(seen.ack, S::COUNTS_SACKS, cx);
     }
+    let sampled = tx.law.wants_samples();
+    let prior_in_flight = if sampled { scheme.in_flight_before(tx, seen) } else { 0 };
     // The scoreboard, and what the ACK has newly delivered.
     let mut delivery = scheme.deliver(tx, seen, cx);
     let rtt = scheme.rtt(tx, seen, una, &mut delivery, cx);
@@ -20,11 +22,20 @@ pub fn on_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &m
             tx.rto.end_backoff(cx.config);
         }
     }
-    let sample = tx.law.wants_samples().then(|| tx.feedback(scheme.in_recovery(tx), seen, una, rtt, cx));
+    let sample = sampled.then(|| {
+        let known = Known {
+            in_recovery: scheme.in_recovery(tx),
+            lost: scheme.lost(tx),
+            in_flight: scheme.in_flight(tx),
+            prior_in_flight,
+            last_rtt: scheme.last_rtt(&delivery, rtt, cx),
+        };
+        tx.feedback(known, seen, una, rtt, cx)
+    });
     // What is lost, what ECN-Echo asks for, and by how many bytes the window may open.
     let grow = scheme.decide(tx, seen, una, delivery, cx);
     if let Some(sample) = sample {
-        tx.tell_law(scheme.lost(tx), scheme.in_recovery(tx), sample);
+        tx.tell_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), sample);
     }
     if grow > 0 {
         S::open(&mut tx.law, grow);

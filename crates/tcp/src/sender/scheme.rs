@@ -45,6 +45,11 @@ impl RecoveryKind {
         with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK.is_some())
     }
 
+    /// [`Scheme::LEAVES_WINDOW`].
+    pub(crate) const fn leaves_window(self) -> bool {
+        with_scheme!(RecoveryKind, self, S => S::LEAVES_WINDOW)
+    }
+
     /// The scheme itself, or [`Scheme::WITHOUT_SACK`] if SACK is not `permitted`.
     pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
         let stand_in = with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK);
@@ -134,9 +139,11 @@ impl InUse {
         of_scheme!(self, scheme => scheme.reduce_for_ecn(tx, acked, cx))
     }
 
-    /// [`Scheme::lost`].
-    pub fn lost(&self, tx: &Flight) -> u64 {
-        of_scheme!(self, scheme => scheme.lost(tx))
+    /// [`Flight::tell_sent`], with what the scheme in use knows.
+    #[cold]
+    pub fn tell_sent(&self, tx: &mut Flight, chunk: Chunk, cx: &Cx) {
+        let (lost, in_flight) = of_scheme!(self, scheme => (scheme.lost(tx), scheme.in_flight(tx)));
+        tx.tell_sent(chunk, lost, in_flight, cx);
     }
 
     /// [`Scheme::in_recovery`].

@@ -290,7 +290,7 @@ impl CongestionState {
             return;
         }
         self.undo.disarm();
-        let one_segment = tx.window_in_segments() < 2;
+        let one_segment = tx.window_in_segments() < 2 && !tx.law.owns_window();
         self.begin_reduction(tx, Congestion::Ecn, cx);
         self.ca_state = CaState::Cwr;
         if one_segment && cx.config.ecn_response == EcnResponse::Standard {
@@ -390,7 +390,7 @@ impl CongestionState {
 
     /// The reduction goes on: so many segments were delivered; `clean` as in [`Prr::window`].
     pub fn reduce(&mut self, tx: &mut Flight, delivered: u32, clean: bool) {
-        if delivered == 0 {
+        if delivered == 0 || tx.law.owns_window() {
             return;
         }
         let mss = u64::from(tx.mss);
@@ -400,7 +400,7 @@ impl CongestionState {
 
     /// The window is its target, unless the reduction was taken back.
     fn end_reduction(&mut self, tx: &mut Flight) {
-        if self.ca_state == CaState::Cwr || self.undo.is_armed() {
+        if (self.ca_state == CaState::Cwr || self.undo.is_armed()) && !tx.law.owns_window() {
             tx.law.set_cwnd(self.prr.target);
         }
     }

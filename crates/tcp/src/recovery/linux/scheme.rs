@@ -56,6 +56,7 @@ pub(crate) struct Linux<D>(pub(super) Box<D>);
 
 impl<D: LossDetection> Scheme for Linux<D> {
     const WITHOUT_SACK: Option<RecoveryKind> = D::WITHOUT_SACK;
+    const LEAVES_WINDOW: bool = true;
     type Delivery = Delivery;
 
     /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
@@ -75,6 +76,10 @@ impl<D: LossDetection> Scheme for Linux<D> {
         let rtt = delivery.rtt(tx, cx)?;
         self.0.note_rtt(rtt, delivery, cx);
         Some(rtt)
+    }
+
+    fn last_rtt(&self, delivery: &Delivery, rtt: Option<Dur>, cx: &Cx) -> Option<Dur> {
+        delivery.last_timed().map(|last| cx.now.since(last)).or(rtt)
     }
 
     fn decide(&mut self, tx: &mut Flight, _: &AckSeen, una: u64, mut delivery: Delivery, cx: &mut Cx) -> u64 {
@@ -160,5 +165,14 @@ impl<D: LossDetection> Scheme for Linux<D> {
 
     fn lost(&self, tx: &Flight) -> u64 {
         tx.scoreboard.lost_bytes()
+    }
+
+    fn in_flight(&self, tx: &Flight) -> u64 {
+        u64::from(tx.scoreboard.in_flight()) * u64::from(tx.mss)
+    }
+
+    /// The scoreboard has taken in nothing of it.
+    fn in_flight_before(&self, tx: &Flight, _: &AckSeen) -> u64 {
+        self.in_flight(tx)
     }
 }
