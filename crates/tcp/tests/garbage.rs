@@ -76,8 +76,8 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Window laws that ask for samples, that pace, and that do neither.
-const LAWS: [&str; 3] = [r#""reno""#, r#""dctcp""#, r#"{ "kind": "cubic", "paced": true }"#];
+/// Window laws that ask for samples, that pace, that set their window by themselves, and that do none of this.
+const LAWS: [&str; 4] = [r#""reno""#, r#""dctcp""#, r#"{ "kind": "cubic", "paced": true }"#, r#""bbr""#];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]

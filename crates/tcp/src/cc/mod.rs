@@ -1,6 +1,7 @@
 //! Window laws. TCP decides when (once per window of data), the law how much. One law per file.
 
 // The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
+pub mod bbr;
 pub mod cubic;
 pub mod dctcp;
 pub mod ecn_alpha_beta;

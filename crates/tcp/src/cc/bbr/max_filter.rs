@@ -1,0 +1,115 @@
+//! The greatest bandwidth of the last rounds, kept in three samples (the kernel's lib/win_minmax.c, after Kathleen Nichols):
+//! the greatest, the greatest since, and the greatest since that one.
+
+use super::bandwidth::Bandwidth;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sample {
+    round: u64,
+    bw: Bandwidth,
+}
+
+/// The filter. Ages are counted in rounds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MaxFilter {
+    best: [Sample; 3],
+}
+
+impl MaxFilter {
+    /// The greatest.
+    pub fn get(&self) -> Bandwidth {
+        self.best[0].bw
+    }
+
+    /// Takes in `bw`, of this `round`; nothing counts longer than `window` rounds.
+    pub fn update(&mut self, window: u64, round: u64, bw: Bandwidth) {
+        let new = Sample { round, bw };
+        let [first, second, third] = self.best;
+        if bw >= first.bw || round - third.round > window {
+            self.best = [new; 3];
+            return;
+        }
+        if bw >= second.bw {
+            self.best = [first, new, new];
+        } else if bw >= third.bw {
+            self.best = [first, second, new];
+        }
+        self.retire(window, new);
+    }
+
+    /// Samples that are too old go. Where one sample stands in for several, a newer one takes its place, so that there is a
+    /// successor when its time has come.
+    fn retire(&mut self, window: u64, new: Sample) {
+        let [first, second, third] = self.best;
+        let age = new.round - first.round;
+        if age > window {
+            let second_is_old = new.round - second.round > window;
+            self.best = if second_is_old { [third, new, new] } else { [second, third, new] };
+        } else if second.round == first.round && age > window / 4 {
+            self.best = [first, new, new];
+        } else if third.round == second.round && age > window / 2 {
+            self.best = [first, second, new];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Feeds segments a second, one each round from the first one on; what the filter says after each.
+    fn fed(bws: &[u64]) -> Vec<u64> {
+        let mut filter = MaxFilter::default();
+        let feed = |(round, &bw): (usize, &u64)| {
+            filter.update(10, round as u64, second(bw));
+            (0..=1_000).find(|bw| second(*bw) == filter.get()).unwrap()
+        };
+        bws.iter().enumerate().map(feed).collect()
+    }
+
+    fn second(segments: u64) -> Bandwidth {
+        Bandwidth::of(segments, 1, 1_000_000)
+    }
+
+    #[test]
+    fn a_greater_one_counts_at_once_and_an_old_one_for_ten_rounds() {
+        assert_eq!(fed(&[5, 7, 6]), [5, 7, 7]);
+        let mut bws = vec![100];
+        bws.extend([10; 12]);
+        // In round 10 the first is ten rounds old, in round 11 it is past.
+        assert_eq!(fed(&bws)[10..], [100, 10, 10]);
+    }
+
+    #[test]
+    fn the_successor_is_the_greatest_of_what_came_after() {
+        // 80 in round 4 is the second best; when 100 is past, it is the best, until it is past in round 15.
+        let mut bws = vec![100, 50, 50, 50, 80];
+        bws.extend([50; 11]);
+        let said = fed(&bws);
+        assert_eq!((said[10], said[11], said[14], said[15]), (100, 80, 80, 50));
+    }
+
+    #[test]
+    fn a_falling_bandwidth_is_followed_in_quarters_of_the_window() {
+        // Second best from round 3 on (more than 10/4), third best from round 6 on (more than 10/2).
+        let said = fed(&[100, 99, 98, 97, 96, 95, 94, 93, 92, 91, 90, 89, 88, 87, 86]);
+        assert_eq!((said[10], said[11], said[13], said[14]), (100, 97, 97, 94));
+    }
+
+    #[test]
+    fn after_a_gap_longer_than_the_window_only_the_new_one_counts() {
+        let mut filter = MaxFilter::default();
+        filter.update(10, 0, second(100));
+        filter.update(10, 3, second(90));
+        filter.update(10, 6, second(80));
+        filter.update(10, 17, second(10));
+        assert_eq!(filter.get(), second(10));
+        // The first and the second are past, the third is not.
+        let mut filter = MaxFilter::default();
+        filter.update(10, 0, second(100));
+        filter.update(10, 3, second(90));
+        filter.update(10, 6, second(80));
+        filter.update(10, 14, second(10));
+        assert_eq!((filter.get(), filter.best[1].bw), (second(80), second(10)));
+    }
+}

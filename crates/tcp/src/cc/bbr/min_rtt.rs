@@ -1,0 +1,114 @@
+//! The least RTT of the last ten seconds, and how long ProbeRTT lasts, which finds it again (bbr_update_min_rtt). RTTs are
+//! microseconds.
+
+use ecnlab_base::{Dur, Time};
+
+/// How long a least RTT counts (bbr_min_rtt_win_sec).
+const LASTS: Dur = Dur::from_s(10);
+
+/// How long ProbeRTT lasts at least (bbr_probe_rtt_mode_ms).
+const PROBE_LASTS: Dur = Dur::from_ms(200);
+
+/// The least RTT, and since when it counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MinRtt {
+    least: Option<u64>,
+    since: Time,
+}
+
+impl MinRtt {
+    /// A connection begins at `now`, with the RTT of its handshake.
+    pub fn new(rtt: Option<u64>, now: Time) -> MinRtt {
+        MinRtt { least: rtt, since: now }
+    }
+
+    /// The least RTT; none before the first.
+    pub fn get(&self) -> Option<u64> {
+        self.least
+    }
+
+    /// Whether it has counted long enough.
+    pub fn has_expired(&self, now: Time) -> bool {
+        now.since(self.since) > LASTS
+    }
+
+    /// Takes in an RTT, which counts if it is lower, or `anyway`.
+    pub fn take(&mut self, rtt: u64, anyway: bool, now: Time) {
+        if anyway || self.least.is_none_or(|least| rtt < least) {
+            *self = MinRtt { least: Some(rtt), since: now };
+        }
+    }
+
+    /// It counts from `now` on.
+    pub fn renew(&mut self, now: Time) {
+        self.since = now;
+    }
+}
+
+/// How far ProbeRTT is: a fifth of a second and a round from when the window has come down.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ProbeRtt {
+    /// None before the window has come down.
+    until: Option<Time>,
+    round_over: bool,
+}
+
+impl ProbeRtt {
+    /// Whether the window has come down.
+    pub fn is_timed(&self) -> bool {
+        self.until.is_some()
+    }
+
+    /// The window has come down at `now`.
+    pub fn begin(&mut self, now: Time) {
+        *self = ProbeRtt { until: Some(now.saturating_add(PROBE_LASTS)), round_over: false };
+    }
+
+    /// An ACK begins a round, or does not. Returns whether one is over since the window has come down.
+    pub fn hear(&mut self, round_start: bool) -> bool {
+        self.round_over |= round_start;
+        self.round_over
+    }
+
+    /// Whether the fifth of a second is over (bbr_check_probe_rtt_done).
+    pub fn is_due(&self, now: Time) -> bool {
+        self.until.is_some_and(|until| now > until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    #[test]
+    fn a_lower_rtt_counts_for_ten_seconds_from_then_on() {
+        let mut rtt = MinRtt::new(Some(100), at(1));
+        assert!(!rtt.has_expired(at(10_001)) && rtt.has_expired(at(10_002)));
+        rtt.take(100, false, at(5));
+        assert_eq!((rtt.get(), rtt.since), (Some(100), at(1)), "the same is not lower");
+        rtt.take(99, false, at(6));
+        assert_eq!((rtt.get(), rtt.since), (Some(99), at(6)));
+        rtt.take(120, true, at(7));
+        assert_eq!((rtt.get(), rtt.since), (Some(120), at(7)));
+        rtt.renew(at(8));
+        assert_eq!((rtt.get(), rtt.since), (Some(120), at(8)));
+        let mut first = MinRtt::new(None, at(0));
+        first.take(500, false, at(1));
+        assert_eq!(first.get(), Some(500));
+    }
+
+    #[test]
+    fn a_fifth_of_a_second_begins_when_the_window_is_down() {
+        let mut probe = ProbeRtt::default();
+        assert!(!probe.is_timed() && !probe.is_due(at(1_000)));
+        probe.begin(at(100));
+        assert!(probe.is_timed() && !probe.is_due(at(300)) && probe.is_due(at(301)));
+        assert_eq!([false, true, false].map(|start| probe.hear(start)), [false, true, true]);
+        probe.begin(at(400));
+        assert!(!probe.hear(false));
+    }
+}
