@@ -75,6 +75,7 @@ pub fn crr(response: u64) -> traffic::Params {
 }
 
 /// A path of three nodes: a fast link, then the bottleneck.
+#[allow(dead_code, reason = "not every test file has this path")]
 pub fn path(bottleneck: &Config, rate: &str, delay: &str, flows: Vec<FlowPlan>) -> Plan {
     let mut links = Vec::new();
     links.extend(duplex("access", 0, 1, "10 Mbps", "0 ms", &droptail(1000.0)));
