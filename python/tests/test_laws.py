@@ -26,11 +26,11 @@ def test_each_law_of_the_registry_has_its_file_and_no_other_has() -> None:
     for family, members in KNOWN.items():
         files = {path.stem for path in (SOURCES / "laws" / family).glob("*.py")} - {"__init__"}
         # The scheme "off" is the absence of one.
-        assert files == {name.replace("-", "_") for name in members}, family
+        assert files == {name.replace("-", "_").replace("+", "_plus") for name in members}, family
 
 
 def test_every_file_tells_what_its_family_tells() -> None:
-    told = (laws.queues(), laws.windows(), laws.recoveries(), laws.feedbacks())
+    told = (laws.queues(), laws.windows(), laws.slow_starts(), laws.recoveries(), laws.feedbacks())
     for kind, members in zip(laws.FAMILIES.values(), told, strict=True):
         assert members and all(isinstance(law, kind) for law in members.values())
 

@@ -131,6 +131,15 @@ def test_what_only_the_profile_says_is_told_and_not_refused():
     assert not [key for key in (entry["key"] for entry in the_plan().instead) if key.startswith("tcp.")]
 
 
+def test_the_kernel_s_cubic_has_hystart():
+    def instead(settings):
+        plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "rfc3168"\n{settings}', 1))
+        return [entry for entry in plan.instead if entry["key"].endswith("slow_start")]
+
+    assert instead('congestion = "cubic"\nslow_start = "hystart"') == []
+    assert [entry["kernel"] for entry in instead('congestion = "cubic"')] == ["hystart"]
+
+
 @pytest.mark.parametrize("recovery", ["newreno", "linux-newreno"])
 def test_without_sack_the_kernel_has_its_own_newreno(recovery):
     plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "rfc3168"\nsack = false\nrecovery = "{recovery}"', 1))
@@ -143,6 +152,7 @@ def test_without_sack_the_kernel_has_its_own_newreno(recovery):
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nack_delay = "10 ms"', 'its TCP has "40 ms", and no setting for it'),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nrecovery = "newreno"', "`linux-newreno` with `sack = false`"),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = "abe"', "it has reno, cubic, dctcp"),
+        ('ecn = "rfc3168"', 'ecn = "rfc3168"\nslow_start = "hystart"', 'its TCP has "standard", and no setting for it'),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = { kind = "cubic", c = 1.0 }', "the kernel's cubic has 0.4"),
         ("max_p = 0.1", "max_p = 0.1\nquantiles = true", "the kernel tells no sojourn times"),
         ("max_p = 0.1", "max_p = 0.1\ngentle = true", "`queue.red.gentle`: Linux cannot do `true`"),

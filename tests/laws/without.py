@@ -25,6 +25,7 @@ PLACE = ROOT / "build" / "without-a-law"
 INDEX = {
     "crates/aqm/src": "crates/aqm/src/lib.rs",
     "crates/tcp/src/cc": "crates/tcp/src/cc/mod.rs",
+    "crates/tcp/src/slow_start": "crates/tcp/src/slow_start/mod.rs",
     "crates/tcp/src/ecn": "crates/tcp/src/ecn/mod.rs",
     "crates/tcp/src/recovery": "crates/tcp/src/recovery/mod.rs",
     "crates/tcp/src/recovery/linux": "crates/tcp/src/recovery/linux/mod.rs",
@@ -50,7 +51,7 @@ from ecnlab import laws
 for module in pkgutil.walk_packages(ecnlab.__path__, "ecnlab."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-for family in (laws.queues, laws.windows, laws.recoveries, laws.feedbacks):
+for family in (laws.queues, laws.windows, laws.slow_starts, laws.recoveries, laws.feedbacks):
     family()
 """
 """Imports every module of the copy in the current folder, and reads the files of all laws."""
@@ -83,8 +84,9 @@ def python_files(law: Law) -> list[Path]:
     """The law's files in Python, from the root: one for each name that its rows give it."""
     family = FAMILIES.get(law.folder.as_posix()) or law.folder.parts[3]
     lines = [line for line in (ROOT / law.registry).read_text().splitlines() if law.row(line)]
-    names = [re.findall(r'"([\w-]+)"', line)[0] for line in lines]
-    return [Path("python/ecnlab/laws", family, f"{name.replace('-', '_')}.py") for name in dict.fromkeys(names)]
+    names = [re.findall(r'"([\w+-]+)"', line)[0] for line in lines]
+    stems = [name.replace("-", "_").replace("+", "_plus") for name in dict.fromkeys(names)]
+    return [Path("python/ecnlab/laws", family, f"{stem}.py") for stem in stems]
 
 
 def main() -> None:

@@ -24,9 +24,10 @@ generated: `make schema`.
 ";
 
 /// The families that have pages, each with its heading and where a scenario names its laws.
-const FAMILIES: [(&str, &str, &str); 4] = [
+const FAMILIES: [(&str, &str, &str); 5] = [
     ("queue", "Queue disciplines", "`discipline` of `[queue.NAME]` and of the queues within one"),
     ("congestion", "Window laws", "`congestion` of `[tcp.NAME]`: a name, or a table with the law's parameters"),
+    ("slow_start", "Ends of slow start", "`slow_start` of `[tcp.NAME]`; `\"standard\"` is ssthresh, a loss or a mark"),
     ("recovery", "Loss recovery", "`recovery` of `[tcp.NAME]`"),
     ("ecn", "ECN feedback", "`ecn` of `[tcp.NAME]`; `\"off\"` is none"),
 ];

@@ -5,7 +5,7 @@ use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 /// A law, or a kind of traffic, as documentation and command line list it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Law {
-    /// What it decides: "queue", "congestion", "recovery", "ecn" or "traffic".
+    /// What it decides: "queue", "congestion", "slow_start", "recovery", "ecn" or "traffic".
     pub family: &'static str,
     /// Its name in a scenario.
     pub name: &'static str,
@@ -18,7 +18,7 @@ pub struct Law {
     pub files: Option<(&'static str, &'static str)>,
 }
 
-/// Every law: queues, window laws, recoveries, ECN feedback, then kinds of traffic.
+/// Every law: queues, window laws, ends of slow start, recoveries, ECN feedback, then kinds of traffic.
 pub fn laws() -> Vec<Law> {
     let queues = aqm::registry::ROWS.iter().map(|row| Law {
         family: "queue",
@@ -33,6 +33,7 @@ pub fn laws() -> Vec<Law> {
         about: law.summary,
         key: match law.family {
             "congestion" => "tcp.NAME.congestion",
+            "slow_start" => "tcp.NAME.slow_start",
             "recovery" => "tcp.NAME.recovery",
             _ => "tcp.NAME.ecn",
         },

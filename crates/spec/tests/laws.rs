@@ -51,6 +51,7 @@ fn every_file_of_a_law_has_its_row() {
     let folders = [
         "crates/aqm/src",
         "crates/tcp/src/cc",
+        "crates/tcp/src/slow_start",
         "crates/tcp/src/recovery",
         "crates/tcp/src/recovery/linux",
         "crates/tcp/src/ecn",
@@ -180,7 +181,7 @@ fn add(scenario: &Scenario, used: &mut BTreeSet<(String, String)>) {
         // A law with parameters is a table.
         let name = |law: &Json| text(law).or_else(|| text(&law["kind"]));
         let law = |family: &str| name(&resolved["tcp"][&tcp][family]).map(|name| (family.to_owned(), name));
-        used.extend(["congestion", "recovery", "ecn"].into_iter().filter_map(law));
+        used.extend(["congestion", "slow_start", "recovery", "ecn"].into_iter().filter_map(law));
     }
 }
 

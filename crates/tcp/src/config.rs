@@ -12,7 +12,7 @@ use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::invalid::{Invalid, ensure};
-use crate::registry::{EcnKind, RecoveryKind, WindowLaw};
+use crate::registry::{EcnKind, RecoveryKind, SlowStartKind, WindowLaw};
 use crate::rules::Rules;
 
 /// All settings of a TCP. A profile supplies each value with its source; a scenario may change single keys.
@@ -69,6 +69,8 @@ pub struct Config {
     pub syn_losses_to_one: u32,
     /// Slow-start threshold at the start.
     pub initial_ssthresh: InitialSsthresh,
+    /// What ends slow start, whichever the window law.
+    pub slow_start: SlowStartKind,
     /// How the host counts in its window. These are keys of the same table, and [`Config::read`] reads them with it.
     #[serde(flatten, skip_deserializing)]
     pub rules: Rules,
@@ -312,6 +314,11 @@ impl Config {
             ensure(value >= 1, key, || "must be at least 1".into())?;
         }
         self.rules.check()?;
+        let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
+        ensure(!(threshold && self.slow_start.only_without_threshold()), "slow_start", || {
+            let name = self.slow_start.name();
+            format!("\"{name}\" needs initial_ssthresh = \"unlimited\": it holds only until there is a threshold")
+        })?;
         ensure((64..=65_495).contains(&self.mss.0), "mss", || {
             format!("must be from 64 B to 65495 B, not {}", self.mss)
         })?;
@@ -438,6 +445,18 @@ mod tests {
         assert_eq!(refused(|c| c.max_rto = Dur::from_ms(100)), "max_rto");
         assert_eq!(refused(|c| c.ack_every = 0), "ack_every");
         assert_eq!(refused(|c| c.max_doublings = 17), "max_doublings");
+    }
+
+    #[test]
+    fn an_end_of_slow_start_that_holds_without_a_threshold_needs_there_to_be_none() {
+        let refused = |slow_start, initial_ssthresh| {
+            let config = Config { slow_start, initial_ssthresh, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.key)
+        };
+        let (peer, unlimited) = (InitialSsthresh::PeerWindow, InitialSsthresh::Unlimited);
+        let all = SlowStartKind::ALL.iter().map(|&kind| (kind.name(), refused(kind, peer), refused(kind, unlimited)));
+        let expected = [("standard", None, None), ("hystart", None, None), ("hystart++", Some("slow_start"), None)];
+        assert_eq!(all.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -1,45 +1,48 @@
 //! The window law in use.
 
 use crate::cc::{
-    self, AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Established, Pacing, Params, Sent, Start,
-    Window,
+    self, AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Params,
+    Sent, Start, Window,
 };
 use crate::config::{Config, EcnResponse};
 use crate::registry::{WindowLaw, window_laws};
+use crate::slow_start::{Exit, Opening, SlowStartExit};
+
+/// The law in use, and what ends its slow start.
+#[derive(Clone, Debug)]
+pub(crate) struct Law {
+    in_use: InUse,
+    slow_start: Exit,
+}
 
 /// The law in use, from the rows of the registry.
 macro_rules! in_use {
     ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
         /// The law in use.
         #[derive(Clone, Debug)]
-        pub(crate) enum Law { $($law(<cc::$module::$params as Params>::Law)),+ }
+        enum InUse { $($law(<cc::$module::$params as Params>::Law)),+ }
 
-        impl Law {
-            /// The law that `config` names, for segments of `mss` bytes of payload.
-            pub fn new(config: &Config, mss: u32) -> Law {
-                match &config.congestion { $(WindowLaw::$law(params) => Law::$law(params.law((config, mss).into()))),+ }
+        impl InUse {
+            fn new(config: &Config, mss: u32) -> InUse {
+                match &config.congestion { $(WindowLaw::$law(params) => InUse::$law(params.law((config, mss).into()))),+ }
             }
 
-            /// [`CongestionControl::COLUMNS`].
-            pub fn columns(&self) -> &'static [&'static str] {
-                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+ }
+            fn columns(&self) -> &'static [&'static str] {
+                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+ }
             }
 
-            /// [`CongestionControl::SAMPLES`].
             #[inline]
-            pub fn wants_samples(&self) -> bool {
-                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
+            fn wants_samples(&self) -> bool {
+                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
             }
 
-            /// [`CongestionControl::RATES`].
-            pub fn wants_rates(&self) -> bool {
-                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::RATES),+ }
+            fn wants_rates(&self) -> bool {
+                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::RATES),+ }
             }
 
-            /// [`CongestionControl::OWNS_WINDOW`].
             #[inline]
-            pub fn owns_window(&self) -> bool {
-                match self { $(Law::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW),+ }
+            fn owns_window(&self) -> bool {
+                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW),+ }
             }
         }
 
@@ -58,6 +61,53 @@ macro_rules! in_use {
     };
 }
 window_laws! { in_use! {} }
+
+impl Law {
+    /// The law that `config` names, for segments of `mss` bytes of payload.
+    pub fn new(config: &Config, mss: u32) -> Law {
+        Law { in_use: InUse::new(config, mss), slow_start: Exit::new(config.slow_start) }
+    }
+
+    /// [`CongestionControl::COLUMNS`].
+    pub fn columns(&self) -> &'static [&'static str] {
+        self.in_use.columns()
+    }
+
+    /// [`CongestionControl::SAMPLES`]; what ends slow start wants them too.
+    #[inline]
+    pub fn wants_samples(&self) -> bool {
+        self.in_use.wants_samples() || !self.slow_start.is_standard()
+    }
+
+    /// [`CongestionControl::RATES`].
+    pub fn wants_rates(&self) -> bool {
+        self.in_use.wants_rates()
+    }
+
+    /// [`CongestionControl::OWNS_WINDOW`].
+    #[inline]
+    pub fn owns_window(&self) -> bool {
+        self.in_use.owns_window()
+    }
+
+    /// What ends slow start hears of an ACK.
+    #[cold]
+    fn check_slow_start(&mut self, sample: &AckSample) {
+        if self.slow_start.on_ack(sample, &self.opening()) {
+            self.set_ssthresh(self.cwnd());
+        }
+    }
+
+    /// By how much an ACK opens the window, in 2^-16 bytes, where not the law says it but what ends slow start.
+    #[cold]
+    fn slow_start_growth(&self, acked: u64) -> Option<u64> {
+        self.slow_start.growth(acked, &self.opening())
+    }
+
+    fn opening(&self) -> Opening {
+        Opening { window: self.state(), mss: self.window().mss(), paced: self.pacing().is_some() }
+    }
+}
 
 /// The initial window, for segments of so many bytes of payload.
 impl From<(&Config, u32)> for Window {
@@ -89,60 +139,71 @@ macro_rules! of_law {
 macro_rules! methods {
     ($value:expr, $bound:ident => $what:expr;
      $($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
-        match $value { $(Law::$law($bound) => $what),+ }
+        match $value { $(InUse::$law($bound) => $what),+ }
     };
 }
 
 impl CongestionControl for Law {
     #[inline]
     fn window(&self) -> &Window {
-        of_law!(self, law => law.window())
+        of_law!(&self.in_use, law => law.window())
     }
     #[inline]
     fn window_mut(&mut self) -> &mut Window {
-        of_law!(self, law => law.window_mut())
+        of_law!(&mut self.in_use, law => law.window_mut())
     }
     #[inline]
     fn grow(&mut self, acked: u64) {
-        of_law!(self, law => law.grow(acked))
+        if !self.slow_start.is_standard()
+            && let Some(more) = self.slow_start_growth(acked)
+        {
+            return self.window_mut().widen(more);
+        }
+        of_law!(&mut self.in_use, law => law.grow(acked))
     }
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        of_law!(self, law => law.on_congestion(event))
+        if event.why == Congestion::Timeout {
+            self.slow_start.on_timeout();
+        }
+        of_law!(&mut self.in_use, law => law.on_congestion(event))
     }
     fn on_further_loss(&mut self) {
-        of_law!(self, law => law.on_further_loss())
+        of_law!(&mut self.in_use, law => law.on_further_loss())
     }
     fn on_established(&mut self, established: &Established) {
-        of_law!(self, law => law.on_established(established))
+        of_law!(&mut self.in_use, law => law.on_established(established))
     }
     fn on_feedback(&mut self, sample: &AckSample) {
-        of_law!(self, law => law.on_feedback(sample))
+        of_law!(&mut self.in_use, law => law.on_feedback(sample))
     }
     fn on_ack(&mut self, sample: &AckSample) {
-        of_law!(self, law => law.on_ack(sample))
+        if !self.slow_start.is_standard() {
+            self.check_slow_start(sample);
+        }
+        of_law!(&mut self.in_use, law => law.on_ack(sample))
     }
     fn on_sent(&mut self, sent: &Sent) {
-        of_law!(self, law => law.on_sent(sent))
+        of_law!(&mut self.in_use, law => law.on_sent(sent))
     }
     #[inline]
     fn codepoint(&self) -> Codepoint {
-        of_law!(self, law => law.codepoint())
+        of_law!(&self.in_use, law => law.codepoint())
     }
     #[inline]
     fn pacing(&self) -> Option<Pacing> {
-        of_law!(self, law => law.pacing())
+        of_law!(&self.in_use, law => law.pacing())
     }
     fn limits_rate(&self) -> bool {
-        of_law!(self, law => law.limits_rate())
+        of_law!(&self.in_use, law => law.limits_rate())
     }
     fn on_undo(&mut self, before: CcState) {
-        of_law!(self, law => law.on_undo(before))
+        of_law!(&mut self.in_use, law => law.on_undo(before))
     }
     fn on_idle_restart(&mut self, restart: u64) {
-        of_law!(self, law => law.on_idle_restart(restart))
+        of_law!(&mut self.in_use, law => law.on_idle_restart(restart))
     }
     fn values(&self) -> Vec<f64> {
-        of_law!(self, law => law.values())
+        of_law!(&self.in_use, law => law.values())
     }
 }
 

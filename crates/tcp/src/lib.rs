@@ -4,7 +4,7 @@
 //! output and comes back at [`Endpoint::deadline`]. Sequence numbers are 32 bits on the wire and 64-bit
 //! offsets inside, so that nothing but the edge knows of their wrap.
 //!
-//! Window laws are in [`cc`], loss recovery in `recovery`, ECN feedback in [`ecn`], one law a file; each
+//! Window laws are in [`cc`], what ends slow start in `slow_start`, loss recovery in `recovery`, ECN feedback in [`ecn`], one law a file; each
 //! has a row in [`registry`] and a page in `docs/laws`.
 
 mod ack_sample;
@@ -27,6 +27,7 @@ pub mod registry;
 mod rto;
 mod rules;
 mod sender;
+mod slow_start;
 mod wheel;
 mod window;
 mod window_law;

@@ -9,7 +9,7 @@ use crate::invalid::Invalid;
 /// One law as a reader finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Law {
-    /// What kind of law: "congestion", "recovery" or "ecn".
+    /// What kind of law: "congestion", "slow_start", "recovery" or "ecn".
     pub family: &'static str,
     /// Its name in a scenario.
     pub name: &'static str,
@@ -122,7 +122,24 @@ pub(crate) use window_laws;
 
 window_laws! { window_family! {} }
 
-/// The rows of the loss recovery schemes, in the same way: type, module, name, summary.
+/// The rows of the rules by which slow start ends: type, module, name, summary.
+macro_rules! slow_start_exits {
+    ($make:ident! { $($head:tt)* }) => {
+        $make! { $($head)*
+            Hystart, hystart, "hystart", "Slow start also ends where ACKs come in a train of half the least RTT, or the RTT has grown by an eighth (Linux).";
+            HystartPlusPlus, hystart_plus_plus, "hystart++", "Where the RTT has grown by an eighth, slow start goes on at a quarter of its pace, and ends after five round trips.";
+        }
+    };
+}
+pub(crate) use slow_start_exits;
+
+slow_start_exits! { family! {
+    /// The rules by which slow start ends.
+    SlowStartKind, SLOW_START, "slow_start", "slow_start";
+    [Standard, "standard", "Slow start ends at ssthresh, by a loss or by a mark (RFC 5681)."]
+} }
+
+/// The rows of the loss recovery schemes, in the same way.
 macro_rules! recovery_schemes {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*
@@ -167,5 +184,5 @@ ecn_schemes! { family! {
 
 /// Every law of this crate.
 pub fn laws() -> impl Iterator<Item = &'static Law> {
-    CONGESTION.iter().chain(RECOVERY).chain(ECN)
+    CONGESTION.iter().chain(SLOW_START).chain(RECOVERY).chain(ECN)
 }

@@ -13,7 +13,7 @@ from ecnlab.types import FileKind
 @click.command()
 @as_json
 def laws(as_json: bool) -> None:
-    """List all laws: queue disciplines, window laws, loss recoveries, ECN feedback schemes, kinds of traffic."""
+    """List all laws: queue disciplines, window laws, ends of slow start, loss recoveries, ECN feedback, kinds of traffic."""
     known = _core.laws()
     if as_json:
         console.write_json(known)

@@ -2,7 +2,7 @@
 
 The core's registry (``ecnlab._core.laws``) says which laws there are. A law's file says how reports call it, and what
 the Linux engine, the closed forms and the tables have of it; what it leaves out, they have not. A file's name is the law's,
-with ``_`` for ``-``.
+with ``_`` for ``-`` and ``_plus`` for ``+``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,18 @@ from typing import Final, TypeVar
 
 from ecnlab import _core
 from ecnlab.errors import EcnlabError
-from ecnlab.laws.kinds import Column, Feedback, Queue, Recovery, Window
+from ecnlab.laws.kinds import Column, Feedback, Queue, Recovery, SlowStart, Window
 
-FAMILIES: Final = {"queue": Queue, "congestion": Window, "recovery": Recovery, "ecn": Feedback}
+FAMILIES: Final = {
+    "queue": Queue,
+    "congestion": Window,
+    "slow_start": SlowStart,
+    "recovery": Recovery,
+    "ecn": Feedback,
+}
 """The registry's families, and what the file of a member tells."""
 
-Kind = TypeVar("Kind", Queue, Window, Recovery, Feedback)
+Kind = TypeVar("Kind", Queue, Window, SlowStart, Recovery, Feedback)
 
 
 def queues() -> Mapping[str, Queue]:
@@ -31,6 +37,11 @@ def queues() -> Mapping[str, Queue]:
 def windows() -> Mapping[str, Window]:
     """The window laws."""
     return _family("congestion", Window)
+
+
+def slow_starts() -> Mapping[str, SlowStart]:
+    """The rules by which slow start ends."""
+    return _family("slow_start", SlowStart)
 
 
 def recoveries() -> Mapping[str, Recovery]:
@@ -50,7 +61,7 @@ def discipline(name: str) -> Queue:
     return queues()[name]
 
 
-def label(law: str, members: Mapping[str, Queue | Window | Recovery | Feedback]) -> str:
+def label(law: str, members: Mapping[str, Queue | Window | SlowStart | Recovery | Feedback]) -> str:
     """What reports call a law of a family; a law without a file has the name that scenarios give it."""
     return members[law].label if law in members else law
 
@@ -79,4 +90,4 @@ def _family(family: str, kind: type[Kind]) -> Mapping[str, Kind]:
 
 
 def _module(name: str) -> str:
-    return name.replace("-", "_")
+    return name.replace("-", "_").replace("+", "_plus")

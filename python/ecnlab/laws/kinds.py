@@ -93,10 +93,19 @@ class Window:
     """What Linux calls it (TCP_CONGESTION)."""
     kernel_has: Table = field(default_factory=dict)
     """Its parameters in Linux, which no scenario can change."""
+    kernel_slow_start: str = "standard"
+    """What ends its slow start in Linux, as ``slow_start`` of a scenario names it."""
     response: Callable[[Table], tuple[float, float]] | None = None
     """With its parameters: segments a round trip by which the window grows after a mark, and the part that a mark keeps."""
     columns: Mapping[str, Column] = field(default_factory=dict)
     """Columns of its own in ``flow_series``, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowStart:
+    """A rule by which slow start ends."""
+
+    label: str
 
 
 @dataclass(frozen=True, slots=True)

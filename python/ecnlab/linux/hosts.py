@@ -78,7 +78,7 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
         if parameters.get(key, value) != value:
             message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {value}, and no setting for it"
             found.refuse(f"{path}.congestion.{key}", message, f"leave it out, or set it to {value}")
-    _tell_differences(path, table, departures, found)
+    _tell_differences(path, table, window, departures, found)
     sysctl = {"tcp_ecn": str(ecn.get(table["ecn"], 0))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
@@ -89,21 +89,24 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     return Tcp(name, sysctl, route, window.kernel, number(table["receive_buffer"]), number(table["mss"]))
 
 
-def _tell_differences(path: str, table: Mapping[str, Any], departures: set[str], found: Findings) -> None:
+def _tell_differences(
+    path: str, table: Mapping[str, Any], window: Window, departures: set[str], found: Findings
+) -> None:
     """Every setting that the kernel fixes, where the scenario has another value."""
     kernel = _core.profiles()[KERNEL]["settings"]
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
-        own = kernel[key]["value"]
-        same = [own]
+        # A window law of the kernel may have an end of slow start of its own.
+        fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
+        own, same = fixed, [fixed]
         if key == "recovery" and not table["sack"]:
             own, *like = _recoveries_without_sack()
             same = [own, *like]
         if value in same:
             continue
         if f"{path}.{key}" in departures:
-            found.refuse_value(f"{path}.{key}", value, _remedy(key, kernel[key]["value"]))
+            found.refuse_value(f"{path}.{key}", value, _remedy(key, fixed))
         found.tell(path, key, value, own)
 
 

@@ -8,4 +8,4 @@ from ecnlab.laws.kinds import Window
 
 KERNEL_HAS: Final[dict[str, object]] = {"beta": 0.7, "c": 0.4, "fast_convergence": True, "paced": False}
 
-LAW: Final = Window(label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS)
+LAW: Final = Window(label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS, kernel_slow_start="hystart")

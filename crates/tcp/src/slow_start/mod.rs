@@ -1,0 +1,110 @@
+//! Where slow start ends before a loss or a mark ends it. One rule per file; window laws know none of them.
+
+pub mod hystart;
+pub mod hystart_plus_plus;
+
+use crate::cc::{AckSample, CcState};
+use crate::registry::{SlowStartKind, slow_start_exits};
+
+/// The window law in use, as an ACK finds it.
+#[derive(Clone, Copy, Debug)]
+pub struct Opening {
+    /// Window and threshold.
+    pub window: CcState,
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Whether segments are paced.
+    pub paced: bool,
+}
+
+impl Opening {
+    /// Whether the window is in slow start.
+    pub fn in_slow_start(&self) -> bool {
+        self.window.cwnd < self.window.ssthresh
+    }
+}
+
+/// A rule by which slow start ends: ssthresh becomes the window. What the window does then is its law's.
+pub trait SlowStartExit {
+    /// Whether it holds only as long as there is no threshold, from the start of a connection to its first congestion.
+    const ONLY_WITHOUT_THRESHOLD: bool = false;
+
+    /// Each ACK, in every state, before it may open the window. Whether slow start is over.
+    fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool;
+    /// By how much an ACK of `acked` new bytes opens the window in slow start, in 2^-16 bytes; none leaves it to the law.
+    fn growth(&self, _acked: u64, _opening: &Opening) -> Option<u64> {
+        None
+    }
+    /// The retransmission timer has reduced the window.
+    fn on_timeout(&mut self) {}
+}
+
+/// Dispatches to the rule in use, from the rows of the registry.
+macro_rules! exits {
+    ($($exit:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+        /// The rule in use, or none.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Exit { Standard, $($exit($module::$exit)),+ }
+
+        impl Exit {
+            pub fn new(kind: SlowStartKind) -> Exit {
+                match kind {
+                    SlowStartKind::Standard => Exit::Standard,
+                    $(SlowStartKind::$exit => Exit::$exit(Default::default())),+
+                }
+            }
+        }
+
+        impl SlowStartExit for Exit {
+            fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool {
+                match self { Exit::Standard => false, $(Exit::$exit(exit) => exit.on_ack(ack, opening)),+ }
+            }
+            fn growth(&self, acked: u64, opening: &Opening) -> Option<u64> {
+                match self { Exit::Standard => None, $(Exit::$exit(exit) => exit.growth(acked, opening)),+ }
+            }
+            fn on_timeout(&mut self) {
+                match self { Exit::Standard => (), $(Exit::$exit(exit) => exit.on_timeout()),+ }
+            }
+        }
+
+        impl SlowStartKind {
+            /// [`SlowStartExit::ONLY_WITHOUT_THRESHOLD`].
+            pub const fn only_without_threshold(self) -> bool {
+                match self {
+                    SlowStartKind::Standard => false,
+                    $(SlowStartKind::$exit => <$module::$exit as SlowStartExit>::ONLY_WITHOUT_THRESHOLD),+
+                }
+            }
+        }
+    };
+}
+slow_start_exits! { exits! {} }
+
+impl Exit {
+    /// Whether slow start ends by a loss, a mark or the threshold alone.
+    #[inline]
+    pub fn is_standard(&self) -> bool {
+        matches!(self, Exit::Standard)
+    }
+}
+
+/// An ACK of a segment at `ms` milliseconds, with an RTT in microseconds, for the rules' tests.
+#[cfg(test)]
+pub(crate) fn sample(ms: f64, rtt_us: u64, round: u64) -> AckSample {
+    use crate::cc::Amount;
+    use ecnlab_base::{Dur, Time};
+
+    let (one, rtt) = (Amount::of(1_000, 1_000), Dur::from_us(rtt_us));
+    AckSample {
+        now: Time::ZERO + Dur::from_us((ms * 1_000.0) as u64),
+        acked: one,
+        delivered: one,
+        rtt: Some(rtt),
+        last_rtt: Some(rtt),
+        min_rtt: rtt,
+        srtt: rtt,
+        cwnd_limited: true,
+        round,
+        ..AckSample::default()
+    }
+}

@@ -1,0 +1,1 @@
+"""The rules by which slow start ends, one file each."""
