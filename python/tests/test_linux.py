@@ -154,6 +154,11 @@ def test_without_sack_the_kernel_has_its_own_newreno(recovery):
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = "abe"', "it has reno, cubic, dctcp"),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\nslow_start = "hystart"', 'its TCP has "standard", and no setting for it'),
         ('ecn = "rfc3168"', 'ecn = "rfc3168"\ncongestion = { kind = "cubic", c = 1.0 }', "the kernel's cubic has 0.4"),
+        (
+            'ecn = "rfc3168"',
+            'ecn = "rfc3168"\ncongestion = { kind = "cubic", beta_ecn = 0.85 }',
+            "the kernel's cubic has none",
+        ),
         ("max_p = 0.1", "max_p = 0.1\nquantiles = true", "the kernel tells no sojourn times"),
         ("max_p = 0.1", "max_p = 0.1\ngentle = true", "`queue.red.gentle`: Linux cannot do `true`"),
         ("max_p = 0.1", 'max_p = 0.1\nbecn = { thresh = "5 packets" }', "`queue.red.becn`: Linux cannot do"),

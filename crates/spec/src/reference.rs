@@ -101,11 +101,12 @@ fn choices(schema: &Json, definitions: &Json) -> Vec<(String, String)> {
     definitions[name]["oneOf"].as_array().into_iter().flatten().filter_map(choice).collect()
 }
 
-/// A value that is a table, with its defaults: `{ kind = "ecn-alpha-beta", alpha = 0.2, beta = 0.875 }`.
+/// A value that is a table, with the defaults that there are: `{ kind = "ecn-alpha-beta", alpha = 0.2, beta = 0.875 }`.
 fn table(choice: &Json) -> Option<String> {
     let keys = choice["properties"].as_object()?.iter();
     let (kind, parameters): (Vec<_>, Vec<_>) = keys.partition(|(key, _)| *key == "kind");
     let kind = kind.iter().map(|(key, value)| format!("{key} = {}", value["const"]));
-    let parameters = parameters.iter().map(|(key, value)| format!("{key} = {}", value["default"]));
+    let parameters = parameters.iter().filter(|(_, value)| !value["default"].is_null());
+    let parameters = parameters.map(|(key, value)| format!("{key} = {}", value["default"]));
     Some(format!("{{ {} }}", kind.chain(parameters).collect::<Vec<_>>().join(", ")))
 }

@@ -92,7 +92,7 @@ class Window:
     kernel: str = ""
     """What Linux calls it (TCP_CONGESTION)."""
     kernel_has: Table = field(default_factory=dict)
-    """Its parameters in Linux, which no scenario can change."""
+    """Its parameters in Linux, which no scenario can change. None: it has no such parameter."""
     kernel_slow_start: str = "standard"
     """What ends its slow start in Linux, as ``slow_start`` of a scenario names it."""
     response: Callable[[Table], tuple[float, float]] | None = None

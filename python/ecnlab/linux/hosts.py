@@ -76,8 +76,9 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     window = windows.get(congestion, Window(label=congestion))
     for key, value in window.kernel_has.items():
         if parameters.get(key, value) != value:
-            message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {value}, and no setting for it"
-            found.refuse(f"{path}.congestion.{key}", message, f"leave it out, or set it to {value}")
+            has, remedy = (value, f", or set it to {value}") if value is not None else ("none", "")
+            message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {has}, and no setting for it"
+            found.refuse(f"{path}.congestion.{key}", message, f"leave it out{remedy}")
     _tell_differences(path, table, window, departures, found)
     sysctl = {"tcp_ecn": str(ecn.get(table["ecn"], 0))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}

@@ -15,6 +15,9 @@ use crate::invalid::{Invalid, ensure};
 pub struct Params {
     /// Part of the window that is kept on congestion (§4.6).
     pub beta: f64,
+    /// Part that is kept on ECN-Echo in congestion avoidance: 0.85 with ABE (RFC 8511 §3.1). As `beta` if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta_ecn: Option<f64>,
     /// How fast the cubic function grows, in segments per cubic second (§5.1).
     pub c: f64,
     /// A flow whose window shrinks from one congestion to the next gives way faster (§4.7).
@@ -26,7 +29,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { beta: 0.7, c: 0.4, fast_convergence: true, paced: false }
+        Params { beta: 0.7, beta_ecn: None, c: 0.4, fast_convergence: true, paced: false }
     }
 }
 
@@ -35,9 +38,10 @@ impl super::Params for Params {
     type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
-        ensure(self.beta > 0.0 && self.beta < 1.0, "congestion.beta", || {
-            format!("must be above 0 and below 1, not {}", self.beta)
-        })?;
+        for (key, beta) in [("congestion.beta", Some(self.beta)), ("congestion.beta_ecn", self.beta_ecn)] {
+            let in_bounds = beta.is_none_or(|beta| beta > 0.0 && beta < 1.0);
+            ensure(in_bounds, key, || format!("must be above 0 and below 1, not {}", beta.unwrap_or_default()))?;
+        }
         ensure(self.c > 0.0 && self.c <= 1_000.0, "congestion.c", || {
             format!("must be above 0 and at most 1000 segments per cubic second, not {}", self.c)
         })
@@ -153,7 +157,10 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
-        let Params { beta, fast_convergence, .. } = self.params;
+        let Params { beta, beta_ecn, fast_convergence, .. } = self.params;
+        // RFC 8511, abstract: what changes is the reaction in congestion avoidance.
+        let own = beta_ecn.filter(|_| event.why == Congestion::Ecn && !self.reno.in_slow_start());
+        let kept = own.unwrap_or(beta);
         let cwnd = self.window().segments();
         self.before = self.curve;
         // §4.7: what another flow has taken is left to it. §4.8: after a timeout the plateau is where congestion avoidance
@@ -165,7 +172,7 @@ impl CongestionControl for Cubic {
         };
         self.curve = Curve { w_max, prior: cwnd, ..Curve::default() };
         // §4.6.
-        self.reno.reduce(event, |window| (window as f64 * beta).round() as u64);
+        self.reno.reduce(event, |window| (window as f64 * kept).round() as u64);
     }
 
     fn on_ack(&mut self, sample: &AckSample) {
@@ -262,6 +269,21 @@ mod tests {
         law.params.fast_convergence = false;
         law.set_cwnd(60_000);
         assert_eq!((lose(&mut law), law.curve.w_max), ((42_000, 42_000), 60.0));
+    }
+
+    #[test]
+    fn a_mark_in_congestion_avoidance_may_keep_more_than_a_loss() {
+        let after = |why, ssthresh| {
+            let mut law = cubic(100);
+            law.params.beta_ecn = Some(0.85);
+            law.set_ssthresh(ssthresh);
+            law.on_congestion(&event(why, 100_000));
+            (law.cwnd(), law.state().ssthresh, law.curve.w_max)
+        };
+        assert_eq!(after(Congestion::Ecn, 100_000), (85_000, 85_000, 100.0));
+        assert_eq!(after(Congestion::Ecn, 100_001), (70_000, 70_000, 100.0), "in slow start");
+        assert_eq!(after(Congestion::Loss, 100_000), (70_000, 70_000, 100.0));
+        assert_eq!(after(Congestion::Timeout, 100_000), (1_000, 70_000, 0.0));
     }
 
     #[test]
@@ -414,6 +436,9 @@ mod tests {
         assert_eq!([wrong(0.0, 0.4), wrong(1.0, 0.4), wrong(f64::NAN, 0.4)], [Some("congestion.beta"); 3]);
         assert_eq!([wrong(0.7, 0.0), wrong(0.7, 1_001.0), wrong(0.7, f64::NAN)], [Some("congestion.c"); 3]);
         assert_eq!(wrong(0.7, 0.4), None);
+        let marks = |beta| Params { beta_ecn: Some(beta), ..Params::default() }.check().err().map(|error| error.key);
+        assert_eq!([marks(0.0), marks(1.0), marks(f64::NAN)], [Some("congestion.beta_ecn"); 3]);
+        assert_eq!(marks(0.85), None);
     }
 
     #[test]

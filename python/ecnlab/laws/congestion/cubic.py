@@ -6,6 +6,12 @@ from typing import Final
 
 from ecnlab.laws.kinds import Window
 
-KERNEL_HAS: Final[dict[str, object]] = {"beta": 0.7, "c": 0.4, "fast_convergence": True, "paced": False}
+KERNEL_HAS: Final[dict[str, object]] = {
+    "beta": 0.7,
+    "beta_ecn": None,
+    "c": 0.4,
+    "fast_convergence": True,
+    "paced": False,
+}
 
 LAW: Final = Window(label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS, kernel_slow_start="hystart")
