@@ -115,6 +115,7 @@ macro_rules! window_laws {
             Cubic(cubic::Params), "cubic", "A window that after a reduction follows a cubic function of time, and never falls behind Reno's.";
             Dctcp(dctcp::Params), "dctcp", "Reno that on ECN-Echo gives up half of the part of its data that is marked.";
             Bbr(bbr::Params), "bbr", "Sends at the greatest delivery rate of late, with two round trips of it in flight at most; losses and marks do not slow it (BBRv1 as Linux has it).";
+            HighSpeed(highspeed::Params), "highspeed", "Reno up to 38 segments; the larger the window, the more a round trip adds and the less congestion takes (HighSpeed TCP).";
         }
     };
 }

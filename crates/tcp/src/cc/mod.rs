@@ -5,6 +5,7 @@ pub mod bbr;
 pub mod cubic;
 pub mod dctcp;
 pub mod ecn_alpha_beta;
+pub mod highspeed;
 pub mod reno;
 
 use ecnlab_base::{Dur, Time};
