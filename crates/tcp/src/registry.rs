@@ -116,6 +116,7 @@ macro_rules! window_laws {
             Dctcp(dctcp::Params), "dctcp", "Reno that on ECN-Echo gives up half of the part of its data that is marked.";
             Bbr(bbr::Params), "bbr", "Sends at the greatest delivery rate of late, with two round trips of it in flight at most; losses and marks do not slow it (BBRv1 as Linux has it).";
             HighSpeed(highspeed::Params), "highspeed", "Reno up to 38 segments; the larger the window, the more a round trip adds and the less congestion takes (HighSpeed TCP).";
+            Scalable(scalable::Params), "scalable", "A window to which each segment acknowledged adds a hundredth of one, and of which congestion takes an eighth (Scalable TCP).";
         }
     };
 }

@@ -7,6 +7,7 @@ pub mod dctcp;
 pub mod ecn_alpha_beta;
 pub mod highspeed;
 pub mod reno;
+pub mod scalable;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
