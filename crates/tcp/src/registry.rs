@@ -117,6 +117,7 @@ macro_rules! window_laws {
             Bbr(bbr::Params), "bbr", "Sends at the greatest delivery rate of late, with two round trips of it in flight at most; losses and marks do not slow it (BBRv1 as Linux has it).";
             HighSpeed(highspeed::Params), "highspeed", "Reno up to 38 segments; the larger the window, the more a round trip adds and the less congestion takes (HighSpeed TCP).";
             Scalable(scalable::Params), "scalable", "A window to which each segment acknowledged adds a hundredth of one, and of which congestion takes an eighth (Scalable TCP).";
+            Vegas(vegas::Params), "vegas", "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.";
         }
     };
 }

@@ -8,6 +8,7 @@ pub mod ecn_alpha_beta;
 pub mod highspeed;
 pub mod reno;
 pub mod scalable;
+pub mod vegas;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Ecn;
