@@ -314,6 +314,9 @@ impl Config {
             ensure(value >= 1, key, || "must be at least 1".into())?;
         }
         self.rules.check()?;
+        ensure(self.slow_start == SlowStartKind::Standard || self.congestion.has_slow_start(), "slow_start", || {
+            format!("must be \"standard\" with congestion = \"{}\", which has no slow start", self.congestion.name())
+        })?;
         let threshold = self.initial_ssthresh != InitialSsthresh::Unlimited;
         ensure(!(threshold && self.slow_start.only_without_threshold()), "slow_start", || {
             let name = self.slow_start.name();
@@ -457,6 +460,18 @@ mod tests {
         let all = SlowStartKind::ALL.iter().map(|&kind| (kind.name(), refused(kind, peer), refused(kind, unlimited)));
         let expected = [("standard", None, None), ("hystart", None, None), ("hystart++", Some("slow_start"), None)];
         assert_eq!(all.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_law_without_slow_start_has_no_end_of_it() {
+        let refused = |slow_start| {
+            let congestion = WindowLaw::Ledbat(Default::default());
+            let config = Config { slow_start, congestion, ..profile("modern").unwrap().config.clone() };
+            config.check().err().map(|refused| refused.to_string())
+        };
+        let problem = "`slow_start` must be \"standard\" with congestion = \"ledbat\", which has no slow start";
+        assert_eq!(refused(SlowStartKind::Hystart), Some(problem.to_owned()));
+        assert_eq!(refused(SlowStartKind::Standard), None);
     }
 
     #[test]

@@ -96,6 +96,12 @@ macro_rules! window_family {
             pub(crate) fn needs_count(&self) -> Option<&'static str> {
                 match self { $(WindowLaw::$law(params) => params.needs_count(),)+ }
             }
+            /// [`cc::CongestionControl::SLOW_START`].
+            pub(crate) const fn has_slow_start(&self) -> bool {
+                match self {
+                    $(WindowLaw::$law(_) => <<cc::$module::$params as Params>::Law as cc::CongestionControl>::SLOW_START,)+
+                }
+            }
             /// The schema of each law's parameters, by the law's name.
             pub(crate) fn schemas(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)> {
                 vec![$(($name, cc::$module::$params::json_schema(generator)),)+]
@@ -118,6 +124,7 @@ macro_rules! window_laws {
             HighSpeed(highspeed::Params), "highspeed", "Reno up to 38 segments; the larger the window, the more a round trip adds and the less congestion takes (HighSpeed TCP).";
             Scalable(scalable::Params), "scalable", "A window to which each segment acknowledged adds a hundredth of one, and of which congestion takes an eighth (Scalable TCP).";
             Vegas(vegas::Params), "vegas", "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.";
+            Ledbat(ledbat::Params), "ledbat", "A window for background traffic, which grows while its queueing delay is below a target and shrinks above it (LEDBAT).";
         }
     };
 }

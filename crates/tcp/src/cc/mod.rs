@@ -6,6 +6,7 @@ pub mod cubic;
 pub mod dctcp;
 pub mod ecn_alpha_beta;
 pub mod highspeed;
+pub mod ledbat;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;
@@ -95,6 +96,8 @@ pub trait CongestionControl {
     /// `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes it to what is in flight
     /// and one segment. Only with `SAMPLES` and a recovery scheme that leaves the window alone.
     const OWNS_WINDOW: bool = false;
+    /// Whether the law has a slow start below ssthresh, as RFC 5681 has, which `slow_start` of a [`crate::Config`] may end.
+    const SLOW_START: bool = true;
     /// Names of what a trace has of the law besides its window: columns of every run's `flow_series`.
     const COLUMNS: &'static [&'static str] = &[];
 

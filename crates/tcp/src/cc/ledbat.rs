@@ -1,0 +1,240 @@
+//! LEDBAT (RFC 6817): a window for background traffic, which grows as long as the flow's own queueing delay is below a target
+//! and shrinks above it. There is no slow start. Delays are those of round trips, not of one way.
+
+use ecnlab_base::{Dur, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
+use crate::invalid::{Invalid, ensure};
+use crate::window::FRACTION;
+
+/// The greatest target (§2.5).
+const MAX_TARGET: Dur = Dur::from_ms(100);
+/// Minutes of which the least delays are kept (§2.5).
+const BASE_HISTORY: usize = 10;
+const MINUTE: Dur = Dur::from_s(60);
+/// Last delays of which the least is the current one.
+const CURRENT_FILTER: usize = 4;
+/// Segments by which the window may be above what was in flight, and of which it has two at least (§2.5).
+const ALLOWED_INCREASE: f64 = 1.0;
+const MIN_CWND: f64 = 2.0;
+
+/// LEDBAT with its parameters; the defaults are those of RFC 6817.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {
+    /// The queueing delay at which the window neither grows nor shrinks: at most 100 ms (§2.5).
+    pub target: Dur,
+    /// Segments that a round trip without queueing adds: at most 1 (§2.5).
+    pub gain: f64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { target: Dur::from_ms(100), gain: 1.0 }
+    }
+}
+
+impl super::Params for Params {
+    type Law = Ledbat;
+    type Start = Window;
+
+    fn check(&self) -> Result<(), Invalid> {
+        ensure(!self.target.is_zero() && self.target <= MAX_TARGET, "congestion.target", || {
+            format!("must be above 0 s and at most {MAX_TARGET}, not {}", self.target)
+        })?;
+        ensure(self.gain > 0.0 && self.gain <= 1.0, "congestion.gain", || {
+            format!("must be above 0 and at most 1, not {}", self.gain)
+        })
+    }
+
+    fn law(&self, window: Window) -> Ledbat {
+        let (base, current) = ([None; BASE_HISTORY], [None; CURRENT_FILTER]);
+        Ledbat { window, params: *self, base, minute: None, current }
+    }
+}
+
+/// LEDBAT.
+#[derive(Clone, Debug)]
+pub struct Ledbat {
+    window: Window,
+    params: Params,
+    /// Least delay of each of the last minutes in which there was one, the youngest last, and which minute that is.
+    base: [Option<Dur>; BASE_HISTORY],
+    minute: Option<u64>,
+    /// The last delays, the youngest last.
+    current: [Option<Dur>; CURRENT_FILTER],
+}
+
+impl Ledbat {
+    /// update_base_delay and update_current_delay, §2.4.2.
+    fn take_delay(&mut self, delay: Dur, now: Time) {
+        let minute = now.since(Time::ZERO).whole(MINUTE);
+        if self.minute != Some(minute) {
+            self.minute = Some(minute);
+            self.base.rotate_left(1);
+            self.base[BASE_HISTORY - 1] = None;
+        }
+        let last = &mut self.base[BASE_HISTORY - 1];
+        *last = Some(last.map_or(delay, |least| least.min(delay)));
+        self.current.rotate_left(1);
+        self.current[CURRENT_FILTER - 1] = Some(delay);
+    }
+
+    /// The queueing delay; none before the first sample.
+    fn queueing_delay(&self) -> Option<Dur> {
+        let least = |delays: &[Option<Dur>]| delays.iter().flatten().min().copied();
+        Some(least(&self.current)?.saturating_sub(least(&self.base)?))
+    }
+
+    fn set_segments(&mut self, segments: f64) {
+        let mss = f64::from(self.window.mss());
+        self.window.set_cwnd_with_fraction((segments * mss * f64::from(1 << FRACTION)).round() as u64);
+    }
+}
+
+impl CongestionControl for Ledbat {
+    const SAMPLES: bool = true;
+    const SLOW_START: bool = false;
+
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    /// The window has moved in [`on_ack`](CongestionControl::on_ack).
+    fn grow(&mut self, _: u64) {}
+
+    fn on_congestion(&mut self, event: &CongestionEvent) {
+        // §2.4.2, "on data loss"; §2.5: a mark is no other. The window itself, not the flight, is halved.
+        let cwnd = self.window.segments();
+        let kept = cwnd.min((cwnd / 2.0).max(MIN_CWND));
+        self.set_segments(kept);
+        self.window.set_ssthresh(self.window.cwnd());
+        if event.why == Congestion::Timeout {
+            self.set_segments(1.0);
+        }
+    }
+
+    fn on_ack(&mut self, sample: &AckSample) {
+        if let Some(rtt) = sample.rtt {
+            self.take_delay(rtt, sample.now);
+        }
+        let Some(queueing) = self.queueing_delay().filter(|_| sample.acked.bytes > 0 && !sample.in_recovery) else {
+            return;
+        };
+        let mss = f64::from(self.window.mss());
+        let (cwnd, target) = (self.window.segments(), self.params.target.as_secs());
+        let off_target = (target - queueing.as_secs()) / target;
+        let grown = cwnd + self.params.gain * off_target * (sample.acked.bytes as f64 / mss) / cwnd;
+        // What was in flight before the ACK.
+        let flight = (sample.in_flight + sample.delivered.bytes) as f64 / mss;
+        self.set_segments(grown.min(flight + ALLOWED_INCREASE).max(MIN_CWND));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::{Params as _, event};
+    use crate::slow_start::sample;
+
+    /// LEDBAT with a window in segments of 1000 bytes.
+    fn ledbat(segments: u32) -> Ledbat {
+        Params::default().law(Window::new(segments, 1_000))
+    }
+
+    /// The ACK of a segment at `s` seconds, with an RTT in milliseconds and much in flight.
+    fn ack(law: &mut Ledbat, s: u64, rtt: u64) -> u64 {
+        law.on_ack(&AckSample { in_flight: 1_000_000, ..sample(1_000.0 * s as f64, 1_000 * rtt, 0) });
+        law.cwnd()
+    }
+
+    #[test]
+    fn the_window_grows_below_the_target_and_shrinks_above_it() {
+        let mut law = ledbat(10);
+        // Nothing waits: 10 + 1/10.
+        assert_eq!(ack(&mut law, 1, 50), 10_100);
+        let after = |rtt| {
+            let mut law = law.clone();
+            (0..3).for_each(|_| _ = ack(&mut law, 1, rtt));
+            law.set_cwnd(10_000);
+            ack(&mut law, 1, rtt)
+        };
+        // 50 ms wait, half of the target; 100 ms, all of it; 250 ms: 1.5 of it too much.
+        assert_eq!([100, 150, 300].map(after), [10_050, 10_000, 9_850]);
+    }
+
+    #[test]
+    fn the_least_of_four_delays_is_the_current_one() {
+        let mut law = ledbat(10);
+        ack(&mut law, 1, 50);
+        (0..3).for_each(|_| _ = ack(&mut law, 1, 150));
+        // The first is among the four still, then not.
+        assert_eq!(law.queueing_delay(), Some(Dur::ZERO));
+        ack(&mut law, 1, 150);
+        assert_eq!(law.queueing_delay(), Some(Dur::from_ms(100)));
+    }
+
+    #[test]
+    fn the_base_delay_is_that_of_ten_minutes() {
+        let mut law = ledbat(10);
+        ack(&mut law, 59, 50);
+        for minute in 1..10 {
+            (0..4).for_each(|_| _ = ack(&mut law, 60 * minute, 80));
+            assert_eq!(law.queueing_delay(), Some(Dur::from_ms(30)), "{minute}");
+        }
+        ack(&mut law, 600, 80);
+        assert_eq!(law.queueing_delay(), Some(Dur::ZERO));
+        // Within a minute the least counts.
+        ack(&mut law, 601, 70);
+        (0..4).for_each(|_| _ = ack(&mut law, 602, 90));
+        assert_eq!(law.queueing_delay(), Some(Dur::from_ms(20)));
+    }
+
+    #[test]
+    fn the_window_is_a_segment_above_the_flight_at_most_and_two_at_least() {
+        let mut law = ledbat(10);
+        // 4 segments in flight after the ACK of one: 5 and 1.
+        law.on_ack(&AckSample { in_flight: 4_000, ..sample(0.0, 50_000, 0) });
+        assert_eq!(law.cwnd(), 6_000);
+        law.on_ack(&AckSample { in_flight: 0, ..sample(0.0, 50_000, 0) });
+        assert_eq!(law.cwnd(), 2_000);
+    }
+
+    #[test]
+    fn congestion_halves_the_window_and_a_timeout_leaves_a_segment() {
+        let after = |cwnd, why| {
+            let mut law = ledbat(cwnd);
+            law.on_congestion(&event(why, 5_000));
+            (law.cwnd(), law.state().ssthresh)
+        };
+        assert_eq!([after(10, Congestion::Loss), after(10, Congestion::Ecn)], [(5_000, 5_000); 2]);
+        assert_eq!([after(3, Congestion::Loss), after(1, Congestion::Loss)], [(2_000, 2_000), (1_000, 1_000)]);
+        assert_eq!(after(10, Congestion::Timeout), (1_000, 5_000));
+    }
+
+    #[test]
+    fn what_acknowledges_nothing_and_recovery_leave_the_window() {
+        let mut law = ledbat(10);
+        law.on_ack(&AckSample { in_recovery: true, ..sample(0.0, 50_000, 0) });
+        law.on_ack(&AckSample { acked: Default::default(), ..sample(0.0, 50_000, 0) });
+        law.grow(1_000);
+        assert_eq!(law.cwnd(), 10_000);
+        let mut law = ledbat(10);
+        law.on_ack(&AckSample { rtt: None, ..sample(0.0, 50_000, 0) });
+        assert_eq!(law.cwnd(), 10_000, "no delay is known");
+    }
+
+    #[test]
+    fn parameters_past_their_bounds_are_refused() {
+        let wrong = |ms, gain| Params { target: Dur::from_ms(ms), gain }.check().err().map(|error| error.key);
+        assert_eq!([wrong(0, 1.0), wrong(101, 1.0)], [Some("congestion.target"); 2]);
+        assert_eq!([wrong(100, 0.0), wrong(100, 1.1), wrong(100, f64::NAN)], [Some("congestion.gain"); 3]);
+        assert_eq!(wrong(100, 1.0), None);
+    }
+}
