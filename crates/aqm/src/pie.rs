@@ -296,7 +296,7 @@ mod tests {
     use ecnlab_base::Rate;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
-    const VIEW: View = View { packets: 9, bytes: 9000, in_all: 9000, idle: None };
+    const VIEW: View = View { packets: 9, bytes: 9000, in_all: 9000, idle: None, asked: false };
 
     fn refused(keys: &str) -> Option<String> {
         let params: Params = toml::from_str(keys).unwrap();
