@@ -189,7 +189,7 @@ impl DocsisPie {
         match self.state {
             State::Active if quiet => (self.state, self.burst_reset) = (State::Quiescent, Dur::ZERO),
             State::Quiescent if quiet => {
-                self.burst_reset = self.burst_reset + INTERVAL;
+                self.burst_reset += INTERVAL;
                 if self.burst_reset > BURST_RESET_TIMEOUT {
                     (self.state, self.burst_reset) = (State::Inactive, Dur::ZERO);
                 }

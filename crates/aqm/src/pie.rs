@@ -195,7 +195,7 @@ impl Form {
     /// The delay that the last update saw.
     fn delay(&self) -> Dur {
         match self {
-            Form::Rfc8033(rfc) => rfc.delay(),
+            Form::Rfc8033(rfc) => rfc.last_delay(),
             Form::Linux(linux) => linux.delay(),
         }
     }

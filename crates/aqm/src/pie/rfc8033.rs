@@ -70,7 +70,7 @@ impl Rfc8033 {
         self.p
     }
     /// The delay that the last update saw.
-    pub fn delay(&self) -> Dur {
+    pub fn last_delay(&self) -> Dur {
         self.old
     }
     pub fn tupdate(&self) -> Dur {
@@ -236,7 +236,7 @@ mod tests {
         (law.p, law.old) = (p, ms(old));
         law.on_dequeue(&packet(ms(now)), &holding(9000), Time::ZERO);
         law.update(&holding(9000));
-        assert_eq!((law.old, law.delay()), (ms(now), ms(now)));
+        assert_eq!((law.old, law.last_delay()), (ms(now), ms(now)));
         law.p()
     }
     fn close(a: f64, b: f64) -> bool {
@@ -432,7 +432,7 @@ mod tests {
         };
         let delay = |law: &mut Rfc8033, bytes: u64| {
             law.update(&holding(bytes));
-            law.delay().as_secs()
+            law.last_delay().as_secs()
         };
         // 16,383 B are not enough to begin, and before a measurement there is no delay.
         leaves(&mut law, 0, 16_383);
