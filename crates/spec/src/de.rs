@@ -10,7 +10,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, Visit
 use serde::forward_to_deserialize_any;
 
 use crate::diagnostic::{Diagnostic, suggest};
-use crate::path::{Path, Step};
+use crate::path::{Part, Path};
 use crate::tree::{Entry, Node, Value};
 
 /// What serde found wrong, and how deep below the value it was asked for.
@@ -18,7 +18,7 @@ use crate::tree::{Entry, Node, Value};
 pub(crate) struct Error {
     problem: Problem,
     /// Innermost step first.
-    steps: Vec<Step>,
+    steps: Vec<Part>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -35,7 +35,7 @@ impl Error {
         Error { problem, steps: Vec::new() }
     }
 
-    fn below(mut self, step: Step) -> Error {
+    fn below(mut self, step: Part) -> Error {
         self.steps.push(step);
         self
     }
@@ -163,11 +163,11 @@ fn remove(node: &mut Node, path: &Path) -> bool {
     let mut node = node;
     for step in way {
         node = match (&mut node.value, step) {
-            (Value::Table(table), Step::Key(key)) => match table.get_mut(key) {
+            (Value::Table(table), Part::Key(key)) => match table.get_mut(key) {
                 Some(entry) => &mut entry.node,
                 None => return false,
             },
-            (Value::Array(items), Step::Index(i)) => match items.get_mut(*i) {
+            (Value::Array(items), Part::Index(i)) => match items.get_mut(*i) {
                 Some(item) => item,
                 None => return false,
             },
@@ -175,8 +175,8 @@ fn remove(node: &mut Node, path: &Path) -> bool {
         };
     }
     match (&mut node.value, last) {
-        (Value::Table(table), Step::Key(key)) => table.remove(key).is_some(),
-        (Value::Array(items), Step::Index(i)) if *i < items.len() => {
+        (Value::Table(table), Part::Key(key)) => table.remove(key).is_some(),
+        (Value::Array(items), Part::Index(i)) if *i < items.len() => {
             items.remove(*i);
             true
         }
@@ -232,7 +232,7 @@ fn plain(wanted: &str) -> &str {
 /// How a missing key of the table at `path` may be written.
 fn example(key: &str, path: &Path) -> String {
     let value = match key {
-        "kind" if path.0.last() == Some(&Step::Key("congestion".to_owned())) => "\"ecn-alpha-beta\"",
+        "kind" if path.0.last() == Some(&Part::Key("congestion".to_owned())) => "\"ecn-alpha-beta\"",
         "format" => "1",
         "duration" => "\"60 s\"",
         "rate" => "\"10 Mbps\"",
@@ -323,7 +323,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let Some((key, node)) = self.value.take() else { return Err(de::Error::custom("a value without its key")) };
-        seed.deserialize(node).map_err(|e| e.below(Step::Key(key.to_owned())))
+        seed.deserialize(node).map_err(|e| e.below(Part::Key(key.to_owned())))
     }
 }
 
@@ -339,6 +339,6 @@ impl<'de> de::SeqAccess<'de> for &mut Items<'_> {
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         let Some(node) = self.items.get(self.next) else { return Ok(None) };
         self.next += 1;
-        seed.deserialize(node).map(Some).map_err(|e| e.below(Step::Index(self.next - 1)))
+        seed.deserialize(node).map(Some).map_err(|e| e.below(Part::Index(self.next - 1)))
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One step from a value to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Part {
     /// Into a table.
     Key(String),
     /// Into an array.
@@ -13,12 +13,12 @@ pub(crate) enum Step {
 
 /// The way from the root of a document to a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Path(pub Vec<Step>);
+pub(crate) struct Path(pub Vec<Part>);
 
 impl Path {
     /// The path through these keys.
     pub fn of(keys: &[&str]) -> Path {
-        Path(keys.iter().map(|k| Step::Key((*k).to_owned())).collect())
+        Path(keys.iter().map(|k| Part::Key((*k).to_owned())).collect())
     }
 
     /// The path that a dotted text such as `link.pipe.delay` names; `None` if a part is empty.
@@ -29,15 +29,15 @@ impl Path {
 
     /// One step further, by key.
     pub fn key(&self, key: &str) -> Path {
-        self.then(Step::Key(key.to_owned()))
+        self.then(Part::Key(key.to_owned()))
     }
 
     /// One step further, by index.
     pub fn index(&self, index: usize) -> Path {
-        self.then(Step::Index(index))
+        self.then(Part::Index(index))
     }
 
-    fn then(&self, step: Step) -> Path {
+    fn then(&self, step: Part) -> Path {
         let mut steps = self.0.clone();
         steps.push(step);
         Path(steps)
@@ -48,9 +48,9 @@ impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, step) in self.0.iter().enumerate() {
             match step {
-                Step::Key(key) if i == 0 => write!(f, "{key}")?,
-                Step::Key(key) => write!(f, ".{key}")?,
-                Step::Index(index) => write!(f, "[{index}]")?,
+                Part::Key(key) if i == 0 => write!(f, "{key}")?,
+                Part::Key(key) => write!(f, ".{key}")?,
+                Part::Index(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())

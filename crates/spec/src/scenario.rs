@@ -13,7 +13,7 @@ use crate::file::{DEFAULT, Link};
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
 use crate::names;
-use crate::path::{Path, Step};
+use crate::path::{Part, Path};
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
 
@@ -241,7 +241,7 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
     let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
     let path = Path::parse(key).ok_or_else(|| wrong(format!("`{key}` is not a dotted key"), example.into()))?;
     let names: Vec<&str> =
-        path.0.iter().filter_map(|s| if let Step::Key(k) = s { Some(k.as_str()) } else { None }).collect();
+        path.0.iter().filter_map(|s| if let Part::Key(k) = s { Some(k.as_str()) } else { None }).collect();
     match names.as_slice() {
         [section] if SECTIONS.contains(section) => {
             return Err(wrong(format!("`{key}` is a whole section"), example.into()));

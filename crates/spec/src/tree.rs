@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::Diagnostic;
-use crate::path::{Path, Step};
+use crate::path::{Part, Path};
 use crate::source::{Place, Source};
 
 /// A value and where it stands.
@@ -86,10 +86,10 @@ impl Node {
     }
 
     /// The child at one step.
-    fn step(&self, step: &Step) -> Option<(&Place, &Node)> {
+    fn step(&self, step: &Part) -> Option<(&Place, &Node)> {
         match (&self.value, step) {
-            (Value::Table(table), Step::Key(key)) => table.get(key).map(|e| (&e.key, &e.node)),
-            (Value::Array(items), Step::Index(i)) => items.get(*i).map(|n| (&n.place, n)),
+            (Value::Table(table), Part::Key(key)) => table.get(key).map(|e| (&e.key, &e.node)),
+            (Value::Array(items), Part::Index(i)) => items.get(*i).map(|n| (&n.place, n)),
             _ => None,
         }
     }
@@ -129,7 +129,7 @@ impl Node {
         let mut node = self;
         for (i, step) in path.0.iter().enumerate() {
             let so_far = || Path(path.0[..i].to_vec());
-            let (Value::Table(table), Step::Key(key)) = (&mut node.value, step) else { return Err(so_far()) };
+            let (Value::Table(table), Part::Key(key)) = (&mut node.value, step) else { return Err(so_far()) };
             if i + 1 == path.0.len() {
                 table.insert(key.clone(), entry);
                 return Ok(());
