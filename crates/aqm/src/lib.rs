@@ -33,6 +33,7 @@ mod scheduler;
 mod shape;
 mod sharing;
 mod stats;
+pub mod step;
 pub mod tbf;
 mod tree;
 

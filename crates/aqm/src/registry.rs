@@ -345,6 +345,7 @@ registry! {
         "codel": codel::Codel, "Controlled Delay (RFC 8289): signals by the time that packets wait";
         "pie": pie::Pie, "Proportional Integral controller Enhanced (RFC 8033): signals with a probability that follows the delay";
         "docsis_pie": docsis_pie::DocsisPie, "DOCSIS-PIE (RFC 8034): PIE as cable modems have it";
+        "step": step::Step, "signals every packet over a threshold: a length of the queue, or a time in it";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

@@ -1,0 +1,62 @@
+//! Step marking, as whole queues, against arithmetic done by hand.
+
+mod bench;
+mod packet;
+
+use ecnlab_aqm::registry::Params;
+use ecnlab_aqm::{Common, Config, DropReason};
+use ecnlab_base::Length;
+use ecnlab_wire::Ecn;
+
+/// Times are in ms.
+type Bench = bench::Bench<1000>;
+
+impl Bench {
+    fn of(name: &str, keys: &str, limit: f64, ecn: bool) -> Bench {
+        let params = Params::deserialize(name, toml::from_str::<toml::Table>(keys).unwrap()).unwrap();
+        Bench::new(&Config::new(params, Common { ecn, ..Common::with_limit(Length::Packets(limit)) }))
+    }
+    /// So many packets of 1250 B, of which 1 Mbit/s takes 10 ms each. The number of the last.
+    fn fill(&mut self, ms: u64, packets: u32, ecn: Ecn) -> u32 {
+        (0..packets).map(|_| self.put_as(ms, 0, 1250, ecn, 0)).last().unwrap_or_default()
+    }
+    fn leave(&mut self, from: u64, to: u64) {
+        for ms in (from..=to).step_by(10) {
+            self.take(ms);
+        }
+    }
+    fn marked(&self) -> Vec<u32> {
+        self.diary.marked.iter().map(|(id, _)| *id).collect()
+    }
+    fn value(&mut self, name: &str, ms: u64) -> f64 {
+        self.queue.observe(Self::at(ms));
+        self.queue.value(name).unwrap()
+    }
+}
+
+#[test]
+fn a_step_in_packets_or_bytes_signals_what_finds_more() {
+    for threshold in ["3 packets", "3750 B"] {
+        let mut bench = Bench::of("step", &format!("threshold = \"{threshold}\""), 100.0, true);
+        bench.fill(0, 6, Ecn::Ect0);
+        // The fourth finds 3, the fifth 4.
+        assert_eq!((bench.marked(), bench.dropped()), (vec![5, 6], vec![]));
+        bench.fill(0, 1, Ecn::NotEct);
+        assert_eq!(bench.diary.dropped, [(7, DropReason::Early)]);
+        bench.leave(0, 30);
+        bench.fill(30, 3, Ecn::Ect0);
+        // 2 are left: they find 2, 3 and 4.
+        assert_eq!(bench.marked(), [5, 6, 10]);
+    }
+}
+
+#[test]
+fn a_step_in_time_signals_what_waited_longer() {
+    let mut bench = Bench::of("step", "threshold = \"20 ms\"", 100.0, true);
+    bench.fill(0, 5, Ecn::Ect0);
+    bench.leave(0, 40);
+    assert_eq!((bench.marked(), bench.dropped()), (vec![4, 5], vec![]));
+    bench.fill(50, 2, Ecn::NotEct);
+    assert!(bench.take(71).is_none());
+    assert_eq!(bench.dropped(), [6, 7]);
+}
