@@ -72,6 +72,12 @@ impl Average {
     }
 }
 
+/// Of laws whose state is the probability with which they signal.
+pub const SIGNAL_P: Columns = Columns {
+    values: &[Column { name: "signal_p", unit: "ratio", about: "probability with which the law signals a packet" }],
+    means: &[Column { name: "mean_signal_p", unit: "ratio", about: "time average of the probability of a signal" }],
+};
+
 /// The columns of all lists, each name once, in the order in which they come.
 pub fn union(lists: impl IntoIterator<Item = &'static [Column]>) -> Vec<Column> {
     let mut all: Vec<Column> = Vec::new();

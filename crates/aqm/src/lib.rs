@@ -22,6 +22,7 @@ pub mod htb;
 mod law;
 mod layout;
 mod members;
+pub mod pi;
 pub mod pi2;
 pub mod pie;
 mod queue;

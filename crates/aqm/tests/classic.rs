@@ -1,4 +1,4 @@
-//! Step marking, as whole queues, against arithmetic done by hand.
+//! Step marking and `pi`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -59,4 +59,21 @@ fn a_step_in_time_signals_what_waited_longer() {
     bench.fill(50, 2, Ecn::NotEct);
     assert!(bench.take(71).is_none());
     assert_eq!(bench.dropped(), [6, 7]);
+}
+
+#[test]
+fn pi_follows_the_length_at_its_samples() {
+    let keys = "q_ref = \"10 packets\"\na = 0.02\nb = 0.01\nfrequency = 100.0";
+    let mut bench = Bench::of("pi", keys, 100.0, true);
+    bench.fill(5, 30, Ecn::Ect0);
+    // At 10 ms 0.02·(30 - 10) - 0.01·(0 - 10) = 0.5; at 20 ms 0.5 + 0.02·(30 - 10) - 0.01·(30 - 10) = 0.7.
+    assert!((bench.value("signal_p", 10) - 0.5).abs() < 1e-12);
+    assert!((bench.value("signal_p", 20) - 0.7).abs() < 1e-12);
+    assert!(bench.marked().is_empty());
+    bench.drain(21);
+    // At 30 ms 0.7 - 0.2 - 0.2, and at 40 ms 0.3 - 0.2 + 0.1.
+    assert!((bench.value("signal_p", 30) - 0.3).abs() < 1e-12);
+    assert!((bench.value("signal_p", 40) - 0.2).abs() < 1e-12);
+    // Two samples more take it to 0, where it stays.
+    assert_eq!(bench.value("signal_p", 70), 0.0);
 }
