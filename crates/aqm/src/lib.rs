@@ -28,6 +28,7 @@ pub mod pie;
 mod queue;
 pub mod red;
 pub mod registry;
+pub mod rem;
 pub mod replay;
 mod room;
 mod scheduler;

@@ -347,6 +347,7 @@ registry! {
         "docsis_pie": docsis_pie::DocsisPie, "DOCSIS-PIE (RFC 8034): PIE as cable modems have it";
         "step": step::Step, "signals every packet over a threshold: a length of the queue, or a time in it";
         "pi": pi::Pi, "the PI controller (Hollot et al. 2001): signals with a probability that follows the length";
+        "rem": rem::Rem, "Random Exponential Marking (Athuraliya et al. 2001): a price of arrivals and length";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

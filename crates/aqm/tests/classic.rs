@@ -1,4 +1,4 @@
-//! Step marking and `pi`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi` and `rem`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -76,4 +76,19 @@ fn pi_follows_the_length_at_its_samples() {
     assert!((bench.value("signal_p", 40) - 0.2).abs() < 1e-12);
     // Two samples more take it to 0, where it stays.
     assert_eq!(bench.value("signal_p", 70), 0.0);
+}
+
+#[test]
+fn rem_follows_what_comes_and_what_waits() {
+    let keys =
+        "target = \"4 packets\"\ngamma = 0.5\nalpha = 0.25\nphi = 2.0\ninterval = \"20 ms\"\nmean_packet = \"1250 B\"";
+    let mut bench = Bench::of("rem", keys, 1000.0, true);
+    bench.fill(5, 9, Ecn::Ect0);
+    bench.take(5);
+    // In 20 ms the link sends 2; 9 came and 8 wait: 0.5·(9 + 0.25·(8 - 4) - 2) = 4, and p = 1 - 2^-4.
+    assert!((bench.value("signal_p", 20) - 0.9375).abs() < 1e-12);
+    assert!(bench.marked().is_empty());
+    let last = bench.fill(21, 100, Ecn::Ect0);
+    // 93.75 of 100, with a standard deviation of 2.4; four of them.
+    assert!((84..=100).contains(&bench.marked().len()) && bench.marked().iter().all(|&id| id > 9 && id <= last));
 }
