@@ -348,6 +348,7 @@ registry! {
         "step": step::Step, "signals every packet over a threshold: a length of the queue, or a time in it";
         "pi": pi::Pi, "the PI controller (Hollot et al. 2001): signals with a probability that follows the length";
         "rem": rem::Rem, "Random Exponential Marking (Athuraliya et al. 2001): a price of arrivals and length";
+        "blue": blue::Blue, "BLUE (Feng et al. 1999): signals more often after overflows, less after idle times";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

@@ -1,4 +1,4 @@
-//! Step marking, `pi` and `rem`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem` and `blue`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -91,4 +91,17 @@ fn rem_follows_what_comes_and_what_waits() {
     let last = bench.fill(21, 100, Ecn::Ect0);
     // 93.75 of 100, with a standard deviation of 2.4; four of them.
     assert!((84..=100).contains(&bench.marked().len()) && bench.marked().iter().all(|&id| id > 9 && id <= last));
+}
+
+#[test]
+fn blue_learns_from_overflows_and_from_idle_times() {
+    let mut bench = Bench::of("blue", "increment = 0.5\ndecrement = 0.125\nfreeze_time = \"10 ms\"", 3.0, true);
+    bench.fill(15, 3, Ecn::Ect0);
+    // Two find no room, at the same time. (The idle link changed p, which was 0, at 10 ms.)
+    bench.fill(25, 2, Ecn::Ect0);
+    assert_eq!((bench.value("signal_p", 25), bench.dropped()), (0.5, vec![4, 5]));
+    bench.leave(30, 50);
+    // The last left at 50 ms, and the link is idle from 60 ms on: at 60, 70 and 80 ms.
+    bench.fill(85, 1, Ecn::NotEct);
+    assert_eq!(bench.value("signal_p", 85), 0.125);
 }
