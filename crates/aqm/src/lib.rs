@@ -2,6 +2,7 @@
 //! signal becomes a CE mark or a drop, and a source quench with it.
 
 mod across;
+pub mod avq;
 pub mod blue;
 mod books;
 mod bucket;

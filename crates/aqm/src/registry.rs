@@ -349,6 +349,7 @@ registry! {
         "pi": pi::Pi, "the PI controller (Hollot et al. 2001): signals with a probability that follows the length";
         "rem": rem::Rem, "Random Exponential Marking (Athuraliya et al. 2001): a price of arrivals and length";
         "blue": blue::Blue, "BLUE (Feng et al. 1999): signals more often after overflows, less after idle times";
+        "avq": avq::Avq, "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

@@ -1,4 +1,4 @@
-//! Step marking, `pi`, `rem` and `blue`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem`, `blue` and `avq`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -104,4 +104,18 @@ fn blue_learns_from_overflows_and_from_idle_times() {
     // The last left at 50 ms, and the link is idle from 60 ms on: at 60, 70 and 80 ms.
     bench.fill(85, 1, Ecn::NotEct);
     assert_eq!(bench.value("signal_p", 85), 0.125);
+}
+
+#[test]
+fn avq_signals_what_a_slower_link_would_drop() {
+    let keys = "initial = 0.5\nalpha = 1e-9\nbuffer = \"5100 B\"";
+    let mut bench = Bench::of("avq", keys, 100.0, true);
+    // The virtual link takes 20 ms for a packet: of a packet each 10 ms it takes half.
+    for i in 0..20 {
+        bench.fill(10 * i, 1, Ecn::Ect0);
+        bench.take(10 * i);
+    }
+    // The virtual queue has 1, 1.5, 2 ... 4 packets after the seventh; the eighth would make it 4.5, 5625 B; then every other.
+    assert_eq!((bench.marked(), bench.dropped()), (vec![8, 10, 12, 14, 16, 18, 20], vec![]));
+    assert!((bench.value("avq_capacity_bps", 200) - 500_000.0).abs() < 1.0);
 }
