@@ -133,8 +133,13 @@ impl<P: Item> Fifo<P> {
         let view = self.view(now, books);
         self.idles = books.idles;
         let seen = PacketView::of(packet, self.common.ecn, Dur::ZERO);
-        let mark = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
-            Verdict::Pass => None,
+        let verdict = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
+            Verdict::Compare if self.drops_pair(packet, books, watch) => return false,
+            Verdict::Compare => self.law.on_unlike(&seen, &view, &mut books.rng),
+            verdict => verdict,
+        };
+        let mark = match verdict {
+            Verdict::Pass | Verdict::Compare => None,
             Verdict::MarkIfCapable => packet.ecn().is_capable().then_some(MarkReason::Threshold),
             Verdict::Signal if seen.can_mark => Some(MarkReason::Law),
             Verdict::Signal | Verdict::SignalByDrop => {
@@ -170,7 +175,7 @@ impl<P: Item> Fifo<P> {
         let view = self.view(now, books);
         let seen = PacketView::of(packet, self.common.ecn, sojourn);
         let why = match self.law.on_dequeue(&seen, &view, now, &mut books.rng) {
-            Verdict::Pass => return true,
+            Verdict::Pass | Verdict::Compare => return true,
             Verdict::Signal if seen.can_mark => {
                 books.mark(packet, MarkReason::Law, &self.law, watch);
                 return true;
@@ -350,14 +355,36 @@ impl<P: Item> Fifo<P> {
             Full::Front | Full::Fattest => 0,
         };
         // An index past those held is the arriving packet's own.
-        let Some(Held { packet, .. }) = self.ring.remove(victim) else {
-            books.drop(arriving, why, Some(&self.law), watch);
-            return true;
+        if self.drop_held(victim, why, books, watch) {
+            return false;
+        }
+        books.drop(arriving, why, Some(&self.law), watch);
+        true
+    }
+
+    /// Draws one of those held, each as likely. If it is of the flow of the arriving packet, both are dropped.
+    fn drops_pair<W: Watch<P> + ?Sized>(&mut self, arriving: &P, books: &mut Books, watch: &mut W) -> bool {
+        if self.ring.is_empty() {
+            return false;
+        }
+        let drawn = books.rng.below(self.ring.len() as u64) as usize;
+        if self.ring[drawn].packet.flow_key() != arriving.flow_key() {
+            return false;
+        }
+        self.drop_held(drawn, DropReason::Forced, books, watch);
+        books.drop(arriving, DropReason::Forced, Some(&self.law), watch);
+        true
+    }
+
+    /// Drops the packet at place `i`, if there is one.
+    fn drop_held<W: Watch<P> + ?Sized>(&mut self, i: usize, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
+        let Some(Held { packet, .. }) = self.ring.remove(i) else {
+            return false;
         };
-        self.judged &= victim > 0;
+        self.judged &= i > 0;
         self.bytes -= u64::from(packet.wire_len());
         books.took_out(&packet);
         books.drop(&packet, why, Some(&self.law), watch);
-        false
+        true
     }
 }

@@ -81,6 +81,10 @@ pub trait Aqm {
     fn on_enqueue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         Verdict::Pass
     }
+    /// The verdict on an arriving packet after [`Verdict::Compare`], if it is of another flow than the packet drawn.
+    fn on_unlike(&mut self, _packet: &PacketView, _view: &View, _rng: &mut Rng) -> Verdict {
+        Verdict::Pass
+    }
     /// The verdict on a packet about to leave; `view` no longer holds it.
     fn on_dequeue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         Verdict::Pass

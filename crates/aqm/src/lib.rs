@@ -66,6 +66,9 @@ pub enum Verdict {
     Drop,
     /// Give it CE if it is ECN-capable, whether or not the queue has ECN on, and let it through in any case.
     MarkIfCapable,
+    /// Compare an arriving packet with one of those held, each as likely: if both are of one flow, both are dropped, ECN-capable
+    /// or not; if not, or if none is held, [`Aqm::on_unlike`] says more. A packet that leaves is let through.
+    Compare,
 }
 
 /// Why a packet was given CE.

@@ -267,6 +267,11 @@ macro_rules! registry {
                     $(Law::$Law(law) => law.on_enqueue(packet, view, now, rng),)+
                 }
             }
+            pub(crate) fn on_unlike(&mut self, packet: &PacketView, view: &View, rng: &mut Rng) -> Verdict {
+                match self {
+                    $(Law::$Law(law) => law.on_unlike(packet, view, rng),)+
+                }
+            }
             #[inline]
             pub(crate) fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
                 match self {
