@@ -7,6 +7,7 @@ pub mod blue;
 mod books;
 mod bucket;
 pub mod cbq;
+pub mod choke;
 pub mod classes;
 pub mod codel;
 mod columns;

@@ -238,6 +238,41 @@ impl Red {
         self.switches.spare_short && held <= 1
     }
 
+    /// A packet arrives: the average, and what follows from it.
+    #[inline]
+    pub(crate) fn arrival(&mut self, view: &View, now: Time) {
+        self.ewma.arrival(view);
+        let avg = self.avg();
+        self.adaptation.on_average(avg, now, &mut self.curve);
+    }
+
+    /// Whether the average is at the lower threshold or above.
+    #[inline]
+    pub(crate) fn is_over_min(&self) -> bool {
+        self.avg() >= self.curve.min_th()
+    }
+
+    /// The verdict on the packet that has arrived.
+    #[inline]
+    pub(crate) fn decide(&mut self, size: u32, view: &View, rng: &mut Rng) -> Verdict {
+        let avg = self.avg();
+        if !self.is_over_min() || self.spares(view) {
+            self.crossed = false;
+            self.spacer.restart();
+            return Verdict::Pass;
+        }
+        if self.switches.above == Above::Drop && avg >= self.curve.certain_from() {
+            return self.force(size);
+        }
+        if self.switches.first_passes && !self.crossed {
+            self.crossed = true;
+            self.spacer.restart();
+            self.spacer.passed(size);
+            return Verdict::Pass;
+        }
+        self.draw(avg, size, rng)
+    }
+
     /// The verdict where nothing is left to chance.
     fn force(&mut self, size: u32) -> Verdict {
         match self.switches.count_reset {
@@ -289,25 +324,8 @@ impl Aqm for Red {
 
     #[inline]
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
-        let size = packet.size;
-        self.ewma.arrival(view);
-        let avg = self.avg();
-        self.adaptation.on_average(avg, now, &mut self.curve);
-        if avg < self.curve.min_th() || self.spares(view) {
-            self.crossed = false;
-            self.spacer.restart();
-            return Verdict::Pass;
-        }
-        if self.switches.above == Above::Drop && avg >= self.curve.certain_from() {
-            return self.force(size);
-        }
-        if self.switches.first_passes && !self.crossed {
-            self.crossed = true;
-            self.spacer.restart();
-            self.spacer.passed(size);
-            return Verdict::Pass;
-        }
-        self.draw(avg, size, rng)
+        self.arrival(view, now);
+        self.decide(packet.size, view, rng)
     }
 
     fn on_full(&mut self) {

@@ -355,6 +355,7 @@ registry! {
         "rem": rem::Rem, "Random Exponential Marking (Athuraliya et al. 2001): a price of arrivals and length";
         "blue": blue::Blue, "BLUE (Feng et al. 1999): signals more often after overflows, less after idle times";
         "avq": avq::Avq, "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue";
+        "choke": choke::Choke, "CHOKe (Pan et al. 2000): RED that drops an arrival and a packet drawn from the queue if both are of one flow";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

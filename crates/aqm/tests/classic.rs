@@ -1,4 +1,4 @@
-//! Step marking, `pi`, `rem`, `blue` and `avq`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem`, `blue`, `avq` and `choke`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -118,4 +118,87 @@ fn avq_signals_what_a_slower_link_would_drop() {
     // The virtual queue has 1, 1.5, 2 ... 4 packets after the seventh; the eighth would make it 4.5, 5625 B; then every other.
     assert_eq!((bench.marked(), bench.dropped()), (vec![8, 10, 12, 14, 16, 18, 20], vec![]));
     assert!((bench.value("avq_capacity_bps", 200) - 500_000.0).abs() < 1.0);
+}
+
+#[test]
+fn choke_drops_two_of_one_flow() {
+    let keys = "min_th = \"2 packets\"\nmax_th = \"9 packets\"\nmax_p = 0.000001\nweight = 1.0";
+    let mut bench = Bench::of("choke", keys, 100.0, true);
+    let put = |bench: &mut Bench, flow: u64| bench.put_as(0, flow, 1250, Ecn::Ect0, 0);
+    // The third finds 2, all of its flow.
+    (0..3).for_each(|_| {
+        put(&mut bench, 1);
+    });
+    let dropped = bench.dropped();
+    assert!(dropped.len() == 2 && dropped[0] < 3 && dropped[1] == 3, "{dropped:?}");
+    assert!(bench.diary.dropped.iter().all(|(_, why)| *why == DropReason::Forced));
+    // Others of other flows: RED's probability is next to nothing.
+    (2..5).for_each(|flow| {
+        put(&mut bench, flow);
+    });
+    assert_eq!((bench.dropped().len(), bench.marked()), (2, vec![]));
+    let left: Vec<u64> = bench.drain(0).iter().map(|packet| packet.flow).collect();
+    assert_eq!(left, [1, 2, 3, 4]);
+}
+
+#[test]
+fn choke_drops_a_flow_as_often_as_its_share_of_the_queue() {
+    let keys = "min_th = \"8 packets\"\nmax_th = \"99 packets\"\nmax_p = 0.000001\nweight = 1.0";
+    let mut bench = Bench::of("choke", keys, 1000.0, true);
+    let mut pairs = 0;
+    for _ in 0..400 {
+        // Six of flow 1 and two of flow 2; then one of flow 2.
+        for flow in [1, 1, 2, 1, 1, 2, 1, 1] {
+            bench.put_as(0, flow, 1250, Ecn::Ect0, 0);
+        }
+        let before = bench.dropped().len();
+        bench.put_as(0, 2, 1250, Ecn::Ect0, 0);
+        let now = bench.dropped().len() - before;
+        assert!(now == 0 || now == 2);
+        pairs += now / 2;
+        bench.drain(0);
+    }
+    // A quarter of 400, with a standard deviation of 8.7; four of them.
+    assert!((65..=135).contains(&pairs), "{pairs}");
+}
+
+#[test]
+fn choke_has_nothing_to_draw_from_an_empty_queue() {
+    let keys = "min_th = \"1 packets\"\nmax_th = \"3 packets\"\nweight = 0.5";
+    let mut bench = Bench::of("choke", keys, 100.0, true);
+    (0..20).for_each(|flow| {
+        bench.put_as(0, flow, 1250, Ecn::Ect0, 0);
+    });
+    bench.drain(0);
+    // The average is 18 and falls to 9, above max_th.
+    let last = bench.put_as(0, 7, 1250, Ecn::Ect0, 0);
+    assert_eq!((bench.marked().last(), bench.dropped()), (Some(&last), vec![]));
+}
+
+#[test]
+fn choke_may_empty_a_queue_of_many() {
+    let keys = "min_th = \"1 packets\"\nmax_th = \"5 packets\"\nweight = 1.0";
+    let choke = Params::deserialize("choke", toml::from_str::<toml::Table>(keys).unwrap()).unwrap();
+    let each = Config::new(choke, Common::with_limit(Length::Packets(9.0)));
+    for rounds in ["drr", "drr++"] {
+        let keys = format!("flows = 4\nsalt = 1\nrounds = \"{rounds}\"");
+        let params = Params::deserialize("fq", toml::from_str::<toml::Table>(&keys).unwrap()).unwrap();
+        let mut config = Config::new(params, Common::with_limit(Length::Packets(30.0)));
+        config.classes.insert(
+            "each".to_owned(),
+            ecnlab_aqm::Class { member: ecnlab_aqm::Member::default(), queue: each.clone() },
+        );
+        let mut bench = Bench::new(&config);
+        let mut left = 0;
+        for t in 0..500 {
+            // Of one flow the second goes with the first.
+            for flow in [t % 7, t % 3, t % 3] {
+                bench.put_as(t, flow, 125, Ecn::NotEct, 0);
+            }
+            left += u64::from(bench.take(t).is_some());
+        }
+        let dropped = bench.dropped().len() as u64;
+        assert_eq!(left + dropped + bench.drain(500).len() as u64, 1500);
+        assert!(left > 300 && dropped > 300, "{left} {dropped}");
+    }
 }
