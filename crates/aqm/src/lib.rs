@@ -35,6 +35,7 @@ pub mod rem;
 pub mod replay;
 mod room;
 mod scheduler;
+pub mod sfb;
 mod shape;
 mod sharing;
 mod stats;

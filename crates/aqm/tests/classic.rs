@@ -1,4 +1,4 @@
-//! Step marking, `pi`, `rem`, `blue`, `avq` and `choke`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke` and `sfb`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -201,4 +201,28 @@ fn choke_may_empty_a_queue_of_many() {
         assert_eq!(left + dropped + bench.drain(500).len() as u64, 1500);
         assert!(left > 300 && dropped > 300, "{left} {dropped}");
     }
+}
+
+#[test]
+fn sfb_has_bins_for_each_flow() {
+    let keys = "bin_size = 2\nmax = 4\nincrement = 0.001";
+    let mut bench = Bench::of("sfb", keys, 100.0, true);
+    (0..8).for_each(|_| {
+        bench.put_as(0, 1, 1250, Ecn::Ect0, 0);
+    });
+    bench.put_as(0, 2, 1250, Ecn::Ect0, 0);
+    // Four fill the bins of flow 1, and four more are dropped.
+    assert!(bench.diary.dropped.iter().all(|(_, why)| *why == DropReason::Early));
+    assert_eq!(bench.dropped(), [5, 6, 7, 8]);
+    let left: Vec<u64> = bench.drain(0).iter().map(|packet| packet.flow).collect();
+    assert_eq!(left, [1, 1, 1, 1, 2]);
+    bench.put_as(0, 1, 1250, Ecn::Ect0, 0);
+    assert_eq!(bench.dropped().len(), 4);
+}
+
+#[test]
+fn a_full_sfb_drops_what_arrives() {
+    let mut bench = Bench::of("sfb", "", 3.0, true);
+    bench.fill(0, 5, Ecn::Ect0);
+    assert_eq!(bench.diary.dropped, [(4, DropReason::Tail), (5, DropReason::Tail)]);
 }
