@@ -20,6 +20,7 @@ mod fifo;
 pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod gred;
 mod histogram;
 pub mod htb;
 mod law;

@@ -22,16 +22,17 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{Columns, Integral};
 use crate::{Aqm, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 use adaptive::Adaptation;
-use average::Ewma;
-use curve::Curve;
 use record::{Record, Region};
-use spacing::Spacer;
 
 pub use adaptive::{Bottom, Clock, Feng, Floyd};
 pub use auto::{Threshold, Unit, Weight};
 pub use average::Idle;
 pub use becn::Becn;
 pub use spacing::{CountReset, Probability, Spacing};
+
+pub(crate) use average::Ewma;
+pub(crate) use curve::Curve;
+pub(crate) use spacing::Spacer;
 
 /// RED's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

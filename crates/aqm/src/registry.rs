@@ -370,6 +370,7 @@ registry! {
         "dualpi2": dualpi2::DualPi2, "DualPI2 (RFC 9332): a queue for L4S and one for the rest, coupled by one controller";
         "pi2": pi2::Pi2, "PI2 (De Schepper et al. 2016): one queue, whose controller's output is squared for Classic traffic";
         "sfb": sfb::Sfb, "Stochastic Fair BLUE (Feng et al. 2001): flows share the probabilities of hashed bins";
+        "gred": gred::Gred, "GRED (Linux) and RIO (Clark & Fang 1998): RED with thresholds by DSCP, over one queue";
     }
 }
 

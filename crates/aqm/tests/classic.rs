@@ -1,4 +1,4 @@
-//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke` and `sfb`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke`, `sfb` and `gred`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -225,4 +225,19 @@ fn a_full_sfb_drops_what_arrives() {
     let mut bench = Bench::of("sfb", "", 3.0, true);
     bench.fill(0, 5, Ecn::Ect0);
     assert_eq!(bench.diary.dropped, [(4, DropReason::Tail), (5, DropReason::Tail)]);
+}
+
+#[test]
+fn gred_knows_packets_by_their_dscp() {
+    // AF11 is 10.
+    let keys = "weight = 1.0\naverage = \"rio\"\n[virtual.in]\ndscp = [10]\nmin_th = \"6 packets\"\nmax_th = \"7 packets\"\n\
+                [virtual.out]\nmin_th = \"2 packets\"\nmax_th = \"3 packets\"\nprio = 1";
+    let mut bench = Bench::of("gred", keys, 100.0, true);
+    // Three in profile; one out of profile finds 3 in all, and a fourth in profile 3 of its own.
+    let comes = |(ms, dscp)| bench.put_as(ms, 0, 1250, Ecn::Ect0, dscp);
+    let ids: Vec<u32> = [(1, 10), (2, 10), (3, 10), (4, 0), (5, 10), (6, 46)].map(comes).into();
+    assert_eq!((bench.marked(), bench.dropped()), (vec![ids[3], ids[5]], vec![]));
+    // One FIFO.
+    let left: Vec<u32> = bench.drain(6).iter().map(|packet| packet.id).collect();
+    assert_eq!(left, ids);
 }

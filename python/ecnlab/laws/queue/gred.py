@@ -1,0 +1,15 @@
+"""GRED and RIO. The Linux engine does not have the kernel's ``gred`` yet."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ecnlab.laws.kinds import Queue, Table
+
+
+def _says(queue: Table) -> list[str]:
+    thresholds = [f"{name} {virtual['min_th']} to {virtual['max_th']}" for name, virtual in queue["virtual"].items()]
+    return [f"average {queue['average']}", *thresholds]
+
+
+LAW: Final = Queue(label="GRED", says=_says)
