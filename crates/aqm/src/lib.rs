@@ -21,6 +21,7 @@ pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod gred;
+pub mod gsp;
 mod histogram;
 pub mod htb;
 mod law;

@@ -356,6 +356,7 @@ registry! {
         "blue": blue::Blue, "BLUE (Feng et al. 1999): signals more often after overflows, less after idle times";
         "avq": avq::Avq, "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue";
         "choke": choke::Choke, "CHOKe (Pan et al. 2000): RED that drops an arrival and a packet drawn from the queue if both are of one flow";
+        "gsp": gsp::Gsp, "Global Synchronization Protection (Lautenschlaeger 2016): one signal at a threshold, then none for an interval";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

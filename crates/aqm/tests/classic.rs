@@ -1,4 +1,4 @@
-//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke`, `sfb` and `gred`, as whole queues, against arithmetic done by hand.
+//! Step marking, `pi`, `rem`, `blue`, `avq`, `choke`, `sfb`, `gred` and `gsp`, as whole queues, against arithmetic done by hand.
 
 mod bench;
 mod packet;
@@ -240,4 +240,16 @@ fn gred_knows_packets_by_their_dscp() {
     // One FIFO.
     let left: Vec<u32> = bench.drain(6).iter().map(|packet| packet.id).collect();
     assert_eq!(left, ids);
+}
+
+#[test]
+fn gsp_signals_once_in_an_interval() {
+    let keys = "threshold = \"3 packets\"\ninterval = \"20 ms\"\nadaptive = false";
+    let mut bench = Bench::of("gsp", keys, 100.0, false);
+    bench.fill(1, 8, Ecn::NotEct);
+    // The fifth finds 4. At 22 ms the next: the interval is over after 21 ms.
+    assert_eq!(bench.diary.dropped, [(5, DropReason::Early)]);
+    bench.fill(21, 2, Ecn::NotEct);
+    bench.fill(22, 2, Ecn::NotEct);
+    assert_eq!(bench.dropped(), [5, 11]);
 }
