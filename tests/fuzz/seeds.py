@@ -109,6 +109,22 @@ QUEUES = {
     "dualpi2": 'discipline = "dualpi2"\nlimit = "40 packets"\ntarget = "1 ms"\ntupdate = "2 ms"\nbeta = 90.0',
     "dualpi2-rfc9332": 'discipline = "dualpi2"\nprofile = "rfc9332"\nlimit = "60 kB"\ntarget = "1 ms"\nbeta = 90.0\n'
     'l4s = { codepoints = ["ect1"], dscp = [1, 2] }\ntshift = "2 ms"',
+    "step": 'discipline = "step"\nlimit = "9 packets"\nthreshold = "3 packets"\necn = true',
+    "pi": 'discipline = "pi"\nlimit = "15 kB"\nq_ref = "3 kB"\na = 0.5\nb = 0.25\nfrequency = 1000.0',
+    "rem": 'discipline = "rem"\nlimit = "9 packets"\ntarget = "1 packets"\ngamma = 0.5\nphi = 2.0\necn = true',
+    "blue": 'discipline = "blue"\nlimit = "5 packets"\nincrement = 0.5\ndecrement = 0.1\nfreeze_time = "1 ms"',
+    "avq": 'discipline = "avq"\nlimit = "9 packets"\nbuffer = "2 packets"\nalpha = 1.0\necn = true',
+    "choke": 'discipline = "choke"\nlimit = "9 packets"\nmin_th = "1 packets"\nmax_th = "4 packets"\nweight = 0.5\nfull = "random"',
+    "fq-choke": 'discipline = "fq"\nlimit = "15 kB"\nfull = "fattest"\nflows = 4\nrounds = "drr"\n[queue.q.class.each]\n'
+    'discipline = "choke"\nlimit = "9 packets"\nmin_th = "1 packets"\nmax_th = "4 packets"\nweight = 1.0',
+    "tbf-choke": 'discipline = "tbf"\nlimit = "15 kB"\nrate = "2 Mbps"\nburst = "3 kB"\n[queue.q.class.inner]\n'
+    'discipline = "choke"\nlimit = "9 packets"\nmin_th = "1 packets"\nmax_th = "4 packets"\nweight = 1.0',
+    "sfb": 'discipline = "sfb"\nlimit = "9 packets"\nbin_size = 1\nmax = 4\nincrement = 0.5\nrehash = "10 ms"\nwarmup = "5 ms"',
+    "classes-sfb": 'discipline = "classes"\nschedule = "drr"\nlimit = "9 packets"\nfull = "fattest"\n[queue.q.class.a]\n'
+    'discipline = "sfb"\nlimit = "20 packets"\nbin_size = 1\nmax = 4\nincrement = 0.5',
+    "gred": 'discipline = "gred"\nlimit = "9 packets"\naverage = "grio"\nweight = 0.5\necn = true\n[queue.q.virtual.a]\ndscp = [0, 1, 2]\n'
+    'min_th = "1 packets"\nmax_th = "4 packets"\n[queue.q.virtual.b]\nmin_th = "1 kB"\nmax_th = "3 kB"\nprio = 1',
+    "gsp": 'discipline = "gsp"\nlimit = "5 packets"\nthreshold = "2 ms"\ninterval = "5 ms"',
 }  # fmt: skip
 TCPS = {
     "modern": 'profile = "modern"',
