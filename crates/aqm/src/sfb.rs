@@ -108,7 +108,7 @@ pub struct Sfb {
     params: Params,
     increment: u32,
     decrement: u32,
-    sets: [Bins; 2],
+    sets: Box<[Bins; 2]>,
     /// What the hashes of both sets are salted with, once a packet has come.
     salts: Option<[u64; 2]>,
     /// The set in use.
@@ -229,7 +229,7 @@ impl Across for Sfb {
             params: *params,
             increment: whole(params.increment),
             decrement: whole(params.decrement),
-            sets: [(); 2].map(|()| Bins([[Bin::default(); BINS]; LEVELS])),
+            sets: Box::new([(); 2].map(|()| Bins([[Bin::default(); BINS]; LEVELS]))),
             salts: None,
             slot: 0,
             hashed: Time::ZERO,
