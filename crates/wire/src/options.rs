@@ -90,7 +90,8 @@ impl TcpOptions {
                     self.push_sack(SackBlock { start: word(0), end: word(4) });
                 }
             }
-            (kind::ACC_ECN_0 | kind::ACC_ECN_1, 0 | 3 | 6 | 9) => self.acc_ecn = Some(AccEcn::parse(kind, body)),
+            // RFC 9768 §3.2.3: of another length, the counters that are whole.
+            (kind::ACC_ECN_0 | kind::ACC_ECN_1, _) => self.acc_ecn = Some(AccEcn::parse(kind, body)),
             _ => {}
         }
     }
@@ -213,7 +214,7 @@ impl AccEcn {
     fn parse(kind: u8, body: &[u8]) -> AccEcn {
         let mut counters = [0; 3];
         let chunks = body.chunks_exact(3);
-        let len = chunks.len();
+        let len = chunks.len().min(counters.len());
         counters.iter_mut().zip(chunks).for_each(|(counter, b)| *counter = u32::from_be_bytes([0, b[0], b[1], b[2]]));
         AccEcn::new(kind == kind::ACC_ECN_1, &counters[..len])
     }

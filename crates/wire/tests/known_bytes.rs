@@ -159,8 +159,11 @@ fn acc_ecn_has_its_counters_in_the_order_of_its_kind() {
     // 24 bits count, and three counters.
     assert_eq!(AccEcn::new(false, &[0xff00_0001, 2, 3, 4]), AccEcn::new(false, &[1, 2, 3]));
     assert!(AccEcn::new(false, &[]).is_empty() && !AccEcn::new(true, &[0]).is_empty());
-    // No length of it.
-    assert_eq!(TcpOptions::parse(&[172, 4, 0, 0]), TcpOptions::default());
+    // Of another length, the counters that are whole, three at most.
+    let read = |bytes: &[u8]| TcpOptions::parse(bytes).acc_ecn;
+    assert_eq!(read(&[172, 4, 0, 9]), Some(AccEcn::new(false, &[])));
+    assert_eq!(read(&[174, 10, 7, 8, 9, 4, 5, 6, 1, 2]), Some(AccEcn::new(true, &[c, b])));
+    assert_eq!(read(&[172, 15, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3, 4]), Some(AccEcn::new(false, &[a, b, c])));
 }
 
 #[test]
