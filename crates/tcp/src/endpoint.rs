@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::ecn::{self, Feedback};
 use crate::flight::Cx;
 use crate::receiver::Receiver;
+use crate::registry::EcnKind;
 use crate::sender::Sender;
 
 /// Segments to send now, in order. The driver drains it.
@@ -73,6 +74,8 @@ pub struct Endpoint {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) peer_shift: u8,
+    /// The feedback that the peer's SYN asked for ([`EcnKind::asks`]).
+    pub(crate) asked: Option<EcnKind>,
     /// The peer's options, kept between SYN and establishment.
     pub(crate) peer_mss: u32,
     pub(crate) config: Arc<Config>,
@@ -101,6 +104,7 @@ impl Endpoint {
             timestamps: config.timestamps,
             sack: config.sack,
             peer_shift: 0,
+            asked: None,
             peer_mss: 0,
             config: Arc::clone(config),
             counters: Counters::default(),

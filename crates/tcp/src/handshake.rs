@@ -71,6 +71,15 @@ impl Endpoint {
     /// Answers the SYN, or the same SYN again. RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none,
     /// whatever another asked.
     pub(crate) fn answer_syn(&mut self, syn: &Segment, now: Time, out: &mut Out) {
+        let asks = self.config.ecn.asks(syn);
+        if self.asked.is_some() && asks.is_some() && asks != self.asked {
+            // RFC 9768 §3.1.5: the ends could not know which of the two they use. The peer may be established or not.
+            let reset =
+                Segment { seq: self.tx.flight.seq(self.tx.flight.nxt), ack: self.rx.ack(), ..Segment::default() };
+            self.send_reset(Segment { flags: Flags::ACK, ..reset }, out);
+            return self.die();
+        }
+        self.asked = self.asked.or(asks);
         let agreed = self.ecn.answer(syn);
         self.ecn.settle(agreed);
         self.send_syn_ack(now, out);
@@ -101,6 +110,9 @@ impl Endpoint {
         self.ecn.settle(agreed);
         self.establish(segment, now);
         let before = out.len();
+        if self.ecn.wants_last_ack() {
+            self.send_ack_as(PacketKind::HandshakeAck, now, out);
+        }
         self.output(now, out);
         if out.len() == before {
             self.send_ack_as(PacketKind::HandshakeAck, now, out);

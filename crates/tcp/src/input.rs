@@ -188,7 +188,12 @@ impl Endpoint {
             AckDue::Now => true,
             AckDue::Delayed => asks_for_ack || marked,
         };
-        if due && (out.len() == before || self.rx.has_gap()) {
+        let sent = out.len() > before;
+        if due && arrival.ack == AckDue::No && !self.rx.delays_ack() {
+            if !sent {
+                self.send_ack_of_acks(now, out);
+            }
+        } else if due && (!sent || self.rx.has_gap()) {
             self.send_ack(now, out);
         }
     }

@@ -81,6 +81,12 @@ impl Endpoint {
         self.push(kind, segment, out);
     }
 
+    /// Sends an ACK of ACKs, which has no SACK block (RFC 9768 §3.2.2.5.1).
+    pub(crate) fn send_ack_of_acks(&mut self, now: Time, out: &mut Out) {
+        let seq = self.tx.flight.seq(self.tx.flight.max);
+        self.push(PacketKind::Ack, Segment { seq, flags: Flags::ACK, ..self.blank(now) }, out);
+    }
+
     /// Sends an RST with these numbers.
     pub(crate) fn send_reset(&mut self, reset: Segment, out: &mut Out) {
         self.push(PacketKind::Rst, Segment { flags: reset.flags | Flags::RST, ..reset }, out);

@@ -2,6 +2,7 @@
 //! flags of every segment (the ACE field), and bytes of each codepoint in an option.
 
 mod counters;
+mod traversal;
 
 use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 
@@ -10,6 +11,7 @@ use crate::ack_sample::Amount;
 use crate::config::Config;
 use crate::registry::EcnKind;
 use counters::{Received, Told};
+use traversal::Traversal;
 
 /// The three flags of the ACE field (§3.2).
 const ACE: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
@@ -23,15 +25,17 @@ pub struct AccEcn {
     received: Received,
     told: Told,
     handshake: Handshake,
-    /// This end sends nothing ECN-capable: the path has changed codepoints, or an end has met with a SYN or SYN-ACK without
-    /// AccECN (§3.1.4, §3.2.2.3, §3.2.2.4).
+    /// This end sends nothing ECN-capable: the path has changed codepoints, or a server has met with a SYN or SYN-ACK without
+    /// AccECN (§3.1.5, §3.2.2.3, §3.2.2.4).
     not_ect: bool,
     /// The peer's ACE field does not get through: what it tells is ignored (§3.2.2.4).
     deaf: bool,
-    /// The peer's option has come: this end sends it too.
+    /// The peer's option has come.
     option_seen: bool,
     /// It came with a counter at zero, where it begins at one: something on the path writes over it (§3.2.3.2.4).
     option_broken: bool,
+    /// What became of the own.
+    traversal: Traversal,
     /// The first data are still to carry it though no counter has moved (§3.2.3.2.1).
     option_due: bool,
 }
@@ -41,14 +45,20 @@ pub struct AccEcn {
 struct Handshake {
     /// The end that opens: SYNs that timed out. The other: SYN-ACKs that were sent.
     sent: u8,
-    /// A SYN no longer asks for AccECN.
+    /// A SYN no longer asks for AccECN, or a SYN-ACK no longer agrees.
     plain: bool,
+    /// The SYN-ACK that is sent next answers a SYN; others time out.
+    asked: bool,
+    /// The peer has said that the SYN or SYN-ACK came with CE.
+    marked: bool,
     /// The codepoint of the SYN that came last.
     syn: Ecn,
     /// That of the SYN-ACK, until the ACK that reflects it has left.
     syn_ack: Option<Ecn>,
     /// The end that answers: nothing has come since the SYN.
     awaits_ack: bool,
+    /// The end that has opened: nothing has come since the SYN-ACK.
+    awaits_count: bool,
 }
 
 /// The ACE field of a segment as a number.
@@ -84,21 +94,54 @@ impl AccEcn {
         flags_of(self.received.take_ace())
     }
 
+    /// The option of a segment of this kind.
+    fn fields(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
+        let at_start = match kind {
+            // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
+            PacketKind::Syn | PacketKind::Rst => return None,
+            PacketKind::SynAck => return (self.handshake.sent == 1).then(|| self.received.fields(room)).flatten(),
+            _ if self.traversal.is_blocked() => return None,
+            PacketKind::HandshakeAck => true,
+            PacketKind::Data => self.option_due,
+            _ => false,
+        };
+        if !at_start && !self.received.option_is_due() {
+            return None;
+        }
+        let fields = self.received.fields(room)?;
+        if kind == PacketKind::Data && std::mem::take(&mut self.option_due) {
+            self.traversal.sent_first_data();
+        }
+        Some(fields)
+    }
+
     /// The first segment that comes after the SYN-ACK was sent. Only a pure ACK without SACK reflects (§3.2.2.1).
     fn on_first(&mut self, segment: &Segment) {
         self.handshake.awaits_ack = false;
+        // §3.2.3.2.2: no SYN-ACK was sent without the option.
+        if self.handshake.sent == 1 {
+            self.traversal.arrived();
+        }
         match ace_of(segment.flags) {
             // §3.2.2.4: the field was zeroed, for no sender begins there.
             0b000 => (self.not_ect, self.deaf) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
             // §3.2.2.3: the SYN-ACK left as Not-ECT, and something on the path has made it another. Reflected CE counts.
             0b110 => {
-                self.not_ect = true;
+                (self.not_ect, self.handshake.marked) = (true, true);
                 self.told.reflected_ce();
             }
             0b011 | 0b100 => self.not_ect = true,
             // 0b010 says that it came as it left. Table 4: the others are unused, and taken for a count that begins.
             _ => {}
+        }
+    }
+
+    /// The first segment that comes after the SYN-ACK (§3.2.2.4): no counter begins at 0.
+    fn on_first_count(&mut self, segment: &Segment) {
+        self.handshake.awaits_count = false;
+        if ace_of(segment.flags) == 0 {
+            (self.not_ect, self.deaf) = (true, true);
         }
     }
 
@@ -117,6 +160,16 @@ impl Feedback for AccEcn {
     /// Only some segments have the option, but any may, as in Linux.
     const OPTION_LEN: u32 = Fields::wire_len(3);
     const WANTS_DSACK: bool = true;
+    const WANTS_LAST_ACK: bool = true;
+
+    fn asks(syn: &Segment) -> Option<EcnKind> {
+        match ace_of(syn.flags) {
+            0b000 => None,
+            0b011 => Some(EcnKind::Rfc3168),
+            // §3.1.3: whatever else it says, it is from a host that knows of AccECN.
+            _ => Some(EcnKind::AccEcn),
+        }
+    }
 
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
         match kind {
@@ -124,10 +177,12 @@ impl Feedback for AccEcn {
             PacketKind::Syn if self.handshake.plain => Stamp::NONE,
             PacketKind::Syn => Stamp::flags(ACE),
             PacketKind::SynAck => {
-                // §3.1.4.2: with the option, then without it, then without AccECN's flags.
+                // §3.2.3.2.2: with the option, then without it; where that one times out, without AccECN's flags.
                 self.handshake.sent = self.handshake.sent.saturating_add(1);
                 self.handshake.awaits_ack = true;
-                if self.handshake.sent > 2 {
+                let timed_out = !std::mem::take(&mut self.handshake.asked);
+                self.handshake.plain |= timed_out && self.handshake.sent > 2;
+                if self.handshake.plain {
                     self.not_ect = true;
                     return Stamp::NONE;
                 }
@@ -137,10 +192,7 @@ impl Feedback for AccEcn {
                 Some(ecn) => Stamp::flags(flags_of(reflection(ecn))),
                 None => Stamp::flags(self.ace()),
             },
-            PacketKind::Data => {
-                self.handshake.syn_ack = None;
-                Stamp { flags: self.ace(), ecn: self.codepoint() }
-            }
+            PacketKind::Data => Stamp { flags: self.ace(), ecn: self.codepoint() },
             // RFC 3168 §6.1.4 to §6.1.6, which RFC 9768 leaves alone. Linux has ECT(0) on all of them.
             PacketKind::Retransmission | PacketKind::Probe | PacketKind::Fin | PacketKind::Rst => {
                 Stamp::flags(self.ace())
@@ -149,35 +201,26 @@ impl Feedback for AccEcn {
     }
 
     fn option(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
-        let at_start = match kind {
-            // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
-            PacketKind::Syn | PacketKind::Rst => return None,
-            PacketKind::SynAck => return (self.handshake.sent == 1).then(|| self.received.fields(room)).flatten(),
-            _ if !self.option_seen || self.option_broken => return None,
-            PacketKind::HandshakeAck => true,
-            PacketKind::Data => self.option_due,
-            _ => false,
-        };
-        if !at_start && !self.received.option_is_due() {
-            return None;
+        if matches!(kind, PacketKind::Retransmission | PacketKind::Probe) {
+            self.traversal.sent_again();
         }
-        let fields = self.received.fields(room);
-        self.option_due &= kind != PacketKind::Data;
+        let fields = self.fields(kind, room);
+        self.traversal.sent(fields.is_some());
         fields
     }
 
     // ---- the handshake ----
 
     fn answer(&mut self, syn: &Segment) -> Agreed {
-        let agreed = match ace_of(syn.flags) {
-            0b000 => Agreed::Nothing,
-            0b011 => Agreed::Another(EcnKind::Rfc3168),
-            // §3.1.2: whatever else it says, it is from a host that knows of AccECN.
-            _ => Agreed::This,
+        let agreed = match AccEcn::asks(syn) {
+            None => Agreed::Nothing,
+            Some(EcnKind::AccEcn) => Agreed::This,
+            Some(another) => Agreed::Another(another),
         };
         self.handshake.syn = syn.ecn;
+        self.handshake.asked = true;
         if self.handshake.sent > 0 {
-            // §3.1.4: the first SYN has decided. Another that does not ask for it says that the path may not let it through.
+            // §3.1.5: the first SYN has decided. Another that does not ask for it says that the path may not let it through.
             self.not_ect |= agreed == Agreed::Nothing;
             return Agreed::This;
         }
@@ -191,9 +234,10 @@ impl Feedback for AccEcn {
             0b001 => return Agreed::Another(EcnKind::Rfc3168),
             // The SYN came as it left, or as a later version of the protocol says.
             0b010 | 0b101 => {}
-            // §3.2.2.3: it left as Not-ECT.
-            _ => self.not_ect = true,
+            // §3.2.2.3: it left as Not-ECT. Reflected CE is congestion, but no count.
+            ace => (self.not_ect, self.handshake.marked) = (true, ace == 0b110),
         }
+        self.handshake.awaits_count = true;
         self.handshake.syn_ack = Some(syn_ack.ecn);
         self.received.count_syn_ack(syn_ack.ecn);
         self.option_due = true;
@@ -201,6 +245,10 @@ impl Feedback for AccEcn {
             self.note_option(fields);
         }
         Agreed::This
+    }
+
+    fn handshake_was_marked(&self) -> bool {
+        self.handshake.marked
     }
 
     fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
@@ -219,11 +267,18 @@ impl Feedback for AccEcn {
             // The SYN-ACK again: the ACK that answers it reflects again (§3.2.2.1).
             if segment.flags.contains(Flags::ACK) {
                 self.handshake.syn_ack = Some(segment.ecn);
+                self.received.count_syn_ack(segment.ecn);
             }
             return false;
         }
+        if segment.len > 0 {
+            self.traversal.on_data(segment, in_window);
+        }
         if !in_window {
             return false;
+        }
+        if self.handshake.awaits_count {
+            self.on_first_count(segment);
         }
         if self.handshake.awaits_ack {
             self.option_due = true;
@@ -234,16 +289,17 @@ impl Feedback for AccEcn {
         }
         // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
         let (first, unsaid) = self.received.count(segment.ecn, segment.len);
-        match segment.len {
-            0 => unsaid >= MARKS_WITHOUT,
-            _ => first || unsaid >= MARKS_WITH_DATA,
-        }
+        let enough = if self.received.has_unacknowledged() { MARKS_WITH_DATA } else { MARKS_WITHOUT };
+        unsaid >= enough || first && segment.len > 0
     }
 
     // ---- the sender of data ----
 
     fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
         let order = self.told.order(ack);
+        if acked.to > acked.from && acked.to > 1 {
+            self.traversal.arrived();
+        }
         // An ACK that says nothing new may be an old one, and one of the SYN alone may hold a reflection.
         let progress = acked.to > acked.from || acked.new_sack || (order.is_gt() && acked.to > 1);
         if self.deaf || !progress || order.is_lt() {

@@ -156,7 +156,14 @@ pub trait Feedback {
     const OPTION_LEN: u32 = 0;
     /// Whether SACK must come with D-SACK (RFC 9768 §3.1.1).
     const WANTS_DSACK: bool = false;
+    /// Whether the SYN-ACK is answered by an ACK of its own, though data are there to carry it (RFC 9768 §3.2.2.1).
+    const WANTS_LAST_ACK: bool = false;
 
+    /// Which feedback a SYN asks for of a host with this scheme, if that host is to end a connection whose SYNs ask for more
+    /// than one (RFC 9768 §3.1.5).
+    fn asks(_syn: &Segment) -> Option<EcnKind> {
+        None
+    }
     /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
     fn stamp(&mut self, kind: PacketKind) -> Stamp;
     /// The AccECN option of this packet, of which `room` bytes of options are left. Asked after [`Feedback::stamp`], of schemes
@@ -175,6 +182,10 @@ pub trait Feedback {
     fn answer(&mut self, syn: &Segment) -> Agreed;
     /// The SYN-ACK has come. What this end then uses.
     fn agree(&mut self, syn_ack: &Segment) -> Agreed;
+    /// Whether the peer has said that the own SYN or SYN-ACK came with CE.
+    fn handshake_was_marked(&self) -> bool {
+        false
+    }
     /// No answer to a SYN. What the next one offers.
     fn on_syn_timeout(&mut self, _config: &Config) -> Agreed {
         Agreed::This
@@ -236,6 +247,9 @@ macro_rules! schemes {
             fn agree(&mut self, syn_ack: &Segment) -> Agreed {
                 match self { Scheme::Off => Agreed::Nothing, $(Scheme::$scheme(s) => s.agree(syn_ack)),+ }
             }
+            fn handshake_was_marked(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.handshake_was_marked()),+ }
+            }
             fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
                 match self { Scheme::Off => Agreed::This, $(Scheme::$scheme(s) => s.on_syn_timeout(config)),+ }
             }
@@ -278,6 +292,11 @@ macro_rules! counts {
             pub const fn wants_dsack(self) -> bool {
                 match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::WANTS_DSACK),+ }
             }
+
+            /// [`Feedback::asks`].
+            pub(crate) fn asks(self, syn: &Segment) -> Option<EcnKind> {
+                match self { EcnKind::Off => None, $(EcnKind::$scheme => <$module::$scheme as Feedback>::asks(syn)),+ }
+            }
         }
 
         impl Scheme {
@@ -290,6 +309,11 @@ macro_rules! counts {
             /// [`Feedback::OPTION_LEN`].
             pub const fn option_len(&self) -> u32 {
                 match self { Scheme::Off => 0, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::OPTION_LEN),+ }
+            }
+
+            /// [`Feedback::WANTS_LAST_ACK`].
+            pub const fn wants_last_ack(&self) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::WANTS_LAST_ACK),+ }
             }
 
             /// [`Feedback::ACE`].

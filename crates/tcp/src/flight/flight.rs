@@ -8,7 +8,7 @@ use ecnlab_wire::Seq;
 use crate::cc::{Congestion, CongestionControl, CongestionEvent, Established};
 use crate::config::{Config, InitialSsthresh, RttSampling};
 use crate::counters::Counters;
-use crate::ecn;
+use crate::ecn::{self, Feedback};
 use crate::law::Law;
 use crate::ranges::Ranges;
 use crate::rto::Rto;
@@ -396,15 +396,15 @@ impl Flight {
             self.take_rtt(rtt, cx);
             self.rto.end_backoff(cx.config);
         }
-        if self.timeouts > 0 {
-            // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment.
-            let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
-            if resent >= cx.config.syn_losses_to_one.into() {
-                self.law_to_one_segment();
-            }
-            if rtt.is_none() {
-                self.rto.restart_after_syn_loss(cx.config);
-            }
+        // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment. A marked one is as good as lost
+        // (RFC 9768 §3.2.2.2).
+        let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
+        let lost = if self.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
+        if lost >= cx.config.syn_losses_to_one.into() {
+            self.law_to_one_segment();
+        }
+        if self.timeouts > 0 && rtt.is_none() {
+            self.rto.restart_after_syn_loss(cx.config);
         }
         self.una = 1;
         self.sampler = Sampler::new(self.una, rtt);

@@ -40,8 +40,11 @@ pub(super) struct Received {
     said: Bytes,
     /// It is to be said once more, for an ACK may be lost or overtaken (Linux: accecn_opt_demand is 2).
     repeats: bool,
-    /// Packets with CE since a segment last told.
+    /// Packets with CE since a segment last told, and whether data have come since.
     unsaid: u32,
+    unacknowledged: bool,
+    /// A SYN-ACK came with CE and was counted.
+    syn_ack_counted: bool,
     /// The last packet came with CE.
     last_ce: bool,
     /// The last data came with ECT(1): its counter stands first.
@@ -56,6 +59,8 @@ impl Default for Received {
             said: Bytes::START,
             repeats: false,
             unsaid: 0,
+            unacknowledged: false,
+            syn_ack_counted: false,
             last_ce: false,
             ect1_first: false,
         }
@@ -63,9 +68,16 @@ impl Default for Received {
 }
 
 impl Received {
-    /// The SYN-ACK has come: CE on it counts (§3.2.2.1).
+    /// The SYN-ACK has come, for the first time or again: CE on it counts, once (§3.2.2.2).
     pub fn count_syn_ack(&mut self, ecn: Ecn) {
-        self.packets = PACKETS + u64::from(ecn == Ecn::Ce);
+        if ecn == Ecn::Ce && !std::mem::replace(&mut self.syn_ack_counted, true) {
+            self.packets += 1;
+        }
+    }
+
+    /// Whether data have come since a segment last left, which acknowledges all.
+    pub fn has_unacknowledged(&self) -> bool {
+        self.unacknowledged
     }
 
     /// An acceptable segment with `len` bytes of payload has come. Whether it is the first with CE after one without, and
@@ -76,6 +88,7 @@ impl Received {
         self.last_ce = ce;
         self.packets += u64::from(ce);
         self.unsaid += u32::from(ce);
+        self.unacknowledged |= len > 0;
         if len > 0 {
             let counter = match ecn {
                 Ecn::NotEct => return (first, self.unsaid),
@@ -91,7 +104,7 @@ impl Received {
 
     /// The ACE field of a segment that leaves.
     pub fn take_ace(&mut self) -> u8 {
-        self.unsaid = 0;
+        (self.unsaid, self.unacknowledged) = (0, false);
         (self.packets % 8) as u8
     }
 
@@ -159,7 +172,9 @@ impl Told {
         // §3.2.2.5: the field may have wrapped, as often as what is delivered leaves room for.
         let most = if newly.packets > 7 { newly.packets - (newly.packets - least) % 8 } else { least };
         let mss = u64::from(mss);
-        let step = fields.and_then(|fields| fields.ce()).map(|ce| ce.wrapping_sub(self.ce) & MASK);
+        // §3.2.3: counters that have not changed may be left out. An option without any says nothing.
+        let counters = fields.filter(|fields| !fields.is_empty());
+        let step = counters.map(|fields| fields.ce().map_or(0, |ce| ce.wrapping_sub(self.ce) & MASK));
         // A counter that lies behind is that of an old ACK, whose field is old, too.
         if step.is_some_and(|step| step > MASK / 2) {
             return Amount::default();
@@ -243,6 +258,19 @@ mod tests {
     }
 
     #[test]
+    fn a_counter_that_is_left_out_has_not_changed() {
+        let heard = |counters: &[u32]| {
+            let mut told = Told::default();
+            told.decode(6, Some(Fields::new(false, &[1, 700])), packets(1), 1_000);
+            let now = told.decode(6, Some(Fields::new(false, counters)), packets(8), 1_000);
+            (now.packets, now.bytes, told.ce)
+        };
+        assert_eq!(heard(&[9_001]), (0, 0, 700));
+        // An empty option is none: the field may have wrapped.
+        assert_eq!(heard(&[]), (8, 8_000, 700));
+    }
+
+    #[test]
     fn bytes_are_counted_once_by_field_or_option() {
         let mut told = Told::default();
         // Two marks without an option: 2000 bytes are taken for marked. The option then says 2400 in all.
@@ -321,6 +349,28 @@ mod tests {
         // 2^23 - 1 bytes ahead; 2^23 are as many behind.
         assert_eq!(heard_with(6, 0x7f_ffff, 8_400).1, 8_388_607);
         assert_eq!(heard_with(6, 0x80_0000, 8_400), (0, 0));
+    }
+
+    #[test]
+    fn of_marked_syn_acks_one_counts() {
+        let mut received = Received::default();
+        let counts = [Ecn::Ect0, Ecn::Ce, Ecn::NotEct, Ecn::Ce].map(|ecn| {
+            received.count_syn_ack(ecn);
+            received.take_ace()
+        });
+        assert_eq!(counts, [5, 6, 6, 6]);
+    }
+
+    #[test]
+    fn data_wait_for_an_ack_until_a_segment_leaves() {
+        let mut received = Received::default();
+        let waits = [(Ecn::Ce, 0), (Ecn::Ect0, 1), (Ecn::Ce, 0)].map(|(ecn, len)| {
+            received.count(ecn, len);
+            received.has_unacknowledged()
+        });
+        assert_eq!(waits, [false, true, true]);
+        received.take_ace();
+        assert!(!received.has_unacknowledged());
     }
 
     #[test]
