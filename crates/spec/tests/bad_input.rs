@@ -32,7 +32,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "\"off\"",
         "\"on\"",
         &[
-            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, ecn-becn, ecn-becn-both",
+            "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, ecn-becn, ecn-becn-both, accecn-linux",
         ],
     ),
     ("ecn = \"off\"", "profle = \"modern\"", &["x.toml:15:1: unknown key `tcp.mine.profle`; did you mean `profile`?"]),
@@ -200,7 +200,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "ecn = \"on\"\ngrowth = \"per-akc\"\nrounding = 3\ngrowht_limit = 2",
         &[
             "x.toml:15:7: `tcp.mine.ecn` cannot be `on`; valid values: off, rfc2481, rfc3168, dctcp, accecn, becn, \
-             ecn-becn, ecn-becn-both",
+             ecn-becn, ecn-becn-both, accecn-linux",
             "x.toml:16:10: `tcp.mine.growth` cannot be `per-akc`; did you mean `per-ack`?",
             "x.toml:17:12: `tcp.mine.rounding` is an integer, not one of its values in quotes",
             "x.toml:18:1: unknown key `tcp.mine.growht_limit`; did you mean `growth_limit`?",

@@ -484,7 +484,8 @@ mod tests {
             config.check().err().map(|refused| refused.to_string())
         };
         let problem = |ecn| {
-            let needs = "needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\"";
+            let needs =
+                "needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\"";
             Some(format!("`congestion.codepoint` {needs}, not \"{ecn}\""))
         };
         assert_eq!(refused(EcnKind::Dctcp), None);

@@ -181,6 +181,7 @@ macro_rules! ecn_schemes {
             Becn, becn, "becn", "Historic BECN: responds to the routers' source quenches and ignores echoes. Nothing is negotiated.";
             EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also responds to source quenches; the echo is the backup of a lost source quench.";
             EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also responds to the echo of a mark after the source quench for it.";
+            AccEcnLinux, accecn, "accecn-linux", "More accurate ECN as Linux 7 has it: control packets and retransmissions ECN-capable, an option on every segment.";
         }
     };
 }

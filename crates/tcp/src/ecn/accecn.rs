@@ -2,6 +2,7 @@
 //! flags of every segment (the ACE field), and bytes of each codepoint in an option.
 
 mod counters;
+mod linux;
 mod traversal;
 
 use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
@@ -18,12 +19,20 @@ const ACE: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
 /// Marks since the last ACK that are acknowledged at once: with data to acknowledge, and without (§3.2.2.5.1).
 const MARKS_WITH_DATA: u32 = 2;
 const MARKS_WITHOUT: u32 = 3;
+/// The same in Linux (TCP_ACCECN_ACE_MAX_DELTA).
+const MARKS_IN_LINUX: u32 = 6;
+
+/// AccECN by RFC 9768.
+pub type AccEcn = Counted<false>;
+/// AccECN as Linux 7 has it (include/net/tcp_ecn.h, net/ipv4/tcp_input.c, tcp_output.c), with `tcp_ecn_option = 2`.
+pub type AccEcnLinux = Counted<true>;
 
 /// AccECN's state at one end.
 #[derive(Clone, Debug, Default)]
-pub struct AccEcn {
+pub struct Counted<const LINUX: bool> {
     received: Received,
     told: Told,
+    told_linux: linux::Told,
     handshake: Handshake,
     /// This end sends nothing ECN-capable: the path has changed codepoints, or a server has met with a SYN or SYN-ACK without
     /// AccECN (§3.1.5, §3.2.2.3, §3.2.2.4).
@@ -83,10 +92,24 @@ fn reflection(ecn: Ecn) -> u8 {
     }
 }
 
-impl AccEcn {
+/// What a SYN asks for (§3.1.1 table 2, §3.1.3). Whatever else it says, it is from a host that knows of AccECN.
+fn asked(syn: &Segment) -> Agreed {
+    match ace_of(syn.flags) {
+        0b000 => Agreed::Nothing,
+        0b011 => Agreed::Another(EcnKind::Rfc3168),
+        _ => Agreed::This,
+    }
+}
+
+impl<const LINUX: bool> Counted<LINUX> {
     /// The codepoint of data.
     fn codepoint(&self) -> Ecn {
         if self.not_ect { Ecn::NotEct } else { Ecn::Ect0 }
+    }
+
+    /// That of ACKs, FINs and what is sent again: RFC 3168 §6.1.4 to §6.1.6, which RFC 9768 leaves alone.
+    fn control_codepoint(&self) -> Ecn {
+        if LINUX { self.codepoint() } else { Ecn::NotEct }
     }
 
     /// The ACE field of a segment after the handshake.
@@ -96,11 +119,15 @@ impl AccEcn {
 
     /// The option of a segment of this kind.
     fn fields(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
+        if LINUX {
+            self.received.put_ect1_first();
+        }
         let at_start = match kind {
             // §3.2.3.2.1: never on a SYN, and not on a SYN-ACK that is sent again.
             PacketKind::Syn | PacketKind::Rst => return None,
             PacketKind::SynAck => return (self.handshake.sent == 1).then(|| self.received.fields(room)).flatten(),
-            _ if self.traversal.is_blocked() => return None,
+            _ if self.traversal.is_blocked() || LINUX && !self.option_seen => return None,
+            _ if LINUX => return self.received.fields(room),
             PacketKind::HandshakeAck => true,
             PacketKind::Data => self.option_due,
             _ => false,
@@ -119,19 +146,20 @@ impl AccEcn {
     fn on_first(&mut self, segment: &Segment) {
         self.handshake.awaits_ack = false;
         // §3.2.3.2.2: no SYN-ACK was sent without the option.
-        if self.handshake.sent == 1 {
+        if !LINUX && self.handshake.sent == 1 {
             self.traversal.arrived();
         }
         match ace_of(segment.flags) {
             // §3.2.2.4: the field was zeroed, for no sender begins there.
+            0b000 if LINUX => (self.not_ect, self.option_broken) = (true, true),
             0b000 => (self.not_ect, self.deaf) = (true, true),
             _ if !segment.is_pure_ack() || !segment.sack.is_empty() => {}
             // §3.2.2.3: the SYN-ACK left as Not-ECT, and something on the path has made it another. Reflected CE counts.
-            0b110 => {
+            0b110 if !LINUX => {
                 (self.not_ect, self.handshake.marked) = (true, true);
                 self.told.reflected_ce();
             }
-            0b011 | 0b100 => self.not_ect = true,
+            0b011 | 0b100 | 0b110 => self.not_ect = true,
             // 0b010 says that it came as it left. Table 4: the others are unused, and taken for a count that begins.
             _ => {}
         }
@@ -140,7 +168,7 @@ impl AccEcn {
     /// The first segment that comes after the SYN-ACK (§3.2.2.4): no counter begins at 0.
     fn on_first_count(&mut self, segment: &Segment) {
         self.handshake.awaits_count = false;
-        if ace_of(segment.flags) == 0 {
+        if !LINUX && ace_of(segment.flags) == 0 {
             (self.not_ect, self.deaf) = (true, true);
         }
     }
@@ -154,7 +182,7 @@ impl AccEcn {
     }
 }
 
-impl Feedback for AccEcn {
+impl<const LINUX: bool> Feedback for Counted<LINUX> {
     const COUNTS: bool = true;
     const ACE: bool = true;
     /// Only some segments have the option, but any may, as in Linux.
@@ -163,11 +191,10 @@ impl Feedback for AccEcn {
     const WANTS_LAST_ACK: bool = true;
 
     fn asks(syn: &Segment) -> Option<EcnKind> {
-        match ace_of(syn.flags) {
-            0b000 => None,
-            0b011 => Some(EcnKind::Rfc3168),
-            // §3.1.3: whatever else it says, it is from a host that knows of AccECN.
-            _ => Some(EcnKind::AccEcn),
+        match asked(syn) {
+            Agreed::This if !LINUX => Some(EcnKind::AccEcn),
+            Agreed::Another(another) if !LINUX => Some(another),
+            _ => None,
         }
     }
 
@@ -188,20 +215,19 @@ impl Feedback for AccEcn {
                 }
                 Stamp::flags(flags_of(reflection(self.handshake.syn)))
             }
-            PacketKind::HandshakeAck | PacketKind::Ack => match self.handshake.syn_ack.take() {
-                Some(ecn) => Stamp::flags(flags_of(reflection(ecn))),
-                None => Stamp::flags(self.ace()),
-            },
+            PacketKind::HandshakeAck | PacketKind::Ack => {
+                let reflected = self.handshake.syn_ack.take().map(|ecn| flags_of(reflection(ecn)));
+                Stamp { flags: reflected.unwrap_or_else(|| self.ace()), ecn: self.control_codepoint() }
+            }
             PacketKind::Data => Stamp { flags: self.ace(), ecn: self.codepoint() },
-            // RFC 3168 §6.1.4 to §6.1.6, which RFC 9768 leaves alone. Linux has ECT(0) on all of them.
             PacketKind::Retransmission | PacketKind::Probe | PacketKind::Fin | PacketKind::Rst => {
-                Stamp::flags(self.ace())
+                Stamp { flags: self.ace(), ecn: self.control_codepoint() }
             }
         }
     }
 
     fn option(&mut self, kind: PacketKind, room: u32) -> Option<Fields> {
-        if matches!(kind, PacketKind::Retransmission | PacketKind::Probe) {
+        if !LINUX && matches!(kind, PacketKind::Retransmission | PacketKind::Probe) {
             self.traversal.sent_again();
         }
         let fields = self.fields(kind, room);
@@ -212,11 +238,7 @@ impl Feedback for AccEcn {
     // ---- the handshake ----
 
     fn answer(&mut self, syn: &Segment) -> Agreed {
-        let agreed = match AccEcn::asks(syn) {
-            None => Agreed::Nothing,
-            Some(EcnKind::AccEcn) => Agreed::This,
-            Some(another) => Agreed::Another(another),
-        };
+        let agreed = asked(syn);
         self.handshake.syn = syn.ecn;
         self.handshake.asked = true;
         if self.handshake.sent > 0 {
@@ -235,11 +257,13 @@ impl Feedback for AccEcn {
             // The SYN came as it left, or as a later version of the protocol says.
             0b010 | 0b101 => {}
             // §3.2.2.3: it left as Not-ECT. Reflected CE is congestion, but no count.
-            ace => (self.not_ect, self.handshake.marked) = (true, ace == 0b110),
+            ace => (self.not_ect, self.handshake.marked) = (true, ace == 0b110 && !LINUX),
         }
         self.handshake.awaits_count = true;
         self.handshake.syn_ack = Some(syn_ack.ecn);
-        self.received.count_syn_ack(syn_ack.ecn);
+        if !LINUX || !self.not_ect {
+            self.received.count_syn_ack(syn_ack.ecn);
+        }
         self.option_due = true;
         if let Some(fields) = &syn_ack.acc_ecn {
             self.note_option(fields);
@@ -267,7 +291,9 @@ impl Feedback for AccEcn {
             // The SYN-ACK again: the ACK that answers it reflects again (§3.2.2.1).
             if segment.flags.contains(Flags::ACK) {
                 self.handshake.syn_ack = Some(segment.ecn);
-                self.received.count_syn_ack(segment.ecn);
+                if !LINUX {
+                    self.received.count_syn_ack(segment.ecn);
+                }
             }
             return false;
         }
@@ -289,6 +315,9 @@ impl Feedback for AccEcn {
         }
         // §3.2.2.5.1: at the first mark of a row, and at every so many marks.
         let (first, unsaid) = self.received.count(segment.ecn, segment.len);
+        if LINUX {
+            return segment.len > 0 && (self.received.has_changed() || unsaid >= MARKS_IN_LINUX);
+        }
         let enough = if self.received.has_unacknowledged() { MARKS_WITH_DATA } else { MARKS_WITHOUT };
         unsaid >= enough || first && segment.len > 0
     }
@@ -297,7 +326,7 @@ impl Feedback for AccEcn {
 
     fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
         let order = self.told.order(ack);
-        if acked.to > acked.from && acked.to > 1 {
+        if !LINUX && acked.to > acked.from && acked.to > 1 {
             self.traversal.arrived();
         }
         // An ACK that says nothing new may be an old one, and one of the SYN alone may hold a reflection.
@@ -307,7 +336,12 @@ impl Feedback for AccEcn {
         }
         let newly = acked.newly();
         let fields = ack.acc_ecn.filter(|_| !self.option_broken);
-        let marked = self.told.decode(ace_of(ack.flags), fields, newly, acked.mss);
+        let ace = ace_of(ack.flags);
+        let marked = if LINUX {
+            self.told_linux.decode(ace, fields, newly, acked.mss)
+        } else {
+            self.told.decode(ace, fields, newly, acked.mss)
+        };
         // §3.2.3.2.5: something on the path changes the ACE field.
         self.not_ect |= self.told.contradicts();
         if marked == Amount::default() {

@@ -8,10 +8,10 @@ use crate::ack_sample::Amount;
 
 /// Where the count of marked packets begins, and those of bytes with ECT(0) and ECT(1); that of bytes with CE begins at 0
 /// (§3.2.1). A field that says otherwise at the start was written over.
-const PACKETS: u64 = 5;
-const BYTES: u32 = 1;
+pub(super) const PACKETS: u64 = 5;
+pub(super) const BYTES: u32 = 1;
 /// Counters of bytes have 24 bits.
-const MASK: u32 = 0xff_ffff;
+pub(super) const MASK: u32 = 0xff_ffff;
 
 /// Bytes of payload by codepoint, modulo 2^24.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,9 @@ pub(super) struct Received {
     unacknowledged: bool,
     /// A SYN-ACK came with CE and was counted.
     syn_ack_counted: bool,
-    /// The last packet came with CE.
-    last_ce: bool,
+    /// What the last packet came with, and whether one has come with another codepoint since a segment last told.
+    last: Ecn,
+    changed: bool,
     /// The last data came with ECT(1): its counter stands first.
     ect1_first: bool,
 }
@@ -61,7 +62,8 @@ impl Default for Received {
             unsaid: 0,
             unacknowledged: false,
             syn_ack_counted: false,
-            last_ce: false,
+            last: Ecn::NotEct,
+            changed: false,
             ect1_first: false,
         }
     }
@@ -84,8 +86,9 @@ impl Received {
     /// how many with CE have come since a segment last told.
     pub fn count(&mut self, ecn: Ecn, len: u32) -> (bool, u32) {
         let ce = ecn == Ecn::Ce;
-        let first = ce && !self.last_ce;
-        self.last_ce = ce;
+        let first = ce && self.last != Ecn::Ce;
+        self.changed |= ecn != self.last;
+        self.last = ecn;
         self.packets += u64::from(ce);
         self.unsaid += u32::from(ce);
         self.unacknowledged |= len > 0;
@@ -102,9 +105,19 @@ impl Received {
         (first, self.unsaid)
     }
 
+    /// Whether the codepoint has changed since a segment last left.
+    pub fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// ECT(1)'s counter stands first, whatever has come.
+    pub fn put_ect1_first(&mut self) {
+        self.ect1_first = true;
+    }
+
     /// The ACE field of a segment that leaves.
     pub fn take_ace(&mut self) -> u8 {
-        (self.unsaid, self.unacknowledged) = (0, false);
+        (self.unsaid, self.unacknowledged, self.changed) = (0, false, false);
         (self.packets % 8) as u8
     }
 

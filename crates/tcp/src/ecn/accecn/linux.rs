@@ -1,0 +1,176 @@
+//! How Linux 7 reads field and option of AccECN (net/ipv4/tcp_input.c, `__tcp_accecn_process`, `tcp_accecn_process_option`).
+
+use ecnlab_wire::AccEcn as Fields;
+
+use super::counters::{BYTES, MASK, PACKETS};
+use crate::ack_sample::Amount;
+
+/// The weight of the mean of packets for each ACK is one in 2^6, and it has 6 bits behind the point (PKTS_ACKED_WEIGHT,
+/// PKTS_ACKED_PREC).
+const WEIGHT: u32 = 6;
+const PRECISION: u32 = 6;
+/// With a mean above it ACKs are thinned, and long steps are no sign of lost ones (ACK_COMP_THRESH).
+const THINNED: u64 = 4;
+
+/// What a sender has been told.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// Packets with CE.
+    packets: u64,
+    /// Counters of bytes with ECT(0), CE and ECT(1).
+    bytes: [u32; 3],
+    /// Which of them moved alone when one last moved: what an ACK without option delivers is taken for its.
+    moving: Option<usize>,
+    /// Mean of packets that an ACK delivers.
+    mean: u64,
+}
+
+impl Default for Told {
+    fn default() -> Told {
+        Told { packets: PACKETS, bytes: [BYTES, 0, BYTES], moving: None, mean: 0 }
+    }
+}
+
+const CE: usize = 1;
+
+impl Told {
+    /// What an ACK with the field `ace` and perhaps an option says of marks among what it newly delivers.
+    pub fn decode(&mut self, ace: u8, fields: Option<Fields>, newly: Amount, mss: u32) -> Amount {
+        let before = self.bytes[CE];
+        let dependable = self.take_option(fields, newly.bytes);
+        self.note_packets(newly.packets);
+        let least = u64::from(ace).wrapping_sub(self.packets) % 8;
+        let marked = self.bytes[CE].wrapping_sub(before) & MASK;
+        // A counter that went back is that of an older ACK.
+        let marked = if marked > MASK / 2 { 0 } else { u64::from(marked) };
+        let packets = if newly.packets < 8 {
+            least
+        } else {
+            let most = newly.packets - (newly.packets - least) % 8;
+            match dependable {
+                true => by_bytes(least, most, marked, newly, mss.into()),
+                false if self.mean > THINNED << PRECISION => least,
+                false => most,
+            }
+        };
+        self.packets += packets;
+        let bytes = if dependable { marked } else { (packets * u64::from(mss)).min(newly.bytes) };
+        Amount { bytes: if packets > 0 { bytes } else { 0 }, packets }
+    }
+
+    fn note_packets(&mut self, packets: u64) {
+        if packets > 0 {
+            let now = packets << PRECISION;
+            let mean = if self.mean == 0 { now } else { ((self.mean << WEIGHT) - self.mean + now) >> WEIGHT };
+            self.mean = mean.min(0xffff);
+        }
+    }
+
+    /// Takes in the counters; whether they tell for certain how many bytes were marked.
+    fn take_option(&mut self, fields: Option<Fields>, delivered: u64) -> bool {
+        let Some(fields) = fields else {
+            if let Some(moving) = self.moving {
+                self.bytes[moving] = self.bytes[moving].wrapping_add(delivered as u32) & MASK;
+            }
+            return self.moving.is_some();
+        };
+        let expected = self.moving;
+        let (mut certain, mut ambiguous, mut first) = (expected.is_some(), false, true);
+        let order = if fields.ect1_first() { [2, CE, 0] } else { [0, CE, 2] };
+        let told = [fields.ect0(), fields.ce(), fields.ect1()];
+        for (counter, value) in order.into_iter().filter_map(|counter| Some((counter, told[counter]?))) {
+            let step = value.wrapping_sub(self.bytes[counter]) & MASK;
+            self.bytes[counter] = value;
+            ambiguous |= step > MASK / 2;
+            if step > 0 && expected != Some(counter) {
+                ambiguous |= !first;
+                self.moving = if first { Some(counter) } else { self.moving };
+                first = false;
+            }
+        }
+        certain &= !ambiguous;
+        if ambiguous {
+            self.moving = None;
+        }
+        certain
+    }
+}
+
+/// How many packets were marked, `least` or `most`, where `marked` bytes were.
+fn by_bytes(least: u64, most: u64, marked: u64, newly: Amount, mss: u64) -> u64 {
+    if marked == 0 {
+        return least;
+    }
+    if newly.packets >= 16 {
+        if newly.bytes <= marked {
+            return most;
+        }
+        let share = (marked * newly.packets).div_ceil(newly.bytes);
+        return most.min(least + (share & !7));
+    }
+    if marked > least * mss || marked >= most * mss / 2 { most } else { least }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets(n: u64) -> Amount {
+        Amount { bytes: n * 1_000, packets: n }
+    }
+
+    /// Packets told of by an ACK without option of `n` segments with the field `ace`, after `before` ACKs of one.
+    fn heard(ace: u8, n: u64, before: u32) -> u64 {
+        let mut told = Told::default();
+        (0..before).for_each(|_| {
+            told.decode(5, None, packets(1), 1_000);
+        });
+        told.decode(ace, None, packets(n), 1_000).packets
+    }
+
+    #[test]
+    fn a_long_step_is_a_wrap_only_where_acks_are_not_thinned() {
+        // The mean of a first ACK is that ACK.
+        assert_eq!([heard(5, 10, 0), heard(6, 10, 0)], [0, 1]);
+        // 1, then 1 + 9/64.
+        assert_eq!([heard(5, 10, 1), heard(6, 10, 1), heard(0, 10, 1)], [8, 9, 3]);
+        assert_eq!([heard(5, 7, 1), heard(4, 7, 1)], [0, 7]);
+        // The mean of 1 and n is (63 + n) / 64: with 193 it is 4 and not above.
+        assert_eq!([heard(5, 192, 1), heard(5, 193, 1), heard(5, 194, 1)], [192, 192, 0]);
+    }
+
+    /// After an ACK by which the counter of CE moved alone, one of `n` segments with the field `ace` and `ce` more bytes.
+    fn heard_with(ace: u8, ce: u32, n: u64) -> (u64, u64) {
+        let mut told = Told::default();
+        let option = |ce| Some(Fields::new(true, &[1, ce, 1]));
+        assert_eq!(told.decode(6, option(1_000), packets(1), 1_000).packets, 1);
+        let now = told.decode(ace, option(1_000 + ce), packets(n), 1_000);
+        (now.packets, now.bytes)
+    }
+
+    #[test]
+    fn bytes_tell_whether_the_field_has_wrapped() {
+        assert_eq!(heard_with(6, 0, 10), (0, 0));
+        // One or nine: one segment holds 1000 bytes; of nine, half of the bytes would be 4500.
+        assert_eq!([heard_with(7, 1_000, 10), heard_with(7, 1_001, 10)], [(1, 1_000), (9, 1_001)]);
+        // Seven or fifteen, 7000 bytes; half of fifteen segments is 7500.
+        assert_eq!([heard_with(5, 7_000, 15), heard_with(5, 7_001, 15)], [(7, 7_000), (15, 7_001)]);
+        // From 16 packets on in proportion: 7/16 is no 8, 8/16 is one step of 8 more than 0.
+        assert_eq!([heard_with(6, 7_000, 16), heard_with(6, 8_000, 16)], [(0, 0), (8, 8_000)]);
+        assert_eq!(heard_with(6, 16_000, 16), (16, 16_000));
+    }
+
+    #[test]
+    fn an_ack_without_option_counts_for_the_counter_that_moves() {
+        let mut told = Told::default();
+        told.decode(5, Some(Fields::new(true, &[1, 0, 1_001])), packets(1), 1_000);
+        // Not CE's: nothing of ten was marked, though the field may have wrapped.
+        assert_eq!(told.decode(5, None, packets(10), 1_000), Amount::default());
+        assert_eq!(told.bytes, [11_001, 0, 1]);
+        // Two at once tell nothing for certain, and the next ACK is as without options.
+        told.decode(6, Some(Fields::new(true, &[1, 1_000, 12_001])), packets(2), 1_000);
+        assert_eq!(told.moving, Some(CE));
+        told.decode(7, Some(Fields::new(true, &[501, 1_000, 12_501])), packets(1), 1_000);
+        assert_eq!(told.moving, None);
+    }
+}
