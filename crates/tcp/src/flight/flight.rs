@@ -409,7 +409,8 @@ impl Flight {
         self.una = 1;
         self.sampler = Sampler::new(self.una, rtt);
         self.rates = self.law.wants_rates().then(Box::default);
-        self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0 });
+        let counts_marks = cx.ecn.counts();
+        self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks });
         self.timeouts = 0;
         self.deadline = Time::NEVER;
         rtt

@@ -26,7 +26,7 @@ struct Bench {
 impl Bench {
     fn new(seed: u32) -> Bench {
         let mut law = Params {}.law(Window::new(10, MSS as u32));
-        law.on_established(&Established { now: at(100), rtt: Some(Dur::from_ms(100)), seed });
+        law.on_established(&Established { now: at(100), rtt: Some(Dur::from_ms(100)), seed, counts_marks: false });
         (0..10).for_each(|_| law.0.rate.count_sent(MSS));
         Bench { law, ms: 100, delivered: 0, lost: 0 }
     }
@@ -100,7 +100,7 @@ fn gains_are_the_kernel_s() {
 #[test]
 fn without_an_rtt_pacing_begins_at_a_millisecond_and_the_first_rtt_begins_it_anew() {
     let mut bench = Bench::new(1);
-    bench.law.on_established(&Established { now: at(100), rtt: None, seed: 1 });
+    bench.law.on_established(&Established { now: at(100), rtt: None, seed: 1, counts_marks: false });
     let nominal = Bandwidth::of(10 * MSS, MSS, 1_000).bytes_per_sec(MSS, HIGH_GAIN);
     assert_eq!((bench.law.0.rate.get(), bench.law.0.rate.wants_rtt()), (nominal, true));
     bench.ack(1, |sample| (sample.last_rtt, sample.srtt) = (None, Dur::ZERO));
