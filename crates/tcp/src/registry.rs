@@ -125,6 +125,7 @@ macro_rules! window_laws {
             Scalable(scalable::Params), "scalable", "A window to which each segment acknowledged adds a hundredth of one, and of which congestion takes an eighth (Scalable TCP).";
             Vegas(vegas::Params), "vegas", "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.";
             Ledbat(ledbat::Params), "ledbat", "A window for background traffic, which grows while its queueing delay is below a target and shrinks above it (LEDBAT).";
+            Prague(prague::Params), "prague", "A paced window with a fraction, which marks reduce by half of their share once in 25 ms or a round trip, for L4S (Prague).";
         }
     };
 }

@@ -77,7 +77,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// Window laws that ask for samples, that pace, that set their window by themselves, and that do none of this.
-const LAWS: [&str; 4] = [r#""reno""#, r#""dctcp""#, r#"{ "kind": "cubic", "paced": true }"#, r#""bbr""#];
+const LAWS: [&str; 5] = [r#""reno""#, r#""dctcp""#, r#"{ "kind": "cubic", "paced": true }"#, r#""bbr""#, r#""prague""#];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]

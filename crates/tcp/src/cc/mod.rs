@@ -7,6 +7,7 @@ pub mod dctcp;
 pub mod ecn_alpha_beta;
 pub mod highspeed;
 pub mod ledbat;
+pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;
