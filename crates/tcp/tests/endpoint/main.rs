@@ -2,5 +2,6 @@
 
 mod ecn;
 mod pair;
+mod prague;
 mod rules;
 mod transfer;
