@@ -222,7 +222,14 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "ecn = \"off\"",
         "congestion = { kind = \"ecn\", beta = 0.9 }",
         &[
-            "x.toml:15:23: `tcp.mine.congestion.kind` cannot be `ecn`; valid values: reno, ecn-alpha-beta, abe, cubic, dctcp, bbr",
+            "x.toml:15:23: `tcp.mine.congestion.kind` cannot be `ecn`; valid values: reno, ecn-alpha-beta, abe, cubic, dctcp, bbr, highspeed, scalable, vegas, ledbat, prague",
+        ],
+    ),
+    (
+        "ecn = \"off\"",
+        "ecn = \"rfc3168\"\ncongestion = \"prague\"",
+        &[
+            "x.toml:16:14: `tcp.mine.congestion` needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\", not \"rfc3168\"",
         ],
     ),
     (
