@@ -292,6 +292,15 @@ fn more_marks_than_segments_are_all_of_them() {
 }
 
 #[test]
+fn an_ack_of_nothing_ends_no_round() {
+    let mut flow = Flow::avoiding(100_000, 10, Params { alpha: 0.5, ..Params::default() });
+    flow.ack(0, 1, 1);
+    let before = (flow.law.alpha, flow.law.rounds);
+    flow.ack(0, 0, 0);
+    assert_eq!((flow.law.alpha, flow.law.rounds), before);
+}
+
+#[test]
 fn marks_are_answered_once_in_25_ms_when_round_trips_are_shorter() {
     for (params, again) in [(at_once(), false), (Params::default(), true)] {
         let mut flow = Flow::avoiding(10_000, 100, params);
