@@ -111,6 +111,10 @@ pub trait Item: Copy {
     fn group(&self) -> usize;
     /// Stands for its five-tuple: the same for all packets of a connection in one direction.
     fn flow_key(&self) -> u64;
+    /// Stand for its source and its destination, the hosts that fair queues may be fair between.
+    fn hosts(&self) -> (u32, u32) {
+        (0, 0)
+    }
 }
 
 /// A source quench that the router owes the sender of `packet`.

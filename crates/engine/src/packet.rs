@@ -9,7 +9,7 @@ use ecnlab_wire::{Datagram, Dscp, Ecn, Quench, Segment};
 /// Packed in words, since fields would be copied one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// Bytes on the wire; index of the node it is for.
+    /// Bytes on the wire, in 16 bits as in IP; what stands for the node that sent it; index of the node it is for.
     way: u64,
     /// The place of the rest in the [`Hold`]; index of the flow.
     whose: u64,
@@ -22,6 +22,8 @@ pub struct Packet {
 pub struct Label {
     /// Bytes on the wire.
     pub wire_len: u32,
+    /// Index of the node that sent it, of which the lower 16 bits are kept.
+    pub from: u32,
     /// Index of the node it is for.
     pub to: u32,
     /// The place of the rest in the [`Hold`].
@@ -49,10 +51,14 @@ impl From<Label> for Packet {
             | u32::from(label.has_data) << HAS_DATA
             | u32::from(label.dscp.bits()) << DSCP
             | label.connection << CONNECTION;
-        Packet { way: word(label.wire_len, label.to), whose: word(label.cargo, label.flow), kind: word(class, marks) }
+        debug_assert!(label.wire_len <= u16::MAX.into(), "{} bytes in an IP packet", label.wire_len);
+        let len_and_from = u32::from(label.wire_len as u16) | label.from << FROM;
+        Packet { way: word(len_and_from, label.to), whose: word(label.cargo, label.flow), kind: word(class, marks) }
     }
 }
 
+/// From this bit of the lower half of `way` on there is the sender.
+const FROM: u32 = 16;
 /// The bit of the upper half of `kind` that says payload; below it are the two of the codepoint.
 const HAS_DATA: u32 = 2;
 /// From this bit of it on there are the six of the DSCP.
@@ -94,7 +100,7 @@ impl Packet {
 impl Item for Packet {
     #[inline]
     fn wire_len(&self) -> u32 {
-        self.way as u32
+        u32::from(self.way as u16)
     }
     #[inline]
     fn ecn(&self) -> Ecn {
@@ -113,6 +119,9 @@ impl Item for Packet {
     #[inline]
     fn flow_key(&self) -> u64 {
         self.kind >> (32 + CONNECTION) << 32 | self.whose >> 32
+    }
+    fn hosts(&self) -> (u32, u32) {
+        (self.way as u32 >> FROM, self.to())
     }
 }
 
@@ -192,12 +201,16 @@ pub struct Way {
 impl Way {
     /// The way of packets with this label, on which what is each packet's own is left blank.
     pub fn new(first_link: u32, from: u32, connection: u32, blank: Label) -> Way {
-        Way { first_link, from, connection, blank: Label { connection, ..blank }.into() }
+        Way { first_link, from, connection, blank: Label { from, connection, ..blank }.into() }
     }
 
     /// The same way from another node.
     pub fn from(self, node: u32) -> Way {
-        Way { from: node, ..self }
+        let blank = Packet {
+            way: self.blank.way & !(u64::from(u16::MAX) << FROM) | u64::from(node as u16) << FROM,
+            ..self.blank
+        };
+        Way { from: node, blank, ..self }
     }
 
     /// The peer's node.
@@ -301,10 +314,13 @@ mod tests {
         for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce] {
             for has_data in [false, true] {
                 let dscp = Dscp::from_bits(if has_data { 63 } else { 45 });
+                let (wire_len, from, to) = (65_535, 70_000, 2);
                 let label =
-                    Label { wire_len: 1500, to: 2, cargo: 3, flow: 4, group: 5, ecn, has_data, dscp, connection: 6 };
+                    Label { wire_len, from, to, cargo: 3, flow: 4, group: 5, ecn, has_data, dscp, connection: 6 };
                 let mut packet = Packet::from(label);
-                assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (1500, 2, 3, 4));
+                assert_eq!((packet.wire_len(), packet.to(), packet.cargo(), packet.flow()), (65_535, 2, 3, 4));
+                // 70,000 is 4464 past 2^16.
+                assert_eq!(packet.hosts(), (4_464, 2));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
                 assert_eq!(packet.class(), 5 << 1 | u32::from(ecn.is_capable()));
                 packet.mark();
@@ -319,7 +335,9 @@ mod tests {
 
     #[test]
     fn each_protocol_has_its_length_and_its_codepoint() {
-        let way = Way::new(0, 0, 7, Label { to: 1, group: 3, ..Label::default() });
+        let way = Way::new(0, 8, 7, Label { to: 1, group: 3, ..Label::default() });
+        let hosts = |way: &Way| Hold::default().load(Body::Datagram(Datagram::default()), 0, way).hosts();
+        assert_eq!((hosts(&way), hosts(&way.from(6))), ((8, 1), (6, 1)));
         let segment = Segment { len: 1460, wire_len: 1500, ecn: Ecn::Ect0, ..Segment::default() };
         let ack = Segment { wire_len: 40, ..Segment::default() };
         let datagram = Datagram::filling(1000, 7, Ecn::Ect0);

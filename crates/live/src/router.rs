@@ -243,11 +243,12 @@ impl Router {
                 connections.see(label.flow, bytes);
             }
             self.advance(now, clock, ledger)?;
-            self.forward(self.routes.row(node), Packet::from(Label { cargo, ..label }), now, clock)?;
+            let packet = Packet::from(Label { from: node as u32, cargo, ..label });
+            self.forward(self.routes.row(node), packet, now, clock)?;
         }
     }
 
-    /// What links see of a packet; `None` if it is not for a host of the plan, or no TCP.
+    /// What links see of a packet but where it is from and its cargo; `None` if it is not for a host of the plan, or no TCP.
     fn label(&self, bytes: &[u8]) -> Option<Label> {
         let (ip, behind) = Ipv4Header::parse(bytes).ok()?;
         let host = *self.by_address.get(&ip.destination)?;
@@ -261,6 +262,7 @@ impl Router {
             .find(|&flow| flow < self.plan.flows.len())?;
         Some(Label {
             wire_len: bytes.len() as u32,
+            from: 0,
             to: self.hosts[host].node as u32,
             cargo: 0,
             flow: flow as u32,
@@ -347,6 +349,7 @@ impl Router {
         let Some(host) = self.host_of(&reset) else { return Ok(()) };
         let label = Label {
             wire_len: reset.len() as u32,
+            from: packet.to(),
             to: self.hosts[host].node as u32,
             cargo: self.cargo.load(&reset),
             flow: packet.flow(),
@@ -390,7 +393,8 @@ impl Router {
     /// the way that its node has to it, and is queued, delayed and lost like any other packet.
     fn speak_back(&mut self, index: u32, owed: &[Owed<Packet>], at: Time, clock: Clock) -> Result<(), Failure> {
         let link = &self.links[index as usize];
-        let (router, row) = (node_address(link.from()), link.row_behind());
+        let (node, row) = (link.from(), link.row_behind());
+        let router = node_address(node);
         // All are written before one is sent: it may take the place of a dropped packet's bytes.
         let mut told = Vec::new();
         for &Owed { packet, cause, .. } in owed {
@@ -403,6 +407,7 @@ impl Router {
             let Some(host) = self.host_of(&message) else { continue };
             let label = Label {
                 wire_len: message.len() as u32,
+                from: node,
                 to: self.hosts[host].node as u32,
                 cargo: self.cargo.load(&message),
                 flow: about.flow(),

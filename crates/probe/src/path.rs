@@ -151,15 +151,16 @@ impl<'a> Path<'a> {
 
     /// Sends from the prober (0) or the server (1).
     fn send(&mut self, end: usize, connection: u32, segment: Segment, now: Time) {
-        let packet = self.load(self.nodes[1 - end], connection, segment);
+        let packet = self.load(end, connection, segment);
         self.forward(self.routes.row(self.nodes[end] as usize), packet, now);
     }
 
-    fn load(&mut self, to: u32, connection: u32, segment: Segment) -> Packet {
+    fn load(&mut self, end: usize, connection: u32, segment: Segment) -> Packet {
         self.cargo.push(Sent { segment, connection });
         Packet::from(Label {
             wire_len: segment.wire_len,
-            to,
+            from: self.nodes[end],
+            to: self.nodes[1 - end],
             cargo: self.cargo.len() as u32 - 1,
             flow: self.flow as u32,
             group: self.plan.flows[self.flow].group as u32,
@@ -223,8 +224,8 @@ impl<'a> Path<'a> {
         if passage != Passage::Reset {
             return None;
         }
-        let sender = if packet.to() == self.nodes[0] { self.nodes[1] } else { self.nodes[0] };
-        let reset = self.load(sender, connection, reset_of(&segment));
+        let receiver = usize::from(packet.to() != self.nodes[0]);
+        let reset = self.load(receiver, connection, reset_of(&segment));
         self.forward(row, reset, now)
     }
 

@@ -40,4 +40,8 @@ impl Item for Packet {
     fn flow_key(&self) -> u64 {
         self.flow
     }
+    /// A thousand flows have one source; all have one destination.
+    fn hosts(&self) -> (u32, u32) {
+        ((self.flow / 1000) as u32, 7)
+    }
 }
