@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use ecnlab_base::{Bytes, Dur, Rate, Time};
+use ecnlab_base::{Bytes, Dur, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -350,7 +350,7 @@ impl Regulator {
 }
 
 impl Shape for Regulator {
-    fn begin(&mut self, link: Rate) {
+    fn begin(&mut self, link: Rate, _rng: &mut Rng) {
         self.link = link;
         if let Some(root) = self.classes.last_mut() {
             root.share.rate = link;

@@ -288,8 +288,10 @@ impl Config {
     }
 
     fn inner_names(&self) -> Vec<String> {
-        let Some(Inner::Named(queues)) = self.params.inner(self) else {
-            return Vec::new();
+        let queues = match self.params.inner(self) {
+            Some(Inner::Named(queues)) => queues,
+            Some(Inner::Alike(_, groups)) if groups.len() > 1 => groups,
+            _ => return Vec::new(),
         };
         let names = queues.iter().flat_map(|(name, queue)| {
             let inner = queue.inner_names().into_iter().map(move |inner| format!("{name}/{inner}"));

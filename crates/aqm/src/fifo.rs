@@ -45,6 +45,17 @@ pub(crate) struct Held<P> {
     pub packet: P,
 }
 
+/// What became of the packet at the head of a queue that was asked for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step<P> {
+    /// It leaves.
+    Gone(Held<P>),
+    /// The law dropped it, so many bytes.
+    Dropped(u32),
+    /// There was none.
+    Empty,
+}
+
 impl<P: Item> Fifo<P> {
     /// An empty FIFO at time zero, feeding `link`, with its law and what `config` says of every queue.
     pub fn new(law: Law, config: &Config, link: LinkContext) -> Fifo<P> {
@@ -99,8 +110,7 @@ impl<P: Item> Fifo<P> {
         self.observe(now, books);
         if !self.judged {
             let held = self.judge(now, books, watch)?;
-            self.put_back(held, books);
-            self.judged = true;
+            self.keep(held, books);
         }
         self.head().map(|held| held.packet.wire_len())
     }
@@ -109,14 +119,63 @@ impl<P: Item> Fifo<P> {
     #[inline]
     fn judge<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
         loop {
-            let Some(Held { since, mut packet }) = self.pop(books) else {
-                self.law.on_empty();
-                return None;
-            };
-            if self.releases(&mut packet, now.since(since), now, books, watch) {
-                return Some(Held { since, packet });
+            match self.judge_one(now, books, watch) {
+                Step::Gone(held) => return Some(held),
+                Step::Dropped(_) => {}
+                Step::Empty => return None,
             }
         }
+    }
+
+    /// Takes out the packet at the head, which the law lets go or drops.
+    #[inline(always)]
+    fn judge_one<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Step<P> {
+        let Some(Held { since, mut packet }) = self.pop(books) else {
+            self.law.on_empty();
+            return Step::Empty;
+        };
+        if self.releases(&mut packet, now.since(since), now, books, watch) {
+            Step::Gone(Held { since, packet })
+        } else {
+            Step::Dropped(packet.wire_len())
+        }
+    }
+
+    /// [`Fifo::take`] of no more than one packet, which takes turns with so many flows.
+    pub fn step<W: Watch<P> + ?Sized>(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut W) -> Step<P> {
+        self.observe(now, books);
+        self.law.among(flows);
+        if std::mem::take(&mut self.judged) {
+            return self.pop(books).map_or(Step::Empty, Step::Gone);
+        }
+        self.judge_one(now, books, watch)
+    }
+
+    /// [`Fifo::peek`] of no more than one packet, which takes turns with so many flows: its bytes if the law dropped it.
+    pub fn look<W: Watch<P> + ?Sized>(
+        &mut self,
+        flows: u32,
+        now: Time,
+        books: &mut Books,
+        watch: &mut W,
+    ) -> Option<u32> {
+        self.observe(now, books);
+        self.law.among(flows);
+        if self.judged || self.ring.is_empty() {
+            return None;
+        }
+        match self.judge_one(now, books, watch) {
+            Step::Gone(held) => self.keep(held, books),
+            Step::Dropped(len) => return Some(len),
+            Step::Empty => {}
+        }
+        None
+    }
+
+    /// What was taken out stays at the head, since nothing can leave yet.
+    fn keep(&mut self, held: Held<P>, books: &mut Books) {
+        self.put_back(held, books);
+        self.judged = true;
     }
 
     /// What was taken out leaves for the wire.

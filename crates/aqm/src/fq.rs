@@ -106,7 +106,7 @@ impl Params {
         Layout {
             classifier: Classifier::Flows(self.salt),
             scheduler: Scheduler::Rounds(Rounds::new(quanta, self.rounds == Order::DrrPlus)),
-            queues: Inner::Alike(self.flows as usize, Box::new(each)),
+            queues: Inner::Alike(self.flows as usize, vec![(EACH.to_owned(), each)]),
             memory: self.memory.map(|memory| memory.0),
             batch: self.drop_batch,
             law: None,

@@ -95,6 +95,12 @@ pub trait Aqm {
     fn on_shed(&mut self, _packets: u32) {}
     /// A packet was asked for, and none is left.
     fn on_empty(&mut self) {}
+    /// So many flows that are no longer new take turns with its own; told before each departure where the scheduler counts them.
+    fn among(&mut self, _flows: u32) {}
+    /// Whether what it keeps of an empty queue is as at first. Where not, the scheduler may come back to let it fade.
+    fn is_at_rest(&self) -> bool {
+        true
+    }
 
     /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
     fn is_indifferent(&self) -> bool {

@@ -58,8 +58,8 @@ pub(crate) struct Layout {
 pub(crate) enum Inner {
     /// Each with its name.
     Named(Vec<(String, Config)>),
-    /// So many alike, for which no statistics are kept one by one.
-    Alike(usize, Box<Config>),
+    /// Groups, each with its name and so many queues alike; of these no statistics are kept one by one.
+    Alike(usize, Vec<(String, Config)>),
 }
 
 /// Finds the inner queue of a packet.

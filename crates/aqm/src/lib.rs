@@ -36,6 +36,7 @@ pub mod registry;
 pub mod rem;
 pub mod replay;
 mod room;
+mod rows;
 mod scheduler;
 pub mod sfb;
 mod shape;

@@ -88,7 +88,7 @@ impl Compose for Pi2 {
         Layout {
             classifier: Classifier::Rules(vec![(0, Rule::ALL)]),
             scheduler: Scheduler::Fifo,
-            queues: Inner::Alike(1, Box::new(fifo)),
+            queues: Inner::Alike(1, vec![(String::new(), fifo)]),
             memory: None,
             batch: 1,
             law: None,

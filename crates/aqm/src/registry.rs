@@ -293,6 +293,16 @@ macro_rules! registry {
                     $(Law::$Law(law) => law.on_empty(),)+
                 }
             }
+            pub(crate) fn among(&mut self, flows: u32) {
+                match self {
+                    $(Law::$Law(law) => law.among(flows),)+
+                }
+            }
+            pub(crate) fn is_at_rest(&self) -> bool {
+                match self {
+                    $(Law::$Law(law) => law.is_at_rest(),)+
+                }
+            }
             pub(crate) fn is_indifferent(&self) -> bool {
                 match self {
                     $(Law::$Law(law) => law.is_indifferent(),)+

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use ecnlab_base::{Dur, Rate, Time};
+use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::shape::Shape;
 
@@ -73,10 +73,12 @@ impl Scheduler {
         }
     }
 
-    /// Queue `i` had no packet to give.
-    pub fn found_empty(&mut self, i: usize) {
-        if let Scheduler::Rounds(rounds) = self {
-            rounds.found_empty(i);
+    /// Queue `i` had no packet to give, and its law is at rest or not.
+    pub fn found_empty(&mut self, i: usize, at_rest: bool) {
+        match self {
+            Scheduler::Rounds(rounds) => rounds.found_empty(i),
+            Scheduler::Shaped(shape) => shape.found_empty(i, at_rest),
+            Scheduler::Fifo | Scheduler::Strict | Scheduler::Credit(_) | Scheduler::TimeShifted(_) => {}
         }
     }
 
@@ -97,10 +99,15 @@ impl Scheduler {
         if let Scheduler::Shaped(shape) = self { Some(&**shape) } else { None }
     }
 
+    /// As [`Scheduler::shape`].
+    pub fn shape_mut(&mut self) -> Option<&mut dyn Shape> {
+        if let Scheduler::Shaped(shape) = self { Some(&mut **shape) } else { None }
+    }
+
     /// This scheduler in front of a link of this rate.
-    pub fn on(mut self, link: Rate) -> Scheduler {
-        if let Scheduler::Shaped(shape) = &mut self {
-            shape.begin(link);
+    pub fn on(mut self, link: Rate, rng: &mut Rng) -> Scheduler {
+        if let Some(shape) = self.shape_mut() {
+            shape.begin(link, rng);
         }
         self
     }
@@ -261,7 +268,7 @@ mod tests {
                     order.push(i);
                     scheduler.sent(i, len, &queues, Time::ZERO);
                 }
-                None => scheduler.found_empty(i),
+                None => scheduler.found_empty(i, true),
             }
         }
         order
@@ -276,7 +283,7 @@ mod tests {
                     scheduler.sent(i, len, &*queues, Time::ZERO);
                     return i;
                 }
-                None => scheduler.found_empty(i),
+                None => scheduler.found_empty(i, true),
             }
         }
     }

@@ -9,12 +9,13 @@ use crate::across::{Coupling, InnerView};
 use crate::books::Books;
 use crate::columns::Column;
 use crate::counters::Group;
-use crate::fifo::{Fifo, Held};
+use crate::fifo::{Fifo, Held, Step};
 use crate::layout::{Classifier, Inner, Layout};
 use crate::registry::Made;
 use crate::room::Room;
+use crate::rows::Rows;
 use crate::scheduler::{Backlog, Scheduler};
-use crate::shape::Shape;
+use crate::shape::{Header, Shape};
 use crate::stats::Gauge;
 use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
 
@@ -34,12 +35,16 @@ pub(crate) struct Branch<P> {
     classes: Vec<Class<P>>,
     /// Of the classes, if they have names.
     names: Vec<String>,
+    /// Groups of classes that have names.
+    rows: Rows,
     /// The law across the classes.
     coupling: Option<Coupling>,
     held: Tally,
     gauge: Gauge,
     /// Whether it or a queue within may let packets wait although the link is free.
     shaped: bool,
+    /// Whether a queue within may.
+    shaped_within: bool,
     /// When to ask again, where nothing was given although packets are held.
     ready: Time,
     /// Of the class whose head has been looked at and is next.
@@ -116,6 +121,30 @@ impl<P: Item> Node<P> {
         match self {
             Node::Leaf(fifo) => fifo.take(now, books, watch),
             Node::Branch(branch) => branch.pull(now, books, watch),
+        }
+    }
+
+    /// [`Node::take`] of no more than one packet, of a FIFO that takes turns with so many flows.
+    fn step(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Step<P> {
+        match self {
+            Node::Leaf(fifo) => fifo.step(flows, now, books, watch),
+            Node::Branch(branch) => branch.pull(now, books, watch).map_or(Step::Empty, Step::Gone),
+        }
+    }
+
+    /// As [`Fifo::look`]; a tree looks when it is peeked at.
+    fn look(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
+        match self {
+            Node::Leaf(fifo) => fifo.look(flows, now, books, watch),
+            Node::Branch(_) => None,
+        }
+    }
+
+    /// Whether the law of an empty FIFO has forgotten what was.
+    fn is_at_rest(&self) -> bool {
+        match self {
+            Node::Leaf(fifo) => fifo.law().is_at_rest(),
+            Node::Branch(_) => true,
         }
     }
 
@@ -238,19 +267,26 @@ impl<P: Item> Branch<P> {
             Classifier::Flows(None) => Classifier::Flows(Some(books.rng.u64())),
             given => given,
         };
-        let scheduler = layout.scheduler.on(link.rate);
+        let scheduler = layout.scheduler.on(link.rate, &mut books.rng);
         let mut class = |i: usize, config: &Config, quantiles: bool| {
             let config = Config { common: Common { quantiles, ..config.common }, ..config.clone() };
             let link = LinkContext { rate: scheduler.shape().map_or(link.rate, |shape| shape.rate(i)), ..link };
             Class { node: Node::new(&config, link, groups, books), counts: Group::default(), asleep: false }
         };
-        let (names, classes): (_, Vec<_>) = match layout.queues {
+        let (names, rows, classes): (_, _, Vec<_>) = match layout.queues {
             Inner::Named(queues) => {
-                queues.into_iter().enumerate().map(|(i, (name, queue))| (name, class(i, &queue, true))).unzip()
+                let made = queues.into_iter().enumerate().map(|(i, (name, queue))| (name, class(i, &queue, true)));
+                let (names, classes) = made.unzip();
+                (names, Rows::NONE, classes)
             }
-            Inner::Alike(n, queue) => (Vec::new(), (0..n).map(|i| class(i, &queue, false)).collect()),
+            Inner::Alike(n, groups) => {
+                let (names, queues): (_, Vec<Config>) = groups.into_iter().unzip();
+                let classes = (0..n * queues.len()).map(|i| class(i, &queues[i / n], false)).collect();
+                (Vec::new(), Rows::new(n, names), classes)
+            }
         };
-        let shaped = scheduler.shape().is_some() || classes.iter().any(|class| class.node.is_shaped());
+        let shaped_within = classes.iter().any(|class| class.node.is_shaped());
+        let shaped = scheduler.shape().is_some() || shaped_within;
         Branch {
             full: config.common.full,
             room: Room::of(&config.common),
@@ -261,9 +297,11 @@ impl<P: Item> Branch<P> {
             scheduler,
             classes,
             names,
+            rows,
             held: Tally::default(),
             gauge: Gauge::new(true),
             shaped,
+            shaped_within,
             ready: Time::ZERO,
             peeked: None,
             idles: 0,
@@ -277,7 +315,7 @@ impl<P: Item> Branch<P> {
             self.scheduler.found_all_empty();
         }
         self.idles = books.idles;
-        let i = self.classifier.place(&packet, self.classes.len());
+        let i = self.claim(&packet);
         self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
         if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
             let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
@@ -309,11 +347,16 @@ impl<P: Item> Branch<P> {
         loop {
             let i = self.choose(now, books, watch)?;
             self.peeked = None;
-            let taken = self
-                .change(i, books, |node, counts, books| node.take(now, books, &mut Counting { counts, outer: watch }));
-            let Some(mut held) = taken else {
-                self.found_empty(i);
-                continue;
+            let mut held = match self.take(i, now, books, watch) {
+                Step::Gone(held) => held,
+                Step::Dropped(len) => {
+                    self.lost(i, len, now);
+                    continue;
+                }
+                Step::Empty => {
+                    self.found_empty(i);
+                    continue;
+                }
             };
             if !self.releases(&mut held, i, now, books, watch) {
                 continue;
@@ -323,8 +366,39 @@ impl<P: Item> Branch<P> {
             self.classes[i].counts.kind(held.packet.ecn().is_capable()).departed(len);
             self.scheduler.sent(i, len, &self.classes, now);
             self.gauge.departed(now.since(held.since));
+            self.rows.departed(i, now.since(held.since));
             self.ready = Time::ZERO;
             return Some(held);
+        }
+    }
+
+    /// The class that `packet`, which arrives, belongs to.
+    fn claim(&mut self, packet: &P) -> usize {
+        let claimed = self.scheduler.shape_mut().and_then(|shape| shape.claim(&Header::of(packet)));
+        claimed.unwrap_or_else(|| self.classifier.place(packet, self.classes.len()))
+    }
+
+    /// Asks class `i` for a packet: until it gives one or is empty, or once, if the scheduler is to know of each drop.
+    fn take(&mut self, i: usize, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Step<P> {
+        let flows = self.among(i);
+        self.change(i, books, |node, counts, books| {
+            let watch = &mut Counting { counts, outer: watch };
+            match flows {
+                Some(flows) => node.step(flows, now, books, watch),
+                None => node.take(now, books, watch).map_or(Step::Empty, Step::Gone),
+            }
+        })
+    }
+
+    /// How many flows take turns with class `i`, if the scheduler is to know of each drop.
+    fn among(&self, i: usize) -> Option<u32> {
+        self.scheduler.shape().and_then(|shape| shape.among(i))
+    }
+
+    /// The law of class `i` dropped a packet of `len` bytes, and the scheduler is to know.
+    fn lost(&mut self, i: usize, len: u32, now: Time) {
+        if let Some(shape) = self.scheduler.shape_mut() {
+            shape.lost(i, len, now);
         }
     }
 
@@ -355,6 +429,15 @@ impl<P: Item> Branch<P> {
         self.wake(now);
         loop {
             let i = self.choose(now, books, watch)?;
+            if let Some(flows) = self.among(i) {
+                let dropped = self.change(i, books, |node, counts, books| {
+                    node.look(flows, now, books, &mut Counting { counts, outer: watch })
+                });
+                if let Some(len) = dropped {
+                    self.lost(i, len, now);
+                    continue;
+                }
+            }
             self.peeked = Some(i);
             match self
                 .change(i, books, |node, counts, books| node.peek(now, books, &mut Counting { counts, outer: watch }))
@@ -375,8 +458,7 @@ impl<P: Item> Branch<P> {
         }
         let chosen = self.scheduler.next(&self.classes, now);
         if chosen.is_none() && self.shaped {
-            let asleep = self.classes.iter().filter(|class| class.asleep).map(|class| class.node.ready());
-            self.ready = asleep.min().unwrap_or(Time::NEVER).min(self.scheduler.ready(&self.classes));
+            self.ready = self.wakes_at().min(self.scheduler.ready(&self.classes));
             debug_assert!(self.ready > now, "asked in vain at {now:?}, and to be asked again at {:?}", self.ready);
         }
         chosen
@@ -395,12 +477,21 @@ impl<P: Item> Branch<P> {
     fn found_empty(&mut self, i: usize) {
         self.peeked = None;
         self.classes[i].asleep = self.classes[i].node.held().packets > 0;
-        self.scheduler.found_empty(i);
+        self.scheduler.found_empty(i, self.classes[i].node.is_at_rest());
+    }
+
+    /// When the first class that waits for a shaper of its own may be asked again.
+    fn wakes_at(&self) -> Time {
+        if !self.shaped_within {
+            return Time::NEVER;
+        }
+        let asleep = self.classes.iter().filter(|class| class.asleep).map(|class| class.node.ready());
+        asleep.min().unwrap_or(Time::NEVER)
     }
 
     /// Classes whose time has come may be asked again.
     fn wake(&mut self, now: Time) {
-        if !self.shaped {
+        if !self.shaped_within {
             return;
         }
         for i in 0..self.classes.len() {
@@ -422,9 +513,14 @@ impl<P: Item> Branch<P> {
         self.gather(now);
         let fattest = |(i, class): (usize, &Class<P>)| (class.node.droppable().bytes, std::cmp::Reverse(i));
         if let Some((_, std::cmp::Reverse(i))) = self.classes.iter().enumerate().map(fattest).max() {
+            let before = self.classes[i].node.held();
             self.change(i, books, |node, counts, books| {
                 node.shed(most, now, books, &mut Counting { counts, outer: watch })
             });
+            let gone = before - self.classes[i].node.held();
+            if let Some(shape) = self.scheduler.shape_mut() {
+                shape.shed(i, gone, now);
+            }
         }
     }
 
@@ -444,11 +540,12 @@ impl<P: Item> Branch<P> {
         act: impl FnOnce(&mut Node<P>, &mut Group, &mut Books) -> T,
     ) -> T {
         let Class { node, counts, .. } = &mut self.classes[i];
-        let (others, before) = (books.flows, books.held.bytes);
+        let (others, before, own) = (books.flows, books.held.bytes, node.held());
         books.flows = self.names.is_empty().then_some(self.held.bytes);
-        self.held = self.held - node.held();
+        self.held = self.held - own;
         let result = act(node, counts, books);
         self.held += node.held();
+        self.rows.changed(i, own, node.held());
         books.flows = others.map(|bytes| bytes + books.held.bytes - before);
         if let Some(coupling) = &mut self.coupling {
             let Tally { packets, bytes } = self.classes[i].node.held();
@@ -483,6 +580,7 @@ impl<P: Item> Branch<P> {
 
     fn integrate(&mut self, now: Time) {
         let elapsed = self.gauge.observe(now, self.held.packets, self.held.bytes);
+        self.rows.observe(now);
         if let Some(coupling) = &mut self.coupling {
             coupling.law.elapsed(elapsed);
         }
@@ -517,7 +615,8 @@ impl<P: Item> Branch<P> {
 
     /// As [`crate::Queue::place`].
     pub fn place(&self, packet: &P) -> Vec<usize> {
-        let i = self.classifier.place(packet, self.classes.len());
+        let own = self.scheduler.shape().and_then(|shape| shape.place(&Header::of(packet)));
+        let i = own.unwrap_or_else(|| self.classifier.place(packet, self.classes.len()));
         let inner = match &self.classes[i].node {
             Node::Leaf(_) => Vec::new(),
             Node::Branch(branch) => branch.place(packet),
@@ -546,7 +645,7 @@ impl<P: Item> Branch<P> {
             let inner = inner.into_iter().map(|inner| format!("{name}/{inner}")).collect::<Vec<_>>();
             std::iter::once(name.clone()).chain(inner).collect::<Vec<_>>()
         };
-        named.flat_map(of).collect()
+        named.flat_map(of).chain(self.rows.names().cloned()).collect()
     }
 
     /// Readings in the order of [`Branch::class_names`]. Statistics begin anew.
@@ -561,7 +660,11 @@ impl<P: Item> Branch<P> {
             let inner = inner.into_iter().map(|inner| ClassReading { name: format!("{name}/{}", inner.name), ..inner });
             std::iter::once(own).chain(inner).collect::<Vec<_>>()
         };
-        named.flat_map(of).collect()
+        let mut readings: Vec<ClassReading> = named.flat_map(of).collect();
+        let counts: Vec<Group> = self.classes.iter().map(|class| class.counts).collect();
+        let rows = self.rows.cut(&counts).into_iter();
+        readings.extend(rows.map(|(name, counts, stats)| ClassReading { name, counts, stats }));
+        readings
     }
 
     /// Samples in the order of [`Branch::class_names`], with what laws have in `columns`.
@@ -576,7 +679,8 @@ impl<P: Item> Branch<P> {
             let own = ClassSample { held: class.node.held(), values };
             std::iter::once(own).chain(inner).collect::<Vec<_>>()
         };
-        named.flat_map(of).collect()
+        let row = |held| ClassSample { held, values: vec![f64::NAN; columns.len()] };
+        named.flat_map(of).chain(self.rows.held().map(row)).collect()
     }
 }
 
