@@ -9,6 +9,7 @@ mod bucket;
 pub mod cbq;
 pub mod choke;
 pub mod classes;
+pub mod cobalt;
 pub mod codel;
 mod columns;
 mod config;

@@ -367,6 +367,7 @@ registry! {
         "avq": avq::Avq, "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue";
         "choke": choke::Choke, "CHOKe (Pan et al. 2000): RED that drops an arrival and a packet drawn from the queue if both are of one flow";
         "gsp": gsp::Gsp, "Global Synchronization Protection (Lautenschlaeger 2016): one signal at a threshold, then none for an interval";
+        "cobalt": cobalt::Cobalt, "COBALT (Linux's CAKE): CoDel whose count fades, and BLUE beside it";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
