@@ -106,6 +106,10 @@ QUEUES = {
     "fq_pie": 'discipline = "fq_pie"\nlimit = "30 packets"\nflows = 4\nsalt = 1\nquantum = "300 B"\ntarget = "1 ms"\ntupdate = "1 ms"\n'
     'beta = 100.0\necn_prob = 50\necn = true',
     "docsis_pie": 'discipline = "docsis_pie"\nlimit = "15 kB"\ntarget = "1 ms"\nmsr = "2 Mbps"\npeak_rate = "5 Mbps"\nburst = "3 kB"',
+    "cobalt": 'discipline = "cobalt"\nlimit = "20 packets"\ntarget = "1 ms"\ninterval = "5 ms"\np_inc = 0.1\necn = true',
+    "cake": 'discipline = "cake"\nsalt = 1\nrate = "5 Mbps"\nrtt = "5 ms"\nmemory = "30 kB"\ndiffserv = "diffserv4"\noverhead = 20\n'
+    'framing = "atm"\ningress = true',
+    "cake-unlimited": 'discipline = "cake"\nsalt = 1\nmemory = "20 kB"\ndiffserv = "precedence"\nisolation = "hosts"',
     "dualpi2": 'discipline = "dualpi2"\nlimit = "40 packets"\ntarget = "1 ms"\ntupdate = "2 ms"\nbeta = 90.0',
     "dualpi2-rfc9332": 'discipline = "dualpi2"\nprofile = "rfc9332"\nlimit = "60 kB"\ntarget = "1 ms"\nbeta = 90.0\n'
     'l4s = { codepoints = ["ect1"], dscp = [1, 2] }\ntshift = "2 ms"',

@@ -6,6 +6,7 @@ pub mod avq;
 pub mod blue;
 mod books;
 mod bucket;
+pub mod cake;
 pub mod cbq;
 pub mod choke;
 pub mod classes;

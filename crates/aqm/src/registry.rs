@@ -377,6 +377,7 @@ registry! {
         "tbf": tbf::Tbf, "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate";
         "htb": htb::Htb, "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling";
         "cbq": cbq::Cbq, "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time";
+        "cake": cake::Cake, "CAKE (Linux): tins of flows with COBALT each, hosts and flows isolated, behind a virtual clock";
     }
     across {
         "dualpi2": dualpi2::DualPi2, "DualPI2 (RFC 9332): a queue for L4S and one for the rest, coupled by one controller";

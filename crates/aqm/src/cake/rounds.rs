@@ -1,0 +1,242 @@
+//! The flows of a tin and their rounds: DRR++ with quanta that hosts share, and a third list of flows that are empty and
+//! whose COBALT has not come to rest (`cake_hash`, `cake_dequeue`).
+
+use ecnlab_base::Rng;
+
+use super::QUEUES;
+use super::hosts::{Apart, Hashes, Hosts};
+use super::ways::Place;
+
+/// No flow.
+const NONE: u16 = u16::MAX;
+
+/// What a flow is counted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Nothing: it is in no list.
+    Out,
+    /// New, and within its first quantum.
+    Sparse,
+    /// Sparse, but empty when its quantum was used up, and so in the rounds.
+    Waiting,
+    /// Past its first quantum.
+    Bulk,
+    /// Empty, with a COBALT that remembers.
+    Decaying,
+}
+
+/// A list of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum List {
+    New,
+    Old,
+    Decaying,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    kind: Kind,
+    deficit: i64,
+    packets: u32,
+    hosts: [usize; 2],
+    /// Where it is, and between whom.
+    list: List,
+    before: u16,
+    behind: u16,
+}
+
+/// The first and the last flow of a list.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: u16,
+    last: u16,
+}
+
+/// The flows of a tin.
+#[derive(Clone, Debug)]
+pub(super) struct Rounds {
+    quantum: u64,
+    flows: Vec<Flow>,
+    /// The hash of who has each queue.
+    keys: Vec<u32>,
+    hosts: Hosts,
+    lists: [Ends; 3],
+    /// Flows that are sparse, of whatever list.
+    sparse: u32,
+    bulk: u32,
+}
+
+impl Rounds {
+    pub fn new(quantum: u64, apart: Apart) -> Rounds {
+        let flow = Flow {
+            kind: Kind::Out,
+            deficit: 0,
+            packets: 0,
+            hosts: [0; 2],
+            list: List::New,
+            before: NONE,
+            behind: NONE,
+        };
+        Rounds {
+            quantum,
+            flows: vec![flow; QUEUES],
+            keys: vec![0; QUEUES],
+            hosts: Hosts::new(apart),
+            lists: [Ends { first: NONE, last: NONE }; 3],
+            sparse: 0,
+            bulk: 0,
+        }
+    }
+
+    /// Whether a flow is listed that may hold packets.
+    pub fn is_active(&self) -> bool {
+        self.sparse + self.bulk > 0
+    }
+
+    pub fn bulk(&self) -> u32 {
+        self.bulk
+    }
+
+    /// The queue of a packet with these hashes.
+    pub fn place(&self, hashes: &Hashes) -> Place {
+        let is_used = |i: usize| self.flows[i].kind != Kind::Out;
+        hashes.queue.map_or(Place::Own(0), |queue| Place::of(queue, &self.keys, is_used))
+    }
+
+    /// [`Rounds::place`] of a packet that arrives: from now on the queue is its flow's, and counted for its hosts.
+    pub fn claim(&mut self, hashes: &Hashes) -> usize {
+        let place = self.place(hashes);
+        let i = place.index();
+        let Some(key) = hashes.queue else { return i };
+        let kind = self.flows[i].kind;
+        self.keys[i] = key;
+        if matches!(place, Place::Own(_)) && kind != Kind::Out {
+            return i;
+        }
+        if kind == Kind::Bulk {
+            self.hosts.take(self.flows[i].hosts);
+        }
+        self.flows[i].hosts = self.hosts.claim(hashes.hosts);
+        if kind == Kind::Bulk {
+            self.hosts.add(self.flows[i].hosts);
+        }
+        i
+    }
+
+    /// A packet came to flow `i`.
+    pub fn arrived(&mut self, i: usize, rng: &mut Rng) {
+        self.flows[i].packets += 1;
+        match self.flows[i].kind {
+            Kind::Out | Kind::Decaying => {
+                self.count_as(i, Kind::Sparse);
+                self.put_last(i, List::New);
+                self.flows[i].deficit = self.share(i, rng);
+            }
+            Kind::Waiting => self.count_as(i, Kind::Bulk),
+            Kind::Sparse | Kind::Bulk => {}
+        }
+    }
+
+    /// The flow that is next: a decaying one, if it may be, else by DRR++. `None` if no flow is listed.
+    pub fn next(&mut self, may_decay: &mut bool, rng: &mut Rng) -> Option<usize> {
+        loop {
+            let i = self.head(std::mem::take(may_decay))?;
+            if self.flows[i].deficit > 0 {
+                return Some(i);
+            }
+            if self.flows[i].kind == Kind::Sparse {
+                self.count_as(i, if self.flows[i].packets > 0 { Kind::Bulk } else { Kind::Waiting });
+            }
+            self.flows[i].deficit += self.share(i, rng);
+            self.put_last(i, List::Old);
+        }
+    }
+
+    fn head(&self, may_decay: bool) -> Option<usize> {
+        let order =
+            if may_decay { [List::Decaying, List::New, List::Old] } else { [List::New, List::Old, List::Decaying] };
+        let firsts = order.map(|list| self.lists[list as usize].first);
+        firsts.into_iter().find(|first| *first != NONE).map(usize::from)
+    }
+
+    /// Flow `i` has sent, or lost at the end of its wait, a packet of so many bytes on the wire.
+    pub fn charge(&mut self, i: usize, bytes: u64) {
+        self.flows[i].deficit -= bytes as i64;
+    }
+
+    /// Flow `i` has a packet less.
+    pub fn took(&mut self, i: usize) {
+        self.flows[i].packets -= 1;
+    }
+
+    /// Flow `i`, which was next, is empty. It leaves the lists when its COBALT is at rest.
+    pub fn found_empty(&mut self, i: usize, at_rest: bool) {
+        if at_rest {
+            self.count_as(i, Kind::Out);
+            self.unlink(i);
+        } else {
+            self.count_as(i, Kind::Decaying);
+            self.put_last(i, List::Decaying);
+        }
+    }
+
+    /// `cake_get_flow_quantum`: what flow `i` may send a round, of which the flows of a host have one together. What is
+    /// rounded off is made up for by chance.
+    fn share(&self, i: usize, rng: &mut Rng) -> i64 {
+        let part = 65_535 / u64::from(self.hosts.load(self.flows[i].hosts));
+        let dither = rng.u64() >> 48;
+        ((self.quantum * part + dither) >> 16) as i64
+    }
+
+    fn count_as(&mut self, i: usize, kind: Kind) {
+        let is_sparse = |kind| matches!(kind, Kind::Sparse | Kind::Waiting);
+        let was = std::mem::replace(&mut self.flows[i].kind, kind);
+        self.sparse = self.sparse + u32::from(is_sparse(kind)) - u32::from(is_sparse(was));
+        let hosts = self.flows[i].hosts;
+        match (was == Kind::Bulk, kind == Kind::Bulk) {
+            (false, true) => {
+                self.bulk += 1;
+                self.hosts.add(hosts);
+            }
+            (true, false) => {
+                self.bulk -= 1;
+                self.hosts.take(hosts);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes flow `i` out of its list, if it is in one, to the end of another.
+    fn put_last(&mut self, i: usize, list: List) {
+        self.unlink(i);
+        let ends = &mut self.lists[list as usize];
+        let last = std::mem::replace(&mut ends.last, i as u16);
+        if last == NONE {
+            ends.first = i as u16;
+        } else {
+            self.flows[usize::from(last)].behind = i as u16;
+        }
+        let flow = &mut self.flows[i];
+        (flow.list, flow.before, flow.behind) = (list, last, NONE);
+    }
+
+    fn unlink(&mut self, i: usize) {
+        let Flow { list, before, behind, .. } = self.flows[i];
+        let ends = &mut self.lists[list as usize];
+        if ends.first == i as u16 {
+            ends.first = behind;
+        } else if before != NONE {
+            self.flows[usize::from(before)].behind = behind;
+        }
+        if ends.last == i as u16 {
+            ends.last = before;
+        } else if behind != NONE {
+            self.flows[usize::from(behind)].before = before;
+        }
+        (self.flows[i].before, self.flows[i].behind) = (NONE, NONE);
+    }
+}
+
+#[cfg(test)]
+#[path = "rounds_tests.rs"]
+mod tests;
