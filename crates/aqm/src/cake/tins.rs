@@ -39,7 +39,7 @@ impl Tin {
             Diffserv::Precedence | Diffserv::Diffserv8 => {
                 const NAMES: [&str; 8] = ["tin0", "tin1", "tin2", "tin3", "tin4", "tin5", "tin6", "tin7"];
                 let less =
-                    |(rate, quantum): &(Option<u64>, i64)| Some((rate.map(|rate| rate * 7 >> 3), quantum * 7 >> 3));
+                    |(rate, quantum): &(Option<u64>, i64)| Some((rate.map(|rate| (rate * 7) >> 3), (quantum * 7) >> 3));
                 let parts = std::iter::successors(Some((rate, 256)), less);
                 NAMES.into_iter().zip(parts).map(|(name, (rate, quantum))| Tin::new(name, rate, quantum)).collect()
             }
