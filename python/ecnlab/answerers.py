@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from ecnlab._core import Cancel, Scenario
 from ecnlab.engines import ENGINES, LINUX, LINUX_WALL, MODEL, PACKETS, Answerer, Blocks
 from ecnlab.errors import EcnlabError
 from ecnlab.frames import frames
+from ecnlab.later import pl
 from ecnlab.provenance import maker
 from ecnlab.types import Engine, Instead
 

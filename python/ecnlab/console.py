@@ -8,23 +8,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import polars as pl
-from rich import markup
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
-
+from ecnlab.later import pl
 from ecnlab.sweep import Progress as Report
 from ecnlab.text import json_safe, one_line, visible
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
 WIDE: Final = 400
 """Columns of an output that is not a terminal: nothing is cut short there."""
-
-out: Final = Console(highlight=False, soft_wrap=True, width=None if sys.stdout and sys.stdout.isatty() else WIDE)
-err: Final = Console(stderr=True, highlight=False, soft_wrap=True)
 
 QUIET_SECONDS: Final = 15.0
 """How often a sweep whose output is not a terminal says where it is."""
@@ -32,12 +26,12 @@ QUIET_SECONDS: Final = 15.0
 
 def say(text: str) -> None:
     """Write a line of the result."""
-    out.print(visible(text), markup=False)
+    print(visible(text), flush=True)  # noqa: T201
 
 
 def complain(text: str) -> None:
     """Write a line about the work: a warning, an error, a hint."""
-    err.print(visible(text), markup=False)
+    print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def write_json(value: object) -> None:
@@ -51,6 +45,10 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
 
     ``height`` is how many rows there are, where ``frame`` has only the first of them.
     """
+    from rich.console import Console  # Rich is loaded for tables and bars only
+    from rich.table import Table
+    from rich.text import Text
+
     height = frame.height if height is None else height
     upright = height <= 4 and frame.width > 8
     table = Table(
@@ -73,7 +71,8 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
             table.add_column(Text(one_line(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold")
         for values in shown.iter_rows():
             table.add_row(*(Text(_cell(value)) for value in values))
-    out.print(table)
+    width = None if sys.stdout.isatty() else WIDE
+    Console(highlight=False, soft_wrap=True, width=width).print(table)
     if height > limit:
         say(f"... {height - limit} more rows (--rows {height} shows all)")
     say("")
@@ -95,15 +94,32 @@ def progress(what: str) -> Iterator[Report]:
 @contextmanager
 def progresses() -> Iterator[Callable[[str], Report]]:
     """As `progress`, for work of several parts: gives what begins the bar, or the lines, of a part."""
-    if err.is_terminal:
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bars:
+        with Progress(
+            *columns,
+            TimeRemainingColumn(),
+            console=Console(stderr=True, highlight=False, soft_wrap=True),
+            transient=True,
+        ) as bars:
             yield lambda what: _bar(bars, what)
     else:
         yield _Lines
 
 
 def _bar(bars: Progress, what: str) -> Report:
+    from rich import markup
+
     task = bars.add_task(markup.escape(one_line(what)), total=None)
     return lambda done, total: bars.update(task, completed=done, total=total)
 

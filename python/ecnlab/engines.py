@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Protocol, get_args, runtime_checkable
 
-import polars as pl
-
 from ecnlab._core import Scenario
 from ecnlab.errors import EcnlabError
+from ecnlab.later import pl
 from ecnlab.provenance import maker
 from ecnlab.types import Column, Engine, Instead
 

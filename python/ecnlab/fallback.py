@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import polars as pl
+from ecnlab.later import pl
 
 NEEDED: Final = {"connections", "ecn_connections", "ecn_fallbacks"}
 """Columns of flows from which it is seen; folders of earlier versions lack them."""

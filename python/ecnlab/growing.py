@@ -6,11 +6,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
-import polars as pl
-
 from ecnlab import store, volume
 from ecnlab.errors import EcnlabError
 from ecnlab.frames import frame
+from ecnlab.later import pl
 from ecnlab.types import Column
 
 ROW_GROUP: Final = 1 << 12

@@ -17,11 +17,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import polars as pl
-
 from ecnlab._core import Experiment, Scenario
 from ecnlab.columns import TABLES
 from ecnlab.errors import MetricError
+from ecnlab.later import pl
 from ecnlab.laws.kinds import Column, Kind
 from ecnlab.store import pieces
 
@@ -29,11 +28,11 @@ Metrics = Mapping[str, Mapping[str, Any]]
 """Name to definition, as in an experiment file."""
 
 AGGREGATES: Final[dict[str, Callable[[pl.Expr], pl.Expr]]] = {
-    "min": pl.Expr.min,
-    "max": pl.Expr.max,
-    "median": pl.Expr.median,
+    "min": lambda x: x.min(),
+    "max": lambda x: x.max(),
+    "median": lambda x: x.median(),
     "p99": lambda x: x.quantile(0.99, "linear"),
-    "count": pl.Expr.count,
+    "count": lambda x: x.count(),
 }
 """What ``aggregate`` may say and the order of rows does not change. Missing values are left out."""
 

@@ -14,16 +14,16 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ecnlab import digests, store
 from ecnlab.errors import FolderError
 from ecnlab.growing import Growing
+from ecnlab.later import np, pl
 from ecnlab.store import MADE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 ALWAYS: Final = "links"
 """A table that every run has, and rows in it: its ids are those of the runs that were merged."""
@@ -35,10 +35,10 @@ PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parq
 OURS: Final = re.compile(rf"{PART.pattern}|[0-9a-f]{{16}}\.\w+\.[0-9a-f]+\.rows|\..*\.partial|{re.escape(MADE)}")
 """Whatever a sweep writes there."""
 
-NAME: Final = np.dtype(f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}")
-"""The name of a part. Arrays hold them: objects of Python for each of very many runs take ten times the memory."""
+NAME: Final = f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}"
+"""The type of NumPy for the name of a part. Arrays hold them: objects of Python for each of very many runs take ten times the memory."""
 
-Ids = NDArray[np.uint64]
+Ids: TypeAlias = "NDArray[np.uint64]"
 """Ids of runs, as numbers."""
 
 

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from ecnlab import store
 from ecnlab.differences import differences
+from ecnlab.later import pl
 from ecnlab.run import Run, load_run
 from ecnlab.sweep import Sweep, load_sweep
 

@@ -13,14 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-
 from ecnlab import store, volume
 from ecnlab._core import Scenario
 from ecnlab.answerers import Packets, answerer_of
 from ecnlab.engines import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for, signature
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.growing import Growing
+from ecnlab.later import pl
 from ecnlab.scenario import read_scenario
 from ecnlab.store import CAPTURES
 from ecnlab.threads import as_finished
@@ -146,7 +145,7 @@ class Run:
             self._scratch = None
 
 
-class _Parted(Mapping[str, pl.DataFrame]):
+class _Parted(Mapping[str, "pl.DataFrame"]):
     """Tables of which some are in files, as they were too large to be held."""
 
     def __init__(self, held: Mapping[str, pl.DataFrame], stored: Mapping[str, Path], order: list[str]) -> None:

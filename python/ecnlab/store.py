@@ -18,14 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-
 from ecnlab import digests
 from ecnlab._core import __version__
 from ecnlab.columns import TABLES, units
 from ecnlab.differences import differences
 from ecnlab.engines import PACKETS
 from ecnlab.errors import FolderError
+from ecnlab.later import pl
 
 FORMAT: Final = 2
 """Version of the folder format. A reader refuses any other."""
@@ -425,7 +424,7 @@ def refuse_damaged_capture(path: Path) -> None:
             files.path(name)
 
 
-class StoredTables(Mapping[str, pl.DataFrame]):
+class StoredTables(Mapping[str, "pl.DataFrame"]):
     """Tables in a folder, each read when first asked for."""
 
     def __init__(self, files: Files, names: Iterable[str], under: str = "") -> None:

@@ -15,11 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from time import perf_counter
-from typing import Any, Final
-
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab import digests, metrics, store, taps, volume
 from ecnlab._core import Experiment, ExperimentRun, Scenario
@@ -29,6 +25,7 @@ from ecnlab.differences import differences
 from ecnlab.engines import PACKETS, Answerer, refuse_unless_random, signature
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.growing import Growing
+from ecnlab.later import np, pl
 from ecnlab.parts import Parts, numbers
 from ecnlab.scenario import read_experiment
 from ecnlab.store import CAPTURES
@@ -36,6 +33,9 @@ from ecnlab.taps import Taps
 from ecnlab.threads import ticks
 from ecnlab.types import Engine
 from ecnlab.workers import Worker, do, worker
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""

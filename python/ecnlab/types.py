@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.bool_]
+Numbers: TypeAlias = "NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.bool_]"
 
-Column: TypeAlias = Numbers | tuple[NDArray[np.uint32], list[str]]
+Column: TypeAlias = "Numbers | tuple[NDArray[np.uint32], list[str]]"
 """A column of a table: numbers (NaN is missing), or text as (codes, names)."""
 
 Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]

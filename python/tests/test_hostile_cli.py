@@ -264,7 +264,7 @@ import os, signal, sys
 
 class Interrupt:
     def find_spec(self, name, path=None, target=None):
-        if name == "polars":
+        if name == "click":
             os.kill(os.getpid(), signal.SIGINT)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the test runner's parent may ignore it
@@ -277,6 +277,14 @@ from ecnlab.cli import main
 def test_an_interrupt_while_python_imports_is_no_traceback():
     done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_an_interrupt_while_a_library_is_loaded_for_a_command_is_told(tmp_path):
+    (tmp_path / "run.toml").write_text(SCENARIO)
+    begun = IMPORTED.replace('"click"', '"polars"').replace('"laws"', f'"run", {str(tmp_path / "run.toml")!r}')
+    command = [sys.executable, "-c", f"{begun}main()"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "interrupted")
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,25 @@ import tempfile
 import traceback
 
 import click
-import polars as pl
 
 from ecnlab import _core, console, starting
-from ecnlab.cli import agree, catalogue, check, compare, linux, probe, reproduce, run, show, sweep, trace, verify
+from ecnlab.cli import (
+    agree,
+    catalogue,
+    check,
+    compare,
+    linux,
+    probe,
+    reproduce,
+    run,
+    show,
+    sweep,
+    trace,
+    verify,
+)
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
 from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
+from ecnlab.later import pl
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -110,7 +123,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
             return BAD_INPUT, error.format_message()
         case EcnlabError() | SpecError() | TraceFailure():
             return BAD_INPUT, str(error)
-        case pl.exceptions.PolarsError():
+        # Who has not loaded Polars has not met an error of it.
+        case _ if "polars" in sys.modules and isinstance(error, pl.exceptions.PolarsError):
             return BAD_INPUT, f"a stored table is damaged: {_first_line(error)}"
         case RunError():
             return DEFECT, str(error)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import polars as pl
 
 from ecnlab import console, store
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
 from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.errors import FolderError
+from ecnlab.later import pl
 from ecnlab.results import load
 from ecnlab.run import Run
 from ecnlab.sweep import Sweep

@@ -8,11 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import polars as pl
-
 from ecnlab import _core
 from ecnlab._core import Cancel, Scenario
 from ecnlab.errors import EcnlabError
+from ecnlab.later import pl
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
 

@@ -15,11 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-import polars as pl
-
 from ecnlab import _core, store
 from ecnlab.errors import EcnlabError
 from ecnlab.frames import frames
+from ecnlab.later import pl
 from ecnlab.trace.memory import for_connections
 from ecnlab.types import Standard
 

@@ -1,0 +1,88 @@
+"""What `import ecnlab` and the command line load before they have anything to do: counted, as times differ by machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"jinja2", "matplotlib", "numpy", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy"}
+"""None is needed before there is a table, a figure or a page to make."""
+
+REPORT = f"import sys; print(*sorted({HEAVY!r} & {{name.partition('.')[0] for name in sys.modules}}), file=sys.stderr)"
+
+SCENARIO = """
+format = 1
+duration = "1 s"
+
+[link.l]
+from = "a"
+to = "b"
+rate = "1 Mbps"
+delay = "1 ms"
+
+[flow.f]
+from = "a"
+to = "b"
+traffic = "ftp"
+"""
+
+
+def loaded(code: str, folder: Path | None = None) -> set[str]:
+    """Which of `HEAVY` a fresh process has loaded after ``code``."""
+    guarded = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{REPORT}"
+    answer = subprocess.run([sys.executable, "-c", guarded], capture_output=True, text=True, check=True, cwd=folder)
+    return set(answer.stderr.splitlines()[-1].split())
+
+
+def command(*arguments: str) -> str:
+    return f"from ecnlab.cli import main; main({list(arguments)!r})"
+
+
+def test_the_search_sees_what_is_loaded() -> None:
+    assert loaded("import numpy") == {"numpy"}
+    assert {"numpy", "polars"} <= loaded("import ecnlab; ecnlab.later.pl.Series; ecnlab.later.np.array")
+
+
+def test_importing_the_package_loads_no_heavy_library() -> None:
+    assert loaded("import ecnlab; ecnlab.run; ecnlab.sweep; ecnlab.load; ecnlab.trace; ecnlab.check") == set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["run", "--help"],
+        ["sweep", "--help"],
+        ["show", "--help"],
+        ["trace", "--help"],
+        ["probe", "--help"],
+        ["agree", "--help"],
+        ["reproduce", "--help"],
+        ["linux", "build", "--help"],
+        ["laws"],
+        ["profiles", "modern"],
+        ["schema"],
+        ["run", "missing.toml"],
+        ["sweep", "missing.toml"],
+        ["show", "missing"],
+        ["run", "--unknown"],
+    ],
+    ids=" ".join,
+)
+def test_a_command_without_tables_loads_no_heavy_library(arguments: list[str], tmp_path: Path) -> None:
+    assert loaded(command(*arguments), tmp_path) == set()
+
+
+def test_checking_a_file_loads_no_heavy_library(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    assert loaded(command("check", "x.toml"), tmp_path) == set()
+
+
+def test_a_run_loads_what_tables_need(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    assert loaded(command("run", "x.toml", "--json"), tmp_path) == {"numpy", "polars"}
+    assert loaded(command("run", "x.toml"), tmp_path) == {"numpy", "polars", "rich"}
