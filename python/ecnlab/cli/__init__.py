@@ -21,6 +21,7 @@ from ecnlab.cli import (
     catalogue,
     check,
     compare,
+    completion,
     linux,
     probe,
     reproduce,
@@ -69,6 +70,7 @@ for _command in (
     catalogue.schema,
     linux.linux,
     trace.trace,
+    completion.completion,
 ):
     cli.add_command(_command)
 
