@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab import store, volume
 from ecnlab._core import Scenario
@@ -24,6 +24,9 @@ from ecnlab.scenario import read_scenario
 from ecnlab.store import CAPTURES
 from ecnlab.threads import as_finished
 from ecnlab.types import Engine
+
+if TYPE_CHECKING:
+    from ecnlab.plots.run import RunPlots
 
 IDENTITY: Final = ("kind", "engine", "spec_hash", "seed", "events")
 """What the manifests of two runs share if both are the same run."""
@@ -106,6 +109,18 @@ class Run:
     def packets(self) -> pl.DataFrame:
         """One row a packet event; only if asked for."""
         return self.table("packets")
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is stored, if it is."""
+        return self._files.folder if self._files else None
+
+    @property
+    def plot(self) -> RunPlots:
+        """Its figures: ``run.plot.queue()``, see ``docs/plots.md``."""
+        from ecnlab.plots.run import RunPlots  # for those who draw
+
+        return RunPlots(self)
 
     def save(self, folder: str | os.PathLike[str]) -> Path:
         """Write the run folder, whole or not at all, and return its path.

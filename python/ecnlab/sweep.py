@@ -37,6 +37,8 @@ from ecnlab.workers import Worker, do, worker
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ecnlab.plots.sweep import SweepPlots
+
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all): once at the start and after each run."""
 
@@ -98,6 +100,13 @@ class Sweep:
             rows.append((*key, *(x if x is not None and isfinite(x) else None for x in numbers)))
         types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
         return pl.DataFrame(rows, schema=types, orient="row")
+
+    @property
+    def plot(self) -> SweepPlots:
+        """Its figures: ``sweep.plot.effect("goodput", by="max_p")``, see ``docs/plots.md``."""
+        from ecnlab.plots.sweep import SweepPlots  # for those who draw
+
+        return SweepPlots(self)
 
     @property
     def specs(self) -> dict[str, Any]:
