@@ -47,7 +47,7 @@ pub(crate) struct Held<P> {
 
 /// What became of the packet at the head of a queue that was asked for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step<P> {
+pub(crate) enum Judged<P> {
     /// It leaves.
     Gone(Held<P>),
     /// The law dropped it, so many bytes.
@@ -120,33 +120,33 @@ impl<P: Item> Fifo<P> {
     fn judge<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
         loop {
             match self.judge_one(now, books, watch) {
-                Step::Gone(held) => return Some(held),
-                Step::Dropped(_) => {}
-                Step::Empty => return None,
+                Judged::Gone(held) => return Some(held),
+                Judged::Dropped(_) => {}
+                Judged::Empty => return None,
             }
         }
     }
 
     /// Takes out the packet at the head, which the law lets go or drops.
     #[inline(always)]
-    fn judge_one<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Step<P> {
+    fn judge_one<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Judged<P> {
         let Some(Held { since, mut packet }) = self.pop(books) else {
             self.law.on_empty();
-            return Step::Empty;
+            return Judged::Empty;
         };
         if self.releases(&mut packet, now.since(since), now, books, watch) {
-            Step::Gone(Held { since, packet })
+            Judged::Gone(Held { since, packet })
         } else {
-            Step::Dropped(packet.wire_len())
+            Judged::Dropped(packet.wire_len())
         }
     }
 
     /// [`Fifo::take`] of no more than one packet, which takes turns with so many flows.
-    pub fn step<W: Watch<P> + ?Sized>(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut W) -> Step<P> {
+    pub fn step<W: Watch<P> + ?Sized>(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut W) -> Judged<P> {
         self.observe(now, books);
         self.law.among(flows);
         if std::mem::take(&mut self.judged) {
-            return self.pop(books).map_or(Step::Empty, Step::Gone);
+            return self.pop(books).map_or(Judged::Empty, Judged::Gone);
         }
         self.judge_one(now, books, watch)
     }
@@ -165,9 +165,9 @@ impl<P: Item> Fifo<P> {
             return None;
         }
         match self.judge_one(now, books, watch) {
-            Step::Gone(held) => self.keep(held, books),
-            Step::Dropped(len) => return Some(len),
-            Step::Empty => {}
+            Judged::Gone(held) => self.keep(held, books),
+            Judged::Dropped(len) => return Some(len),
+            Judged::Empty => {}
         }
         None
     }

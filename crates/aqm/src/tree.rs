@@ -9,7 +9,7 @@ use crate::across::{Coupling, InnerView};
 use crate::books::Books;
 use crate::columns::Column;
 use crate::counters::Group;
-use crate::fifo::{Fifo, Held, Step};
+use crate::fifo::{Fifo, Held, Judged};
 use crate::layout::{Classifier, Inner, Layout};
 use crate::registry::Made;
 use crate::room::Room;
@@ -125,10 +125,10 @@ impl<P: Item> Node<P> {
     }
 
     /// [`Node::take`] of no more than one packet, of a FIFO that takes turns with so many flows.
-    fn step(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Step<P> {
+    fn step(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Judged<P> {
         match self {
             Node::Leaf(fifo) => fifo.step(flows, now, books, watch),
-            Node::Branch(branch) => branch.pull(now, books, watch).map_or(Step::Empty, Step::Gone),
+            Node::Branch(branch) => branch.pull(now, books, watch).map_or(Judged::Empty, Judged::Gone),
         }
     }
 
@@ -348,12 +348,12 @@ impl<P: Item> Branch<P> {
             let i = self.choose(now, books, watch)?;
             self.peeked = None;
             let mut held = match self.take(i, now, books, watch) {
-                Step::Gone(held) => held,
-                Step::Dropped(len) => {
+                Judged::Gone(held) => held,
+                Judged::Dropped(len) => {
                     self.lost(i, len, now);
                     continue;
                 }
-                Step::Empty => {
+                Judged::Empty => {
                     self.found_empty(i);
                     continue;
                 }
@@ -379,13 +379,13 @@ impl<P: Item> Branch<P> {
     }
 
     /// Asks class `i` for a packet: until it gives one or is empty, or once, if the scheduler is to know of each drop.
-    fn take(&mut self, i: usize, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Step<P> {
+    fn take(&mut self, i: usize, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Judged<P> {
         let flows = self.among(i);
         self.change(i, books, |node, counts, books| {
             let watch = &mut Counting { counts, outer: watch };
             match flows {
                 Some(flows) => node.step(flows, now, books, watch),
-                None => node.take(now, books, watch).map_or(Step::Empty, Step::Gone),
+                None => node.take(now, books, watch).map_or(Judged::Empty, Judged::Gone),
             }
         })
     }
