@@ -229,7 +229,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "ecn = \"off\"",
         "ecn = \"rfc3168\"\ncongestion = \"prague\"",
         &[
-            "x.toml:16:14: `tcp.mine.congestion` needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\", not \"rfc3168\"",
+            "x.toml:16:14: `tcp.mine.congestion` needs feedback that tells how much was marked: ecn = \"dctcp\" or \"accecn\" or \"accecn-linux\", not \"rfc3168\"",
         ],
     ),
     (
