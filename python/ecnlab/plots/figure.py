@@ -58,7 +58,7 @@ class Figure:
     title: str
     x_label: str
     y_label: str
-    shape: Literal["line", "step", "points"] = "line"
+    shape: Literal["line", "stairs", "points"] = "line"
     categories: Sequence[str] = ()
     """The names of x = 0, 1, ..., where x is no number."""
     from_zero: bool = True
@@ -120,7 +120,7 @@ class Figure:
                     0
                 ]
             else:
-                style = "steps-post" if self.shape == "step" else "default"
+                style = "steps-post" if self.shape == "stairs" else "default"
                 (line,) = axes.plot(x, y, drawstyle=style, color=colour, linewidth=0.9)
             line.set_gid(f"line-{number}")
             yield str(name), next((v for v in reversed(y) if math.isfinite(v)), 0.0), colour

@@ -46,7 +46,7 @@ class RunPlots:
             _series("queue", rows, "packets"),
             _series("average", rows.drop_nulls("average_packets"), "average_packets"),
         ]
-        return self._figure(parts, f"Queue of {link}", "queue, packets", shape="step")
+        return self._figure(parts, f"Queue of {link}", "queue, packets", shape="stairs")
 
     def cwnd(self, flows: Sequence[str] = ()) -> Figure:
         """The congestion windows of ``flows`` over time, in bytes; by default of the first three."""
@@ -60,7 +60,7 @@ class RunPlots:
             raise self._error("cwnd", f"{len(shown)} flows in one figure", f"name at most {MOST_LINES}")
         parts = [_series(name, rows.filter(pl.col("flow") == name), "cwnd_bytes", 1e-3) for name in shown]
         note = f"{len(shown)} of {len(there)} flows" if len(shown) < len(there) and not flows else ""
-        return self._figure(parts, "Congestion window", "window, kB", shape="step", note=note)
+        return self._figure(parts, "Congestion window", "window, kB", shape="stairs", note=note)
 
     def goodput(self) -> Figure:
         """The goodput of each group of flows over time, in Mbit/s: what was delivered in order since the sample before."""
@@ -79,7 +79,7 @@ class RunPlots:
         if len(names) > MOST_LINES:
             raise self._error("goodput", f"{len(names)} groups of flows in one figure", "take them from `flow_series`")
         parts = [_series(name, found.filter(pl.col("group") == name), "goodput") for name in names]
-        return self._figure(parts, "Goodput by group of flows", "goodput, Mbit/s", shape="step")
+        return self._figure(parts, "Goodput by group of flows", "goodput, Mbit/s", shape="stairs")
 
     def sojourn(self, link: str | None = None) -> Figure:
         """The distribution (CDF) of the times that packets spent in the queue of ``link``, in ms, from ``warmup`` on.
@@ -102,11 +102,11 @@ class RunPlots:
         x, y = "sojourn, ms", "share of packets"
         note = f"{unsure} packets left out: which of several equal ones was dropped is not known" if unsure else ""
         title = f"Time in the queue of {link}, {number} packets"
-        return Figure(kept.rename({"x": x, "y": y}), x, y, title, "time in the queue, ms", y, "step", note=note)
+        return Figure(kept.rename({"x": x, "y": y}), x, y, title, "time in the queue, ms", y, "stairs", note=note)
 
     def _figure(self, parts: Sequence[pl.DataFrame], title: str, y: str, *, shape: str, note: str = "") -> Figure:
         rows = pl.concat([part for part in parts if part.height]).rename({"x": TIME, "y": y})
-        return Figure(rows, TIME, y, title, TIME, y, "step" if shape == "step" else "line", note=note)
+        return Figure(rows, TIME, y, title, TIME, y, "stairs" if shape == "stairs" else "line", note=note)
 
     def _table(self, kind: str, name: str) -> pl.DataFrame:
         if name not in self._run.tables:
