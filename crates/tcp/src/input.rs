@@ -3,6 +3,7 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
+use crate::config::DelayedAck;
 use crate::ecn::{Acked, Feedback, Marks};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
@@ -15,10 +16,14 @@ impl Endpoint {
         if acceptable && self.rx.delays_ack() && self.ecn.flushes_ack(segment) {
             self.send_ack(now, out);
         }
-        let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
         if segment.len > 0 && segment.flags.contains(Flags::CWR) && !self.ecn.has_ace() {
             self.counters.cwr_received += 1;
+            // Linux's tcp_ecn_accept_cwr leaves nothing of earlier marks to the ACK that waits.
+            if acceptable && self.config.delayed_ack == DelayedAck::Linux7 {
+                self.ecn.forget_waiting();
+            }
         }
+        let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
         if !acceptable || old {

@@ -202,6 +202,9 @@ pub trait Feedback {
     /// lies in the receive window. Whether its ACK is due at once.
     fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool;
 
+    /// An ACK that waits is to tell of no mark that has come so far.
+    fn forget_waiting(&mut self) {}
+
     // ---- the sender of data ----
 
     /// What the acceptable `ack` says, which acknowledges `acked`.
@@ -256,6 +259,9 @@ macro_rules! schemes {
             #[inline]
             fn flushes_ack(&self, segment: &Segment) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.flushes_ack(segment)),+ }
+            }
+            fn forget_waiting(&mut self) {
+                match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.forget_waiting()),+ }
             }
             #[inline]
             fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
@@ -406,6 +412,11 @@ impl Echo {
         let marked = segment.ecn == Ecn::Ce;
         self.echo |= marked;
         self.marked |= marked;
+    }
+
+    /// An ACK that waits is to tell of no mark that has come so far.
+    pub fn forget_waiting(&mut self) {
+        self.marked = false;
     }
 
     /// The window was reduced.

@@ -52,6 +52,10 @@ impl Feedback for Rfc3168 {
         false
     }
 
+    fn forget_waiting(&mut self) {
+        self.echo.forget_waiting();
+    }
+
     #[inline]
     fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
         Echo::decode(ack)
