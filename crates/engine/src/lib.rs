@@ -25,6 +25,7 @@ mod sim;
 mod stop;
 mod table;
 mod transactions;
+mod tunnel;
 mod window;
 mod wire;
 
@@ -39,9 +40,10 @@ pub use ledger::Ledger;
 pub use link::{Link, WatchWire};
 pub use packet::{Body, Cargo, Label, Packet, Returned};
 pub use paths::Paths;
-pub use plan::{BoxPlan, Bursts, Errors, FlowPlan, Jitter, LinkPlan, Plan, Setup, Shaper};
+pub use plan::{BoxPlan, Bursts, Egress, Errors, FlowPlan, Ingress, Jitter, LinkPlan, Plan, Setup, Shaper, TunnelPlan};
 pub use routes::{ARRIVED, Routes};
 pub use table::{Blocks, Column, Table};
+pub use tunnel::TunnelCounters;
 
 use capture::{Capture, Sink, Taps};
 use packets::{PacketLog, Probe, Recorder};

@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use ecnlab_aqm::{Bucket, ClassReading, Item, LinkContext, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
+use ecnlab_wire::Ecn;
 
 use crate::boxes::{BoxCounters, Boxes, Inspect, Passage};
 use crate::faults::Faults;
 use crate::jitter::Jolts;
 use crate::packet::Packet;
 use crate::plan::{LinkPlan, Plan};
+use crate::tunnel::{Tunnel, TunnelCounters};
 use crate::wire::Wire;
 
 /// What became of the packets behind the queue.
@@ -80,7 +82,7 @@ pub struct Link {
     open: bool,
     /// Whether a packet still in the queue may arrive before the first on the wire, so that each departure is waited for.
     overtakes: bool,
-    /// Whether boxes stand at the far end.
+    /// Whether boxes or the end of a tunnel stand at the far end.
     pub boxed: bool,
 }
 
@@ -102,6 +104,7 @@ struct Slow {
     jitter: Option<Jolts>,
     lost: Tally,
     boxes: Boxes,
+    tunnel: Option<Tunnel>,
 }
 
 impl Link {
@@ -110,7 +113,7 @@ impl Link {
         let flows: Arc<[String]> = plan.flows.iter().map(|flow| flow.name.clone()).collect();
         let link = |l: &LinkPlan| {
             let mut link = Link::new(l, &plan.groups, seed);
-            link.boxed = !l.boxes.is_empty();
+            link.boxed = !l.boxes.is_empty() || l.tunnel.is_some();
             link.slow.boxes = Boxes::new(&l.boxes, &flows, seed);
             link
         };
@@ -136,6 +139,7 @@ impl Link {
             jitter: plan.jitter.map(|jitter| Jolts::new(jitter, stream("jitter"))),
             lost: Tally::default(),
             boxes: Boxes::default(),
+            tunnel: plan.tunnel.as_ref().map(Tunnel::new),
         };
         Link {
             armed: Time::NEVER,
@@ -148,7 +152,11 @@ impl Link {
             delivered: 0,
             waiting: 0,
             row: 0,
-            open: slow.queue.is_open() && slow.shaper.is_none() && slow.faults.is_none() && slow.jitter.is_none(),
+            open: slow.queue.is_open()
+                && slow.shaper.is_none()
+                && slow.faults.is_none()
+                && slow.jitter.is_none()
+                && slow.tunnel.is_none(),
             overtakes: plan.jitter.is_some_and(|jitter| jitter.reorder),
             boxed: false,
             slow: Box::new(slow),
@@ -215,6 +223,27 @@ impl Link {
     /// What the boxes make of `packet`, which the link has [delivered](Link::deliver).
     pub fn inspect(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
         self.slow.boxes.pass(packet, contents)
+    }
+
+    /// The number of the tunnel that it is part of.
+    #[inline]
+    pub fn tunnel(&self) -> Option<u32> {
+        self.slow.tunnel.as_ref().map(Tunnel::number)
+    }
+
+    /// As [`Tunnel::encapsulate`], where the link is part of a tunnel; else `packet` is as it was.
+    pub fn encapsulate(&mut self, packet: &mut Packet) -> Ecn {
+        self.slow.tunnel.as_mut().map_or(packet.ecn(), |tunnel| tunnel.encapsulate(packet))
+    }
+
+    /// As [`Tunnel::decapsulate`], where the link is part of a tunnel; else `packet` goes on as it was.
+    pub fn decapsulate(&mut self, packet: &mut Packet, inner: Ecn) -> bool {
+        self.slow.tunnel.as_mut().is_none_or(|tunnel| tunnel.decapsulate(packet, inner))
+    }
+
+    /// What the ends of its tunnel have done at this link.
+    pub fn tunnel_counters(&self) -> Option<TunnelCounters> {
+        self.slow.tunnel.as_ref().map(Tunnel::counters)
     }
 
     /// What each box has done.

@@ -85,6 +85,11 @@ impl Packet {
     pub fn has_data(&self) -> bool {
         self.kind >> (32 + HAS_DATA) & 1 == 1
     }
+    /// Sets the bytes on the wire.
+    pub fn set_wire_len(&mut self, wire_len: u32) {
+        debug_assert!(wire_len <= u16::MAX.into(), "{wire_len} bytes in an IP packet");
+        self.way = self.way & !u64::from(u16::MAX) | u64::from(wire_len as u16);
+    }
     /// Sets the codepoint.
     pub fn set_ecn(&mut self, ecn: Ecn) {
         let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | 1);
@@ -128,7 +133,7 @@ impl Item for Packet {
 /// What only the ends of a packet's way look at.
 #[derive(Clone, Copy, Debug)]
 pub struct Cargo {
-    /// What is under the IP header; its codepoint is the one it was sent with.
+    /// What is under the IP header; its codepoint is the one it was sent with, or of the inner header of a tunnelled packet.
     pub body: Body,
     /// Index of the endpoint it is for; of a datagram only which side of its flow counts.
     pub endpoint: u32,
@@ -278,6 +283,20 @@ impl Hold {
         &mut self.places[place as usize]
     }
 
+    /// Keeps the codepoint of the IP header within another one.
+    pub fn set_inner(&mut self, place: u32, ecn: Ecn) {
+        match &mut self.places[place as usize].body {
+            Body::Tcp(segment) => segment.ecn = ecn,
+            Body::Datagram(datagram) => datagram.ecn = ecn,
+            Body::Quench(quench, _) => quench.ecn = ecn,
+        }
+    }
+
+    /// The codepoint that was [kept](Hold::set_inner).
+    pub fn inner(&self, place: u32) -> Ecn {
+        self.places[place as usize].body.header().1
+    }
+
     /// The TCP segment at `place`, to be written into.
     pub fn segment_mut(&mut self, place: u32) -> Option<&mut Segment> {
         match &mut self.places[place as usize].body {
@@ -326,6 +345,8 @@ mod tests {
                 packet.mark();
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, Ecn::Ce, has_data));
                 packet.set_ecn(ecn);
+                packet.set_wire_len(1499);
+                assert_eq!((packet.wire_len(), packet.hosts(), packet.ecn()), (1499, (4_464, 2), ecn));
                 assert_eq!((packet.group(), packet.ecn(), packet.has_data()), (5, ecn, has_data));
                 assert_eq!((packet.class(), packet.flow()), (5 << 1 | u32::from(ecn.is_capable()), 4));
                 assert_eq!((packet.flow_key(), packet.dscp()), (6 << 32 | 4, dscp));

@@ -60,6 +60,8 @@ pub enum Event {
     Deliver,
     /// A box dropped it.
     BoxDrop,
+    /// The end of a tunnel dropped it, behind the far end.
+    TunnelDrop,
     /// It came to the queue, which has not yet decided about it. The log leaves this out.
     Arrive,
 }
@@ -128,8 +130,18 @@ impl<P: Probe> WatchWire for LinkWatch<'_, P> {
     }
 }
 
-const EVENT_NAMES: [&str; 9] =
-    ["enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver", "drop_box"];
+const EVENT_NAMES: [&str; 10] = [
+    "enqueue",
+    "dequeue",
+    "mark",
+    "drop_early",
+    "drop_forced",
+    "drop_tail",
+    "loss",
+    "deliver",
+    "drop_box",
+    "drop_tunnel",
+];
 
 /// Keeps every event of every packet on every link, until it is handed on.
 pub struct PacketLog {

@@ -50,6 +50,8 @@ pub struct LinkPlan {
     pub errors: Errors,
     /// Boxes at the far end, in the order in which packets pass them.
     pub boxes: Vec<BoxPlan>,
+    /// The tunnel that it is part of.
+    pub tunnel: Option<TunnelPlan>,
 }
 
 impl LinkPlan {
@@ -165,6 +167,49 @@ pub enum Setup {
     Drop,
     /// Drops it, and answers it with an RST in the name of whom it is for.
     Reset,
+}
+
+/// A tunnel (RFC 6040). It begins where a packet enters a link of it from outside, and ends where the packet's next link
+/// is none of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TunnelPlan {
+    /// Its name.
+    pub name: String,
+    /// What tells the tunnels of a run apart.
+    pub number: u32,
+    /// What its ingress writes.
+    pub ingress: Ingress,
+    /// What its egress makes of both headers.
+    pub egress: Egress,
+    /// Bytes that the outer header adds to a packet.
+    pub overhead: u32,
+}
+
+/// What the ingress of a tunnel writes into the ECN field of the outer header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ingress {
+    /// A copy of the inner field (RFC 6040 §4.1, normal mode).
+    #[default]
+    Normal,
+    /// Not-ECT (RFC 6040 §4.1, compatibility mode; RFC 3168 §9.1.1, limited functionality).
+    Compatibility,
+    /// A copy, but ECT(0) for CE (RFC 3168 §9.1.1, full functionality).
+    Rfc3168Full,
+}
+
+/// What the egress of a tunnel makes of the ECN fields of both headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Egress {
+    /// RFC 6040 §4.2, figure 4.
+    #[default]
+    Rfc6040,
+    /// CE of the outer header is copied; a packet that is not ECN-capable is dropped for it (RFC 3168 §9.1.1, full
+    /// functionality).
+    Rfc3168Full,
+    /// The inner field stays; CE in the outer header alone drops the packet (RFC 3168 §9.1, limited functionality).
+    Rfc3168Limited,
+    /// The inner field stays, whatever is in the outer header (RFC 2003).
+    Rfc2003,
 }
 
 /// A source of demand between two nodes; `from` sends the main data.

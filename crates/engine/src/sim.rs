@@ -207,7 +207,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             self.events.push(link.armed, Class::Link, index);
         }
         if boxed {
-            return self.pass_boxes(index, row, packet, now);
+            return self.leave(index, row, packet, now);
         }
         self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
         self.forward(row, packet, now);
@@ -222,14 +222,18 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// `packet` has come to the boxes at the far end of link `index`, behind which is the node with this `row`.
+    /// `packet` has come to the boxes at the far end of link `index`, behind which is the node with this `row`; there its
+    /// tunnel may end.
     #[cold]
-    fn pass_boxes(&mut self, index: u32, row: u32, mut packet: Packet, now: Time) {
+    fn leave(&mut self, index: u32, row: u32, mut packet: Packet, now: Time) {
         let mut contents = Contents { hold: &mut self.hold, hosts: &self.hosts };
         let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
         if passage == Passage::Through {
             self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
-            return self.forward(row, packet, now);
+            return match self.links[index as usize].tunnel() {
+                Some(tunnel) => self.leave_tunnel(index, tunnel, row, packet, now),
+                None => self.forward(row, packet, now),
+            };
         }
         self.probe.note(now, index, Happening::BoxDrop, &packet, &self.hold);
         let dropped = *self.hold.unload(packet.cargo());
@@ -244,13 +248,28 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
+    /// `packet` is at the node with this `row`, at the far end of link `index`, which is part of `tunnel`: so is the packet's
+    /// next link, or the tunnel ends here.
+    fn leave_tunnel(&mut self, index: u32, tunnel: u32, row: u32, mut packet: Packet, now: Time) {
+        let next = self.routes.next(row, packet.to());
+        if next != ARRIVED && self.links[next as usize].tunnel() == Some(tunnel) {
+            return self.wait(next, packet, now);
+        }
+        let inner = self.hold.inner(packet.cargo());
+        if self.links[index as usize].decapsulate(&mut packet, inner) {
+            return self.forward(row, packet, now);
+        }
+        self.probe.note(now, index, Happening::TunnelDrop, &packet, &self.hold);
+        self.hold.unload(packet.cargo());
+    }
+
     #[inline(always)]
     fn offer(&mut self, index: u32, packet: Packet, now: Time) {
-        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
         if !link.is_clear(now) {
             return self.enqueue(index, packet, now);
         }
+        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
         self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
         link.pass(packet, now);
@@ -261,9 +280,20 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// [`Sim::offer`] to a link on which it may have to wait.
+    /// [`Sim::offer`] to a link on which it may have to wait, or that is part of a tunnel, which the packet enters.
     #[inline(never)]
-    fn enqueue(&mut self, index: u32, packet: Packet, now: Time) {
+    fn enqueue(&mut self, index: u32, mut packet: Packet, now: Time) {
+        let link = &mut self.links[index as usize];
+        if link.tunnel().is_some() {
+            let inner = link.encapsulate(&mut packet);
+            self.hold.set_inner(packet.cargo(), inner);
+        }
+        self.wait(index, packet, now);
+    }
+
+    #[inline(always)]
+    fn wait(&mut self, index: u32, packet: Packet, now: Time) {
+        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
         let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index);
         link.enqueue(packet, now, watch);

@@ -12,6 +12,7 @@ use crate::hosts::Hosts;
 use crate::link::{self, Link};
 use crate::plan::{FlowPlan, Plan};
 use crate::table::Table;
+use crate::tunnel::TunnelCounters;
 
 /// Everything that counts, as it stood at one instant.
 pub struct Snapshot {
@@ -31,6 +32,7 @@ struct LinkReading {
     /// Packets in the queue and on the wire.
     held: u64,
     boxes: Vec<BoxCounters>,
+    tunnel: Option<TunnelCounters>,
 }
 
 impl Snapshot {
@@ -46,6 +48,7 @@ impl Snapshot {
                 queue: link.queue().counters().clone(),
                 held: link.queue().packets() as u64 + link.on_wire(),
                 boxes: link.box_counters(),
+                tunnel: link.tunnel_counters(),
             }
         };
         Snapshot {
@@ -94,6 +97,7 @@ impl Window {
                 classes: classes.into_iter().zip(&early.classes).map(since).collect(),
                 held: late.held,
                 boxes: early.boxes.iter().zip(&late.boxes).map(|(early, late)| late.since(early)).collect(),
+                tunnel: early.tunnel.zip(late.tunnel).map(|(early, late)| late.since(&early)),
             }
         });
         Window {
@@ -103,19 +107,20 @@ impl Window {
         }
     }
 
-    /// The tables `flows`, `queues` and `links`, and `classes` and `boxes` if there are any, their names followed by
-    /// `suffix`.
+    /// The tables `flows`, `queues` and `links`, and `classes`, `boxes` and `tunnels` if there are any, their names followed
+    /// by `suffix`.
     pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.flows(plan, flows, suffix)];
         tables.extend(self.link_tables(plan, suffix));
         tables
     }
 
-    /// Of these, `queues`, `links`, `classes` and `boxes`.
+    /// Of these, all but `flows`.
     pub fn link_tables(&self, plan: &Plan, suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.queues(plan, suffix), self.links(plan, suffix)];
         tables.extend(self.classes(plan, suffix));
         tables.extend(self.boxes(plan, suffix));
+        tables.extend(self.tunnels(plan, suffix));
         tables
     }
 
@@ -292,6 +297,31 @@ impl Window {
         t.u64("cwr_cleared", count(|b| b.cwr_cleared));
         t.u64("dropped", count(|b| b.dropped));
         t.u64("resets", count(|b| b.resets));
+        Some(t)
+    }
+
+    /// A row for each link that is part of a tunnel; `None` where none is.
+    fn tunnels(&self, plan: &Plan, suffix: &str) -> Option<Table> {
+        let links = self.links.iter().enumerate();
+        let rows: Vec<(u32, TunnelCounters)> =
+            links.filter_map(|(i, link)| link.tunnel.map(|counters| (i as u32, counters))).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let links: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
+        let names: Vec<String> = plan.links.iter().filter_map(|l| l.tunnel.as_ref()).map(|t| t.name.clone()).collect();
+        let mut t = Table::new(format!("tunnels{suffix}"));
+        t.text("link", rows.iter().map(|r| r.0), &links);
+        t.text("tunnel", 0..rows.len() as u32, &names);
+        let count = |f: fn(&TunnelCounters) -> u64| rows.iter().map(move |r| f(&r.1));
+        t.u64("encapsulated", count(|c| c.encapsulated));
+        t.u64("decapsulated", count(|c| c.decapsulated));
+        t.u64("ce_propagated", count(|c| c.ce_propagated));
+        t.u64("ect1_propagated", count(|c| c.ect1_propagated));
+        t.u64("ce_discarded", count(|c| c.ce_discarded));
+        t.u64("dropped", count(|c| c.dropped));
+        t.u64("dangerous", count(|c| c.dangerous));
+        t.u64("possibly_dangerous", count(|c| c.possibly_dangerous));
         Some(t)
     }
 }

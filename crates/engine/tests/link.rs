@@ -20,6 +20,7 @@ fn plan(rate: &str, delay: &str, limit: f64) -> LinkPlan {
         jitter: None,
         errors: Errors::default(),
         boxes: Vec::new(),
+        tunnel: None,
     }
 }
 

@@ -37,6 +37,9 @@ pub enum Failure {
     /// The books of the links.
     #[error(transparent)]
     Engine(#[from] ecnlab_engine::Error),
+    /// A link that is part of a tunnel.
+    #[error("the router: link `{0}` is part of a tunnel, which it does not have: run the scenario in the simulator")]
+    Tunnel(String),
     /// A host at a node that the plan does not have.
     #[error("the router: there is no node {0}")]
     NoNode(usize),
@@ -94,8 +97,11 @@ impl Router {
     /// ports from `first_port` on.
     ///
     /// # Errors
-    /// If two ends of a flow are not connected.
+    /// If two ends of a flow are not connected, or a link is part of a tunnel.
     pub fn new(plan: Plan, seed: u64, first_port: u16) -> Result<Router, Failure> {
+        if let Some(link) = plan.links.iter().find(|link| link.tunnel.is_some()) {
+            return Err(Failure::Tunnel(link.name.clone()));
+        }
         let mut paths = Paths::of(&plan);
         for flow in &plan.flows {
             for (&from, &to) in flow.from.iter().zip(&flow.to).flat_map(|(from, to)| [(from, to), (to, from)]) {

@@ -172,11 +172,20 @@ impl<'a> Path<'a> {
     }
 
     /// Onto the next link; what has arrived at the prober is returned.
-    fn forward(&mut self, row: u32, packet: Packet, now: Time) -> Option<(u32, Segment)> {
+    fn forward(&mut self, row: u32, mut packet: Packet, now: Time) -> Option<(u32, Segment)> {
         let index = self.routes.next(row, packet.to());
         if index == ARRIVED {
             return self.arrive(packet, now);
         }
+        let link = &mut self.links[index as usize];
+        if link.tunnel().is_some() {
+            self.cargo[packet.cargo() as usize].segment.ecn = link.encapsulate(&mut packet);
+        }
+        self.offer(index, packet, now);
+        None
+    }
+
+    fn offer(&mut self, index: u32, packet: Packet, now: Time) {
         let link = &mut self.links[index as usize];
         if link.is_clear(now) {
             link.pass(packet, now);
@@ -185,7 +194,6 @@ impl<'a> Path<'a> {
             link.enqueue(packet, now, &mut ());
         }
         self.arm(index);
-        None
     }
 
     fn arm(&mut self, index: u32) {
@@ -216,7 +224,29 @@ impl<'a> Path<'a> {
                 return self.turn_away(packet, passage, row, now);
             }
         }
-        self.forward(row, packet, now)
+        match self.links[index as usize].tunnel() {
+            Some(tunnel) => self.leave_tunnel(index, tunnel, row, packet, now),
+            None => self.forward(row, packet, now),
+        }
+    }
+
+    /// The packet's next link is part of `tunnel`, as link `index` is, or the tunnel ends here.
+    fn leave_tunnel(
+        &mut self,
+        index: u32,
+        tunnel: u32,
+        row: u32,
+        mut packet: Packet,
+        now: Time,
+    ) -> Option<(u32, Segment)> {
+        let next = self.routes.next(row, packet.to());
+        if next != ARRIVED && self.links[next as usize].tunnel() == Some(tunnel) {
+            self.offer(next, packet, now);
+            return None;
+        }
+        let inner = self.cargo[packet.cargo() as usize].segment.ecn;
+        let goes_on = self.links[index as usize].decapsulate(&mut packet, inner);
+        goes_on.then(|| self.forward(row, packet, now)).flatten()
     }
 
     fn turn_away(&mut self, packet: Packet, passage: Passage, row: u32, now: Time) -> Option<(u32, Segment)> {

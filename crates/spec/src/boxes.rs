@@ -130,6 +130,11 @@ impl Rewrite {
 }
 
 impl HostileBox {
+    /// Whether it acts on TCP headers, or only on those of IP.
+    pub fn reads_tcp(&self) -> bool {
+        !self.clear.is_empty() || [self.syn, self.syn_ack].iter().any(|setup| *setup != Treatment::Pass)
+    }
+
     /// The box `name` on the link instance `link`, for the engine.
     pub fn plan(&self, name: &str, link: &str) -> BoxPlan {
         let mut plan = BoxPlan::idle(name, &format!("box.{link}.{name}"));
@@ -173,9 +178,7 @@ pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
                 "leave it out",
             );
         }
-        let idle = [hostile.syn, hostile.syn_ack].iter().all(|t| *t == Treatment::Pass)
-            && hostile.clear.is_empty()
-            && hostile.rewrite.pairs().next().is_none();
+        let idle = !hostile.reads_tcp() && hostile.rewrite.pairs().next().is_none();
         if idle {
             found.key(&path, format!("`{path}` has no action"), "give it syn, syn_ack, clear or rewrite");
         }

@@ -13,6 +13,7 @@ use crate::path::Path;
 use crate::profile;
 use crate::spec::Spec;
 use crate::tree::Node;
+use crate::tunnel;
 use crate::wire;
 
 /// Gathers findings; knows where each key was written.
@@ -74,6 +75,7 @@ pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>>
     }
     capture::check(spec, &layout, &mut found);
     boxes::check(spec, &mut found);
+    tunnel::check(spec, &mut found);
     if found.found.is_empty() {
         check_ways(spec, &layout, &mut found);
     }
@@ -136,6 +138,7 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
 fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
     found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
     boxes::check_names(link, path, spec, found);
+    tunnel::check_names(link, path, spec, found);
     let loss = path.key("loss");
     let message = format!("`{loss}` is {}, not a probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::boxes::HostileBox;
 use crate::quantity::LinkRate;
+use crate::tunnel::Tunnel;
 use crate::wire::{BurstLoss, Jitter};
 
 /// The version of the scenario and experiment formats that this build reads and writes.
@@ -72,6 +73,10 @@ pub(crate) struct Head {
     #[serde(default, rename = "box", skip_serializing)]
     #[schemars(with = "BTreeMap<String, HostileBox>")]
     _box: BTreeMap<String, Table>,
+    /// Tunnels, which links name.
+    #[serde(default, rename = "tunnel", skip_serializing)]
+    #[schemars(with = "BTreeMap<String, Tunnel>")]
+    _tunnel: BTreeMap<String, Table>,
 }
 
 /// A table that is read on its own, so that its errors do not hide its neighbours'.
@@ -146,8 +151,11 @@ pub(crate) struct Link {
     /// Names of the `[box.NAME]` at the far end, in the order in which packets pass them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<String>,
+    /// Name of the `[tunnel.NAME]` that the link is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<String>,
     /// The direction from `to` to `from`. Defaults: rate and delay of this direction, the default queue, no losses, marks,
-    /// jitter or boxes.
+    /// jitter, boxes or tunnel.
     #[serde(default, rename = "reverse", skip_serializing)]
     #[schemars(with = "Option<serde_json::Value>")]
     _reverse: Option<Table>,

@@ -30,6 +30,7 @@ mod source;
 mod spec;
 mod text;
 mod tree;
+mod tunnel;
 mod volume;
 mod wire;
 

@@ -149,6 +149,10 @@ impl Scenario {
             jitter: link.jitter.as_ref().map(Into::into),
             errors: self.errors(link),
             boxes: link.boxes.iter().map(|name| spec.boxes[name].plan(name, &way.link.name)).collect(),
+            tunnel: link.tunnel.as_ref().and_then(|name| {
+                let number = spec.tunnels.keys().position(|known| known == name)?;
+                Some(spec.tunnels[name].plan(name, number))
+            }),
         }
     }
 

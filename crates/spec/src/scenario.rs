@@ -117,6 +117,9 @@ impl Scenario {
         if !spec.boxes.is_empty() {
             all.insert("box".into(), json!(spec.boxes));
         }
+        if !spec.tunnels.is_empty() {
+            all.insert("tunnel".into(), json!(spec.tunnels));
+        }
         if !spec.captures.is_empty() {
             all.insert("capture".into(), json!(spec.captures));
         }
@@ -178,7 +181,8 @@ impl Scenario {
         Diagnostics::of(findings.iter().map(diagnostic).collect())
     }
 
-    /// The names in the column `of` of a run's tables: "node", "link", "flow", "group", "class" or "box"; none of others.
+    /// The names in the column `of` of a run's tables: "node", "link", "flow", "group", "class", "box" or "tunnel"; none of
+    /// others.
     pub fn names(&self, of: &str) -> Vec<String> {
         let layout = self.layout();
         match of {
@@ -191,6 +195,7 @@ impl Scenario {
                 named.into_iter().collect()
             }
             "box" => self.spec().boxes.keys().cloned().collect(),
+            "tunnel" => self.spec().tunnels.keys().cloned().collect(),
             _ => Vec::new(),
         }
     }

@@ -15,6 +15,7 @@ use crate::path::Path;
 use crate::profile;
 use crate::queue::read_queue;
 use crate::tree::{Entry, Node, Table, Value};
+use crate::tunnel::Tunnel;
 
 /// A scenario, typed and filled in; what it names may still not exist.
 #[derive(Clone, Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct Spec {
     pub flows: BTreeMap<String, Flow>,
     pub captures: BTreeMap<String, Capture>,
     pub boxes: BTreeMap<String, HostileBox>,
+    pub tunnels: BTreeMap<String, Tunnel>,
 }
 
 /// Both directions of a link.
@@ -47,7 +49,7 @@ pub(crate) struct Tcp {
 }
 
 /// Names of the sections whose tables are named by the user.
-pub(crate) const SECTIONS: [&str; 7] = ["node", "link", "queue", "tcp", "flow", "capture", "box"];
+pub(crate) const SECTIONS: [&str; 8] = ["node", "link", "queue", "tcp", "flow", "capture", "box", "tunnel"];
 
 /// What every scenario has without saying so: a queue and a TCP for those that name none.
 const BUILT_IN: &str = r#"
@@ -116,9 +118,10 @@ impl Spec {
         let flows = reader.section("flow", |_, node, path| read::<Flow>(node, path));
         let captures = reader.section("capture", |_, node, path| read::<Capture>(node, path));
         let boxes = reader.section("box", |_, node, path| read::<HostileBox>(node, path));
+        let tunnels = reader.section("tunnel", |_, node, path| read::<Tunnel>(node, path));
         match head {
             Some(head) if reader.found.is_empty() => {
-                Ok(Spec { head, nodes, links, queues, tcps, flows, captures, boxes })
+                Ok(Spec { head, nodes, links, queues, tcps, flows, captures, boxes, tunnels })
             }
             _ => Err(reader.found),
         }

@@ -14,7 +14,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "to = \"b\"\nrate",
         "to = \"b\"\ncolour = \"red\"\nrate",
         &["x.toml:6:1: unknown key `link.pipe.colour`; valid keys: from, to, count, duplex, rate, delay, queue, \
-           shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, reverse"],
+           shaper, jitter, loss, burst_loss, drop, mark, drop_segments, mark_segments, boxes, tunnel, reverse"],
     ),
     (
         "to = \"b\"\nrate",
@@ -642,6 +642,46 @@ const CASES: &[(&str, &str, &[&str])] = &[
         "[queue.red]",
         "[box.wall]\nrewrite = { ect = \"ce\" }\n[queue.red]",
         &["x.toml:10:13: unknown key `box.wall.rewrite.ect`; did you mean `ect1`?"],
+    ),
+    // Tunnels.
+    (
+        "queue = \"red\"\n",
+        "tunnel = \"vnp\"\n[tunnel.vpn]\n",
+        &["x.toml:8:10: `link.pipe.tunnel`: there is no tunnel `vnp`; did you mean `vpn`?"],
+    ),
+    (
+        "[queue.red]",
+        "[tunnel.vpn]\ningress = \"compat\"\n[queue.red]",
+        &["x.toml:10:11: `tunnel.vpn.ingress` cannot be `compat`; valid values: normal, compatibility, rfc3168-full"],
+    ),
+    (
+        "[queue.red]",
+        "[tunnel.vpn]\negress = \"rfc4301\"\n[queue.red]",
+        &["x.toml:10:10: `tunnel.vpn.egress` cannot be `rfc4301`; valid values: rfc6040, rfc3168-full, \
+             rfc3168-limited, rfc2003"],
+    ),
+    (
+        "[queue.red]",
+        "[tunnel.vpn]\nmode = \"normal\"\n[queue.red]",
+        &["x.toml:10:1: unknown key `tunnel.vpn.mode`; valid keys: ingress, egress, overhead"],
+    ),
+    (
+        "[queue.red]",
+        "[tunnel.vpn]\noverhead = \"64036 B\"\n[queue.red]",
+        &["x.toml:10:12: `tunnel.vpn.overhead` is 64036 B: with it the longest packet here, 1500 B, would have more \
+             than 65535 B; write at most 64035 B, or shorter packets"],
+    ),
+    (
+        "traffic = \"ftp\"\ntcp = \"mine\"\n",
+        "traffic = { kind = \"cbr\", rate = \"1 Mbps\", packet = \"65530 B\" }\n[tunnel.vpn]\noverhead = \"20 B\"\n",
+        &["x.toml:21:12: `tunnel.vpn.overhead` is 20 B: with it the longest packet here, 65530 B, would have more \
+             than 65535 B; write at most 5 B, or shorter packets"],
+    ),
+    (
+        "queue = \"red\"\n",
+        "tunnel = \"vpn\"\nboxes = [\"wall\"]\n[tunnel.vpn]\n[box.wall]\nsyn = \"drop\"\n",
+        &["x.toml:9:10: `link.pipe.boxes[0]`: `wall` acts on TCP headers, which are within the tunnel `vpn`; \
+             name it behind the tunnel, or a box that has only `rewrite`"],
     ),
 ];
 

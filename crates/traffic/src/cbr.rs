@@ -29,6 +29,9 @@ pub struct Params {
 }
 
 impl Checked for Params {
+    fn largest_datagram(&self) -> Bytes {
+        self.packet
+    }
     fn check(&self) -> Result<(), Impossible> {
         udp::check(self.packet, self.ecn, self.quench.as_ref())?;
         if (0.0..=1.0).contains(&self.jitter) {

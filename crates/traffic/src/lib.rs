@@ -19,7 +19,7 @@ pub use registry::{Params, ROWS, Row, Traffic};
 pub use udp::{Codepoint, SquidParams};
 pub use web::{Object, PageSpacing, Params as WebParams, Web};
 
-use ecnlab_base::{Rng, Time};
+use ecnlab_base::{Bytes, Rng, Time};
 use ecnlab_wire::Ecn;
 
 /// Bytes of a transfer that never ends.
@@ -118,6 +118,10 @@ pub trait Checked {
     /// The first key whose value cannot be.
     fn check(&self) -> Result<(), Impossible> {
         Ok(())
+    }
+    /// The greatest datagram that the source sends, headers included; 0 B of traffic over TCP.
+    fn largest_datagram(&self) -> Bytes {
+        Bytes(0)
     }
 }
 

@@ -31,6 +31,9 @@ pub struct Params {
 }
 
 impl Checked for Params {
+    fn largest_datagram(&self) -> Bytes {
+        self.packet
+    }
     fn check(&self) -> Result<(), Impossible> {
         udp::check(self.packet, self.ecn, self.quench.as_ref())
     }

@@ -1,6 +1,6 @@
 //! Name to constructor, one row a kind of traffic.
 
-use ecnlab_base::{Rng, Time};
+use ecnlab_base::{Bytes, Rng, Time};
 use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +61,11 @@ macro_rules! traffic {
             fn check(&self) -> Result<(), Impossible> {
                 match self {
                     $(Params::$variant(p) => p.check(),)*
+                }
+            }
+            fn largest_datagram(&self) -> Bytes {
+                match self {
+                    $(Params::$variant(p) => p.largest_datagram(),)*
                 }
             }
         }

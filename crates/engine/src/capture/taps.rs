@@ -89,7 +89,7 @@ impl<'s> Taps<'s> {
             }
         };
         match event {
-            Event::Enqueue | Event::Loss | Event::Mark | Event::BoxDrop => {}
+            Event::Enqueue | Event::Loss | Event::Mark | Event::BoxDrop | Event::TunnelDrop => {}
             Event::Arrive => {
                 let first = gathered.arrivals;
                 taps.hold(first, at, &packet);

@@ -35,6 +35,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
         jitter: None,
         errors: Errors::default(),
         boxes: Vec::new(),
+        tunnel: None,
     })
 }
 

@@ -1,0 +1,129 @@
+//! `[tunnel.NAME]`: what the ends of a tunnel do with ECN fields (RFC 6040), and what cannot be.
+
+use ecnlab_base::Bytes;
+use ecnlab_engine::{Egress, Ingress, TunnelPlan};
+use ecnlab_traffic::Checked as _;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::check::Findings;
+use crate::diagnostic::suggest;
+use crate::file::Link;
+use crate::path::Path;
+use crate::spec::Spec;
+
+/// A tunnel. Links name it in `tunnel`. Links in succession that name the same one are one tunnel.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Tunnel {
+    /// The ECN field of the outer header: "normal" (RFC 6040 §4.1, if left out) copies the inner one, "compatibility" (§4.1)
+    /// writes Not-ECT, "rfc3168-full" (RFC 3168 §9.1.1) copies it but for CE, which becomes ECT(0).
+    #[serde(default)]
+    pub ingress: In,
+    /// What becomes of both fields at the end: "rfc6040" (figure 4, if left out), "rfc3168-full" and "rfc3168-limited" (RFC
+    /// 3168 §9.1), or "rfc2003", which discards the outer header.
+    #[serde(default)]
+    pub egress: Out,
+    /// Bytes that the outer header adds to each packet on the wire; 0 B if left out. IPv4 in IPv4 has 20 B.
+    #[serde(default)]
+    pub overhead: Bytes,
+}
+
+/// What the ingress writes into the outer header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum In {
+    /// A copy of the inner field.
+    #[default]
+    Normal,
+    /// Not-ECT.
+    Compatibility,
+    /// A copy, but ECT(0) for CE.
+    Rfc3168Full,
+}
+
+/// What the egress makes of both headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Out {
+    /// Figure 4 of RFC 6040.
+    #[default]
+    Rfc6040,
+    /// CE is copied; it drops what is not ECN-capable.
+    Rfc3168Full,
+    /// The inner field stays; CE in the outer header alone drops the packet.
+    Rfc3168Limited,
+    /// The inner field stays.
+    Rfc2003,
+}
+
+impl From<In> for Ingress {
+    fn from(ingress: In) -> Ingress {
+        match ingress {
+            In::Normal => Ingress::Normal,
+            In::Compatibility => Ingress::Compatibility,
+            In::Rfc3168Full => Ingress::Rfc3168Full,
+        }
+    }
+}
+
+impl From<Out> for Egress {
+    fn from(egress: Out) -> Egress {
+        match egress {
+            Out::Rfc6040 => Egress::Rfc6040,
+            Out::Rfc3168Full => Egress::Rfc3168Full,
+            Out::Rfc3168Limited => Egress::Rfc3168Limited,
+            Out::Rfc2003 => Egress::Rfc2003,
+        }
+    }
+}
+
+impl Tunnel {
+    /// The tunnel `name`, which has this `number`, for the engine.
+    pub fn plan(&self, name: &str, number: usize) -> TunnelPlan {
+        TunnelPlan {
+            name: name.to_owned(),
+            number: number as u32,
+            ingress: self.ingress.into(),
+            egress: self.egress.into(),
+            overhead: self.overhead.0 as u32,
+        }
+    }
+}
+
+/// The longest packet that an IP header can say.
+const LONGEST: u64 = 65_535;
+/// What TCP and IP add to a segment of the MSS.
+const HEADERS: u64 = 40;
+
+/// Whether the longest packet of the scenario is still one with the outer header of each tunnel.
+pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
+    let segments = spec.tcps.values().map(|tcp| tcp.config.mss.0 + HEADERS);
+    let datagrams = spec.flows.values().map(|flow| flow.traffic.largest_datagram().0);
+    let longest = segments.chain(datagrams).max().unwrap_or_default();
+    for (name, tunnel) in &spec.tunnels {
+        let at = Path::of(&["tunnel", name, "overhead"]);
+        let room = LONGEST.saturating_sub(longest);
+        let message = format!(
+            "`{at}` is {}: with it the longest packet here, {longest} B, would have more than {LONGEST} B",
+            tunnel.overhead
+        );
+        found.unless(tunnel.overhead.0 <= room, &at, message, format!("write at most {room} B, or shorter packets"));
+    }
+}
+
+/// Whether the tunnel that `link`, at `path`, names is there, and whether its boxes can read what they act on.
+pub(crate) fn check_names(link: &Link, path: &Path, spec: &Spec, found: &mut Findings<'_>) {
+    let Some(name) = &link.tunnel else { return };
+    let at = path.key("tunnel");
+    if !spec.tunnels.contains_key(name) {
+        let names: Vec<&String> = spec.tunnels.keys().collect();
+        found.value(&at, format!("`{at}`: there is no tunnel `{name}`"), suggest(name, &names, "tunnels"));
+    }
+    for (i, hostile) in link.boxes.iter().enumerate() {
+        let at = path.key("boxes").index(i);
+        let reads_tcp = spec.boxes.get(hostile).is_some_and(|hostile| hostile.reads_tcp());
+        let message = format!("`{at}`: `{hostile}` acts on TCP headers, which are within the tunnel `{name}`");
+        found.unless(!reads_tcp, &at, message, "name it behind the tunnel, or a box that has only `rewrite`");
+    }
+}
