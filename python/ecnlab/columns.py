@@ -173,6 +173,21 @@ BOXES: Final = {
     "resets": Column("count", "of dropped, those that the box answered with an RST"),
 }
 
+TUNNELS: Final = {
+    "link": Column("", "link (one direction) that is part of the tunnel", "text"),
+    "tunnel": Column("", "name of the tunnel", "text"),
+    "encapsulated": Column("count", "packets that got the outer header before this link"),
+    "decapsulated": Column("count", "packets that lost the outer header behind this link, dropped ones included"),
+    "ce_propagated": Column("count", "of decapsulated, packets to whose inner header the egress copied CE"),
+    "ect1_propagated": Column("count", "of decapsulated, packets whose inner ECT(0) became the outer ECT(1)"),
+    "ce_discarded": Column("count", "of decapsulated, packets with CE in the outer header that left without CE"),
+    "dropped": Column("count", "of decapsulated, packets that the egress dropped for CE in the outer header"),
+    "dangerous": Column(
+        "count", "of decapsulated, packets with a pair of codepoints marked (!!!) in RFC 6040, figure 4"
+    ),
+    "possibly_dangerous": Column("count", "of decapsulated, packets with the pair marked (!) there"),
+}
+
 QUEUE_SERIES: Final = {
     "time_s": Column("s", "time of the sample"),
     "link": Column("", "link whose queue it is", "text"),
@@ -206,7 +221,9 @@ PACKETS: Final = {
     "time_ps": Column("ps", "time of the event, exact"),
     "link": Column("", "link of the event", "text"),
     "event": Column(
-        "", "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss, deliver or drop_box", "text"
+        "",
+        "enqueue, dequeue, mark, drop_early, drop_forced, drop_tail, loss, deliver, drop_box or drop_tunnel",
+        "text",
     ),
     "flow": Column("", "name of the flow instance", "text"),
     "connection": Column("", "number of the connection in the run"),
@@ -263,6 +280,8 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "classes_run": CLASSES,
     "boxes": BOXES,
     "boxes_run": BOXES,
+    "tunnels": TUNNELS,
+    "tunnels_run": TUNNELS,
     "queue_series": QUEUE_SERIES,
     "class_series": CLASS_SERIES,
     "flow_series": FLOW_SERIES,

@@ -58,7 +58,18 @@ WORDS: Final[dict[Kind, str]] = {"number": "numbers", "text": "names", "flag": "
 EXAMPLES: Final[dict[Kind, str]] = {"number": "a number", "text": "a name in quotes", "flag": "true or false"}
 
 WORDS_OF: Final = {
-    "event": ("enqueue", "dequeue", "mark", "drop_early", "drop_forced", "drop_tail", "loss", "deliver", "drop_box"),
+    "event": (
+        "enqueue",
+        "dequeue",
+        "mark",
+        "drop_early",
+        "drop_forced",
+        "drop_tail",
+        "loss",
+        "deliver",
+        "drop_box",
+        "drop_tunnel",
+    ),
     "protocol": ("tcp", "udp", "icmp"),
 }
 """Columns of text that have the same words in every run."""
@@ -66,11 +77,12 @@ WORDS_OF: Final = {
 TRAFFIC: Final = {"objects": "web", "transactions": "crr"}
 """Tables of one kind of traffic."""
 
-NAMED: Final = {"boxes": "box", "classes": "class", "class_series": "class"}
+NAMED: Final = {"boxes": "box", "classes": "class", "class_series": "class", "tunnels": "tunnel"}
 """Tables that a run has only if its scenario has something with a name in this column."""
 
 REMEDIES: Final = {
     "box": "name a box in `boxes` of a link, or another table",
+    "tunnel": "name a tunnel in `tunnel` of a link, or another table",
     "class": "give a link a queue of classes or set `quantiles = true` in its queue, or name another table",
 }
 """What to do where no scenario has such a name."""

@@ -214,6 +214,13 @@ def test_boxes_are_for_the_router_in_user_space():
     assert "or with `--clock wall`" in refused(text)
 
 
+def test_linux_has_no_tunnels_on_either_clock():
+    text = LINUX.replace('queue = "red"', 'queue = "red"\ntunnel = "vpn"', 1) + "\n[tunnel.vpn]\n"
+    assert "there are no tunnels on Linux" in refused(text)
+    with pytest.raises(SpecError, match="there are no tunnels on Linux"):
+        plan(Scenario("pipe.toml", text), 1, RouterLinks())
+
+
 def test_every_refusal_is_told_at_once():
     text = LINUX.replace('ecn = "off"', 'ecn = "off"\nack_delay = "10 ms"').replace(
         "max_p = 0.1", "max_p = 0.1\ngentle = true"

@@ -132,8 +132,17 @@ def path(links: list[Link], start: int, end: int) -> list[Link]:
     return way[::-1]
 
 
+def refuse_tunnels(links: list[Link], found: Findings) -> None:
+    """Refuse tunnels, which no engine but the simulator has."""
+    for link in links:
+        if "tunnel" in link.table:
+            remedy = "leave it out, or run the scenario in the simulator"
+            found.refuse(f"{link.path}.tunnel", f"`{link.path}.tunnel`: there are no tunnels on Linux", remedy)
+
+
 def check(links: list[Link], found: Findings) -> None:
     """Refuse what links ask and the kernel's wires cannot do."""
+    refuse_tunnels(links, found)
     for link in links:
         for key in UNSUPPORTED:
             if link.table.get(key):

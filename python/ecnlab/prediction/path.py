@@ -158,7 +158,7 @@ def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
     for each in classes:
         covered(slowest in each.path, f"flow {each.name} does not cross {slowest.name}", "models cover one bottleneck")
         for link in (*each.path, *each.back):
-            for key in ("loss", "drop", "mark", "drop_segments", "mark_segments", "boxes"):
+            for key in ("loss", "drop", "mark", "drop_segments", "mark_segments", "boxes", "tunnel"):
                 covered(not link.settings.get(key), f"link {link.name} has {key}", "leave it out")
             for key in ("jitter", "burst_loss"):
                 covered(key not in link.settings, f"link {link.name} has {key}", "leave it out")

@@ -13,6 +13,7 @@ from ecnlab import laws
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.hosts import Host
 from ecnlab.linux.network import Flow, Layout, as_files, batch_commands, settings
+from ecnlab.linux.topology import refuse_tunnels
 
 DEVICE: Final = "u0"
 """A host's only way out."""
@@ -26,6 +27,7 @@ class RouterLinks:
 
     def files(self, layout: Layout, found: Findings) -> dict[str, str]:
         """See `ecnlab.linux.network.Network`."""
+        refuse_tunnels(layout.links, found)
         _refuse_quenches(layout.spec, found)
         _refuse_web(layout.flows, found)
         return as_files({f"{home.name}.ip": _lines(home) for home in layout.homes})
