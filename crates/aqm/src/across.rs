@@ -72,6 +72,14 @@ pub trait Across {
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
 
+    /// Whether [`Across::place`] is ever another queue than the packet's own. Constant.
+    fn redirects(&self) -> bool {
+        false
+    }
+    /// The place of the inner queue that an arriving packet goes to, in place of its own.
+    fn place(&mut self, _packet: &PacketView, view: &AcrossView<'_>) -> usize {
+        view.of
+    }
     /// The decision on an arriving packet, for which there is room.
     fn on_enqueue(&mut self, _packet: &PacketView, _view: &AcrossView<'_>, _rng: &mut Rng) -> Decision {
         Decision::Pass
@@ -107,6 +115,7 @@ pub(crate) struct Coupling {
     pub law: Joint,
     /// Whether the queue has ECN on.
     ecn: bool,
+    redirects: bool,
     tick: Dur,
     next_tick: Time,
     queues: Vec<InnerView>,
@@ -120,6 +129,7 @@ impl Coupling {
             ecn,
             tick: tick.unwrap_or(Dur::MAX),
             next_tick: tick.map_or(Time::NEVER, |tick| Time::ZERO + tick),
+            redirects: law.redirects(),
             law,
             queues: vec![InnerView::default(); queues],
         }
@@ -139,6 +149,15 @@ impl Coupling {
     pub fn on_tick(&mut self) {
         self.law.on_tick(&self.queues, self.next_tick);
         self.next_tick = self.next_tick.saturating_add(self.tick);
+    }
+
+    /// Where `packet`, which arrives at the queue at place `of`, goes.
+    pub fn place(&mut self, packet: &impl Item, of: usize, now: Time) -> usize {
+        if !self.redirects {
+            return of;
+        }
+        let seen = PacketView::of(packet, self.ecn, Dur::ZERO);
+        self.law.place(&seen, &AcrossView { queues: &self.queues, of, now })
     }
 
     /// Whether `packet`, which arrives at the queue at place `of`, may enter, marked if it must be. If not, it has been
@@ -220,6 +239,7 @@ mod tests {
         let queues = [InnerView { packets: 9, bytes: 13_500, head_since: Some(Time::ZERO) }];
         let view = AcrossView { queues: &queues, of: 0, now: Time::ZERO + Dur::from_s(9) };
         let mut rng = Rng::named(1, "law");
+        assert_eq!((law.redirects(), law.place(&packet, &AcrossView { of: 7, ..view })), (false, 7));
         assert_eq!(law.on_enqueue(&packet, &view, &mut rng), Decision::Pass);
         assert_eq!(law.on_dequeue(&packet, &view, &mut rng), Decision::Pass);
         assert_eq!((law.tick(), law.values(), law.cut()), (None, vec![], vec![]));

@@ -6,6 +6,7 @@
 
 pub mod pi;
 mod profile;
+pub mod protection;
 
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use ecnlab_wire::Dscp;
@@ -20,6 +21,7 @@ use crate::{
     Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
 };
 use profile::{Linux, Rfc9332};
+use protection::Protection;
 
 pub(crate) use profile::roll;
 
@@ -76,6 +78,13 @@ pub struct Params {
     /// Only `linux`: the coupled law signals none while less than twice this is held. Default 1514 B, an Ethernet frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
+    /// DSCPs of non-queue-building packets (RFC 9956), such as "NQB". They belong to L, and what is not ECN-capable there is then
+    /// dropped in overload alone. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nqb: Vec<Dscp>,
+    /// Queue protection (RFC 9957): packets of flows that are to blame for the queue L go to C. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protection: Option<protection::Params>,
 }
 
 /// Whose form of the law it is.
@@ -127,6 +136,7 @@ const MAX_RTT: f64 = 0.1;
 
 /// The places of the queues.
 const L: usize = 0;
+const C: usize = 1;
 
 impl Params {
     /// Refuses impossible values, naming the key.
@@ -142,6 +152,7 @@ impl Params {
         Impossible::unless(self.classic_protection.is_none() || self.tshift.is_none(), "tshift", || {
             "a time-shifted FIFO has no shares: leave out tshift or classic_protection".to_owned()
         })?;
+        self.protection.iter().try_for_each(protection::Params::check)?;
         self.check_profile()
     }
 
@@ -196,6 +207,7 @@ impl Params {
         let of_l = [
             (!codepoints.is_empty()).then_some(Rule { codepoints, ..Rule::ALL }),
             (!dscp.is_empty()).then(|| Rule { dscps: dscp.clone(), ..Rule::ALL }),
+            (!self.nqb.is_empty()).then(|| Rule { dscps: self.nqb.clone(), ..Rule::ALL }),
             (!named.is_empty()).then(|| Rule {
                 groups: named.iter().filter_map(place).collect(),
                 of_groups: true,
@@ -203,7 +215,7 @@ impl Params {
             }),
         ];
         let of_l = of_l.into_iter().flatten().map(|rule| (L, rule));
-        of_l.chain([(1, Rule::ALL)]).collect()
+        of_l.chain([(C, Rule::ALL)]).collect()
     }
 }
 
@@ -234,6 +246,10 @@ pub struct DualPi2 {
     tupdate: Dur,
     form: Form,
     average: Average,
+    /// Boxed for its buckets, which other laws would have room for, too.
+    protection: Option<Box<Protection>>,
+    /// Packets that protection had redirected when they were last counted.
+    counted: u64,
 }
 
 /// The law in one of its forms.
@@ -281,20 +297,53 @@ impl Compose for DualPi2 {
 impl Across for DualPi2 {
     type Params = Params;
 
-    const COLUMNS: Columns = COLUMNS;
+    const COLUMNS: Columns = Columns {
+        values: &[
+            COLUMNS.values[0],
+            Column {
+                name: "sanctioned",
+                unit: "packets",
+                about: "packets that queue protection redirected since the start of the run",
+            },
+        ],
+        means: &[
+            COLUMNS.means[0],
+            Column {
+                name: "sanctioned_per_s",
+                unit: "1/s",
+                about: "packets that queue protection redirected, in each second",
+            },
+        ],
+    };
 
-    fn new(params: &Params, _link: LinkContext) -> DualPi2 {
+    fn new(params: &Params, link: LinkContext) -> DualPi2 {
         let form = match params.profile {
             Profile::Rfc9332 => Form::Rfc9332(Rfc9332::new(params)),
             Profile::Linux => Form::Linux(Linux::new(params)),
         };
-        DualPi2 { tupdate: params.tupdate(), form, average: Average::default() }
+        DualPi2 {
+            tupdate: params.tupdate(),
+            form,
+            average: Average::default(),
+            protection: params.protection.map(|protection| Box::new(Protection::new(&protection, link.rate))),
+            counted: 0,
+        }
     }
 
-    fn on_enqueue(&mut self, _packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+    fn redirects(&self) -> bool {
+        self.protection.is_some()
+    }
+
+    fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
+        let of_l = self.protection.as_mut().filter(|_| view.of == L);
+        let sanctioned = of_l.is_some_and(|protection| protection.sanctions(packet, view.own().bytes, view.now));
+        if sanctioned { C } else { view.of }
+    }
+
+    fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         match &self.form {
             Form::Rfc9332(_) => Decision::Pass,
-            Form::Linux(linux) => linux.on_enqueue(view, rng),
+            Form::Linux(linux) => linux.on_enqueue(packet, view, rng),
         }
     }
 
@@ -319,7 +368,8 @@ impl Across for DualPi2 {
     }
 
     fn values(&self) -> Vec<f64> {
-        vec![self.form.p()]
+        let sanctioned = self.protection.as_ref().map_or(f64::NAN, |protection| protection.sanctioned() as f64);
+        vec![self.form.p(), sanctioned]
     }
 
     fn elapsed(&mut self, time: Dur) {
@@ -327,7 +377,12 @@ impl Across for DualPi2 {
     }
 
     fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
+        let Some(protection) = &self.protection else {
+            return vec![self.average.cut(), Integral::Value(f64::NAN)];
+        };
+        // Over picoseconds, as all integrals.
+        let new = protection.sanctioned() - std::mem::replace(&mut self.counted, protection.sanctioned());
+        vec![self.average.cut(), Integral::Value(new as f64 * 1e12)]
     }
 }
 
@@ -384,6 +439,8 @@ mod tests {
             "drop_enqueue = true\nprofile = \"rfc9332\"",
             "drop_on_overload = false\nprofile = \"rfc9332\"",
             "mtu = \"1500 B\"\nprofile = \"rfc9332\"",
+            "protection.lg_aging = 31",
+            "protection.lg_range = 0",
         ] {
             let key = refused(keys).unwrap_or_default();
             assert!(!key.is_empty() && keys.starts_with(&key), "{keys}: {key}");
@@ -411,7 +468,7 @@ mod tests {
         );
         // 0 for 10 ps, and 0.0765 for 20 (dualpi2/pi.rs).
         law.elapsed(Dur::from_ps(20));
-        let [Integral::Value(sum)] = law.cut()[..] else { panic!("not one value") };
-        assert!((sum - 1.53).abs() < 1e-9 && law.cut() == [Integral::Value(0.0)]);
+        let [Integral::Value(sum), Integral::Value(none)] = law.cut()[..] else { panic!("not two values") };
+        assert!((sum - 1.53).abs() < 1e-9 && law.cut()[0] == Integral::Value(0.0) && none.is_nan());
     }
 }

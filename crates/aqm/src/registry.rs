@@ -217,6 +217,16 @@ macro_rules! registry {
 
         /// As [`Across`] has them.
         impl Joint {
+            pub(crate) fn redirects(&self) -> bool {
+                match self {
+                    $(Joint::$Across(law) => law.redirects(),)+
+                }
+            }
+            pub(crate) fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
+                match self {
+                    $(Joint::$Across(law) => law.place(packet, view),)+
+                }
+            }
             pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
                 match self {
                     $(Joint::$Across(law) => law.on_enqueue(packet, view, rng),)+

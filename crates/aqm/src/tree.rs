@@ -315,7 +315,8 @@ impl<P: Item> Branch<P> {
             self.scheduler.found_all_empty();
         }
         self.idles = books.idles;
-        let i = self.claim(&packet);
+        let own = self.claim(&packet);
+        let i = self.coupling.as_mut().map_or(own, |coupling| coupling.place(&packet, own, now));
         self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
         if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
             let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };

@@ -14,6 +14,7 @@ pub struct Rfc9332 {
     min_th: Dur,
     range: Dur,
     th_len: u64,
+    nqb: bool,
     /// What probabilities have added up to since the last signal, of L and of C.
     counts: [f64; 2],
 }
@@ -26,6 +27,7 @@ impl Rfc9332 {
             min_th: params.min_th.unwrap_or(Dur::from_us(800)),
             range: params.range.unwrap_or(Dur::from_us(400)),
             th_len: params.th_len.unwrap_or(1),
+            nqb: !params.nqb.is_empty(),
             counts: [0.0; 2],
         }
     }
@@ -44,6 +46,9 @@ impl Rfc9332 {
         }
         if overloaded && self.recur(L, p_c) {
             return Decision::SignalByDrop;
+        }
+        if self.nqb && !packet.ecn.is_capable() {
+            return Decision::Pass;
         }
         let native = if view.own().packets <= self.th_len { 0.0 } else { self.ramp(packet.sojourn) };
         let why = if native > p_cl { MarkReason::Law } else { MarkReason::Coupled };
@@ -78,6 +83,7 @@ pub struct Linux {
     step_thresh: Dur,
     drop_enqueue: bool,
     mtu: u64,
+    nqb: bool,
 }
 
 impl Linux {
@@ -91,29 +97,35 @@ impl Linux {
             step_thresh: params.step_thresh.unwrap_or(Dur::from_ms(1)),
             drop_enqueue: params.drop_enqueue.unwrap_or(false),
             mtu: params.mtu.map_or(1514, |mtu| mtu.0),
+            nqb: !params.nqb.is_empty(),
         }
     }
 
-    pub fn on_enqueue(&self, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-        if self.drop_enqueue { self.coupled(view, rng) } else { Decision::Pass }
+    pub fn on_enqueue(&self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+        if self.drop_enqueue { self.coupled(packet, view, rng) } else { Decision::Pass }
     }
 
     /// `dualpi2_qdisc_dequeue`: the coupled law, then in L the step.
     pub fn on_dequeue(&self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-        let coupled = if self.drop_enqueue { Decision::Pass } else { self.coupled(view, rng) };
+        let coupled = if self.drop_enqueue { Decision::Pass } else { self.coupled(packet, view, rng) };
         let dropped = match coupled {
             Decision::Pass => false,
             Decision::Signal(_) => !packet.can_mark,
             Decision::SignalByDrop => true,
         };
-        if view.of == L && !dropped && packet.sojourn > self.step_thresh {
+        if view.of == L && !dropped && packet.sojourn > self.step_thresh && !self.spares(packet) {
             return Decision::Signal(MarkReason::Threshold);
         }
         coupled
     }
 
+    /// Whether `packet` of L gets no signal but in overload.
+    fn spares(&self, packet: &PacketView) -> bool {
+        self.nqb && !packet.ecn.is_capable()
+    }
+
     /// `must_drop`.
-    fn coupled(&self, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+    fn coupled(&self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         if view.bytes() < 2 * self.mtu {
             return Decision::Pass;
         }
@@ -127,10 +139,11 @@ impl Linux {
                 true => Decision::Signal(MarkReason::Law),
             };
         }
-        if overloaded {
-            return if squared(prob, rng) { Decision::SignalByDrop } else { Decision::Signal(MarkReason::Coupled) };
+        if overloaded && squared(prob, rng) {
+            return Decision::SignalByDrop;
         }
-        if roll(local as u32, rng) { Decision::Signal(MarkReason::Coupled) } else { Decision::Pass }
+        let signalled = !self.spares(packet) && (overloaded || roll(local as u32, rng));
+        if signalled { Decision::Signal(MarkReason::Coupled) } else { Decision::Pass }
     }
 }
 
