@@ -2,6 +2,7 @@
 
 use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 
+use crate::counted::{ACE as ACCURATE, Counted, Marks, Passing, Scheme};
 use crate::ecn::EcnState;
 use crate::ecn_seen::Place;
 use crate::ecn_seen::{Data, Echo};
@@ -163,13 +164,14 @@ pub struct Connection {
     reset: bool,
     /// When the last SYN or SYN-ACK came, of either end.
     handshake: [Option<u64>; 2],
+    /// Where feedback counts: AccECN, from its SYN on; DCTCP's, where that is the standard.
+    counted: Option<Box<Counted>>,
 }
 
 /// No SYN is answered after so many milliseconds.
 const SYN_TICKS: u32 = 1 << 20;
 /// Flags that ask for ECN or answer.
 const ECHO: Flags = Flags::ECE.union(Flags::CWR);
-const ACCURATE: Flags = Flags::AE.union(ECHO);
 
 impl Connection {
     /// A connection whose first packet is `segment`.
@@ -186,7 +188,13 @@ impl Connection {
             has_syn_ack: false,
             reset: false,
             handshake: [None; 2],
+            counted: None,
         }
+    }
+
+    /// What was told of marks on the data of end `i`; `None` where feedback does not count them.
+    pub fn marks(&self, i: usize) -> Option<&Marks> {
+        self.counted.as_ref().map(|counted| counted.marks(i))
     }
 
     /// Whether `segment`, a SYN, opens another connection between the same ports.
@@ -211,7 +219,8 @@ impl Connection {
 
     /// Bytes on the heap.
     pub(crate) fn heap(&self) -> usize {
-        self.ends.iter().map(|end| end.stream.heap() + end.violations.heap()).sum()
+        let counted = self.counted.as_ref().map_or(0, |counted| counted.heap());
+        self.ends.iter().map(|end| end.stream.heap() + end.violations.heap()).sum::<usize>() + counted
     }
 
     /// What tells of an end whether it sends by RACK: the host's address, and the evidence.
@@ -240,9 +249,16 @@ impl Connection {
         } else if self.handshake[1 - i].is_some() {
             self.third(i, segment);
         }
+        if segment.flags.intersects(ECHO)
+            && segment.flags.contains(Flags::AE)
+            && self.negotiation == Negotiation::Unknown
+        {
+            self.join(segment);
+        }
         let over = self.is_closed(0) && self.is_closed(1);
         let classic = self.negotiation.is_classic();
         let off = self.negotiation.is_off();
+        let arrived = if self.counted.is_some() { self.ends[i].stream.in_order() } else { 0 };
         let [low, high] = &mut self.ends;
         let (me, peer) = if i == 0 { (low, high) } else { (high, low) };
         me.count(segment, peer);
@@ -253,7 +269,13 @@ impl Connection {
         if segment.seq_len() > 0 {
             seen.sending = send(me, peer, segment, classic);
         }
-        check(me, segment, &seen, off, classic);
+        let accurate = self.counted.is_some() && !classic;
+        check(me, segment, &seen, off, classic, accurate);
+        if let Some(counted) = &mut self.counted {
+            let (sending, acked, own, peers) = (seen.sending, seen.acked, &me.stream, &peer.stream);
+            let passing = Passing { segment, options: &options, sending, acked, arrived, own, peers };
+            counted.take(i, &passing, self.opener, &mut me.violations);
+        }
         let unheard = over || seen.sending.needless;
         me.counts.ece_unheard += u64::from(unheard && segment.flags & (Flags::ECE | Flags::SYN) == Flags::ECE);
         if segment.flags.contains(Flags::RST) {
@@ -273,8 +295,8 @@ impl Connection {
             let offered = self.ends[1 - i].syn_flags;
             self.negotiation = match (self.has_syn, self.negotiation) {
                 (false, _) => Negotiation::Unknown,
-                (_, Negotiation::FellBack) => Negotiation::FellBack,
-                _ => agree(offered, asked),
+                (_, Negotiation::FellBack) if self.counted.is_none() => Negotiation::FellBack,
+                (_, before) => self.agreed(before, offered, asked),
             };
             if let Some(asked_at) = self.handshake[1 - i] {
                 self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
@@ -291,6 +313,7 @@ impl Connection {
                 (_, false) => Negotiation::Unanswered,
             };
         }
+        self.note_setup(i, segment, options);
         self.handshake[i] = Some(segment.time);
         let end = &mut self.ends[i];
         end.syn_seq = Some(segment.seq);
@@ -300,11 +323,64 @@ impl Connection {
         self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
     }
 
+    /// What a SYN-ACK with the flags `asked` agrees on. RFC 9768 §3.1.5: whoever has agreed to AccECN stays with it.
+    fn agreed(&self, before: Negotiation, offered: Flags, asked: Flags) -> Negotiation {
+        if self.counted.is_none() {
+            return agree(offered, asked);
+        }
+        match (before, agree(ACCURATE, asked)) {
+            (Negotiation::AccEcn, Negotiation::Refused) => Negotiation::AccEcn,
+            (Negotiation::FellBack, Negotiation::Refused) => Negotiation::FellBack,
+            (_, agreed) => agreed,
+        }
+    }
+
+    /// A SYN or SYN-ACK of end `i` where feedback counts, or may.
+    fn note_setup(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
+        let (answers, asked) = (segment.flags.contains(Flags::ACK), segment.flags & ACCURATE);
+        let found = &mut self.ends[i].violations;
+        // RFC 9768 §3.1.1, §3.1.3: what a SYN may have beside AE, and what answers it.
+        let odd = match (answers, self.counted.is_some()) {
+            (false, _) => asked.contains(Flags::AE) && asked != ACCURATE,
+            (true, true) => asked == ACCURATE || asked == Flags::AE | Flags::ECE,
+            (true, false) => self.has_syn && asked.contains(Flags::AE),
+        };
+        if odd {
+            found.add(Rule::AccEcnSetup, segment.number, segment.time);
+        }
+        if !answers && asked == ACCURATE && self.counted.is_none() {
+            self.counted = Some(Counted::new(Scheme::AccEcn));
+        }
+        if self.negotiation == Negotiation::Accepted && answers && found.standard() == Standard::Rfc8257 {
+            self.counted.get_or_insert_with(|| Counted::new(Scheme::Dctcp));
+        }
+        if let Some(counted) = &mut self.counted {
+            counted.set_up(i, segment, options, found);
+        }
+    }
+
+    /// A field with AE on a connection whose beginning is not in the capture: AccECN's counter (RFC 9768 §3.2.2).
+    #[cold]
+    fn join(&mut self, segment: &Segment<'_>) {
+        if !segment.flags.contains(Flags::SYN) && !self.has_syn_ack {
+            self.negotiation = Negotiation::AccEcn;
+            self.counted = Some(Counted::joined());
+        }
+    }
+
     /// The opener's first packet after the SYN-ACK tells how fast it answers.
     fn third(&mut self, i: usize, segment: &Segment<'_>) {
         let Some(asked_at) = self.handshake[1 - i].take() else { return };
         self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
         self.note_round_trip(1 - i, asked_at, segment.time, &TcpOptions::parse(segment.options));
+        let declined = self.counted.as_ref().is_some_and(|counted| counted.is_declined());
+        if declined && i == self.opener && !segment.flags.intersects(ACCURATE) {
+            // The client took the SYN-ACK without AccECN for the first.
+            self.negotiation = Negotiation::Refused;
+        }
+        if !matches!(self.negotiation, Negotiation::AccEcn | Negotiation::Accepted) {
+            self.counted = None;
+        }
     }
 
     /// The SYN of end `i`, last sent at `asked_at`, is answered. Where it was sent before, too, the timestamp tells which
@@ -332,7 +408,7 @@ fn agree(offered: Flags, answered: Flags) -> Negotiation {
     match (accurate, answered.contains(Flags::AE), answered.contains(Flags::CWR), answered.contains(Flags::ECE)) {
         (_, false, false, false) => Negotiation::Refused,
         (true, true, true, true) | (false, _, true, true) => Negotiation::Reflected,
-        (true, _, false, true) => Negotiation::AccEcnToClassic,
+        (true, false, false, true) => Negotiation::AccEcnToClassic,
         (true, ..) => Negotiation::AccEcn,
         (false, _, false, true) => Negotiation::Accepted,
         (false, ..) => Negotiation::Refused,
@@ -509,7 +585,7 @@ impl End {
 
 /// The rules that a packet can break by itself.
 #[inline]
-fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool) {
+fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool, accurate: bool) {
     let echo = segment.flags.intersects(ECHO);
     if segment.ecn == Ecn::NotEct && !echo {
         return;
@@ -521,7 +597,8 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: b
         if capable {
             found(Rule::EctOnSyn);
         }
-        if is_odd(segment.flags) {
+        // RFC 9768 §3.1.1: both flags say that a SYN which asked for AccECN came with ECT(1).
+        if is_odd(segment.flags) && !accurate {
             found(Rule::SetupFlags);
         }
         return;
@@ -533,6 +610,9 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: b
         return;
     }
     let control = Flags::FIN | Flags::RST;
+    if classic && segment.ecn == Ecn::Ect1 && segment.len > 0 {
+        found(Rule::Ect1WithoutAccEcn);
+    }
     if off {
         found(Rule::EctNotNegotiated);
     } else if !classic {

@@ -10,6 +10,8 @@ pub enum Standard {
     Rfc2481,
     /// RFC 8257, October 2017: DCTCP, whose handshake is that of RFC 3168, so that a capture cannot tell the two apart.
     Rfc8257,
+    /// RFC 9331, January 2023: L4S, for which ECT(1) needs feedback that counts. All else is RFC 3168's.
+    Rfc9331,
 }
 
 /// A rule.
@@ -48,10 +50,48 @@ pub enum Rule {
     NoReduction,
     /// An ACK with ECE does not open the window.
     GrowthOnEce,
+    /// A SYN asks for AccECN, or a SYN-ACK agrees, in one of the ways there are.
+    AccEcnSetup,
+    /// SYNs, or SYN-ACKs, of AccECN and of RFC 3168 are not in one handshake.
+    SetupMixed,
+    /// The SYN-ACK says with which codepoint the SYN came.
+    SynAckCode,
+    /// The last ACK of the handshake says with which codepoint the SYN-ACK came.
+    LastAckCode,
+    /// A server that has sent or received a SYN without AccECN is not ECN-capable.
+    EctAfterFallback,
+    /// The ACE field counts each packet with CE.
+    AceMissing,
+    /// The ACE field counts nothing but packets with CE.
+    AceWithoutCe,
+    /// Data with CE behind a packet without it are acknowledged at once.
+    AckOnCe,
+    /// No more than seven marks wait for an ACK.
+    AckOnMarks,
+    /// A SYN has no AccECN option.
+    OptionOnSyn,
+    /// The counters of bytes begin at 1, 0 and 1.
+    OptionStart,
+    /// Who sends the option has it on the SYN-ACK, or on the last ACK and the first data.
+    OptionNotAtStart,
+    /// The option's counters are the bytes that came with each codepoint.
+    OptionBytes,
+    /// An option has each counter that has changed.
+    OptionOmits,
+    /// An ACK of bytes with CE has the option.
+    OptionMissing,
+    /// Each counter is told at least once for 2^22 bytes.
+    OptionRare,
+    /// ECE is the state of the data that an ACK acknowledges.
+    EceNotState,
+    /// A change of the state is acknowledged at once.
+    AckOnChange,
+    /// ECT(1) needs feedback that tells how much was marked.
+    Ect1WithoutAccEcn,
 }
 
 /// Every rule.
-pub const RULES: [Rule; 16] = [
+pub const RULES: [Rule; 35] = [
     Rule::EctOnSyn,
     Rule::SetupFlags,
     Rule::EctNotNegotiated,
@@ -68,6 +108,25 @@ pub const RULES: [Rule; 16] = [
     Rule::CwrTwice,
     Rule::NoReduction,
     Rule::GrowthOnEce,
+    Rule::AccEcnSetup,
+    Rule::SetupMixed,
+    Rule::SynAckCode,
+    Rule::LastAckCode,
+    Rule::EctAfterFallback,
+    Rule::AceMissing,
+    Rule::AceWithoutCe,
+    Rule::AckOnCe,
+    Rule::AckOnMarks,
+    Rule::OptionOnSyn,
+    Rule::OptionStart,
+    Rule::OptionNotAtStart,
+    Rule::OptionBytes,
+    Rule::OptionOmits,
+    Rule::OptionMissing,
+    Rule::OptionRare,
+    Rule::EceNotState,
+    Rule::AckOnChange,
+    Rule::Ect1WithoutAccEcn,
 ];
 
 impl Rule {
@@ -90,20 +149,63 @@ impl Rule {
             Rule::CwrTwice => "cwr-twice",
             Rule::NoReduction => "no-reduction",
             Rule::GrowthOnEce => "growth-on-ece",
+            Rule::AccEcnSetup => "accecn-setup",
+            Rule::SetupMixed => "setup-mixed",
+            Rule::SynAckCode => "syn-ack-code",
+            Rule::LastAckCode => "last-ack-code",
+            Rule::EctAfterFallback => "ect-after-fallback",
+            Rule::AceMissing => "ace-missing",
+            Rule::AceWithoutCe => "ace-without-ce",
+            Rule::AckOnCe => "ack-on-ce",
+            Rule::AckOnMarks => "ack-on-marks",
+            Rule::OptionOnSyn => "option-on-syn",
+            Rule::OptionStart => "option-start",
+            Rule::OptionNotAtStart => "option-not-at-start",
+            Rule::OptionBytes => "option-bytes",
+            Rule::OptionOmits => "option-omits",
+            Rule::OptionMissing => "option-missing",
+            Rule::OptionRare => "option-rare",
+            Rule::EceNotState => "ece-not-state",
+            Rule::AckOnChange => "ack-on-change",
+            Rule::Ect1WithoutAccEcn => "ect1-without-accecn",
         }
     }
 
     /// The section that says it, under `standard`; `None` where that text has no such rule.
     pub const fn section(self, standard: Standard) -> Option<&'static str> {
+        if let Some(section) = self.section_of_rfc9768() {
+            return Some(section);
+        }
         match standard {
-            Standard::Rfc3168 => Some(self.section_of_rfc3168()),
+            Standard::Rfc3168 => self.section_of_rfc3168(),
             Standard::Rfc2481 => self.section_of_rfc2481(),
             Standard::Rfc8257 => self.section_of_rfc8257(),
+            Standard::Rfc9331 => match self {
+                Rule::Ect1WithoutAccEcn => Some("RFC 9331 section 4.2"),
+                _ => self.section_of_rfc3168(),
+            },
         }
     }
 
-    const fn section_of_rfc3168(self) -> &'static str {
-        match self {
+    /// AccECN is negotiated on the wire: its rules hold whatever else is checked.
+    const fn section_of_rfc9768(self) -> Option<&'static str> {
+        Some(match self {
+            Rule::AccEcnSetup => "RFC 9768 section 3.1.3",
+            Rule::SetupMixed | Rule::EctAfterFallback => "RFC 9768 section 3.1.5",
+            Rule::SynAckCode => "RFC 9768 section 3.1.1",
+            Rule::LastAckCode => "RFC 9768 section 3.2.2.1",
+            Rule::AceMissing | Rule::AceWithoutCe => "RFC 9768 section 3.2.2.2",
+            Rule::AckOnCe | Rule::AckOnMarks => "RFC 9768 section 3.2.2.5.1",
+            Rule::OptionOnSyn | Rule::OptionNotAtStart => "RFC 9768 section 3.2.3.2.1",
+            Rule::OptionStart => "RFC 9768 section 3.2.1",
+            Rule::OptionBytes => "RFC 9768 section 3.2.3.1",
+            Rule::OptionOmits | Rule::OptionMissing | Rule::OptionRare => "RFC 9768 section 3.2.3.3",
+            _ => return None,
+        })
+    }
+
+    const fn section_of_rfc3168(self) -> Option<&'static str> {
+        Some(match self {
             Rule::EctOnSyn | Rule::SetupFlags | Rule::EctNotNegotiated | Rule::EceNotNegotiated => {
                 "RFC 3168 section 6.1.1"
             }
@@ -114,7 +216,8 @@ impl Rule {
             Rule::CwrOnRetransmission | Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => {
                 "RFC 3168 section 6.1.2"
             }
-        }
+            _ => return None,
+        })
     }
 
     const fn section_of_rfc2481(self) -> Option<&'static str> {
@@ -127,7 +230,7 @@ impl Rule {
                 Some("RFC 2481 section 6.1.3")
             }
             Rule::CwrMissing | Rule::CwrTwice | Rule::NoReduction | Rule::GrowthOnEce => Some("RFC 2481 section 6.1.2"),
-            Rule::EctOnRetransmission | Rule::EctOnProbe | Rule::CwrOnRetransmission => None,
+            _ => None,
         }
     }
 
@@ -135,20 +238,15 @@ impl Rule {
     /// with its ACK. A reduction may be less than a segment (§3.3). All else is as in RFC 3168.
     const fn section_of_rfc8257(self) -> Option<&'static str> {
         match self {
-            Rule::EctOnSyn
-            | Rule::EceStopped
-            | Rule::EceMissing
-            | Rule::EceAfterCwr
-            | Rule::NoReduction
-            | Rule::GrowthOnEce => None,
-            Rule::EceWithoutCe => Some("RFC 8257 section 3.2"),
+            Rule::EceWithoutCe | Rule::EceNotState | Rule::AckOnChange => Some("RFC 8257 section 3.2"),
             Rule::CwrOnRetransmission | Rule::CwrMissing | Rule::CwrTwice => Some("RFC 8257 section 3.3"),
             Rule::SetupFlags
             | Rule::EctNotNegotiated
             | Rule::EceNotNegotiated
             | Rule::EctOnAck
             | Rule::EctOnRetransmission
-            | Rule::EctOnProbe => Some(self.section_of_rfc3168()),
+            | Rule::EctOnProbe => self.section_of_rfc3168(),
+            _ => None,
         }
     }
 
@@ -171,6 +269,29 @@ impl Rule {
             Rule::CwrTwice => "CWR came twice for one window of data",
             Rule::NoReduction => "a window after ECE there was as much data outstanding as before",
             Rule::GrowthOnEce => "more data than ever came to be outstanding while ACKs had ECE",
+            Rule::AccEcnSetup => "a SYN or SYN-ACK has AE, CWR and ECE as no host with AccECN sets them",
+            Rule::SetupMixed => "one handshake has SYNs or SYN-ACKs of AccECN and of RFC 3168",
+            Rule::SynAckCode => "the SYN-ACK does not say with which codepoint the SYN came",
+            Rule::LastAckCode => "the last ACK of the handshake does not say with which codepoint the SYN-ACK came",
+            Rule::EctAfterFallback => {
+                "the server is ECN-capable, but a SYN or SYN-ACK of this handshake did without AccECN"
+            }
+            Rule::AceMissing => "the ACE field does not count a packet with CE that was acknowledged",
+            Rule::AceWithoutCe => "the ACE field counts more packets with CE than have come",
+            Rule::AckOnCe => "data with CE came behind a packet without, and were not acknowledged at once",
+            Rule::AckOnMarks => "seven packets with CE came, and nothing was sent at once",
+            Rule::OptionOnSyn => "a SYN has the AccECN option",
+            Rule::OptionStart => "the AccECN option of a SYN-ACK does not hold the counters' first values",
+            Rule::OptionNotAtStart => {
+                "the AccECN option, which comes later, is not on the SYN-ACK, the last ACK or the first data"
+            }
+            Rule::OptionBytes => "the AccECN option's counters are not the bytes that came with each codepoint",
+            Rule::OptionOmits => "the AccECN option leaves out a counter that has changed",
+            Rule::OptionMissing => "an ACK of bytes with CE has room for the AccECN option and does not have it",
+            Rule::OptionRare => "a counter of the AccECN option was not told for more than 2^22 bytes",
+            Rule::EceNotState => "ECE is not the state of the last data that the ACK acknowledges",
+            Rule::AckOnChange => "CE began or ended on data, and they were not acknowledged at once",
+            Rule::Ect1WithoutAccEcn => "data are ECT(1), but the feedback is that of RFC 3168",
         }
     }
 }
@@ -190,17 +311,27 @@ pub struct Violation {
 const LISTED: usize = 256;
 
 /// The violations of one direction: the first are listed, all counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Violations {
     standard: Standard,
     list: Vec<Violation>,
     counts: [u32; RULES.len()],
 }
 
+impl Default for Violations {
+    fn default() -> Violations {
+        Violations::of(Standard::default())
+    }
+}
+
 impl Violations {
     /// None yet; those of rules that `standard` does not have are not booked.
     pub fn of(standard: Standard) -> Violations {
-        Violations { standard, ..Violations::default() }
+        Violations { standard, list: Vec::new(), counts: [0; RULES.len()] }
+    }
+    /// The text whose rules are checked.
+    pub(crate) fn standard(&self) -> Standard {
+        self.standard
     }
     /// Books a violation.
     #[cold]

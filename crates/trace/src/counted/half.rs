@@ -1,0 +1,250 @@
+//! One end's data and what its peer tells of marks on them.
+
+use ecnlab_wire::{Ecn, Flags};
+
+use super::ace::{Ace, counts};
+use super::bytes::Bytes;
+use super::expected::{Entry, Queue, Span};
+use super::marks::Marks;
+use super::prompt::Prompt;
+use super::{Passing, Scheme, ace_of};
+use crate::ecn_seen::Place;
+use crate::rules::{Rule, Violations};
+
+/// A packet without data that came so long ago was counted, however long the peer's packets waited in its host.
+const LONG_AGO: u64 = 1_000_000_000;
+
+/// One end's data, and the feedback on them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Half {
+    /// Figures.
+    pub marks: Marks,
+    /// The largest segment that the peer takes.
+    pub segment: Option<u32>,
+    queue: Queue,
+    /// ACKs below this say nothing certain: data were sent again, or came out of order.
+    clear_from: u64,
+    missing: u64,
+    largest: u32,
+    ace: Ace,
+    bytes: Bytes,
+    prompt: Prompt,
+    /// The peer's first ACK and first data have come by.
+    peer_began: [bool; 2],
+    syn_ack_seen: bool,
+    dctcp_una: u64,
+}
+
+/// What an ACK shows to have arrived.
+#[derive(Default)]
+struct Arrived {
+    packets: Span,
+    /// Bytes with CE at least.
+    marked: u64,
+    /// Bytes that may have arrived besides.
+    floating: u64,
+    /// The newest data.
+    last: Option<Entry>,
+}
+
+impl Half {
+    pub fn join(&mut self) {
+        self.ace.join();
+        self.bytes.blind();
+    }
+
+    pub fn heap(&self) -> usize {
+        self.queue.heap()
+    }
+
+    // ---- its data go out ----
+
+    /// A packet of the end whose data these are.
+    pub fn send(&mut self, passing: &Passing<'_>, scheme: Scheme) {
+        let (segment, place) = (passing.segment, passing.to_peer());
+        if segment.flags.contains(Flags::SYN) {
+            self.send_syn(passing, scheme);
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let start = passing.own.offset(segment.seq);
+        let end = start + u64::from(segment.seq_len());
+        let again = passing.sending.again.is_some();
+        if again || passing.sending.late || passing.sending.gap {
+            self.disturb(passing.own.next());
+        }
+        let old = if segment.seq_len() > 0 { end <= passing.arrived } else { start < passing.arrived };
+        if place == Place::Receiver && old && segment.seq_len() > 0 {
+            return;
+        }
+        if place == Place::Receiver && !old {
+            self.prompt.arrive(segment.ecn, segment.len, segment.time, scheme);
+        }
+        self.largest = self.largest.max(segment.len);
+        let counted = match scheme {
+            Scheme::AccEcn => {
+                segment.ecn != Ecn::NotEct && (segment.len > 0 || segment.ecn == Ecn::Ce || place != Place::Receiver)
+            }
+            Scheme::Dctcp => segment.len > 0,
+        };
+        if counted {
+            // What has no data has arrived when data behind it have.
+            let end = if segment.seq_len() > 0 { end } else { passing.own.next() + 1 };
+            let sure = !old && !(again && place != Place::Receiver);
+            self.push(Entry { end, time: segment.time, len: segment.len, ecn: segment.ecn, sure }, passing.own.next());
+        }
+    }
+
+    /// The SYN-ACK counts as one packet, once (§3.2.2.2).
+    fn send_syn(&mut self, passing: &Passing<'_>, scheme: Scheme) {
+        let segment = passing.segment;
+        if scheme == Scheme::AccEcn && segment.flags.contains(Flags::ACK) && segment.ecn != Ecn::NotEct {
+            let sure = !std::mem::replace(&mut self.syn_ack_seen, true);
+            let end = passing.own.offset(segment.seq) + 1;
+            self.push(Entry { end, time: segment.time, len: 0, ecn: segment.ecn, sure }, passing.own.next());
+        }
+    }
+
+    fn push(&mut self, entry: Entry, next: u64) {
+        if !self.queue.push(entry) {
+            self.disturb(next);
+            self.bytes.blind();
+        }
+    }
+
+    fn disturb(&mut self, next: u64) {
+        self.clear_from = self.clear_from.max(next);
+        self.queue.doubt();
+    }
+
+    // ---- its peer tells of marks ----
+
+    /// A packet of the peer; `reflects` says that its field gives a codepoint back and counts nothing.
+    pub fn hear(&mut self, passing: &Passing<'_>, scheme: Scheme, reflects: bool, found: &mut Violations) {
+        let (segment, place) = (passing.segment, passing.to_sender());
+        if place == Place::Receiver {
+            let virtual_time = passing.own.answer == Some(0);
+            self.prompt.answer(scheme, virtual_time, segment.number, segment.time, found);
+        }
+        if scheme == Scheme::AccEcn {
+            self.note_start(passing);
+        }
+        let (una, next) = (passing.peers.una(), passing.peers.next());
+        let told = passing.options.acc_ecn.is_some();
+        if reflects || passing.acked.old {
+            if told {
+                self.bytes.pass();
+            }
+            return;
+        }
+        let idle =
+            passing.peers.flight() == 0 && segment.len > 0 && !passing.sending.late && passing.sending.again.is_none();
+        let disturbed = passing.acked.duplicate || !passing.options.sack().is_empty();
+        if !passing.acked.advanced && !disturbed && !idle {
+            if told {
+                self.bytes.pass();
+            }
+            return;
+        }
+        self.note_missing(passing.peers.counts.missing_bytes, next);
+        let clean = !disturbed && una >= self.clear_from;
+        let arrived = self.settle(una, clean, idle && !passing.acked.advanced, segment.time, place);
+        if disturbed {
+            self.disturb(next);
+        }
+        match scheme {
+            Scheme::AccEcn => self.hear_count(passing, &arrived, found),
+            Scheme::Dctcp => self.hear_state(passing, &arrived, clean, found),
+        }
+    }
+
+    /// The peer's last ACK and first data should have the option (§3.2.3.2.1), if it opened the connection.
+    fn note_start(&mut self, passing: &Passing<'_>) {
+        let first = usize::from(passing.segment.len > 0);
+        if !std::mem::replace(&mut self.peer_began[first], true) && self.syn_ack_seen_of_peer(passing) {
+            self.bytes.at_start(passing.options.acc_ecn.is_some(), passing.segment.number, passing.segment.time);
+        }
+    }
+
+    fn syn_ack_seen_of_peer(&self, passing: &Passing<'_>) -> bool {
+        passing.peers.relative(passing.peers.una()) == 1
+    }
+
+    fn note_missing(&mut self, missing: u64, next: u64) {
+        if std::mem::replace(&mut self.missing, missing) != missing {
+            self.disturb(next);
+            self.bytes.blind();
+        }
+    }
+
+    /// What an ACK of `una` shows to have arrived, and what may have besides.
+    fn settle(&mut self, una: u64, clean: bool, idle: bool, time: u64, place: Place) -> Arrived {
+        let mut arrived = Arrived::default();
+        let old = time.saturating_sub(LONG_AGO);
+        while let Some(entry) = self.queue.settle(una).or_else(|| self.queue.settle_old(old).filter(|_| idle)) {
+            let span = counts(&entry, place, self.segment);
+            arrived.packets.add(span.low, span.high);
+            if entry.ecn == Ecn::Ce && entry.sure {
+                arrived.marked += u64::from(entry.len);
+            }
+            if entry.len > 0 {
+                arrived.last = Some(entry);
+            }
+            self.bytes.settle(&entry, place);
+        }
+        for entry in self.queue.floating(!clean) {
+            arrived.packets.high += counts(entry, place, self.segment).high;
+            arrived.floating += u64::from(entry.len);
+            entry.sure = false;
+        }
+        arrived
+    }
+
+    fn hear_count(&mut self, passing: &Passing<'_>, arrived: &Arrived, found: &mut Violations) {
+        let (segment, place) = (passing.segment, passing.to_sender());
+        let (number, time) = (segment.number, segment.time);
+        let (mut packets, broken) = self.ace.take(ace_of(segment.flags), arrived.packets);
+        if let Some(rule) = broken {
+            found.add(rule, number, time);
+        }
+        let mean = u64::from(self.largest.max(1));
+        let bytes = match passing.options.acc_ecn.filter(|fields| !fields.is_empty()) {
+            Some(fields) if passing.acked.advanced => {
+                let bytes = self.bytes.take(fields, arrived.floating, place, found, (number, time));
+                // The field has wrapped if the bytes need more packets.
+                while packets * mean < bytes {
+                    packets += 8;
+                }
+                bytes
+            }
+            fields => {
+                match fields {
+                    Some(_) => self.bytes.pass(),
+                    None if passing.acked.advanced => {
+                        self.bytes.without(arrived.marked, segment.options.len(), number, time);
+                    }
+                    None => {}
+                }
+                packets * mean
+            }
+        };
+        self.marks.hear(passing.peers.una(), passing.peers.next(), packets, bytes);
+    }
+
+    fn hear_state(&mut self, passing: &Passing<'_>, arrived: &Arrived, clean: bool, found: &mut Violations) {
+        let (segment, una) = (passing.segment, passing.peers.una());
+        let ece = segment.flags.contains(Flags::ECE);
+        if let Some(last) = arrived.last.filter(|last| clean && last.sure) {
+            let (marked, exact) = (last.ecn == Ecn::Ce, passing.to_sender() == Place::Receiver);
+            if ece != marked && (exact || marked) {
+                found.add(Rule::EceNotState, segment.number, segment.time);
+            }
+        }
+        let acked = una.saturating_sub(self.dctcp_una);
+        let known = std::mem::replace(&mut self.dctcp_una, una) > 0;
+        let bytes = if ece && known { acked } else { 0 };
+        self.marks.hear(una, passing.peers.next(), bytes.div_ceil(u64::from(self.largest.max(1))), bytes);
+    }
+}

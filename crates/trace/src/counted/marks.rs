@@ -1,0 +1,100 @@
+//! What a sender is told of marks, by round trips.
+
+/// The weight of a round trip in alpha (RFC 8257 §4.2).
+const GAIN: f64 = 1.0 / 16.0;
+
+/// Marks that feedback has told of.
+#[derive(Clone, Copy, Debug)]
+pub struct Marks {
+    /// Packets: with AccECN by the field, with DCTCP acknowledged bytes in full segments.
+    pub packets: u64,
+    /// Bytes: by the option where there is one.
+    pub bytes: u64,
+    /// Windows of data, each a round trip, up to the last whole one.
+    pub rounds: u64,
+    /// Packets told of in these.
+    pub in_rounds: u64,
+    /// Packets told of in the last of these.
+    pub last: u64,
+    /// DCTCP's estimate of the marked share, which begins at 1 (RFC 8257 §3.3).
+    pub alpha: f64,
+    /// In the round that goes on: where it ends, and what was acknowledged and marked.
+    point: Option<u64>,
+    una: u64,
+    acked: u64,
+    marked: u64,
+    now: u64,
+}
+
+impl Default for Marks {
+    fn default() -> Marks {
+        Marks {
+            packets: 0,
+            bytes: 0,
+            rounds: 0,
+            in_rounds: 0,
+            last: 0,
+            alpha: 1.0,
+            point: None,
+            una: 0,
+            acked: 0,
+            marked: 0,
+            now: 0,
+        }
+    }
+}
+
+impl Marks {
+    /// An ACK up to `una`, with data sent up to `next`, that tells of marks.
+    pub(super) fn hear(&mut self, una: u64, next: u64, packets: u64, bytes: u64) {
+        self.packets += packets;
+        self.bytes += bytes;
+        let Some(point) = self.point else {
+            (self.point, self.una) = (Some(next), una);
+            return;
+        };
+        self.acked += una - self.una.min(una);
+        self.una = una;
+        self.marked += bytes;
+        self.now += packets;
+        if una > point {
+            let share = if self.acked == 0 { 0.0 } else { (self.marked as f64 / self.acked as f64).min(1.0) };
+            self.alpha += GAIN * (share - self.alpha);
+            self.rounds += 1;
+            self.in_rounds += self.now;
+            self.last = self.now;
+            (self.point, self.acked, self.marked, self.now) = (Some(next), 0, 0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alpha_follows_the_marked_share_of_each_window() {
+        let mut marks = Marks::default();
+        // The first ACK begins a window that ends with the ACK of more than 4000.
+        marks.hear(1_000, 4_000, 0, 0);
+        marks.hear(4_000, 9_000, 1, 1_000);
+        assert_eq!((marks.rounds, marks.alpha), (0, 1.0));
+        marks.hear(5_000, 9_000, 1, 1_000);
+        // 2000 of 4000 bytes: 1 + (0.5 - 1) / 16.
+        assert_eq!((marks.rounds, marks.in_rounds, marks.last, marks.alpha), (1, 2, 2, 0.968_75));
+        marks.hear(9_000, 9_000, 0, 0);
+        assert_eq!(marks.rounds, 1, "not past its end");
+        marks.hear(9_001, 9_001, 0, 0);
+        // None of 4001: 0.96875 · 15/16.
+        assert_eq!((marks.rounds, marks.last, marks.alpha), (2, 0, 0.908_203_125));
+        assert_eq!((marks.packets, marks.bytes), (2, 2_000));
+    }
+
+    #[test]
+    fn more_marked_than_acknowledged_is_all() {
+        let mut marks = Marks::default();
+        marks.hear(0, 1_000, 0, 0);
+        marks.hear(1_001, 2_000, 9, 9_000);
+        assert_eq!(marks.alpha, 1.0);
+    }
+}
