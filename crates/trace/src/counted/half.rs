@@ -29,6 +29,8 @@ pub(super) struct Half {
     ace: Ace,
     bytes: Bytes,
     prompt: Prompt,
+    /// Packets and bytes that the field has told of since an option.
+    estimated: (u64, u64),
     /// The peer's first ACK and first data have come by.
     peer_began: [bool; 2],
     syn_ack_seen: bool,
@@ -75,8 +77,9 @@ impl Half {
         if again || passing.sending.late || passing.sending.gap {
             self.disturb(passing.own.next());
         }
+        // What came by before may come again because its receiver has dropped it, for its timestamp (RFC 7323 §5.3).
         let old = if segment.seq_len() > 0 { end <= passing.arrived } else { start < passing.arrived };
-        if place == Place::Receiver && old && segment.seq_len() > 0 {
+        if place == Place::Receiver && segment.seq_len() > 0 && end <= passing.own.una() {
             return;
         }
         if place == Place::Receiver && !old {
@@ -213,11 +216,12 @@ impl Half {
         let bytes = match passing.options.acc_ecn.filter(|fields| !fields.is_empty()) {
             Some(fields) if passing.acked.advanced => {
                 let bytes = self.bytes.take(fields, arrived.floating, place, found, (number, time));
+                let (before, estimated) = std::mem::take(&mut self.estimated);
                 // The field has wrapped if the bytes need more packets.
-                while packets * mean < bytes {
+                while (before + packets) * mean < bytes {
                     packets += 8;
                 }
-                bytes
+                bytes.saturating_sub(estimated)
             }
             fields => {
                 match fields {
@@ -227,10 +231,13 @@ impl Half {
                     }
                     None => {}
                 }
-                packets * mean
+                let bytes = packets * mean;
+                self.estimated = (self.estimated.0 + packets, self.estimated.1 + bytes);
+                bytes
             }
         };
-        self.marks.hear(passing.peers.una(), passing.peers.next(), packets, bytes);
+        let at = (time, passing.peers.answer.unwrap_or(0));
+        self.marks.hear((passing.peers.una(), passing.peers.next()), at, packets, bytes);
     }
 
     fn hear_state(&mut self, passing: &Passing<'_>, arrived: &Arrived, clean: bool, found: &mut Violations) {
@@ -245,6 +252,7 @@ impl Half {
         let acked = una.saturating_sub(self.dctcp_una);
         let known = std::mem::replace(&mut self.dctcp_una, una) > 0;
         let bytes = if ece && known { acked } else { 0 };
-        self.marks.hear(una, passing.peers.next(), bytes.div_ceil(u64::from(self.largest.max(1))), bytes);
+        let at = (segment.time, passing.peers.answer.unwrap_or(0));
+        self.marks.hear((una, passing.peers.next()), at, bytes.div_ceil(u64::from(self.largest.max(1))), bytes);
     }
 }

@@ -20,6 +20,7 @@ pub struct Marks {
     pub alpha: f64,
     /// In the round that goes on: where it ends, and what was acknowledged and marked.
     point: Option<u64>,
+    until: u64,
     una: u64,
     acked: u64,
     marked: u64,
@@ -36,6 +37,7 @@ impl Default for Marks {
             last: 0,
             alpha: 1.0,
             point: None,
+            until: 0,
             una: 0,
             acked: 0,
             marked: 0,
@@ -45,25 +47,27 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// An ACK up to `una`, with data sent up to `next`, that tells of marks.
-    pub(super) fn hear(&mut self, una: u64, next: u64, packets: u64, bytes: u64) {
+    /// An ACK up to `una`, with data sent up to `next`, that tells of marks at `time`. The sender hears of it, and what it
+    /// sends then comes by here, `answer` later: a round trip takes that at least.
+    pub(super) fn hear(&mut self, (una, next): (u64, u64), (time, answer): (u64, u64), packets: u64, bytes: u64) {
         self.packets += packets;
         self.bytes += bytes;
         let Some(point) = self.point else {
-            (self.point, self.una) = (Some(next), una);
+            (self.point, self.until, self.una) = (Some(next), time.saturating_add(answer), una);
             return;
         };
         self.acked += una - self.una.min(una);
         self.una = una;
         self.marked += bytes;
         self.now += packets;
-        if una > point {
+        if una > point && time >= self.until {
             let share = if self.acked == 0 { 0.0 } else { (self.marked as f64 / self.acked as f64).min(1.0) };
             self.alpha += GAIN * (share - self.alpha);
             self.rounds += 1;
             self.in_rounds += self.now;
             self.last = self.now;
-            (self.point, self.acked, self.marked, self.now) = (Some(next), 0, 0, 0);
+            (self.point, self.until) = (Some(next), time.saturating_add(answer));
+            (self.acked, self.marked, self.now) = (0, 0, 0);
         }
     }
 }
@@ -76,25 +80,33 @@ mod tests {
     fn alpha_follows_the_marked_share_of_each_window() {
         let mut marks = Marks::default();
         // The first ACK begins a window that ends with the ACK of more than 4000.
-        marks.hear(1_000, 4_000, 0, 0);
-        marks.hear(4_000, 9_000, 1, 1_000);
+        marks.hear((1_000, 4_000), (0, 0), 0, 0);
+        marks.hear((4_000, 9_000), (0, 0), 1, 1_000);
         assert_eq!((marks.rounds, marks.alpha), (0, 1.0));
-        marks.hear(5_000, 9_000, 1, 1_000);
+        marks.hear((5_000, 9_000), (0, 0), 1, 1_000);
         // 2000 of 4000 bytes: 1 + (0.5 - 1) / 16.
         assert_eq!((marks.rounds, marks.in_rounds, marks.last, marks.alpha), (1, 2, 2, 0.968_75));
-        marks.hear(9_000, 9_000, 0, 0);
+        marks.hear((9_000, 9_000), (0, 0), 0, 0);
         assert_eq!(marks.rounds, 1, "not past its end");
-        marks.hear(9_001, 9_001, 0, 0);
+        marks.hear((9_001, 9_001), (0, 0), 0, 0);
         // None of 4001: 0.96875 · 15/16.
         assert_eq!((marks.rounds, marks.last, marks.alpha), (2, 0, 0.908_203_125));
         assert_eq!((marks.packets, marks.bytes), (2, 2_000));
     }
 
     #[test]
+    fn far_from_the_sender_a_window_takes_its_time() {
+        // Each ACK acknowledges all; what answers it comes by 40 later.
+        let mut marks = Marks::default();
+        (0..=8).for_each(|n| marks.hear((n * 1_000, n * 1_000), (n * 10, 40), 0, 0));
+        assert_eq!(marks.rounds, 2);
+    }
+
+    #[test]
     fn more_marked_than_acknowledged_is_all() {
         let mut marks = Marks::default();
-        marks.hear(0, 1_000, 0, 0);
-        marks.hear(1_001, 2_000, 9, 9_000);
+        marks.hear((0, 1_000), (0, 0), 0, 0);
+        marks.hear((1_001, 2_000), (0, 0), 9, 9_000);
         assert_eq!(marks.alpha, 1.0);
     }
 }
