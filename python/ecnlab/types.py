@@ -21,7 +21,7 @@ FileKind: TypeAlias = Literal["scenario", "experiment"]
 Place: TypeAlias = Literal["before", "after", "end"]
 """Where packets are captured at a link: before or after its queue, or at its end."""
 
-Standard: TypeAlias = Literal["rfc3168", "rfc2481", "rfc8257"]
+Standard: TypeAlias = Literal["rfc3168", "rfc2481", "rfc8257", "rfc9331"]
 """A text with the rules of ECN."""
 
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ecnlab_engine::Table;
 use ecnlab_trace::{
-    Analysis, Capture, Connection, End, Filter, Input, KINDS, Key, RULES, Segment, Series, Standard, Summary,
+    Analysis, Capture, Connection, End, Filter, Input, KINDS, Key, Marks, RULES, Segment, Series, Standard, Summary,
     TraceError, Tracker, analyse, endpoint,
 };
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -202,7 +202,11 @@ fn standard_of(name: &str) -> PyResult<Standard> {
         "rfc3168" => Ok(Standard::Rfc3168),
         "rfc2481" => Ok(Standard::Rfc2481),
         "rfc8257" => Ok(Standard::Rfc8257),
-        _ => Err(PyValueError::new_err(format!("there is no standard {name:?}, only rfc3168, rfc2481 and rfc8257"))),
+        "rfc9331" => Ok(Standard::Rfc9331),
+        _ => {
+            let all = "rfc3168, rfc2481, rfc8257 and rfc9331";
+            Err(PyValueError::new_err(format!("there is no standard {name:?}, only {all}")))
+        }
     }
 }
 
@@ -440,7 +444,24 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.f64("ce_to_ece_mean_s", mean(|e| e.ecn.counts.ce_to_ece));
     t.f64("ece_to_cwr_mean_s", mean(|e| e.ecn.counts.ece_to_cwr));
     t.f64("ece_to_reduction_mean_s", mean(|e| e.ecn.counts.ece_to_reduction));
+    mark_columns(t, rows);
     t.u64("violations", count(broken));
+}
+
+/// What feedback that counts tells of marks: NaN where it does not count.
+fn mark_columns(t: &mut Table, rows: &[Direction<'_>]) {
+    let share = |r: &Direction<'_>| {
+        let [_, ect1, ect0, ce] = end(r).ecn.counts.codepoints;
+        finite(ce as f64 / (ect0 + ect1 + ce) as f64)
+    };
+    t.f64("ce_share", rows.iter().map(share));
+    let told = |f: fn(&Marks) -> f64| {
+        rows.iter().map(move |r| r.1.marks(r.2).filter(|m| m.packets + m.rounds > 0).map_or(f64::NAN, f))
+    };
+    t.f64("marks_told", told(|marks| marks.packets as f64));
+    t.f64("marked_bytes_told", told(|marks| marks.bytes as f64));
+    t.f64("marks_per_rtt", told(|marks| finite(marks.in_rounds as f64 / marks.rounds as f64)));
+    t.f64("alpha", told(|marks| if marks.rounds > 0 { marks.alpha } else { f64::NAN }));
 }
 
 fn violations(all: &[Numbered<'_>], first: u64, standard: Standard) -> Table {

@@ -372,7 +372,9 @@ fn a_rule_has_the_section_of_the_text_that_says_it() {
         &[EctOnRetransmission],
         &[EctOnProbe],
     ];
-    assert_eq!(sections.concat().len(), RULES.len());
+    let others =
+        RULES.into_iter().filter(|rule| rule.section(Standard::Rfc3168).is_none_or(|s| s.starts_with("RFC 9")));
+    assert_eq!(sections.concat().len() + others.count(), RULES.len());
     for (n, rules) in (1..).zip(sections) {
         let name = format!("RFC 3168 section 6.1.{n}");
         assert!(rules.iter().all(|rule| rule.section(Standard::Rfc3168) == Some(&name)), "{name}");

@@ -57,7 +57,9 @@ fn falling_back_is_seen_in_the_second_syn() {
 fn accecn_has_rules_of_its_own() {
     let all_bits = Flags::AE | Flags::CWR | Flags::ECE;
     let mut all = vec![c(0, Flags::SYN | all_bits, 0, 0), s(10, Flags::SYN | A | Flags::CWR, 0, 1)];
-    all.extend([d(20, 0), a(60, 1).flags(A | all_bits).ecn(Ecn::Ect0)]);
+    // The count is 6: behind this place the segment was marked.
+    let data = d(20, 0).flags(A | Flags::AE | Flags::ECE);
+    all.extend([data, a(60, 1).flags(A | Flags::AE | Flags::CWR).ecn(Ecn::Ect0)]);
     let analysis = found(&all);
     assert!(analysis.tracker.connection(0).ends.iter().all(|end| end.violations.list().is_empty()));
 }

@@ -26,7 +26,7 @@ TRACE_BRIEF: Final = {
     "round trips": ["rtt_samples", "rtt_min_s", "rtt_mean_s", "rtt_p50_s", "rtt_p95_s", "rtt_p99_s", "rtt_max_s"],
     "ecn": [
         "not_ect", "ect0", "ect1", "ce", "ece_received", "cwr_sent", "congestion_episodes", "ecn_reductions",
-        "ce_to_ece_mean_s", "ece_to_cwr_mean_s", "ece_to_reduction_mean_s",
+        "ce_to_ece_mean_s", "ece_to_cwr_mean_s", "ece_to_reduction_mean_s", "marks_told", "marks_per_rtt", "alpha",
     ],
 }  # fmt: skip
 """What to show of a capture at a glance; ``--json`` and ``--parquet`` have all."""
@@ -53,10 +53,10 @@ KINDS: Final = {
 @click.option("--connection", type=click.IntRange(0, 2**32 - 1), help="Show only the connection with this number.")
 @click.option(
     "--standard",
-    type=click.Choice(["rfc3168", "rfc2481", "rfc8257"]),
+    type=click.Choice(["rfc3168", "rfc2481", "rfc8257", "rfc9331"]),
     default="rfc3168",
     show_default=True,
-    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback.",
+    help="RFC whose rules of ECN are checked; rfc8257 is DCTCP's feedback, rfc9331 L4S.",
 )
 @click.option(
     "--against", type=File, help="A second capture of the same packets; show what changed between FILE and it."

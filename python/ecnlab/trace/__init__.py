@@ -151,7 +151,7 @@ def trace(
     """Analyse the capture ``path``: pcap or pcapng, also compressed; "-" is standard input.
 
     ``filter`` chooses packets (``"host 10.0.0.1 and not port 22"``), ``standard`` the text whose rules are checked:
-    "rfc3168", "rfc2481" or "rfc8257" (DCTCP). ``memory`` is how many bytes its connections may take, by default three quarters of what the
+    "rfc3168", "rfc2481", "rfc8257" (DCTCP) or "rfc9331" (L4S). ``memory`` is how many bytes its connections may take, by default three quarters of what the
     machine has available.
 
     Raises TraceFailure if it is no capture or the filter cannot be understood, OSError if it cannot be read, FolderError if

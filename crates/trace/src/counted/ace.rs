@@ -41,15 +41,17 @@ impl Ace {
     }
 }
 
+/// What fits a packet of Ethernet, where nothing says what the receiver takes.
+const ETHERNET: u32 = 1460;
+
 /// How many packets `entry` may have been, of segments with up to `segment` bytes: hosts hand several to a capture as one.
 fn packets(entry: &Entry, segment: Option<u32>) -> Span {
-    let Some(segment) = segment.filter(|segment| *segment > 1) else {
-        return Span { low: 1, high: u64::from(entry.len) };
-    };
-    if entry.len <= segment {
+    let most = segment.unwrap_or(ETHERNET).max(2);
+    if entry.len <= most {
         return Span { low: 1, high: 1 };
     }
-    Span { low: entry.len.div_ceil(segment).into(), high: u64::from(entry.len / (segment / 2)) + 1 }
+    let low = segment.map_or(1, |_| entry.len.div_ceil(most));
+    Span { low: low.into(), high: u64::from(entry.len / (most / 2)) + 1 }
 }
 
 /// By how much `entry` moves the count, seen at `place`.

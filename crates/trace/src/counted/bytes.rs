@@ -116,15 +116,19 @@ impl Bytes {
             self.check(steps, floating, place, found, at);
         }
         let marked = if self.blind { 0 } else { steps[CE].unwrap_or(0) };
+        self.total = 0;
         for (i, value) in told.into_iter().enumerate() {
             match value {
                 Some(value) => (self.said[i], self.moved[i]) = (value, Span::default()),
-                // It was said of once.
-                None => self.moved[i].low = 0,
+                // It was left out though it has moved, which is said once: it may tell of these bytes later.
+                None if self.moved[i].low > 0 => {
+                    self.moved[i].low = 0;
+                    self.total = self.total.max(self.moved[i].high);
+                }
+                None => {}
             }
         }
-        (self.total, self.other, self.seen, self.missed, self.missed_at_start, self.roomy) =
-            (0, false, true, None, None, false);
+        (self.other, self.seen, self.missed, self.missed_at_start, self.roomy) = (false, true, None, None, false);
         // What is not told of one counter is not known of it.
         self.blind &= told.iter().any(Option::is_none);
         marked

@@ -1,6 +1,6 @@
 //! One end's data and what its peer tells of marks on them.
 
-use ecnlab_wire::{Ecn, Flags};
+use ecnlab_wire::{Ecn, Flags, TcpOptions};
 
 use super::ace::{Ace, counts};
 use super::bytes::Bytes;
@@ -35,6 +35,8 @@ pub(super) struct Half {
     peer_began: [bool; 2],
     syn_ack_seen: bool,
     dctcp_una: u64,
+    /// The latest timestamp of the peer's clock.
+    stamp: Option<u32>,
 }
 
 /// What an ACK shows to have arrived.
@@ -95,7 +97,7 @@ impl Half {
         if counted {
             // What has no data has arrived when data behind it have.
             let end = if segment.seq_len() > 0 { end } else { passing.own.next() + 1 };
-            let sure = !old && !(again && place != Place::Receiver);
+            let sure = !old && (!again || place == Place::Receiver);
             self.push(Entry { end, time: segment.time, len: segment.len, ecn: segment.ecn, sure }, passing.own.next());
         }
     }
@@ -136,7 +138,7 @@ impl Half {
         }
         let (una, next) = (passing.peers.una(), passing.peers.next());
         let told = passing.options.acc_ecn.is_some();
-        if reflects || passing.acked.old {
+        if reflects || passing.acked.old || self.is_superseded(segment.options) {
             if told {
                 self.bytes.pass();
             }
@@ -161,6 +163,15 @@ impl Half {
             Scheme::AccEcn => self.hear_count(passing, &arrived, found),
             Scheme::Dctcp => self.hear_state(passing, &arrived, clean, found),
         }
+    }
+
+    /// Whether the packet left before one that came sooner (RFC 9768 appendix A.1).
+    fn is_superseded(&mut self, options: &[u8]) -> bool {
+        let Some(stamp) = TcpOptions::parse(options).timestamps.map(|stamps| stamps.value) else { return false };
+        let latest = *self.stamp.get_or_insert(stamp);
+        let old = (stamp.wrapping_sub(latest) as i32) < 0;
+        self.stamp = Some(if old { latest } else { stamp });
+        old
     }
 
     /// The peer's last ACK and first data should have the option (§3.2.3.2.1), if it opened the connection.
