@@ -125,6 +125,9 @@ impl Counted {
         {
             found.add(Rule::EctAfterFallback, passing.segment.number, passing.segment.time);
         }
+        if self.scheme == Scheme::AccEcn && i == opener {
+            self.halves[1 - i].note_start(passing);
+        }
         self.halves[1 - i].hear(passing, self.scheme, reflects, found);
     }
 }

@@ -318,6 +318,38 @@ fn an_option_that_comes_back_was_due() {
 }
 
 #[test]
+fn an_option_that_comes_late_was_due_at_the_start() {
+    // At the client: the server sends data, and the option is on the second ACK of them only.
+    let mut all = handshake_at_the_sender();
+    let sent = |at, n: u32| s(at, A | ace(5), 1 + n * MSS, 1).len(MSS).ecn(Ecn::Ect0);
+    let acked = |at, n: u32| c(at, A | ace(5), 1, 1 + n * MSS);
+    all.extend([sent(50, 0), acked(50, 1), sent(51, 1), acked(51, 2).options(option(&[2001]))]);
+    (all[1].at, all[2].at) = (40, 40);
+    assert_eq!(rules(&all), [(Rule::OptionNotAtStart, 3)]);
+    all[2].options = option(&[1]);
+    assert_eq!(rules(&all), []);
+    // It never comes.
+    all.iter_mut().skip(2).for_each(|p| p.options = TcpOptions::default());
+    assert_eq!(rules(&all), []);
+}
+
+#[test]
+fn a_counter_is_told_for_each_4_megabytes() {
+    let of = |segments: u32| {
+        let mut all = handshake();
+        all.extend([data(40, 0), with(40, 1, 5, &[1001])]);
+        for n in 1..=segments {
+            all.extend([data(41, n), ack(41, n + 1, 5)]);
+        }
+        all.pop();
+        all.push(with(41, segments + 1, 5, &[1001 + segments * MSS]));
+        rules(&all).into_iter().map(|v| v.0).collect::<Vec<_>>()
+    };
+    // 2^22 is 4,194,304.
+    assert_eq!((of(4194), of(4195)), (vec![], vec![Rule::OptionRare]));
+}
+
+#[test]
 fn a_connection_joined_on_its_way_is_known_by_its_field() {
     let all = marked(handshake());
     assert_eq!((rules(&all[3..]), negotiation(&all[3..])), (vec![], Negotiation::AccEcn));

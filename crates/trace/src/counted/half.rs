@@ -133,9 +133,6 @@ impl Half {
             let virtual_time = passing.own.answer == Some(0);
             self.prompt.answer(scheme, virtual_time, segment.number, segment.time, found);
         }
-        if scheme == Scheme::AccEcn {
-            self.note_start(passing);
-        }
         let (una, next) = (passing.peers.una(), passing.peers.next());
         let told = passing.options.acc_ecn.is_some();
         if reflects || passing.acked.old || self.is_superseded(segment.options) {
@@ -174,16 +171,13 @@ impl Half {
         old
     }
 
-    /// The peer's last ACK and first data should have the option (§3.2.3.2.1), if it opened the connection.
-    fn note_start(&mut self, passing: &Passing<'_>) {
+    /// The last ACK and the first data of the end that opens should have the option (§3.2.3.2.1).
+    pub fn note_start(&mut self, passing: &Passing<'_>) {
         let first = usize::from(passing.segment.len > 0);
-        if !std::mem::replace(&mut self.peer_began[first], true) && self.syn_ack_seen_of_peer(passing) {
+        let only_syn_ack = passing.peers.relative(passing.peers.una()) == 1;
+        if !std::mem::replace(&mut self.peer_began[first], true) && only_syn_ack {
             self.bytes.at_start(passing.options.acc_ecn.is_some(), passing.segment.number, passing.segment.time);
         }
-    }
-
-    fn syn_ack_seen_of_peer(&self, passing: &Passing<'_>) -> bool {
-        passing.peers.relative(passing.peers.una()) == 1
     }
 
     fn note_missing(&mut self, missing: u64, next: u64) {
