@@ -63,7 +63,11 @@ def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch:
     found = Findings()
     assert qdisc({"discipline": "toy"}, "q", 10**6, found) == ""
     assert found._refused == [
-        ("queue.q.discipline", "`queue.q`: the Linux engine has no `toy`", "it has droptail, red, pie and tbf")
+        (
+            "queue.q.discipline",
+            "`queue.q`: the Linux engine has no `toy`",
+            "it has droptail, red, codel, pie, fq_codel, fq_pie, tbf and sfb",
+        )
     ]
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ecnlab.laws.kinds import Drops
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import split
 
@@ -33,3 +34,8 @@ def in_bytes(queue: Mapping[str, Any], key: str, path: str, packet: int, found: 
 def bucket(burst: int, rate_bps: int) -> int:
     """``burst``, and the bytes that the kernel's clock of 64 ns may round away: tbf waits for ever for the last one."""
     return burst + 1 + math.ceil(TICK_NS * rate_bps / 8e9)
+
+
+def early_or_full(counters: Mapping[str, int]) -> Drops:
+    """Counters of a discipline that counts all drops, and of these those that found the queue full (``full``)."""
+    return Drops(counters["drops"] - counters["full"], 0, counters["full"])

@@ -1,7 +1,6 @@
 """CAKE (Linux's ``sch_cake``).
 
-It has no line for ``tc``: the kernel of the Linux engine is built without ``CONFIG_NET_SCH_CAKE``, and quanta are rounded by
-chance.
+It has no line for ``tc`` yet; quanta are rounded by chance in the kernel.
 """
 
 from __future__ import annotations

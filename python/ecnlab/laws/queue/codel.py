@@ -7,7 +7,7 @@ from typing import Final
 from ecnlab.laws.kinds import Column, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import only_tail
+from ecnlab.linux.tc import early_or_full, only_tail
 from ecnlab.linux.twin import Inner, Twin, codel_words, packets
 
 COLUMNS: Final = {
@@ -32,4 +32,9 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
     return Twin(words, mtu=number(queue["mtu"]))
 
 
-LAW: Final = Queue(label="CoDel", says=_says, twin=_twin, columns=COLUMNS)
+def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
+    found.tell(path, "mtu", queue["mtu"], "1514 B")
+    return _twin(queue, path, lambda *_: Twin(""), found).words
+
+
+LAW: Final = Queue(label="CoDel", says=_says, qdisc=_qdisc, drops=early_or_full, twin=_twin, columns=COLUMNS)

@@ -7,6 +7,7 @@ from typing import Final
 from ecnlab.laws.kinds import Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import early_or_full
 from ecnlab.linux.twin import OWN, Inner, Twin, codel_words, packets
 
 TRUESIZE: Final = 3072
@@ -29,4 +30,10 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
     return Twin(words, handle=OWN, mtu=number(queue["mtu"]))
 
 
-LAW: Final = Queue(label="FQ-CoDel", says=_says, twin=_twin)
+def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
+    found.tell(path, "mtu", queue["mtu"], "1514 B")
+    found.tell(path, "salt", queue.get("salt"), None)
+    return _twin(queue, path, lambda *_: Twin(""), found).words
+
+
+LAW: Final = Queue(label="FQ-CoDel", says=_says, qdisc=_qdisc, drops=early_or_full, twin=_twin)

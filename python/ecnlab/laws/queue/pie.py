@@ -41,7 +41,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
         found.refuse(
             f"{path}.limit", f"`{path}.limit`: the kernel's PIE counts packets", 'write such as "1000 packets"'
         )
-    alpha, beta = (_sixteenths(queue, key, path, found) for key in ("alpha", "beta"))
+    alpha, beta = (sixteenths(queue, key, path, found) for key in ("alpha", "beta"))
     words = [
         "pie limit",
         limit,
@@ -63,7 +63,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return "" if found.any() else " ".join(str(word) for word in words)
 
 
-def _sixteenths(queue: Table, key: str, path: str, found: Findings) -> int:
+def sixteenths(queue: Table, key: str, path: str, found: Findings) -> int:
     """A gain in units of 1/16 Hz."""
     gain: int = round(16 * queue[key])
     if gain > MOST_SIXTEENTHS:

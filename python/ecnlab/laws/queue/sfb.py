@@ -1,14 +1,39 @@
-"""SFB (Feng et al. 2001). The Linux engine does not have the kernel's ``sfb`` yet."""
+"""SFB (Feng et al. 2001): ``sch_sfb`` on Linux."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ecnlab.laws.kinds import Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import early_or_full, only_tail
+from ecnlab.linux.twin import packets
 
 
 def _says(queue: Table) -> list[str]:
     return [f"bins of {queue['bin_size']}, at most {queue['max']} packets"]
 
 
-LAW: Final = Queue(label="SFB", says=_says)
+def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
+    only_tail(queue, path, found)
+    if not queue["ecn"]:
+        found.refuse_value(f"{path}.ecn", False, "its SFB marks whatever is ECN-capable: write ecn = true")
+    words = f"sfb limit {packets(queue, path, found)} target {queue['bin_size']} max {queue['max']}"
+    words += "".join(f" {word} {_milliseconds(queue, key, path, found)}" for word, key in TIMES.items())
+    words += f" increment {queue['increment']:.9f} decrement {queue['decrement']:.9f}"
+    return f"{words} penalty_rate {queue['penalty_rate']} penalty_burst {queue['penalty_burst']}"
+
+
+TIMES: Final = {"rehash": "rehash", "db": "warmup"}
+"""Words of tc, and our keys."""
+
+
+def _milliseconds(queue: Table, key: str, path: str, found: Findings) -> int:
+    ms, rest = divmod(number(queue[key]), 1_000_000)
+    if rest:
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: tc reads whole milliseconds", 'write such as "60 s"')
+    return ms
+
+
+LAW: Final = Queue(label="SFB", says=_says, qdisc=_qdisc, drops=early_or_full)

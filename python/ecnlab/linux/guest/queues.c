@@ -57,6 +57,22 @@ static void read_own(struct reading *r, const char *kind, const struct rtattr *o
         struct tc_pie_xstats pie = {0};
         copy(&pie, sizeof pie, own);
         r->early = pie.dropped - pie.overlimit, r->full = pie.overlimit, r->marked = pie.ecn_mark;
+    } else if (!strcmp(kind, "fq_pie")) {
+        struct tc_fq_pie_xstats pie = {0};
+        copy(&pie, sizeof pie, own);
+        r->early = pie.dropped, r->full = pie.overlimit, r->marked = pie.ecn_mark;
+    } else if (!strcmp(kind, "codel")) {
+        struct tc_codel_xstats codel = {0};
+        copy(&codel, sizeof codel, own);
+        r->full = codel.drop_overlimit, r->marked = codel.ecn_mark + codel.ce_mark;
+    } else if (!strcmp(kind, "fq_codel")) {
+        struct tc_fq_codel_xstats codel = {0};
+        copy(&codel, sizeof codel, own);
+        r->full = codel.qdisc_stats.drop_overlimit, r->marked = codel.qdisc_stats.ecn_mark + codel.qdisc_stats.ce_mark;
+    } else if (!strcmp(kind, "sfb")) {
+        struct tc_sfb_xstats sfb = {0};
+        copy(&sfb, sizeof sfb, own);
+        r->full = sfb.queuedrop + sfb.childdrop, r->marked = sfb.marked;
     }
 }
 
