@@ -107,6 +107,14 @@ QUEUES: Final = {
     "quenches": Column("count", "source quenches sent to the senders of marked and dropped packets"),
 }
 
+QUANTILES: Final = {
+    "sojourn_p50_s": Column("s", "median of the sojourn times, to 0.4 %"),
+    "sojourn_p95_s": Column("s", "95th percentile"),
+    "sojourn_p99_s": Column("s", "99th percentile"),
+    "sojourn_p999_s": Column("s", "99.9th percentile"),
+}
+"""From a histogram whose bins are at most 0.8 % wide: a quantile is the middle of its bin."""
+
 LINKS: Final = {
     "link": Column("", "link (one direction)", "text"),
     "from": Column("", "node at the link's start", "text"),
@@ -125,6 +133,10 @@ LINKS: Final = {
     **laws.columns("links"),
     "sojourn_mean_s": Column("s", "mean time of a packet in the queue"),
     "sojourn_max_s": Column("s", "longest time of a packet in the queue"),
+    **{
+        name: Column("s", f"{column.meaning}; missing if the queue keeps no quantiles")
+        for name, column in QUANTILES.items()
+    },
 }
 
 CLASSES: Final = {
@@ -147,11 +159,26 @@ CLASSES: Final = {
     "queue_mean_bytes": Column("bytes", "time average of the class's queue length"),
     **laws.columns("links"),
     "sojourn_mean_s": Column("s", "mean sojourn time of a packet"),
-    "sojourn_p50_s": Column("s", "median of the sojourn times, to 0.4 %"),
-    "sojourn_p95_s": Column("s", "95th percentile"),
-    "sojourn_p99_s": Column("s", "99th percentile"),
-    "sojourn_p999_s": Column("s", "99.9th percentile"),
+    **QUANTILES,
     "sojourn_max_s": Column("s", "longest sojourn time"),
+}
+
+SOJOURNS: Final = {
+    "link": Column("", "link whose queue it is", "text"),
+    "group": Column("", "flow group", "text"),
+    "departed": Column("count", "packets of the group that left the queue"),
+    "sojourn_mean_s": Column("s", "mean sojourn time of these packets"),
+    **QUANTILES,
+    "sojourn_max_s": Column("s", "longest sojourn time"),
+}
+
+SOJOURN_BINS: Final = {
+    "link": Column("", "link whose queue it is", "text"),
+    "class": Column("", 'class as in `classes`; "all" of the queue as a whole', "text"),
+    "group": Column("", 'flow group, of the queue as a whole; "all" of all groups', "text"),
+    "from_s": Column("s", "least sojourn time of the bin"),
+    "to_s": Column("s", "where the next bin begins, at most 0.8 % further"),
+    "packets": Column("count", "packets that left with such a sojourn time"),
 }
 
 BOXES: Final = {
@@ -278,6 +305,9 @@ TABLES: Final[dict[str, dict[str, Column]]] = {
     "links_run": LINKS,
     "classes": CLASSES,
     "classes_run": CLASSES,
+    "sojourns": SOJOURNS,
+    "sojourns_run": SOJOURNS,
+    "sojourn_bins": SOJOURN_BINS,
     "boxes": BOXES,
     "boxes_run": BOXES,
     "tunnels": TUNNELS,

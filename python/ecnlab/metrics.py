@@ -77,7 +77,14 @@ WORDS_OF: Final = {
 TRAFFIC: Final = {"objects": "web", "transactions": "crr"}
 """Tables of one kind of traffic."""
 
-NAMED: Final = {"boxes": "box", "classes": "class", "class_series": "class", "tunnels": "tunnel"}
+NAMED: Final = {
+    "boxes": "box",
+    "classes": "class",
+    "class_series": "class",
+    "sojourns": "class",
+    "sojourn_bins": "class",
+    "tunnels": "tunnel",
+}
 """Tables that a run has only if its scenario has something with a name in this column."""
 
 REMEDIES: Final = {
@@ -212,7 +219,7 @@ def _there(table: str, column: str, scenario: Scenario) -> list[str]:
     if column in ("from", "to"):
         pools = [f"{x[0]}..{x[-1]}" for x in _pools(scenario)] if table.startswith("flows") else []
         return [*scenario.names("node"), *pools]
-    extra = ["all"] if (column == "group" and table.startswith("queues")) else []
+    extra = ["all"] if column == "group" and table.startswith(("queues", "sojourn_bins")) else []
     return [*extra, *scenario.names("flow" if column == "name" else column)]
 
 

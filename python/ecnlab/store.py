@@ -481,11 +481,13 @@ def missing_table(name: str, present: Mapping[str, object]) -> FolderError:
     """Why there is no table ``name``, said to somebody who asked for it."""
     if name not in TABLES:
         return FolderError(f"no table is called {name!r}; there are {', '.join(present)}")
+    quantiles = "set quantiles = true in a queue, or give a link a queue of classes; or keep it when sweeping (--keep)"
     remedies = {
         "queue_series": 'set sample = "100 ms" in the scenario',
         "flow_series": 'set sample = "100 ms" in the scenario',
         "objects": "it is of web traffic, of which this has none; or keep it when sweeping (keep=, --keep)",
         "packets": "run with events=True (--events), or set packets = true in the scenario",
+        **dict.fromkeys(("classes", "sojourns", "sojourn_bins"), quantiles),
     }
     remedy = remedies.get(name, "keep it when sweeping (keep=, --keep)")
     return FolderError(f"table {name!r} was not recorded: {remedy}")

@@ -151,3 +151,81 @@ def test_a_dscp_finds_its_class_and_hides_no_codepoint_from_the_analysis(tmp_pat
     trace = ecnlab.trace(next((tmp_path / "captures").glob("*.pcapng")))
     assert len(trace.connections) == 2
     assert trace.directions["ce"].sum() == queues["all"]["marks"] > 0
+
+
+def times_of(run, link):
+    """The sojourns in the queue of ``link`` of each group, in s, by the packet events of flows that it neither drops nor reorders."""
+    events = run.packets.filter(link=link).join(
+        run.flows.select(pl.col("name").alias("flow"), "group"), on="flow", how="left"
+    )
+    for (group,), own in events.group_by("group", maintain_order=True):
+        came, left = (own.filter(event=name)["time_ps"] for name in ("enqueue", "dequeue"))
+        pairs = zip(came[: len(left)], left, strict=True)
+        yield group, sorted((go - come) * 1e-12 for come, go in pairs if go > WARMUP_PS)
+
+
+WARMUP_PS = 100_030_000_000
+
+PROBED = """
+format = 1
+duration = "3.00003 s"
+warmup = "0.10003 s"
+[link.pipe]
+from = "a"
+to = "b"
+rate = "1 Mbps"
+delay = "1 ms"
+queue = "wide"
+[queue.wide]
+discipline = "droptail"
+limit = "1000 packets"
+quantiles = true
+[flow.probe]
+from = "a"
+to = "b"
+traffic = { kind = "cbr", rate = "100 kbps", packet = "125 B" }
+[flow.bursts]
+from = "a"
+to = "b"
+traffic = { kind = "on-off", rate = "3 Mbps", packet = "1000 B", on = "50 ms", off = "200 ms" }
+"""
+
+
+def test_quantiles_of_each_group_are_those_of_its_packets(tmp_path):
+    (tmp_path / "run.toml").write_text(PROBED)
+    run = ecnlab.run(tmp_path / "run.toml", seed=1, events=True)
+    rows = {row["group"]: row for row in run.table("sojourns").to_dicts()}
+    assert set(rows) == {"probe", "bursts"}
+    bins = run.table("sojourn_bins").filter(link="pipe")
+    for group, times in times_of(run, "pipe"):
+        row = rows[group]
+        assert row["departed"] == len(times) > 100
+        assert row["sojourn_max_s"] == pytest.approx(times[-1], rel=1e-12)
+        assert row["sojourn_mean_s"] == pytest.approx(sum(times) / len(times), rel=1e-9)
+        for name, share in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)):
+            exact = times[max(-int(-share * len(times) // 1), 1) - 1]
+            assert row[f"sojourn_{name}_s"] == pytest.approx(exact, rel=0.004, abs=1e-12)
+        own = bins.filter(group=group)
+        for low, high, number in own.select("from_s", "to_s", "packets").iter_rows():
+            assert sum(low <= time < high for time in times) == number
+    # The whole is the sum of the groups, and stands in `links`, too.
+    assert bins.filter(group="all")["packets"].sum() == bins.filter(pl.col("group") != "all")["packets"].sum()
+    of_link, of_class = (run.table(name).filter(link="pipe").row(0, named=True) for name in ("links", "classes"))
+    for name in ("sojourn_p50_s", "sojourn_p99_s", "sojourn_p999_s"):
+        assert of_link[name] == of_class[name] > 0
+    assert run.links.filter(pl.col("link") != "pipe")["sojourn_p50_s"].null_count() == 1
+
+
+def test_without_quantiles_there_are_none(scenario):
+    run = ecnlab.run(scenario, seed=1)
+    assert {"sojourns", "sojourn_bins"}.isdisjoint(run.tables)
+    assert run.links["sojourn_p50_s"].null_count() == run.links.height
+    with pytest.raises(ecnlab.EcnlabError, match="set quantiles = true in a queue"):
+        run.table("sojourns")
+
+
+def test_bins_of_classes_are_those_of_the_classes(tree):
+    bins = tree.table("sojourn_bins").filter(link="bottleneck", group="all")
+    found = dict(bins.group_by("class").agg(pl.col("packets").sum()).iter_rows())
+    rows = tree.table("classes").filter(link="bottleneck")
+    assert found == {row["class"]: row["departed"] for row in rows.to_dicts() if row["departed"]}

@@ -145,7 +145,8 @@ pub struct Common {
     /// Whether a signal to an ECN-capable packet is CE rather than a drop.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether quantiles of sojourns are kept, for the table `classes`. Queues of several queues always keep them.
+    /// Whether quantiles of sojourns are kept, of the queue and of each flow group in it: `sojourns`, `sojourn_bins`, `classes`,
+    /// `links`. Queues of several queues always keep them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quantiles: bool,
 }

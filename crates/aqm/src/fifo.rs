@@ -181,7 +181,7 @@ impl<P: Item> Fifo<P> {
     /// What was taken out leaves for the wire.
     #[inline]
     pub fn went(&mut self, held: &Held<P>, now: Time) {
-        self.gauge.departed(now.since(held.since));
+        self.gauge.departed(now.since(held.since), held.packet.group());
         self.sent(held.packet.wire_len(), now);
     }
 
@@ -269,6 +269,11 @@ impl<P: Item> Fifo<P> {
     pub fn cut_stats(&mut self, passed: u64) -> Stats {
         let (columns, integrals) = (self.law.columns().means, self.law.cut());
         self.gauge.cut(passed, columns, integrals)
+    }
+
+    /// As [`Gauge::tell_apart`].
+    pub fn tell_apart(&mut self, groups: usize) {
+        self.gauge.tell_apart(groups);
     }
 
     /// The law.

@@ -26,6 +26,12 @@ impl Histogram {
         Histogram { bins: (0..bins).map(|i| at(&self.bins, i) + at(&other.bins, i)).collect() }
     }
 
+    /// The bins that hold values: the first value of each, the first of the next, how many it holds.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        let held = self.bins.iter().enumerate().filter(|(_, n)| **n > 0);
+        held.map(|(bin, &n)| (first(bin), first(bin + 1), n))
+    }
+
     /// The smallest value that at least the share `q` of all does not exceed, up to half a bin; `None` of no values.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let total: u64 = self.bins.iter().sum();
@@ -45,12 +51,21 @@ fn bin(value: u64) -> usize {
     ((u64::from(shift) << BITS) + (value >> shift)) as usize
 }
 
+/// By how many bits the values of a bin are shifted.
+fn shift(bin: usize) -> u64 {
+    (bin as u64 >> BITS).saturating_sub(1)
+}
+
+/// The first value of a bin; the greatest value there is for what follows the last bin.
+fn first(bin: usize) -> u64 {
+    let shift = shift(bin);
+    let value = u128::from(bin as u64 - (shift << BITS)) << shift;
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
 /// The middle of a bin.
 fn middle(bin: usize) -> f64 {
-    let bin = bin as u64;
-    let shift = (bin >> BITS).saturating_sub(1);
-    let first = (bin - (shift << BITS)) << shift;
-    first as f64 + ((1_u64 << shift) - 1) as f64 / 2.0
+    first(bin) as f64 + ((1_u64 << shift(bin)) - 1) as f64 / 2.0
 }
 
 #[cfg(test)]
@@ -83,6 +98,15 @@ mod tests {
             [0.0, 0.5, 0.95, 0.999, 1.0].map(|q| histogram.quantile(q)),
             [1, 50, 95, 100, 100].map(|v| Some(f64::from(v)))
         );
+    }
+
+    #[test]
+    fn bins_say_where_they_begin_and_end() {
+        let mut histogram = Histogram::default();
+        assert_eq!(histogram.bins().count(), 0);
+        [(5, 2), (1000, 1), (1003, 3), (u64::MAX, 1)].map(|(value, n)| histogram.count(value, n));
+        let last = u64::MAX - ((1 << 56) - 1);
+        assert_eq!(histogram.bins().collect::<Vec<_>>(), [(5, 6, 2), (1000, 1004, 4), (last, u64::MAX, 1)]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossib
 pub use counters::{Counters, Group, Kind, Tally};
 pub use law::{Aqm, LinkContext, PacketView, SpeaksBack, View};
 pub use queue::Queue;
-pub use stats::Stats;
+pub use stats::{Sojourns, Stats};
 pub use tree::{ClassReading, ClassSample};
 
 /// What a discipline says of one packet.

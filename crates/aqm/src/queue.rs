@@ -31,7 +31,8 @@ impl<P: Item> Queue<P> {
     /// [`Config::check`]. All chance of the queue and its laws comes from `rng`.
     pub fn new(config: &Config, link: LinkContext, groups: &[String], rng: Rng) -> Queue<P> {
         let mut books = Books::new(groups.len(), rng);
-        let node = Node::new(config, link, groups, &mut books);
+        let mut node = Node::new(config, link, groups, &mut books);
+        node.tell_apart(groups.len());
         let has_row = config.common.quantiles || config.params.is_composed();
         let is_open = match &node {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),

@@ -45,7 +45,7 @@ impl Rows {
     #[inline]
     pub fn departed(&mut self, i: usize, sojourn: Dur) {
         if let Some(row) = self.rows.get_mut(i / self.size) {
-            row.gauge.departed(sojourn);
+            row.gauge.departed(sojourn, 0);
         }
     }
 

@@ -17,11 +17,96 @@ pub struct Stats {
     sojourn: u128,
     sojourns: u64,
     sojourn_max: u64,
-    /// The sojourns, if their quantiles are asked for.
-    histogram: Option<Histogram>,
+    /// The sojourns one by one, if their quantiles are asked for.
+    spread: Option<Box<Spread>>,
     /// What the law integrated, and in which columns.
     law: Vec<Integral>,
     columns: &'static [Column],
+}
+
+/// How sojourns are spread.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Spread {
+    all: Histogram,
+    /// Of each flow group; none where groups are not told apart.
+    groups: Vec<Sojourns>,
+}
+
+impl Spread {
+    /// Of nothing, with so many groups.
+    fn of(groups: usize) -> Spread {
+        Spread { all: Histogram::default(), groups: vec![Sojourns::default(); groups] }
+    }
+
+    /// Apart from what is done for every packet of every queue.
+    #[inline(never)]
+    fn count(&mut self, sojourn: Dur, group: usize) {
+        self.all.count(sojourn.ps(), 1);
+        if let Some(own) = self.groups.get_mut(group) {
+            own.count(sojourn);
+        }
+    }
+
+    fn plus(&self, later: &Spread) -> Spread {
+        let groups = self.groups.iter().zip(&later.groups).map(|(a, b)| a.plus(b)).collect();
+        Spread { all: self.all.plus(&later.all), groups }
+    }
+}
+
+/// The times that the packets of one flow group spent in a queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sojourns {
+    packets: u64,
+    sum: u128,
+    max: u64,
+    histogram: Histogram,
+}
+
+impl Sojourns {
+    fn count(&mut self, sojourn: Dur) {
+        self.packets += 1;
+        self.sum += u128::from(sojourn.ps());
+        self.max = self.max.max(sojourn.ps());
+        self.histogram.count(sojourn.ps(), 1);
+    }
+
+    fn plus(&self, later: &Sojourns) -> Sojourns {
+        Sojourns {
+            packets: self.packets + later.packets,
+            sum: self.sum + later.sum,
+            max: self.max.max(later.max),
+            histogram: self.histogram.plus(&later.histogram),
+        }
+    }
+
+    /// Packets that left the queue for the wire.
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+    /// Their mean time in the queue in seconds; NaN if none left.
+    pub fn mean_s(&self) -> f64 {
+        self.sum as f64 / self.packets as f64 * 1e-12
+    }
+    /// The time that the share `q` of them did not exceed, to 0.4 %; NaN if none left.
+    pub fn quantile_s(&self, q: f64) -> f64 {
+        quantile_s(&self.histogram, q)
+    }
+    /// The longest of those times.
+    pub const fn max(&self) -> Dur {
+        Dur::from_ps(self.max)
+    }
+    /// Times that follow each other, less than 0.8 % apart but below 128 ps: from when, to before when, and of how many packets.
+    pub fn bins(&self) -> impl Iterator<Item = (Dur, Dur, u64)> {
+        bins(&self.histogram)
+    }
+}
+
+fn quantile_s(histogram: &Histogram, q: f64) -> f64 {
+    histogram.quantile(q).map_or(f64::NAN, |ps| ps * 1e-12)
+}
+
+fn bins(histogram: &Histogram) -> impl Iterator<Item = (Dur, Dur, u64)> {
+    histogram.bins().map(|(from, to, n)| (Dur::from_ps(from), Dur::from_ps(to), n))
 }
 
 impl Stats {
@@ -35,7 +120,7 @@ impl Stats {
             sojourn: self.sojourn + later.sojourn,
             sojourns: self.sojourns + later.sojourns,
             sojourn_max: self.sojourn_max.max(later.sojourn_max),
-            histogram: self.histogram.as_ref().zip(later.histogram.as_ref()).map(|(a, b)| a.plus(b)),
+            spread: self.spread.as_ref().zip(later.spread.as_ref()).map(|(a, b)| Box::new(a.plus(b))),
             law: self.law.iter().zip(&later.law).map(|(a, b)| a.plus(*b)).collect(),
             columns: self.columns,
         }
@@ -76,7 +161,15 @@ impl Stats {
     }
     /// The time that the share `q` of them did not exceed, to 0.4 %; NaN if none left or it was not asked for.
     pub fn sojourn_quantile_s(&self, q: f64) -> f64 {
-        self.histogram.as_ref().and_then(|histogram| histogram.quantile(q)).map_or(f64::NAN, |ps| ps * 1e-12)
+        self.spread.as_ref().map_or(f64::NAN, |spread| quantile_s(&spread.all, q))
+    }
+    /// Those times as [`Sojourns::bins`]; none if quantiles were not asked for.
+    pub fn sojourn_bins(&self) -> impl Iterator<Item = (Dur, Dur, u64)> {
+        self.spread.iter().flat_map(|spread| bins(&spread.all))
+    }
+    /// Those of each flow group; none if quantiles were not asked for, or of one class.
+    pub fn sojourns_by_group(&self) -> &[Sojourns] {
+        self.spread.as_ref().map_or(&[], |spread| &spread.groups)
     }
     /// The longest of those times.
     pub const fn sojourn_max(&self) -> Dur {
@@ -94,8 +187,15 @@ pub(crate) struct Gauge {
 impl Gauge {
     /// One that begins at time zero, with `quantiles` of sojourns if asked for.
     pub(crate) fn new(quantiles: bool) -> Gauge {
-        let histogram = quantiles.then(Histogram::default);
-        Gauge { stats: Stats { histogram, ..Stats::default() }, upto: Time::ZERO }
+        let spread = quantiles.then(Box::default);
+        Gauge { stats: Stats { spread, ..Stats::default() }, upto: Time::ZERO }
+    }
+
+    /// From now on quantiles are kept of each of so many flow groups, too, if they are kept.
+    pub(crate) fn tell_apart(&mut self, groups: usize) {
+        if let Some(spread) = &mut self.stats.spread {
+            **spread = Spread::of(groups);
+        }
     }
 
     /// Brings the integrals up to `now`; the queue has been as given since the last time. Returns how long.
@@ -117,22 +217,22 @@ impl Gauge {
         elapsed
     }
 
-    /// A packet left after `sojourn`.
+    /// A packet of flow group `group` left after `sojourn`.
     #[inline]
-    pub(crate) fn departed(&mut self, sojourn: Dur) {
+    pub(crate) fn departed(&mut self, sojourn: Dur, group: usize) {
         self.stats.sojourn += u128::from(sojourn.ps());
         self.stats.sojourns += 1;
         self.stats.sojourn_max = self.stats.sojourn_max.max(sojourn.ps());
-        if let Some(histogram) = &mut self.stats.histogram {
-            histogram.count(sojourn.ps(), 1);
+        if let Some(spread) = &mut self.stats.spread {
+            spread.count(sojourn, group);
         }
     }
 
     /// Hands over what was gathered, `passed` departures without a sojourn, and what the law integrated, and begins
     /// anew.
     pub(crate) fn cut(&mut self, passed: u64, columns: &'static [Column], law: Vec<Integral>) -> Stats {
-        let histogram = self.stats.histogram.as_ref().map(|_| Histogram::default());
-        let stats = std::mem::replace(&mut self.stats, Stats { histogram, ..Stats::default() });
+        let spread = self.stats.spread.as_ref().map(|spread| Box::new(Spread::of(spread.groups.len())));
+        let stats = std::mem::replace(&mut self.stats, Stats { spread, ..Stats::default() });
         Stats { sojourns: stats.sojourns + passed, columns, law, ..stats }
     }
 }

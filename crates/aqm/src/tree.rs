@@ -226,6 +226,14 @@ impl<P: Item> Node<P> {
         }
     }
 
+    /// As [`Gauge::tell_apart`].
+    pub fn tell_apart(&mut self, groups: usize) {
+        match self {
+            Node::Leaf(fifo) => fifo.tell_apart(groups),
+            Node::Branch(branch) => branch.gauge.tell_apart(groups),
+        }
+    }
+
     /// As [`Fifo::value`].
     pub fn value(&self, name: &str) -> Option<f64> {
         match self {
@@ -366,7 +374,7 @@ impl<P: Item> Branch<P> {
             let len = held.packet.wire_len();
             self.classes[i].counts.kind(held.packet.ecn().is_capable()).departed(len);
             self.scheduler.sent(i, len, &self.classes, now);
-            self.gauge.departed(now.since(held.since));
+            self.gauge.departed(now.since(held.since), held.packet.group());
             self.rows.departed(i, now.since(held.since));
             self.ready = Time::ZERO;
             return Some(held);

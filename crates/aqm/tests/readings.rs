@@ -5,8 +5,10 @@ mod packet;
 
 use ecnlab_aqm::red::{self, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Class, Column, Common, Config, Full, Member, Tally, classes, codel, droptail, fq_codel};
-use ecnlab_base::{Bytes, Length};
+use ecnlab_aqm::{
+    Class, Column, Common, Config, Full, Member, Sojourns, Stats, Tally, classes, codel, droptail, fq_codel,
+};
+use ecnlab_base::{Bytes, Dur, Length};
 use ecnlab_wire::Ecn;
 use packet::LONGER;
 
@@ -237,6 +239,51 @@ fn quantiles_go_on_behind_a_cut() {
         let quantile = bench.queue.cut_stats(Bench::at(ms + 5)).sojourn_quantile_s(0.5);
         assert!((quantile - 0.004).abs() < 0.004 * 0.004, "{quantile}");
     }
+}
+
+/// One FIFO and a queue of classes: sojourns of 1, 3 and 5 ms, of which the second is of a packet of the group "high".
+#[test]
+fn quantiles_are_kept_of_each_flow_group() {
+    for config in [droptail(Common { quantiles: true, ..packets(9.0) }), plain(classes::Schedule::Fifo)] {
+        let mut bench = Bench::new(&config);
+        bench.put(0, 1, 100);
+        bench.take(1);
+        bench.put(1, 101, 100);
+        bench.put(2, 1, 100);
+        [4, 7].map(|ms| bench.take(ms));
+        let first = bench.queue.cut_stats(Bench::at(8));
+        // Group "low": median 1 ms, and the rest 5 ms; to 0.4 %.
+        let low = &first.sojourns_by_group()[0];
+        assert_eq!((low.packets(), low.max()), (2, Dur::from_ms(5)));
+        assert!((low.mean_s() - 0.003).abs() < 1e-15);
+        assert!((low.quantile_s(0.5) - 0.001).abs() < 4e-6 && (low.quantile_s(0.51) - 0.005).abs() < 2e-5);
+        let [from, to, n] = low.bins().map(|(from, to, n)| [from.ps(), to.ps(), n]).last().expect("a bin");
+        assert!(from <= 5_000_000_000 && 5_000_000_000 < to && to - from < from / 125 && n == 1);
+        let high = &first.sojourns_by_group()[1];
+        assert_eq!((high.packets(), high.max(), high.bins().count()), (1, Dur::from_ms(3), 1));
+        assert_eq!(first.sojourn_bins().map(|(_, _, n)| n).collect::<Vec<_>>(), [1, 1, 1]);
+        // Behind a cut they begin anew, and go on; both parts together are the whole.
+        bench.put(10, 1, 100);
+        bench.take(12);
+        let second = bench.queue.cut_stats(Bench::at(20));
+        let groups = |stats: &Stats| stats.sojourns_by_group().iter().map(Sojourns::packets).collect::<Vec<_>>();
+        assert_eq!([groups(&first), groups(&second), groups(&first.plus(&second))], [[2, 1], [1, 0], [3, 1]]);
+        let whole = first.plus(&second);
+        let low = &whole.sojourns_by_group()[0];
+        assert!((low.mean_s() - 0.008 / 3.0).abs() < 1e-15 && (low.quantile_s(0.5) - 0.002).abs() < 8e-6);
+        assert_eq!((low.max(), second.sojourns_by_group()[0].max()), (Dur::from_ms(5), Dur::from_ms(2)));
+        assert!(second.sojourns_by_group()[1].quantile_s(0.5).is_nan());
+    }
+}
+
+#[test]
+fn without_quantiles_no_sojourn_is_kept() {
+    let mut bench = Bench::new(&droptail(packets(9.0)));
+    bench.put(0, 1, 100);
+    bench.take(1);
+    let stats = bench.queue.cut_stats(Bench::at(2));
+    assert!(stats.sojourns_by_group().is_empty() && stats.sojourn_bins().next().is_none());
+    assert!(stats.sojourn_quantile_s(0.5).is_nan());
 }
 
 #[test]

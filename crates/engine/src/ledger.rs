@@ -44,8 +44,10 @@ impl Ledger {
         balance::check_links(plan, links)?;
         let warm = self.warm.as_ref().unwrap_or(&end);
         let mut tables = Vec::new();
-        tables.extend(Window::measured(warm, &end).link_tables(plan, ""));
+        let measured = Window::measured(warm, &end);
+        tables.extend(measured.link_tables(plan, ""));
         tables.extend(Window::whole(&self.start, warm, &end).link_tables(plan, "_run"));
+        tables.extend(measured.sojourn_bins(plan));
         if plan.sample.is_some() {
             let names: Vec<String> = plan.links.iter().map(|link| link.name.clone()).collect();
             tables.extend(self.series.queue_tables(&names));

@@ -22,6 +22,7 @@ mod plan;
 mod routes;
 mod series;
 mod sim;
+mod sojourns;
 mod stop;
 mod table;
 mod transactions;
@@ -159,11 +160,13 @@ fn tables<P: Probe>(plan: &Plan, sim: Sim<'_, P>, start: &Snapshot, end: &Snapsh
     let mut tables = Vec::new();
     // A warm-up as long as the run leaves nothing to measure; the spec refuses it.
     let warm = sim.warm.as_ref().unwrap_or(end);
-    tables.extend(Window::measured(warm, end).tables(plan, &sim.flows, ""));
+    let measured = Window::measured(warm, end);
+    tables.extend(measured.tables(plan, &sim.flows, ""));
     tables.extend(Window::whole(start, warm, end).tables(plan, &sim.flows, "_run"));
     let warm_at = Time::ZERO + plan.warmup;
     tables.push(transactions::table(&sim.transactions, labels, warm_at));
     tables.extend(objects::table(plan, &sim.flows));
+    tables.extend(measured.sojourn_bins(plan));
     if plan.sample.is_some() {
         tables.extend(sim.series.tables(&labels.links, &labels.flows));
     }

@@ -11,6 +11,7 @@ use crate::flow::{Flow, Totals};
 use crate::hosts::Hosts;
 use crate::link::{self, Link};
 use crate::plan::{FlowPlan, Plan};
+use crate::sojourns;
 use crate::table::Table;
 use crate::tunnel::TunnelCounters;
 
@@ -107,8 +108,8 @@ impl Window {
         }
     }
 
-    /// The tables `flows`, `queues` and `links`, and `classes`, `boxes` and `tunnels` if there are any, their names followed
-    /// by `suffix`.
+    /// The tables `flows`, `queues` and `links`, and `classes`, `sojourns`, `boxes` and `tunnels` if there are any, their
+    /// names followed by `suffix`.
     pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.flows(plan, flows, suffix)];
         tables.extend(self.link_tables(plan, suffix));
@@ -119,9 +120,15 @@ impl Window {
     pub fn link_tables(&self, plan: &Plan, suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.queues(plan, suffix), self.links(plan, suffix)];
         tables.extend(self.classes(plan, suffix));
+        tables.extend(sojourns::by_group(plan, self.links.iter().map(|link| &link.stats), suffix));
         tables.extend(self.boxes(plan, suffix));
         tables.extend(self.tunnels(plan, suffix));
         tables
+    }
+
+    /// The table `sojourn_bins`, if any queue keeps quantiles.
+    pub fn sojourn_bins(&self, plan: &Plan) -> Option<Table> {
+        sojourns::bins(plan, self.links.iter().map(|link| (&link.stats, &link.classes[..])))
     }
 
     fn flows(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Table {
@@ -227,6 +234,7 @@ impl Window {
         }
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
+        sojourns::add_quantiles(&mut t, self.links.iter().map(|link| &link.stats));
         t
     }
 
@@ -263,10 +271,7 @@ impl Window {
             t.f64(column.name, rows.iter().map(|r| r.1.stats.mean(column.name)));
         }
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
-        t.f64("sojourn_p50_s", stat(|s| s.sojourn_quantile_s(0.5)));
-        t.f64("sojourn_p95_s", stat(|s| s.sojourn_quantile_s(0.95)));
-        t.f64("sojourn_p99_s", stat(|s| s.sojourn_quantile_s(0.99)));
-        t.f64("sojourn_p999_s", stat(|s| s.sojourn_quantile_s(0.999)));
+        sojourns::add_quantiles(&mut t, rows.iter().map(|r| &r.1.stats));
         t.f64("sojourn_max_s", stat(|s| s.sojourn_max().as_secs()));
         Some(t)
     }

@@ -9,15 +9,20 @@ from ecnlab.columns import PREDICTION
 from ecnlab.console import late
 from ecnlab.engines import MODEL
 from ecnlab.fallback import said, shown
+from ecnlab.later import pl
 from ecnlab.run import Run
 from ecnlab.sweep import Sweep
+
+QUANTILES: Final = ["sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_p999_s"]
 
 BRIEF: Final = {
     "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
     "queues": ["link", "group", "arrived", "departed", "marks", "early_drops", "forced_drops", "tail_drops"],
-    "links": ["link", "utilisation", "delivered", "lost", "queue_mean_packets", "sojourn_mean_s"],
+    "links": ["link", "utilisation", "delivered", "lost", "queue_mean_packets", "sojourn_mean_s", *QUANTILES],
+    "classes": ["link", "class", "departed", "marks", "dropped", "sojourn_mean_s", *QUANTILES],
+    "sojourns": ["link", "group", "departed", "sojourn_mean_s", *QUANTILES],
 }
-"""What to show of a run at a glance; ``show --table`` shows all."""
+"""What to show of a run at a glance, as far as it was recorded; ``show --table`` shows all."""
 
 
 def brief(result: Run) -> dict[str, list[str]]:
@@ -33,12 +38,21 @@ def show_run(result: Run, rows: int) -> None:
     console.say(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
     console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
     for name, columns in brief(result).items():
+        if name not in result.tables:
+            continue
         table = shown(result.table(name)) if name == "flows" else result.table(name)
-        console.write_frame(table.select(columns), name, rows)
+        console.write_frame(
+            _recorded(table.select(column for column in columns if column in table.columns)), name, rows
+        )
     if "flows" in result.tables and (fell := said(result.table("flows"))):
         console.say(fell)
     if found := manifest.get("evidence"):
         console.say("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+
+
+def _recorded(table: pl.DataFrame) -> pl.DataFrame:
+    """``table`` without quantiles where no queue kept them."""
+    return table.drop(name for name in QUANTILES if name in table.columns and table[name].null_count() == table.height)
 
 
 def fallen(result: Sweep) -> str:

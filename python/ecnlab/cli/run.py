@@ -57,7 +57,7 @@ def run(
     folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}{how}"
     result = run_scenario(scenario, chosen, events=events, engine=engine, out=folder)
     if as_json:
-        tables = {name: result.table(name).to_dicts() for name in brief(result)}
+        tables = {name: result.table(name).to_dicts() for name in brief(result) if name in result.tables}
         console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
     else:
         show_run(result, rows=20)
