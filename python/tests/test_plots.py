@@ -12,9 +12,12 @@ from click.testing import CliRunner
 import ecnlab
 from ecnlab.cli import cli
 from ecnlab.errors import EcnlabError
+from ecnlab.plots.cloud import ellipse, rows
+from ecnlab.plots.distribution import of_bins, of_times
 from ecnlab.plots.figure import apart
 from ecnlab.plots.run import sojourns
 from ecnlab.plots.sweep import unit_of
+from ecnlab.scenario import read_scenario
 
 SCENARIO = """
 format = 1
@@ -63,6 +66,33 @@ fairness = { table = "flows", column = "goodput_bps", aggregate = "jain" }
 """
 
 
+COUNTED = {
+    "queue.counted": {"discipline": "droptail", "limit": "50 packets", "quantiles": True},
+    "link.bottleneck.queue": "counted",
+}
+
+PAIR = """
+format = 1
+scenario = "bare.toml"
+replicates = 2
+seed = 1
+
+[set]
+"queue.counted" = { discipline = "droptail", limit = "50 packets", quantiles = true }
+"link.bottleneck.queue" = "counted"
+"flow.bulk.start" = { uniform = ["0 s", "1 s"] }
+
+[grid.limit]
+path = "queue.counted.limit"
+values = ["10 packets", "50 packets"]
+labels = ["10", "50"]
+
+[metrics]
+goodput = { table = "flows", column = "goodput_bps", aggregate = "sum" }
+delay = { table = "links", column = "sojourn_mean_s", where = { link = "bottleneck" } }
+"""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     where = tmp_path_factory.mktemp("plots")
@@ -71,6 +101,13 @@ def folder(tmp_path_factory) -> Path:
     (where / "sweep.toml").write_text(EXPERIMENT)
     ecnlab.run(where / "run.toml", events=True, out=where / "run")
     ecnlab.run(where / "bare.toml", out=where / "bare")
+    counted = read_scenario(where / "bare.toml").with_overrides(COUNTED)
+    ecnlab.run(counted, out=where / "counted")
+    quiet = {"flow.bulk": {"from": "a", "to": "b", "traffic": {"kind": "cbr", "rate": "1 Mbps", "packet": "500 B"}}}
+    ecnlab.run(counted.with_overrides(quiet), out=where / "quiet")
+    (where / "pair.toml").write_text(PAIR)
+    ecnlab.sweep(where / "pair.toml", where / "pair", workers=1, keep=["sojourn_bins"])
+    ecnlab.sweep(where / "pair.toml", where / "four", workers=1, replicates=4)
     ecnlab.sweep(where / "sweep.toml", where / "sweep", workers=1)
     return where
 
@@ -234,10 +271,34 @@ def test_names_of_lines_do_not_touch() -> None:
         (["bare", "queue"], ['no figure `queue`: the run has no table `queue_series`; set sample = "100 ms"']),
         (["bare", "cwnd"], ["no figure `cwnd`", "flow_series", "sample"]),
         (["bare", "goodput"], ["no figure `goodput`", "flow_series", "sample"]),
-        (["bare", "sojourn"], ["no figure `sojourn`: the run has no table `packets`; run with --events"]),
+        (
+            ["bare", "sojourn"],
+            [
+                "no figure `sojourn`: the run has neither the table `packets` nor `sojourn_bins`; run with --events, or set quantiles = true"
+            ],
+        ),
+        (
+            ["run", "sojourn", "--by", "group"],
+            ["no figure `sojourn`: the run has no table `sojourn_bins`; set quantiles = true"],
+        ),
+        (["run", "sojourn", "--by", "x"], ["the figure `sojourn` has no lines by 'x': write `group` or `class`"]),
+        (["counted", "sojourn", "--by", "class"], ["the queue of bottleneck has no classes"]),
+        (["counted", "sojourn", "--link", "access"], ["no sojourn times of access were kept; set quantiles = true"]),
+        (["sweep", "sojourn"], ["the sweep has no table `sojourn_bins`", "--keep sojourn_bins"]),
+        (
+            ["sweep", "goodput-over-delay"],
+            ['no metric is in s; there are fairness, goodput; one may be { table = "links"'],
+        ),
+        (
+            ["pair", "goodput-over-delay"],
+            ["an ellipse needs 3 replicates with both metrics; sweep with --replicates 3"],
+        ),
+        (["pair", "goodput-over-delay", "--delay", "x"], ["no metric is called 'x'; there are delay, goodput"]),
+        (["pair", "goodput-over-delay", "--delay", "goodput"], ["the metric 'goodput' is not in s; name one of delay"]),
+        (["quiet", "goodput-over-delay"], ["no flow has round-trip samples"]),
         (["run", "queue", "--link", "x"], ["no link is called 'x'; there are", "bottleneck"]),
         (["run", "cwnd", "--flow", "x"], ["no flow is called 'x'; there are bulk[0], bulk[1]"]),
-        (["run", "queue", "--metric", "x"], ["the figure `queue` has no --metric"]),
+        (["run", "queue", "--metric", "x"], ["the figure `queue` of a run has no --metric"]),
         (["run", "effect"], ["no figure `effect`: it is of a sweep, and this is a run; a run has queue"]),
         (["sweep", "queue"], ["no figure `queue`: it is of a run, and this is a sweep; a sweep has effect"]),
         (["sweep", "effect", "--metric", "x"], ["no metric is called 'x'; there are fairness, goodput"]),
@@ -256,3 +317,108 @@ def test_what_is_missing_is_said_with_folder_kind_and_remedy(folder, tmp_path, a
 def test_another_ending_is_refused(run, tmp_path) -> None:
     with pytest.raises(EcnlabError, match=r"x\.jpg: a figure ends with \.svg, \.pdf, \.png, \.csv"):
         run.plot.queue().save(tmp_path / "x.jpg")
+
+
+def test_an_ellipse_is_the_contour_of_the_covariance_by_hand() -> None:
+    # Mean (2, 3); covariance by 1/4: xx = 2/4, xy = 0, yy = 8/4. So half axes sqrt(1/2) and sqrt(2).
+    points = ellipse([(1, 3), (3, 3), (2, 1), (2, 5)])
+    assert points[0] == points[-1] == pytest.approx((2 + 0.5**0.5, 3))
+    assert [max(p[1] for p in points), min(p[1] for p in points)] == pytest.approx([3 + 2**0.5, 3 - 2**0.5])
+    # Every point of the contour is 1, or 2, away in the metric of the inverse covariance.
+    tilted = [(0, 0), (2, 0), (2, 1), (4, 2), (2, 2)]
+    xx, xy, yy = 8 / 5, 4 / 5, 4 / 5  # mean (2, 1)
+    for sigma in (1, 2):
+        for x, y in ellipse(tilted, sigma):
+            dx, dy = x - 2, y - 1
+            assert (yy * dx * dx - 2 * xy * dx * dy + xx * dy * dy) / (xx * yy - xy * xy) == pytest.approx(sigma**2)
+
+
+def test_points_on_a_line_have_a_line_and_equal_points_a_point() -> None:
+    assert {round(y - 2 * x, 12) for x, y in ellipse([(1, 2), (2, 4), (3, 6)])} == {0}
+    assert {x for x, _ in ellipse([(5, 1), (5, 3), (5, 2)])} == {5}
+    assert set(ellipse([(5, 1)] * 3)) == {(5, 1)}
+
+
+def test_medians_stand_beside_the_points_and_two_points_have_no_ellipse() -> None:
+    found = rows({"few": [(1, 2), (3, 8)], "more": [(1, 2), (3, 8), (11, 4)]}, 1)
+    medians = {row["series"]: list(row.values())[2:] for row in found.filter(part="median").to_dicts()}
+    assert medians == {"few": [2, 5], "more": [3, 4]}
+    assert found.filter(part="ellipse")["series"].unique().to_list() == ["more"]
+
+
+def test_distributions_by_hand() -> None:
+    times = pl.Series([0.003, 0.001, 0.001, 0.004])
+    assert of_times(times, tail=False).rows() == [(1, 0.25), (1, 0.5), (3, 0.75), (4, 1)]
+    assert of_times(times, tail=True).rows() == [(1, 1), (1, 0.75), (3, 0.5), (4, 0.25)]
+    # Two groups of one queue are put together.
+    bins = pl.DataFrame({"from_s": [0.002, 0.001, 0.001], "to_s": [0.003, 0.002, 0.002], "packets": [1, 2, 1]})
+    assert of_bins(bins, tail=False).rows() == [(1, 0), (2, 0.75), (3, 1)]
+    assert of_bins(bins, tail=True).rows() == [(1, 1), (2, 0.25)]
+
+
+def test_the_longest_times_are_all_in_a_tail() -> None:
+    times = pl.Series([i / 1e3 for i in range(10_000)])
+    longest = of_times(times, tail=True).tail(2000)
+    assert longest["x"].to_list() == pytest.approx(list(range(8000, 10_000)))
+    assert longest["y"][-1] == pytest.approx(1e-4)
+    assert of_times(times, tail=False).height <= 2001
+
+
+def test_histograms_and_single_times_have_one_distribution(folder) -> None:
+    scenario = read_scenario(folder / "bare.toml").with_overrides(COUNTED)
+    run = ecnlab.run(scenario, events=True)
+    exact = run.plot.sojourn().data()
+    counted = ecnlab.load(folder / "counted").plot.sojourn()
+    assert (counted.x, counted.y) == ("sojourn, ms", "share of packets")
+    for share in (0.1, 0.5, 0.9, 0.99):
+        places = [
+            float(data.filter(pl.col("share of packets") >= share)["sojourn, ms"][0])
+            for data in (exact, counted.data())
+        ]
+        assert places[1] == pytest.approx(places[0], rel=0.01)
+
+
+def test_a_line_for_each_group_and_a_tail_down_to_the_last_packet(folder) -> None:
+    run = ecnlab.load(folder / "counted")
+    figure = run.plot.sojourn(by="group", tail=True)
+    last = run.table("sojourn_bins").filter(link="bottleneck", group="bulk")
+    assert figure.data()["series"].unique().to_list() == ["bulk"]
+    assert figure.data()[figure.y][-1] == pytest.approx(last["packets"][-1] / last["packets"].sum())
+    assert figure.log_y
+    assert {"share of packets at least so long", "bulk"} <= set(texts(figure._repr_svg_()))
+
+
+def test_goodput_over_delay_has_a_point_for_each_run(folder, tmp_path) -> None:
+    sweep = ecnlab.load(folder / "four")
+    data = sweep.plot.goodput_over_delay().data()
+    assert data.columns == ["series", "part", "delay, ms", "goodput, Mbit/s"]
+    points = data.filter(part="point", series="50").sort("delay, ms")
+    own = sweep.metrics.filter(limit="50")
+    assert points["delay, ms"].to_list() == pytest.approx((own.filter(metric="delay")["value"] * 1e3).sort().to_list())
+    assert points["goodput, Mbit/s"].sum() == pytest.approx(own.filter(metric="goodput")["value"].sum() / 1e6)
+    file = tmp_path / "x.svg"
+    answer = CliRunner().invoke(
+        cli, ["plot", str(folder / "four"), "goodput-over-delay", "--sigma", "2", "-o", str(file)]
+    )
+    assert answer.exit_code == 0, answer.output
+    svg = file.read_text()
+    assert {"Goodput over delay", "goodput, Mbit/s", "delay, ms", "10", "50"} <= set(texts(svg))
+    assert sum(node.get("id", "").startswith("ellipse-") for node in ET.fromstring(svg).iter()) == 2
+
+
+def test_goodput_over_delay_of_a_run_has_a_point_for_each_flow(folder) -> None:
+    run = ecnlab.load(folder / "counted")
+    data = run.plot.goodput_over_delay().data().filter(part="point")
+    flows = run.flows.sort("flow")
+    excess = (flows["rtt_mean_s"] - flows["rtt_min_s"]) * 1e3
+    assert data["delay, ms"].to_list() == pytest.approx(excess.to_list())
+    assert data["goodput, Mbit/s"].to_list() == pytest.approx((flows["goodput_bps"] / 1e6).to_list())
+
+
+def test_replicates_are_put_together_in_the_distribution_of_a_sweep(folder) -> None:
+    sweep = ecnlab.load(folder / "pair")
+    data = sweep.plot.sojourn(tail=True).data()
+    bins = sweep.table("sojourn_bins").filter(link="bottleneck", limit="10", group="all").collect()
+    lowest = data.filter(series="10")["share of packets at least so long"].min()
+    longest = bins.filter(pl.col("from_s") == bins["from_s"].max())["packets"].sum()
+    assert lowest == pytest.approx(longest / bins["packets"].sum())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -13,63 +14,92 @@ from ecnlab.errors import EcnlabError
 from ecnlab.plots.figure import Figure
 from ecnlab.results import load
 from ecnlab.run import Run
+from ecnlab.sweep import Sweep
 
-OPTIONS: Final = {
-    "queue": {"link"},
-    "sojourn": {"link"},
-    "cwnd": {"flow"},
-    "goodput": set(),
-    "effect": {"metric", "by"},
+Given = Mapping[str, Any]
+"""The options by name; those that were left out are not there."""
+
+OVER: Final = "goodput-over-delay"
+
+OF_RUN: Final[dict[str, tuple[set[str], Callable[[Run, Given], Figure]]]] = {
+    "queue": ({"link"}, lambda run, given: run.plot.queue(**given)),
+    "sojourn": ({"link", "by", "tail"}, lambda run, given: run.plot.sojourn(**given)),
+    "cwnd": ({"flow"}, lambda run, given: run.plot.cwnd(given.get("flow", ()))),
+    "goodput": (set(), lambda run, _: run.plot.goodput()),
+    OVER: ({"sigma"}, lambda run, given: run.plot.goodput_over_delay(**given)),
 }
-"""Kinds of figures, and the options that each has."""
+"""Kinds of figures of runs: the options that each has, and what draws it."""
+
+OF_SWEEP: Final[dict[str, tuple[set[str], Callable[[Sweep, Given], Figure]]]] = {
+    "effect": (
+        {"metric", "by"},
+        lambda sweep, given: sweep.plot.effect(
+            given.get("metric") or next(iter(sweep.manifest["metrics"]), ""), given.get("by")
+        ),
+    ),
+    "sojourn": ({"link", "tail"}, lambda sweep, given: sweep.plot.sojourn(**given)),
+    OVER: ({"goodput", "delay", "sigma"}, lambda sweep, given: sweep.plot.goodput_over_delay(**given)),
+}
+"""Kinds of figures of sweeps."""
+
+KINDS: Final = tuple(dict.fromkeys((*OF_RUN, *OF_SWEEP)))
 
 
 @click.command()
 @click.argument("folder", type=File)
-@click.argument("kind", type=click.Choice(list(OPTIONS)))
+@click.argument("kind", type=click.Choice(KINDS))
 @click.option("-o", "--out", type=File, required=True, help="File: .svg, .pdf or .png; .csv for the data.")
 @click.option("--link", help="For `queue` and `sojourn`: the link. [default: the one with the longest mean queue]")
 @click.option("--flow", multiple=True, help="For `cwnd`: this flow. Can be repeated. [default: the first three]")
 @click.option("--metric", help="For `effect`: the metric. [default: the first]")
-@click.option("--by", help="For `effect`: the axis. [default: the first]")
+@click.option("--by", help="For `effect`: the axis. For `sojourn` of a run: `group` or `class`, a line for each.")
+@click.option("--tail", is_flag=True, help="For `sojourn`: the share that waited longer, on a logarithmic axis.")
+@click.option("--goodput", help=f"For `{OVER}` of a sweep: the metric. [default: the first in bit/s]")
+@click.option("--delay", help=f"For `{OVER}` of a sweep: the metric. [default: the first in seconds]")
+@click.option(
+    "--sigma", type=click.FloatRange(0.1, 5), help=f"For `{OVER}`: standard deviations of the ellipses. [default: 1]"
+)
 @examples("""
       ecnlab plot results/dumbbell queue -o queue.svg
       ecnlab plot results/dumbbell cwnd --flow 'bulk[0]' --flow 'bulk[1]' -o cwnd.pdf
+      ecnlab plot results/dumbbell sojourn --by group --tail -o tail.pdf
       ecnlab plot results/gain effect --metric goodput --by max_p -o gain.pdf
+      ecnlab plot results/pies goodput-over-delay -o pies.pdf
       ecnlab plot results/dumbbell queue -o queue.csv
 """)
-def plot(
-    folder: Path, kind: str, out: Path, link: str | None, flow: tuple[str, ...], metric: str | None, by: str | None
-) -> None:
+def plot(folder: Path, kind: str, out: Path, **options: Any) -> None:
     """Draw the figure KIND of the run or sweep in FOLDER.
 
     \b
     queue, cwnd, goodput   of a run whose scenario sets `sample`: over time
-    sojourn                of a run with --events: distribution of the times in a queue
+    sojourn                distribution of the times in a queue: of a run with --events, or of
+                           a run or sweep whose queue has `quantiles = true`
+    goodput-over-delay     of a run: its flows; of a sweep: its runs; with ellipses (RFC 7928)
     effect                 of a sweep: a metric along an axis, with intervals
     """
-    given = {name for name, value in {"link": link, "flow": flow, "metric": metric, "by": by}.items() if value}
-    if unused := sorted(given - OPTIONS[kind]):
-        raise EcnlabError(f"{folder}: the figure `{kind}` has no --{unused[0]}: leave it out")
-    console.say(f"figure: {_figure(folder, kind, link, flow, metric, by).save(out)}")
+    given = {name: value for name, value in options.items() if value}
+    console.say(f"figure: {_figure(folder, kind, given).save(out)}")
 
 
-def _figure(
-    folder: Path, kind: str, link: str | None, flow: tuple[str, ...], metric: str | None, by: str | None
-) -> Figure:
+def _figure(folder: Path, kind: str, given: Given) -> Figure:
     result = load(folder)
-    if isinstance(result, Run) == (kind == "effect"):
-        is_, of = ("run", "sweep") if isinstance(result, Run) else ("sweep", "run")
-        remedy = ", ".join(name for name in OPTIONS if (name == "effect") == (is_ == "sweep"))
-        raise EcnlabError(f"{folder}: no figure `{kind}`: it is of a {of}, and this is a {is_}; a {is_} has {remedy}")
-    if not isinstance(result, Run):
-        return result.plot.effect(metric or next(iter(result.manifest["metrics"]), ""), by)
-    match kind:
-        case "queue":
-            return result.plot.queue(link)
-        case "sojourn":
-            return result.plot.sojourn(link)
-        case "cwnd":
-            return result.plot.cwnd(flow)
-        case _:
-            return result.plot.goodput()
+    if isinstance(result, Run):
+        return _drawn(folder, result, kind, given, "run", OF_RUN, "sweep")
+    return _drawn(folder, result, kind, given, "sweep", OF_SWEEP, "run")
+
+
+def _drawn(
+    folder: Path, result: Any, kind: str, given: Given, is_: str, kinds: Mapping[str, tuple[set[str], Any]], other: str
+) -> Figure:
+    if kind not in kinds:
+        remedy = ", ".join(kinds)
+        raise EcnlabError(
+            f"{folder}: no figure `{kind}`: it is of a {other}, and this is a {is_}; a {is_} has {remedy}"
+        )
+    options, draw = kinds[kind]
+    if unused := sorted(given.keys() - options):
+        raise EcnlabError(f"{folder}: the figure `{kind}` of a {is_} has no --{unused[0]}: leave it out")
+    if kind == "sojourn" and given.get("by") not in (None, "group", "class"):
+        raise EcnlabError(f"{folder}: the figure `sojourn` has no lines by {given['by']!r}: write `group` or `class`")
+    figure: Figure = draw(result, given)
+    return figure

@@ -62,6 +62,8 @@ class Figure:
     categories: Sequence[str] = ()
     """The names of x = 0, 1, ..., where x is no number."""
     from_zero: bool = True
+    log_y: bool = False
+    """Whether the axis of y is logarithmic."""
     note: str = ""
     """What the figure leaves out."""
 
@@ -132,8 +134,11 @@ class Figure:
 
     def _limit(self, axes: Axes) -> None:
         axes.margins(x=0.03 if self.shape == "points" else 0)
-        if self.from_zero:
+        if self.log_y:
+            axes.set_yscale("log")
+        elif self.from_zero:
             axes.set_ylim(bottom=0)
+        if self.from_zero:
             axes.set_xlim(left=0)
         if self.categories:
             axes.set_xticks(range(len(self.categories)), list(self.categories))

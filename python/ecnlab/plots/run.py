@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ecnlab.errors import EcnlabError
 from ecnlab.later import pl
+from ecnlab.plots import distribution
+from ecnlab.plots.cloud import cloud
 from ecnlab.plots.figure import MOST_LINES, Figure
 from ecnlab.quantities import quantity
 
@@ -24,8 +26,8 @@ HEADER: Final = ("link", "connection", "from_sender", "protocol", "seq", "ack", 
 FLOWS: Final = 3
 """Windows that are drawn where no flow is named: more hide each other."""
 
-MOST_POINTS: Final = 2000
-"""Of a distribution: more cannot be told apart in print."""
+By: TypeAlias = Literal["group", "class"]
+"""What has a line of its own in a distribution."""
 
 
 class RunPlots:
@@ -81,28 +83,76 @@ class RunPlots:
         parts = [_series(name, found.filter(pl.col("group") == name), "goodput") for name in names]
         return self._figure(parts, "Goodput by group of flows", "goodput, Mbit/s", shape="stairs")
 
-    def sojourn(self, link: str | None = None) -> Figure:
+    def sojourn(self, link: str | None = None, by: By | None = None, *, tail: bool = False) -> Figure:
         """The distribution (CDF) of the times that packets spent in the queue of ``link``, in ms, from ``warmup`` on.
 
-        By default the link is that whose mean queue is longest. Of packets with equal headers the first to come is
-        taken as the first to go. Packets are left out where that is not sure, as one of them was dropped from the queue.
+        ``tail`` draws the share of packets that were there at least so long, on a logarithmic axis. ``by`` has a line for
+        each flow ``"group"`` or ``"class"``. By default the link is that whose mean queue is longest. Times are those of the
+        single packets, where packet events were recorded and ``by`` is not given; else of the histograms of ``quantiles``.
         """
-        events = self._table("sojourn", "packets")
         link = self._link("sojourn", link)
-        times, unsure = sojourns(events.filter(pl.col("link") == link))
+        title = f"Sojourn times at {link}"
+        if by is None and "packets" in self._run.tables:
+            times, unsure = self._times(link)
+            part = distribution.of_times(times, tail=tail)
+            note = f"{unsure} packets left out: which of several equal ones was dropped is not known" if unsure else ""
+            title = f"{title}: {times.len()} packets"
+            return distribution.figure({link: part}, title, tail=tail, exact=True, note=note)
+        bins = self._bins(link, by)
+        if len(bins) > MOST_LINES:
+            raise self._error("sojourn", f"{len(bins)} lines in one figure", "take them from `sojourn_bins`")
+        parts = {name: distribution.of_bins(rows, tail=tail) for name, rows in bins.items()}
+        return distribution.figure(parts, title, tail=tail, exact=False)
+
+    def goodput_over_delay(self, sigma: float = 1.0) -> Figure:
+        """Goodput of each flow over its queueing delay, with an ellipse for each group of flows (RFC 7928 §2.7).
+
+        The delay is the mean of the flow's round-trip samples in excess of the least. Flows without them are left out.
+        """
+        flows = self._run.table("flows").drop_nulls(["rtt_mean_s", "rtt_min_s"]).filter(pl.col("goodput_bps") > 0)
+        if not flows.height:
+            raise self._error(
+                "goodput-over-delay", "no flow has round-trip samples", "it is of TCP flows that send data"
+            )
+        groups = flows["group"].unique(maintain_order=True).to_list()
+        if len(groups) > MOST_LINES:
+            raise self._error("goodput-over-delay", f"{len(groups)} groups of flows in one figure", "take `flows`")
+        delay = (1e3 * (pl.col("rtt_mean_s") - pl.col("rtt_min_s"))).alias("x")
+        points = flows.select("group", delay, (pl.col("goodput_bps") * 1e-6).alias("y"))
+        series = {group: points.filter(group=group).select("x", "y").rows() for group in groups}
+        label = "mean round trip above the least, ms"
+        return cloud(series, "a flow", "", delay=label, sigma=sigma)
+
+    def _times(self, link: str) -> tuple[pl.Series, int]:
+        """The single times in s, from ``warmup`` on, and of how many packets they are not sure."""
+        times, unsure = sojourns(self._table("sojourn", "packets").filter(pl.col("link") == link))
         warmup = quantity(str(self._run.manifest["spec"].get("warmup", "0 s")))
-        times = times.filter(pl.col("left_s") >= warmup).sort("sojourn_s")
-        if not times.height:
+        found = times.filter(pl.col("left_s") >= warmup)["sojourn_s"]
+        if not found.len():
             raise self._error("sojourn", f"no packet left the queue of {link}", "run longer, or shorten `warmup`")
-        number = times.height
-        share = (pl.int_range(1, number + 1) / number).alias("y")
-        points = times.select(pl.lit(link).alias("series"), (1e3 * pl.col("sojourn_s")).alias("x"), share)
-        step = -(-number // MOST_POINTS)
-        kept = points.filter((pl.int_range(number) % step == 0) | (pl.int_range(number) == number - 1))
-        x, y = "sojourn, ms", "share of packets"
-        note = f"{unsure} packets left out: which of several equal ones was dropped is not known" if unsure else ""
-        title = f"Time in the queue of {link}, {number} packets"
-        return Figure(kept.rename({"x": x, "y": y}), x, y, title, "time in the queue, ms", y, "stairs", note=note)
+        return found, unsure
+
+    def _bins(self, link: str, by: By | None) -> dict[str, pl.DataFrame]:
+        """The bins of each line."""
+        if "sojourn_bins" not in self._run.tables:
+            has = "no table `sojourn_bins`" if by else "neither the table `packets` nor `sojourn_bins`"
+            also = "" if by else "run with --events, or "
+            raise self._error(
+                "sojourn", f"the run has {has}", f"{also}set quantiles = true in the link's queue, and run again"
+            )
+        rows = self._run.table("sojourn_bins").filter(pl.col("link") == link)
+        if not rows.height:
+            kept = self._run.table("sojourn_bins")["link"].unique(maintain_order=True).to_list()
+            remedy = f"set quantiles = true in its queue; there are {_some(kept)}" if kept else "run longer"
+            raise self._error("sojourn", f"no sojourn times of {link} were kept", remedy)
+        if by is None:
+            return {link: rows.filter(pl.col("class") == "all", pl.col("group") == "all")}
+        other = "group" if by == "class" else "class"
+        lines = rows.filter(pl.col(by) != "all", pl.col(other) == "all")
+        names = lines[by].unique(maintain_order=True).to_list()
+        if not names:
+            raise self._error("sojourn", f"the queue of {link} has no classes", "draw it by group, or as a whole")
+        return {name: lines.filter(pl.col(by) == name) for name in names}
 
     def _figure(self, parts: Sequence[pl.DataFrame], title: str, y: str, *, shape: str, note: str = "") -> Figure:
         rows = pl.concat([part for part in parts if part.height]).rename({"x": TIME, "y": y})

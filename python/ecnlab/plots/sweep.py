@@ -1,4 +1,4 @@
-"""The figure of a sweep: ``sweep.plot.effect("goodput", by="max_p")``."""
+"""The figures of a sweep: ``sweep.plot.effect("goodput", by="max_p")`` and the others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ecnlab.columns import units
 from ecnlab.errors import EcnlabError
 from ecnlab.later import pl
+from ecnlab.plots import distribution
+from ecnlab.plots.cloud import LEAST, cloud
 from ecnlab.plots.figure import MOST_LINES, Figure
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class SweepPlots:
-    """The figures of a sweep."""
+    """The figures of a sweep. Each raises EcnlabError, with the remedy, where the sweep does not have what it shows."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
@@ -37,13 +39,98 @@ class SweepPlots:
         rows = self._sweep.summary().filter(pl.col("metric") == metric).drop_nulls("mean")
         if not rows.height:
             raise self._error(f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
-        others = ["arm", *(axis for axis in axes if axis != by)]
-        names = [", ".join(str(part) for part in key if part is not None) or metric for key in rows[others].iter_rows()]
+        return self._figure(self._named(rows, metric, "effect", without=by), metric, by)
+
+    def goodput_over_delay(self, goodput: str | None = None, delay: str | None = None, sigma: float = 1.0) -> Figure:
+        """The metric ``goodput`` over the metric ``delay`` of each run, with an ellipse for each arm and point of the grid.
+
+        By default they are the first metric in bit/s and the first in seconds. The ellipse is the contour at ``sigma``
+        standard deviations (RFC 7928 §2.7). Raises EcnlabError if there is no such metric, or no three replicates.
+        """
+        kind = "goodput-over-delay"
+        chosen = {"goodput": self._metric(kind, goodput, "bit/s", "flows", "goodput_bps", "sum"),
+                  "delay": self._metric(kind, delay, "s", "links", "sojourn_mean_s", "max")}  # fmt: skip
+        keys = ["arm", *self._sweep.axes, "replicate"]
+        wide = [
+            self._sweep.metrics.filter(pl.col("metric") == name).select(*keys, pl.col("value").alias(what))
+            for what, name in chosen.items()
+        ]
+        rows = (
+            wide[0]
+            .join(wide[1], on=keys, how="inner", nulls_equal=True, maintain_order="left")
+            .drop_nulls(list(chosen))
+        )
+        rows = self._named(rows, "all runs", kind)
+        points = rows.select("series", (1e3 * pl.col("delay")).alias("x"), (1e-6 * pl.col("goodput")).alias("y"))
+        series = {
+            name: points.filter(series=name).select("x", "y").rows()
+            for name in points["series"].unique(maintain_order=True)
+        }
+        if max(map(len, series.values()), default=0) < LEAST:
+            raise self._error(
+                f"an ellipse needs {LEAST} replicates with both metrics",
+                f"sweep with --replicates {LEAST} or more",
+                kind,
+            )
+        return cloud(series, "a run", "", delay=f"{chosen['delay']}, ms", sigma=sigma)
+
+    def sojourn(self, link: str | None = None, *, tail: bool = False) -> Figure:
+        """The distribution (CDF) of the times that packets spent in the queue of ``link``, all replicates together.
+
+        There is a line for each arm and point of the grid. ``tail`` draws the share of packets that were there at least so
+        long, on a logarithmic axis. By default the link is that whose mean queue is longest over all runs.
+        """
+        if "sojourn_bins" not in self._sweep.tables:
+            remedy = "set quantiles = true in a queue of the scenario, and sweep with --keep sojourn_bins"
+            raise self._error("the sweep has no table `sojourn_bins`", remedy, "sojourn")
+        link = self._link(link)
+        whole = (pl.col("link") == link) & (pl.col("class") == "all") & (pl.col("group") == "all")
+        rows = self._sweep.table("sojourn_bins").filter(whole).collect()
+        if not rows.height:
+            raise self._error(f"no sojourn times of {link} were kept", "set quantiles = true in its queue", "sojourn")
+        rows = self._named(rows, link, "sojourn")
+        names = rows["series"].unique(maintain_order=True)
+        parts = {name: distribution.of_bins(rows.filter(series=name), tail=tail) for name in names}
+        return distribution.figure(parts, f"Sojourn times at {link}", tail=tail, exact=False)
+
+    def _link(self, link: str | None) -> str:
+        links = (
+            self._sweep.table("links").group_by("link", maintain_order=True).agg(pl.col("queue_mean_packets").mean())
+        )
+        means = links.collect()
+        if link is None:
+            return str(
+                means.sort("queue_mean_packets", descending=True, nulls_last=True, maintain_order=True)["link"][0]
+            )
+        if link not in means["link"]:
+            raise self._error(f"no link is called {link!r}", f"there are {', '.join(means['link'][:12])}", "sojourn")
+        return link
+
+    def _metric(self, kind: str, name: str | None, unit: str, table: str, column: str, aggregate: str) -> str:
+        """The metric ``name``, or the first in ``unit``."""
+        metrics = self._sweep.manifest["metrics"]
+        there = [metric for metric in metrics if unit_of(metrics, metric) == unit]
+        if name is None and there:
+            return str(there[0])
+        if name is not None and name in there:
+            return name
+        if name in metrics:
+            raise self._error(
+                f"the metric {name!r} is not in {unit}", f"name one of {', '.join(there) or 'those'}", kind
+            )
+        add = f'{{ table = "{table}", column = "{column}", aggregate = "{aggregate}" }}'
+        missing = f"no metric is called {name!r}" if name else f"no metric is in {unit}"
+        raise self._error(missing, f"there are {', '.join(metrics)}; one may be {add}", kind)
+
+    def _named(self, rows: pl.DataFrame, alone: str, kind: str, without: str = "") -> pl.DataFrame:
+        """``rows`` with the column ``series``: arm and axes but ``without``. A single one is called ``alone``."""
+        keys = ["arm", *(axis for axis in self._sweep.axes if axis != without)]
+        names = [", ".join(str(part) for part in key if part is not None) or alone for key in rows[keys].iter_rows()]
         if (number := len(set(names))) > MOST_LINES:
             raise self._error(
-                f"{number} lines in one figure, of {', '.join(others)}", f"at most {MOST_LINES} can be told apart"
+                f"{number} lines in one figure, of {', '.join(keys)}", f"at most {MOST_LINES} can be told apart", kind
             )
-        return self._figure(rows.with_columns(pl.Series("series", names)), metric, by)
+        return rows.with_columns(pl.Series("series", names, dtype=pl.String))
 
     def _figure(self, rows: pl.DataFrame, metric: str, by: str) -> Figure:
         labels = rows[by].unique(maintain_order=True).to_list()
@@ -64,8 +151,8 @@ class SweepPlots:
             "x", y_label, title, by, y_label, "points", categories, from_zero=False, note=note,
         )  # fmt: skip
 
-    def _error(self, missing: str, remedy: str) -> EcnlabError:
-        return EcnlabError(f"{self._sweep.folder}: no figure `effect`: {missing}; {remedy}")
+    def _error(self, missing: str, remedy: str, kind: str = "effect") -> EcnlabError:
+        return EcnlabError(f"{self._sweep.folder}: no figure `{kind}`: {missing}; {remedy}")
 
 
 def unit_of(metrics: dict[str, Any], name: str) -> str:

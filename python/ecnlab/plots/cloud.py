@@ -1,0 +1,93 @@
+"""Goodput over delay with ellipses: RFC 7928, section 2.7, after Winstein and Balakrishnan's "TCP ex Machina" (2013).
+
+Each run is a point. Its series has the 1-sigma contour of the two-dimensional normal distribution of maximum likelihood: mean
+and covariance are those of the points, with 1/n. A ring stands at the medians.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from ecnlab.later import pl
+from ecnlab.plots.figure import COLOURS, Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEAST: Final = 3
+"""Points of an ellipse: the covariance of fewer is that of a line."""
+
+CORNERS: Final = 72
+"""Of an ellipse as it is drawn."""
+
+MARKS: Final = "osD^vP*"
+"""Of medians, so that they differ in print without colour."""
+
+X: Final = "delay, ms"
+Y: Final = "goodput, Mbit/s"
+
+Points = Sequence[tuple[float, float]]
+
+
+def ellipse(points: Points, sigma: float = 1.0) -> list[tuple[float, float]]:
+    """The contour at ``sigma`` standard deviations of the normal distribution of maximum likelihood of ``points``, closed."""
+    n = len(points)
+    mean_x, mean_y = (math.fsum(p[i] for p in points) / n for i in (0, 1))
+    xx, xy, yy = (
+        math.fsum((p[i] - (mean_x, mean_y)[i]) * (p[j] - (mean_x, mean_y)[j]) for p in points) / n
+        for i, j in ((0, 0), (0, 1), (1, 1))
+    )
+    # With the lower triangle L of the covariance's Cholesky decomposition, L times the unit circle is the contour.
+    a = math.sqrt(xx)
+    b = xy / a if a else 0.0
+    c = math.sqrt(max(yy - b * b, 0.0))
+    turns = (2 * math.pi * (i % CORNERS) / CORNERS for i in range(CORNERS + 1))
+    return [(mean_x + sigma * a * math.cos(t), mean_y + sigma * (b * math.cos(t) + c * math.sin(t))) for t in turns]
+
+
+def rows(series: Mapping[str, Points], sigma: float) -> pl.DataFrame:
+    """What is drawn of each series: ``point``, its ``median`` and, of at least `LEAST` points, the ``ellipse``."""
+    found: list[tuple[str, str, float, float]] = []
+    for name, points in series.items():
+        median = tuple(pl.Series([p[i] for p in points]).median() for i in (0, 1))
+        outline = ellipse(points, sigma) if len(points) >= LEAST else []
+        found += [(name, "point", *p) for p in points]
+        found += [(name, "median", float(median[0]), float(median[1]))]  # type: ignore[arg-type]
+        found += [(name, "ellipse", *p) for p in outline]
+    types = {"series": pl.String, "part": pl.String, X: pl.Float64, Y: pl.Float64}
+    return pl.DataFrame(found, schema=types, orient="row")
+
+
+def cloud(series: Mapping[str, Points], what: str, note: str, *, delay: str, sigma: float) -> Cloud:
+    """The figure; ``what`` says what a point is, ``delay`` which delay."""
+    few = [name for name, points in series.items() if len(points) < LEAST]
+    lacking = f"; no ellipse of fewer than {LEAST} points" if few else ""
+    said = f"a dot: {what}; the mark: medians; the ellipse: {sigma:g} sigma{lacking}{note}"
+    return Cloud(rows(series, sigma), X, Y, "Goodput over delay", delay, Y, from_zero=False, note=said)
+
+
+@dataclass(frozen=True)
+class Cloud(Figure):
+    """Points, their medians and their ellipses, named where they are."""
+
+    def _lines(self, axes: Axes) -> Iterator[tuple[str, float, str]]:
+        names = self.rows["series"].unique(maintain_order=True).to_list()
+        for number, name in enumerate(names):
+            colour = COLOURS[number % len(COLOURS)]
+            of = {part: self.rows.filter(series=name, part=part) for part in ("point", "median", "ellipse")}
+            axes.plot(of["point"][X], of["point"][Y], "o", markersize=2.5, color=colour, alpha=0.45, markeredgewidth=0)
+            if of["ellipse"].height:
+                (line,) = axes.fill(of["ellipse"][X], of["ellipse"][Y], facecolor=f"{colour}22", edgecolor=colour)
+                line.set_gid(f"ellipse-{number}")
+            (mark,) = axes.plot(of["median"][X], of["median"][Y], MARKS[number % len(MARKS)], markersize=6, color=colour,
+                                markerfacecolor="white", markeredgewidth=1.4)  # fmt: skip
+            mark.set_gid(f"line-{number}")
+            yield str(name), float(of["median"][Y][0]), colour
+
+    def _limit(self, axes: Axes) -> None:
+        axes.margins(0.08)
+        left, _ = axes.get_xlim()
+        axes.set_xlim(left=max(left, 0.0))
