@@ -104,7 +104,7 @@ mod tests {
     fn bins_say_where_they_begin_and_end() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.bins().count(), 0);
-        [(5, 2), (1000, 1), (1003, 3), (u64::MAX, 1)].map(|(value, n)| histogram.count(value, n));
+        [(5, 2), (1000, 1), (1003, 3), (u64::MAX, 1)].into_iter().for_each(|(value, n)| histogram.count(value, n));
         let last = u64::MAX - ((1 << 56) - 1);
         assert_eq!(histogram.bins().collect::<Vec<_>>(), [(5, 6, 2), (1000, 1004, 4), (last, u64::MAX, 1)]);
     }
