@@ -101,7 +101,10 @@ impl CongestionControl for Dctcp {
         // §3.3 step 9: the window itself, not the flight, is reduced.
         let kept = 1.0 - self.alpha / 2.0;
         let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
-        self.reno.reduce(&event, |window| (window as f64 * kept).round() as u64);
+        let window = self.window().cwnd_with_fraction();
+        // Where windows are whole segments so is what they lose, rounded down (Linux, dctcp_ssthresh).
+        let lost = self.reno.rounded(window - (window as f64 * kept).round() as u64);
+        self.reno.reduce(&event, |window| window - lost);
     }
 
     fn codepoint(&self) -> Codepoint {
@@ -175,6 +178,18 @@ mod tests {
             let mut law = dctcp(alpha, 32);
             law.on_congestion(&event(Congestion::Ecn, 5_000));
             assert_eq!((law.cwnd(), law.state().ssthresh), (left, left));
+        }
+    }
+
+    #[test]
+    fn of_whole_segments_a_mark_costs_whole_ones() {
+        // Of 54 segments alpha/2 is 0.16, 0.99, 1.01 and 2.97: none, none, one and two (Linux, dctcp_ssthresh).
+        for (alpha, left) in [(0.006, 54_000), (0.0367, 54_000), (0.0375, 53_000), (0.11, 52_000)] {
+            let mut law = Params { alpha, ..Params::default() }.law(start("linux-7", MSS));
+            law.set_cwnd(54_000);
+            law.set_ssthresh(54_000);
+            law.on_congestion(&event(Congestion::Ecn, 54_000));
+            assert_eq!((law.cwnd(), law.state().ssthresh), (left, left), "{alpha}");
         }
     }
 

@@ -142,8 +142,8 @@ impl Reno {
         if in_flight == self.cwnd() { self.window.cwnd_with_fraction() } else { in_flight.min(MAX_CWND) << FRACTION }
     }
 
-    /// A reduced window as this host counts it.
-    fn rounded(&self, window: u64) -> u64 {
+    /// A reduced window, or what is taken from one, as this host counts it.
+    pub(super) fn rounded(&self, window: u64) -> u64 {
         if self.rules.rounding == Rounding::Both { self.whole_segments(window >> FRACTION) << FRACTION } else { window }
     }
 
