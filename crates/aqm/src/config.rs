@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Dur, Length, Rate};
+use ecnlab_base::{Bytes, Dur, Length, Outside, Rate};
 use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Inner;
+use crate::outside::Supply;
 use crate::queue::ALL;
 use crate::registry;
 
@@ -268,6 +269,28 @@ impl Config {
     /// A queue without inner queues.
     pub fn new(params: registry::Params, common: Common) -> Config {
         Config { params, common, classes: BTreeMap::new() }
+    }
+
+    /// Hands every law that stands in a file of the user's to `supply`, its own and those of inner queues, with the way to its
+    /// queue: "" or `class.NAME`, and so on.
+    pub fn supply(&mut self, supply: &mut dyn FnMut(&str, &mut Outside<dyn Supply>)) {
+        self.supply_at("", supply);
+    }
+
+    fn supply_at(&mut self, at: &str, supply: &mut dyn FnMut(&str, &mut Outside<dyn Supply>)) {
+        if let Some(law) = self.params.outside_mut() {
+            supply(at, law);
+        }
+        for (name, class) in &mut self.classes {
+            let dot = if at.is_empty() { "" } else { "." };
+            class.queue.supply_at(&format!("{at}{dot}class.{name}"), supply);
+        }
+    }
+
+    /// A law that nobody has supplied, its own or an inner queue's, as the scenario names it.
+    pub fn unsupplied(&self) -> Option<&str> {
+        let own = self.params.outside().filter(|law| law.law().is_none()).map(|law| law.python.as_str());
+        own.or_else(|| self.classes.values().find_map(|class| class.queue.unsupplied()))
     }
 
     /// The flow groups that it tells apart by name, each with the key that names it.

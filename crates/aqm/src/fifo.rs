@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A FIFO that asks its law and acts on the verdict.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Fifo<P> {
     ring: VecDeque<Held<P>>,
     bytes: u64,

@@ -1,10 +1,11 @@
 //! What a discipline is: a decision on each packet, from what it is shown of the queue.
 
-use ecnlab_base::{Dur, Length, Rate, Rng, Time};
+use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
 use crate::Verdict;
 use crate::columns::{Columns, Integral};
+use crate::outside::Supply;
 
 /// The link a queue feeds; automatic parameters are found from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,8 +73,19 @@ pub trait Aqm {
     /// Whether its signals may be marks. If not, a queue that has ECN on is refused.
     const MARKS: bool = true;
 
+    /// The key by which `discipline = { KEY = ... }` names the law, if there is one.
+    const NAMED_BY: Option<&'static str> = None;
+
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
+    /// The law's name and object, if it stands in a file of the user's.
+    fn outside(_params: &Self::Params) -> Option<&Outside<dyn Supply>> {
+        None
+    }
+    /// The same, to be supplied.
+    fn outside_mut(_params: &mut Self::Params) -> Option<&mut Outside<dyn Supply>> {
+        None
+    }
     /// The most that the queue holds; told once, before the first packet.
     fn limited(&mut self, _limit: Length) {}
 

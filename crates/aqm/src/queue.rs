@@ -14,7 +14,7 @@ pub(crate) const ALL: &str = "all";
 ///
 /// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's
 /// `now` must be at least the previous one's.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Queue<P> {
     is_open: bool,
     /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.

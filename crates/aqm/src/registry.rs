@@ -1,12 +1,13 @@
 //! The disciplines there are: one row each. A new law is its file, its page and one row here.
 
-use ecnlab_base::{Dur, Rate, Rng, Time};
+use ecnlab_base::{Dur, Outside, Rate, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
 use crate::columns::{Column, Columns, Integral, union};
 use crate::layout::{Compose, Inner, Layout};
+use crate::outside::Supply;
 use crate::{
     Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LinkContext, PacketView, SpeaksBack, Verdict,
     View,
@@ -27,6 +28,8 @@ pub struct Row {
     pub schema: fn(&mut SchemaGenerator) -> Schema,
     /// What it keeps for the record.
     pub columns: Columns,
+    /// The key by which `discipline = { KEY = ... }` names it, if there is one.
+    pub named_by: Option<&'static str>,
     /// Whether it is made of inner queues: tables `class.CLASS` with the keys of a queue.
     pub inner: bool,
     /// What a scenario need not say of what every queue has: keys and their values in TOML.
@@ -69,7 +72,7 @@ macro_rules! registry {
 
         /// A law, whichever it is: a jump on the variant, not a virtual call. The tag has a byte of its own: one that is
         /// hidden in a law's fields takes three instructions more to read, several times for each packet.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         #[repr(u8)]
         pub enum Law {
             $(#[doc = $about] $Law(crate::$module::$Law),)+
@@ -90,6 +93,7 @@ macro_rules! registry {
                 page: concat!("docs/laws/", $name, ".md"),
                 schema: crate::$module::Params::json_schema,
                 columns: <crate::$module::$Law as Aqm>::COLUMNS,
+                named_by: <crate::$module::$Law as Aqm>::NAMED_BY,
                 inner: false,
                 defaults: <crate::$module::$Law as Aqm>::DEFAULTS,
             },)+
@@ -100,6 +104,7 @@ macro_rules! registry {
                 page: concat!("docs/laws/", $cname, ".md"),
                 schema: crate::$cmodule::Params::json_schema,
                 columns: Columns::NONE,
+                named_by: None,
                 inner: <crate::$cmodule::$Composed as Compose>::INNER,
                 defaults: <crate::$cmodule::$Composed as Compose>::DEFAULTS,
             },)+
@@ -110,6 +115,7 @@ macro_rules! registry {
                 page: concat!("docs/laws/", $aname, ".md"),
                 schema: crate::$amodule::Params::json_schema,
                 columns: <crate::$amodule::$Across as Across>::COLUMNS,
+                named_by: None,
                 inner: <crate::$amodule::$Across as Compose>::INNER,
                 defaults: <crate::$amodule::$Across as Compose>::DEFAULTS,
             },)+
@@ -134,6 +140,22 @@ macro_rules! registry {
                     $(Params::$Law(_) => $name,)+
                     $(Params::$Composed(_) => $cname,)+
                     $(Params::$Across(_) => $aname,)+
+                }
+            }
+            /// The law's name and object, if it stands in a file of the user's.
+            pub(crate) fn outside(&self) -> Option<&Outside<dyn Supply>> {
+                match self {
+                    $(Params::$Law(params) => <crate::$module::$Law as Aqm>::outside(params),)+
+                    $(Params::$Composed(_) => None,)+
+                    $(Params::$Across(_) => None,)+
+                }
+            }
+            /// The same, to be supplied.
+            pub(crate) fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+                match self {
+                    $(Params::$Law(params) => <crate::$module::$Law as Aqm>::outside_mut(params),)+
+                    $(Params::$Composed(_) => None,)+
+                    $(Params::$Across(_) => None,)+
                 }
             }
             /// Whether it is made of several queues.
@@ -378,6 +400,7 @@ registry! {
         "choke": choke::Choke, "CHOKe (Pan et al. 2000): RED that drops an arrival and a packet drawn from the queue if both are of one flow";
         "gsp": gsp::Gsp, "Global Synchronization Protection (Lautenschlaeger 2016): one signal at a threshold, then none for an interval";
         "cobalt": cobalt::Cobalt, "COBALT (Linux's CAKE): CoDel whose count fades, and BLUE beside it";
+        "external": external::External, "a class in a file of Python, which has the methods of a law over one FIFO";
     }
     composed {
         "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";

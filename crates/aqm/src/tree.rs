@@ -24,7 +24,7 @@ use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Sta
 const OVERHEAD: u64 = 576;
 
 /// Several inner queues.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Branch<P> {
     full: Full,
     room: Room,
@@ -54,7 +54,7 @@ pub(crate) struct Branch<P> {
 }
 
 /// An inner queue and what befell its packets.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Class<P> {
     node: Node<P>,
     counts: Group,
@@ -63,7 +63,7 @@ struct Class<P> {
 }
 
 /// A queue, within another or the whole.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "most queues are one FIFO: a box would lie on each packet's way")]
 pub(crate) enum Node<P> {
     /// A FIFO.

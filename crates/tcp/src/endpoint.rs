@@ -64,7 +64,7 @@ pub struct Sample {
 }
 
 /// One end of a TCP connection, without I/O, clock or threads: segments and time in, segments and a deadline out.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Endpoint {
     pub(crate) tx: Sender,
     pub(crate) rx: Receiver,

@@ -9,7 +9,7 @@ use crate::registry::{WindowLaw, window_laws};
 use crate::slow_start::{Exit, Opening, SlowStartExit};
 
 /// The law in use, and what ends its slow start.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Law {
     in_use: InUse,
     slow_start: Exit,
@@ -19,7 +19,7 @@ pub(crate) struct Law {
 macro_rules! in_use {
     ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
         /// The law in use.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         enum InUse { $($law(<cc::$module::$params as Params>::Law)),+ }
 
         impl InUse {

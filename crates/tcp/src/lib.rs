@@ -19,6 +19,7 @@ mod input;
 mod invalid;
 mod law;
 mod output;
+pub mod outside;
 mod profile;
 mod ranges;
 mod receiver;

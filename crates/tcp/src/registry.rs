@@ -1,10 +1,12 @@
 //! The laws by name: one row each. A law is one file, one row here, one test script, one docs page.
 
+use ecnlab_base::Outside;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::cc::{self, CongestionControl, Params};
 use crate::invalid::Invalid;
+use crate::outside::Supply;
 
 /// One law as a reader finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +71,7 @@ macro_rules! window_family {
     ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
         /// A window law with its parameters: `"reno"`, or `{ kind = "ecn-alpha-beta", beta = 0.8 }`. A parameter
         /// left out, and every one of a law given by its name alone, has the default of the law's source.
-        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(remote = "Self", tag = "kind", deny_unknown_fields)]
         pub enum WindowLaw {
             $(#[doc = $summary] #[serde(rename = $name)] $law(cc::$module::$params),)+
@@ -95,6 +97,18 @@ macro_rules! window_family {
             /// The key that asks for feedback with a count of marks.
             pub(crate) fn needs_count(&self) -> Option<&'static str> {
                 match self { $(WindowLaw::$law(params) => params.needs_count(),)+ }
+            }
+            /// The law's name and object, if it stands in a file of the user's.
+            pub fn outside(&self) -> Option<&Outside<dyn Supply>> {
+                match self { $(WindowLaw::$law(params) => params.outside(),)+ }
+            }
+            /// The same, to be supplied.
+            pub fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+                match self { $(WindowLaw::$law(params) => params.outside_mut(),)+ }
+            }
+            /// The keys by which tables without `kind` name laws, each with the name of its law.
+            pub fn named_by() -> impl Iterator<Item = (&'static str, &'static str)> {
+                [$((<cc::$module::$params as Params>::NAMED_BY, $name),)+].into_iter().filter_map(|(key, name)| Some((key?, name)))
             }
             /// [`cc::CongestionControl::SLOW_START`].
             pub(crate) const fn has_slow_start(&self) -> bool {
@@ -126,6 +140,7 @@ macro_rules! window_laws {
             Vegas(vegas::Params), "vegas", "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.";
             Ledbat(ledbat::Params), "ledbat", "A window for background traffic, which grows while its queueing delay is below a target and shrinks above it (LEDBAT).";
             Prague(prague::Params), "prague", "A paced window with a fraction, which marks reduce by half of their share once in 25 ms or a round trip, for L4S (Prague).";
+            External(external::Params), "external", "A class in a file of Python, which has the methods of a window law.";
         }
     };
 }

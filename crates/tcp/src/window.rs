@@ -83,12 +83,12 @@ impl Window {
 
     /// The window in 2^-16 bytes.
     #[inline]
-    pub(crate) fn cwnd_with_fraction(&self) -> u64 {
+    pub fn cwnd_with_fraction(&self) -> u64 {
         self.cwnd
     }
 
     /// Sets the window to `cwnd` 2^-16 bytes, with no least.
-    pub(crate) fn set_cwnd_with_fraction(&mut self, cwnd: u64) {
+    pub fn set_cwnd_with_fraction(&mut self, cwnd: u64) {
         self.cwnd = cwnd;
     }
 

@@ -48,8 +48,12 @@ impl JsonSchema for WindowLaw {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names = CONGESTION.iter().map(|law| json!({ "const": law.name, "description": law.summary }));
-        let tables = WindowLaw::schemas(generator).into_iter().filter_map(|(name, params)| table(name, params));
+        let laws = WindowLaw::schemas(generator);
+        // A law that must be told something is no mere name.
+        let needs = |name: &str| laws.iter().any(|(law, params)| *law == name && params.get("required").is_some());
+        let named = CONGESTION.iter().filter(|law| !needs(law.name));
+        let names = named.map(|law| json!({ "const": law.name, "description": law.summary }));
+        let tables = laws.iter().filter_map(|(name, params)| table(name, params.clone()));
         let choices: Vec<_> = names.chain(tables).collect();
         json_schema!({ "oneOf": choices })
     }
@@ -60,7 +64,9 @@ fn table(kind: &str, params: Schema) -> Option<serde_json::Value> {
     let mut schema = params.to_value();
     let keys = schema.get_mut("properties")?;
     keys["kind"] = json!({ "const": kind });
-    schema["required"] = json!(["kind"]);
+    if !WindowLaw::named_by().any(|(_, law)| law == kind) {
+        schema["required"] = json!(["kind"]);
+    }
     Some(schema)
 }
 

@@ -5,6 +5,7 @@ pub mod bbr;
 pub mod cubic;
 pub mod dctcp;
 pub mod ecn_alpha_beta;
+pub mod external;
 pub mod highspeed;
 pub mod ledbat;
 pub mod prague;
@@ -12,13 +13,14 @@ pub mod reno;
 pub mod scalable;
 pub mod vegas;
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Outside, Time};
 use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::ack_sample::{AckSample, Amount, Established, RateSample, Sent};
 use crate::invalid::Invalid;
+use crate::outside::Supply;
 pub use crate::rules::{Rules, Start};
 pub use crate::window::{CcState, Window};
 
@@ -185,11 +187,21 @@ pub(crate) trait Params {
     type Start;
     /// Whether there are any.
     const ANY: bool = true;
+    /// The key by which a table without `kind` names the law, if there is one.
+    const NAMED_BY: Option<&'static str> = None;
 
     /// Refuses what the law cannot do.
     fn check(&self) -> Result<(), Invalid>;
     /// The key that asks for feedback with a count of marks ([`crate::ecn::Feedback::COUNTS`]), if one does.
     fn needs_count(&self) -> Option<&'static str> {
+        None
+    }
+    /// The law's name and object, if it stands in a file of the user's.
+    fn outside(&self) -> Option<&Outside<dyn Supply>> {
+        None
+    }
+    /// The same, to be supplied.
+    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
         None
     }
     /// The law, at the beginning of a connection.

@@ -66,7 +66,7 @@ pub(crate) struct Chunk {
 
 /// The sender without its recovery scheme. Offsets count the own stream: SYN is 0, data starts at 1, FIN follows the
 /// data.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Flight {
     /// First offset not acknowledged.
     pub una: u64,

@@ -14,7 +14,7 @@ use crate::registry::RecoveryKind;
 pub(crate) use scheme::InUse;
 
 /// The sending half.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Sender {
     pub flight: Flight,
     pub scheme: InUse,

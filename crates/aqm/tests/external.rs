@@ -1,0 +1,152 @@
+//! A law from outside (`external`): its object is asked and told as a law of this crate is.
+
+mod bench;
+mod packet;
+
+use std::sync::{Arc, Mutex};
+
+use ecnlab_aqm::outside::{Object, Supply};
+use ecnlab_aqm::registry::Params;
+use ecnlab_aqm::{Common, Config, DropReason, LinkContext, PacketView, Verdict, View, external};
+use ecnlab_base::{Dur, Length, Outside, Rng, Time};
+use ecnlab_wire::Ecn;
+
+/// Times are in ms.
+type Bench = bench::Bench<1000>;
+type Told = Arc<Mutex<Vec<String>>>;
+
+/// Signals arrivals that find more than two packets, drops departures after 5 ms, and writes down what else it is told.
+#[derive(Debug)]
+struct Law(Told);
+
+impl Law {
+    fn note(&self, what: String) {
+        self.0.lock().unwrap().push(what);
+    }
+}
+
+impl Object for Law {
+    fn limited(&mut self, limit: Length) {
+        self.note(format!("limited {limit}"));
+    }
+    fn on_enqueue(&mut self, packet: &PacketView, view: &View, _: Time, _: &mut Rng) -> Verdict {
+        match (view.packets > 2, packet.ecn) {
+            (_, Ecn::Ce) => Verdict::Compare,
+            (true, _) => Verdict::Signal,
+            (false, _) => Verdict::Pass,
+        }
+    }
+    fn on_unlike(&mut self, _: &PacketView, _: &View, _: &mut Rng) -> Verdict {
+        Verdict::Drop
+    }
+    fn on_dequeue(&mut self, packet: &PacketView, _: &View, _: Time, _: &mut Rng) -> Verdict {
+        if packet.sojourn > Dur::from_ms(5) { Verdict::Drop } else { Verdict::Pass }
+    }
+    fn on_full(&mut self) {
+        self.note("full".to_owned());
+    }
+    fn on_shed(&mut self, packets: u32) {
+        self.note(format!("shed {packets}"));
+    }
+    fn on_empty(&mut self) {
+        self.note("empty".to_owned());
+    }
+    fn on_tick(&mut self, view: &View) {
+        self.note(format!("tick {}", view.packets));
+    }
+}
+
+struct Maker(Told, Option<Dur>);
+
+impl Supply for Maker {
+    fn object(&self, link: LinkContext) -> Box<dyn Object> {
+        let law = Law(self.0.clone());
+        law.note(format!("made {}", link.rate));
+        Box::new(law)
+    }
+    fn tick(&self) -> Option<Dur> {
+        self.1
+    }
+}
+
+/// A queue of five packets with the law, and what it is told.
+fn supplied(tick: Option<Dur>) -> (Bench, Told) {
+    let told = Told::default();
+    let mut law = Outside::<dyn Supply>::named("x.py:Law");
+    law.supply(Arc::new(Maker(told.clone(), tick)), "12".to_owned()).unwrap();
+    (Bench::new(&config(law)), told)
+}
+
+fn config(law: Outside<dyn Supply>) -> Config {
+    let common = Common { ecn: true, ..Common::with_limit(Length::Packets(5.0)) };
+    Config::new(Params::External(external::Params(law)), common)
+}
+
+fn told(told: &Told) -> Vec<String> {
+    std::mem::take(&mut *told.lock().unwrap())
+}
+
+#[test]
+fn the_verdicts_of_the_object_are_carried_out() {
+    let (mut bench, notes) = supplied(None);
+    assert_eq!(told(&notes), ["made 1 Mbps", "limited 5 packets"]);
+    for _ in 0..6 {
+        bench.put_as(0, 0, 125, Ecn::Ect0, 0);
+    }
+    // The fourth and fifth find 3 and 4; the sixth finds the queue full.
+    assert_eq!(bench.diary.marked.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [4, 5]);
+    assert_eq!((bench.dropped(), told(&notes)), (vec![6], vec!["full".to_owned()]));
+    assert_eq!(bench.take(5).map(|packet| packet.id), Some(1));
+    // All others have waited 6 ms.
+    assert_eq!((bench.take(6).map(|packet| packet.id), told(&notes)), (None, vec!["empty".to_owned()]));
+    assert_eq!(bench.diary.dropped[1..], [2, 3, 4, 5].map(|id| (id, DropReason::Forced)));
+}
+
+#[test]
+fn an_arrival_is_compared_and_one_of_another_flow_is_judged_again() {
+    let (mut bench, _) = supplied(None);
+    bench.put_as(0, 1, 125, Ecn::Ect0, 0);
+    bench.put_as(0, 2, 125, Ecn::Ce, 0);
+    assert_eq!(bench.dropped(), [2]);
+    bench.put_as(0, 1, 125, Ecn::Ce, 0);
+    assert_eq!(bench.dropped(), [2, 1, 3]);
+}
+
+#[test]
+fn ticks_come_as_often_as_the_supplier_says() {
+    let (mut bench, notes) = supplied(Some(Dur::from_ms(2)));
+    told(&notes);
+    bench.put_as(1, 0, 125, Ecn::Ect0, 0);
+    bench.queue.observe(Bench::at(5));
+    assert_eq!(told(&notes), ["tick 1", "tick 1"]);
+}
+
+#[test]
+fn a_law_that_nobody_supplies_is_found_wherever_it_is_and_passes_all() {
+    let plain = config(Outside::named("x.py:Law"));
+    assert_eq!(plain.unsupplied(), Some("x.py:Law"));
+    let mut bench = Bench::new(&plain);
+    for _ in 0..5 {
+        bench.put_as(0, 0, 125, Ecn::Ect0, 0);
+    }
+    assert_eq!((bench.diary.marked.len(), bench.dropped(), bench.drain(9).len()), (0, vec![], 5));
+
+    let classes =
+        Params::deserialize("classes", toml::from_str::<toml::Table>("schedule = \"strict\"").unwrap()).unwrap();
+    let mut outer = Config::new(classes, Common::with_limit(Length::Packets(9.0)));
+    let member = toml::from_str("").unwrap();
+    outer.classes.insert("low".to_owned(), ecnlab_aqm::Class { member, queue: config(Outside::named("in.py:Law")) });
+    assert_eq!(outer.unsupplied(), Some("in.py:Law"));
+    let mut ways = Vec::new();
+    outer.supply(&mut |way, law| {
+        ways.push((way.to_owned(), law.python.clone()));
+        law.supply(Arc::new(Maker(Told::default(), None)), "12".to_owned()).unwrap();
+    });
+    assert_eq!(ways, [("class.low".to_owned(), "in.py:Law".to_owned())]);
+    assert_eq!(outer.unsupplied(), None);
+}
+
+#[test]
+fn what_names_no_class_is_refused() {
+    assert_eq!(config(Outside::named("x.py")).check().unwrap_err().key, "python");
+}
