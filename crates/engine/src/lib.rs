@@ -65,6 +65,9 @@ pub enum Error {
         /// Where it should go.
         to: String,
     },
+    /// A law stands in a file of the user's, and nobody has supplied it.
+    #[error("`{0}` is a law in Python, which only the simulator of the Python package runs")]
+    Unsupplied(String),
     /// The run was asked to stop.
     #[error("the run was cancelled")]
     Cancelled,
@@ -88,6 +91,8 @@ pub struct Outlets<'s> {
     /// Who takes the tables that grow while the run goes on: `packets`, `queue_series`, `flow_series` and
     /// `transactions`. Without one they are kept.
     pub blocks: Option<&'s mut dyn Blocks>,
+    /// Stops the run like `cancel`, of this run alone: a law from outside has failed.
+    pub halt: Option<&'s AtomicBool>,
 }
 
 impl Output {
@@ -118,37 +123,39 @@ pub fn run_captured(
     captures: &[Capture],
     sink: &mut dyn Sink,
 ) -> Result<Output, Error> {
-    run_into(plan, seed, cancel, Outlets { captures: Some((captures, sink)), blocks: None })
+    run_into(plan, seed, cancel, Outlets { captures: Some((captures, sink)), ..Outlets::default() })
 }
 
 /// [`run_until`], with what need not be kept handed to `outlets` while the run goes on. The rows of the blocks of a table,
 /// with those in the output behind them, are the rows of the table that [`run_until`] gives.
 ///
 /// # Errors
-/// As [`run_until`]; [`Error::Cancelled`] also if an outlet wants no more.
+/// As [`run_until`]; [`Error::Cancelled`] also if an outlet wants no more, or `halt` becomes true.
 pub fn run_into(plan: &Plan, seed: u64, cancel: &AtomicBool, outlets: Outlets<'_>) -> Result<Output, Error> {
-    let Outlets { captures, blocks } = outlets;
+    let Outlets { captures, blocks, halt } = outlets;
+    plan.unsupplied().map_or(Ok(()), |law| Err(Error::Unsupplied(law.to_owned())))?;
+    let stops = [Some(cancel), halt];
     let block = if blocks.is_some() { BLOCK_ROWS } else { usize::MAX };
     let log = plan.packet_events.then(|| PacketLog::new(block));
     match (captures.filter(|(captures, _)| !captures.is_empty()), log) {
         (Some((captures, sink)), log) => {
-            run_with(plan, seed, cancel, Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) }, blocks)
+            run_with(plan, seed, stops, Recorder { log, taps: Taps::new(captures, plan.links.len(), sink) }, blocks)
         }
-        (None, Some(log)) => run_with(plan, seed, cancel, log, blocks),
-        (None, None) => run_with(plan, seed, cancel, (), blocks),
+        (None, Some(log)) => run_with(plan, seed, stops, log, blocks),
+        (None, None) => run_with(plan, seed, stops, (), blocks),
     }
 }
 
 fn run_with<P: Probe>(
     plan: &Plan,
     seed: u64,
-    cancel: &AtomicBool,
+    stops: [Option<&AtomicBool>; 2],
     probe: P,
     blocks: Option<&mut dyn Blocks>,
 ) -> Result<Output, Error> {
     let mut sim = Sim::new(plan, seed, probe, blocks)?;
     let start = sim.snapshot(Time::ZERO);
-    sim.run(cancel)?;
+    sim.run(stops)?;
     let end = sim.snapshot(Time::ZERO + plan.duration);
     sim.flush(Time::ZERO + plan.duration, true)?;
     balance::check(plan, &sim)?;

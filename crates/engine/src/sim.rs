@@ -120,8 +120,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         })
     }
 
-    /// Runs to the end of the plan; `cancel` is looked at now and then.
-    pub fn run(&mut self, cancel: &AtomicBool) -> Result<(), Error> {
+    /// Runs to the end of the plan; `stops` are looked at now and then.
+    pub fn run(&mut self, stops: [Option<&AtomicBool>; 2]) -> Result<(), Error> {
         let mut until_look = EVENTS_PER_LOOK;
         while let Some(event) = self.events.pop() {
             if event.time > self.end {
@@ -138,7 +138,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             until_look -= 1;
             if until_look == 0 {
                 until_look = EVENTS_PER_LOOK;
-                if self.stopped || cancel.load(Ordering::Relaxed) {
+                if self.stopped || stops.into_iter().flatten().any(|stop| stop.load(Ordering::Relaxed)) {
                     return Err(Error::Cancelled);
                 }
             }

@@ -83,7 +83,8 @@ fn blocks_are_the_table_in_pieces() {
     };
     for captures in [&[][..], &[tap][..]] {
         let (mut gathered, mut blind) = (Gathered::new(usize::MAX), Blind);
-        let outlets = Outlets { captures: Some((captures, &mut blind)), blocks: Some(&mut gathered) };
+        let outlets =
+            Outlets { captures: Some((captures, &mut blind)), blocks: Some(&mut gathered), ..Outlets::default() };
         let output = run_into(&plan, 1, &AtomicBool::new(false), outlets).expect("a run");
         assert_eq!(gathered.tables.keys().collect::<Vec<_>>(), ["flow_series", "packets", "queue_series"]);
         assert!(gathered.largest < 70_000, "{} rows were held", gathered.largest);
@@ -99,7 +100,7 @@ fn blocks_are_the_table_in_pieces() {
 #[test]
 fn a_run_stops_when_a_block_is_not_taken() {
     let mut gathered = Gathered::new(2);
-    let outlets = Outlets { captures: None, blocks: Some(&mut gathered) };
+    let outlets = Outlets { blocks: Some(&mut gathered), ..Outlets::default() };
     assert_eq!(run_into(&plan(), 1, &AtomicBool::new(false), outlets), Err(Error::Cancelled));
     assert_eq!(gathered.tables.values().map(Vec::len).sum::<usize>(), 2);
 }

@@ -187,7 +187,7 @@ fn beside_reno_or_cubic_behind_dualpi2_rates_are_as_windows_by_round_trips() {
             let name = law.name();
             let flows = vec![
                 flow("prague", 2, &prague(|_| ()), ftp()),
-                FlowPlan { start: Time::ZERO + Dur::from_ms(500), ..flow("classic", 2, &classic(law), ftp()) },
+                FlowPlan { start: Time::ZERO + Dur::from_ms(500), ..flow("classic", 2, &classic(law.clone()), ftp()) },
             ];
             let delay = format!("{} ms", rtt_ms / 2.0);
             let out = run(&network("40 Mbps", &delay, "0 ms", &dualpi2(), 60, flows), 1).expect("a run");

@@ -44,7 +44,7 @@ pub fn run(
     scenario: &Scenario,
     plan: &Plan,
     seed: u64,
-    cancel: &AtomicBool,
+    (cancel, halt): (&AtomicBool, &AtomicBool),
     folder: &Path,
     taker: Option<&mut Taker>,
 ) -> Result<Output, Failure> {
@@ -52,7 +52,8 @@ pub fn run(
     let mut files = open(&captures, folder)?;
     let taps: Vec<Capture> = captures.into_iter().map(|capture| capture.tap).collect();
     let blocks = taker.map(|taker| taker as &mut dyn Blocks);
-    let output = run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks });
+    let output =
+        run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks, halt: Some(halt) });
     // A run stops when a write fails: then that is the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)

@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::spec_error;
 use crate::json;
+use crate::outside::Files;
 use crate::scenario::Scenario;
 
 /// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario.py. A device may have no end.
@@ -35,8 +36,13 @@ impl Experiment {
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
         // Other threads run while a FIFO waits for its writer, so that an interrupt is heard.
-        let parsed = ecnlab_spec::parse_experiment(path, text, &|file| py.detach(|| read_text(file)))
-            .map_err(|found| spec_error(py, &found))?;
+        let parsed = ecnlab_spec::parse_experiment_with(
+            path,
+            text,
+            &|file| py.detach(|| read_text(file)),
+            Arc::new(Files::default()),
+        )
+        .map_err(|found| spec_error(py, &found))?;
         Ok(Experiment(Arc::new(parsed)))
     }
 

@@ -8,6 +8,7 @@ mod experiment;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod outside;
 mod probe;
 mod registry;
 mod replay;
@@ -28,6 +29,10 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::Router;
+    #[pymodule_export]
+    use super::outside::{
+        AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window,
+    };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::probe::probe_host;

@@ -10,6 +10,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::Cancelled;
 use crate::json;
+use crate::outside::unless_failed;
 use crate::scenario::{Cancel, Scenario};
 
 /// Ask the server of each flow of `scenario` called in `flows`, a flow or an array, or of all with TCP if that is empty.
@@ -32,7 +33,7 @@ pub fn probe_scenario<'py>(
         named || flows.is_empty() && plan.flows[*i].traffic.uses_tcp()
     };
     let ask = |i: usize| {
-        let answers = py.detach(|| ecnlab_probe::probe(&plan, i, seed));
+        let answers = py.detach(|| unless_failed(|| ecnlab_probe::probe(&plan, i, seed)))?;
         let answers = answers.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok((plan.flows[i].name.clone(), to_python(py, &answers)?))
     };

@@ -7,6 +7,7 @@ use ecnlab_wire::{Dscp, Ecn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::outside::unless_failed;
 use crate::scenario::Scenario;
 
 /// When, in nanoseconds, how long, TOS octet, flow group, flow.
@@ -42,7 +43,7 @@ pub fn replay_packets(
     let rows: Vec<Arrival> = arrivals.iter().map(arrival).collect::<PyResult<_>>()?;
     let context = LinkContext { rate, delay: link.delay };
     let rng = Rng::named(seed, &format!("link.{}.queue", link.name));
-    let fates = py.detach(|| replay(&link.queue, context, &plan.groups, rng, &rows));
+    let fates = py.detach(|| unless_failed(|| replay(&link.queue, context, &plan.groups, rng, &rows)))?;
     let outcome = |(fate, row): (ecnlab_aqm::replay::Fate, &Row)| {
         let tos = row.2 & !3 | fate.ecn as u8;
         (fate.left.map(Time::ps), tos, fate.place, transmission(context, row.1).ps() / 1000)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ecnlab_engine::{Blocks, Outlets, run_into};
@@ -9,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::spec_error;
+use crate::outside::{Files, in_run};
 use crate::{captures, json, tables};
 
 /// Asks runs in other threads to stop.
@@ -38,7 +40,8 @@ impl Scenario {
     /// Parse `text`; `path` is what errors call the file. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Scenario> {
-        let parsed = ecnlab_spec::parse_scenario(path, text).map_err(|found| spec_error(py, &found))?;
+        let parsed = ecnlab_spec::parse_scenario_with(path, text, Arc::new(Files::default()))
+            .map_err(|found| spec_error(py, &found))?;
         Ok(Scenario(parsed))
     }
 
@@ -143,13 +146,21 @@ impl Scenario {
             let mut plan = scenario.plan(seed);
             plan.packet_events |= events;
             let mut taker = blocks.map(tables::Taker::new);
-            let output = match captures {
-                Some(folder) => captures::run(scenario, &plan, seed, cancel, &folder, taker.as_mut()),
-                None => {
-                    let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
-                    run_into(&plan, seed, cancel, Outlets { captures: None, blocks }).map_err(captures::Failure::Run)
+            let (output, raised) = in_run(|halt| {
+                let stops = (cancel, halt);
+                match captures {
+                    Some(folder) => captures::run(scenario, &plan, seed, stops, &folder, taker.as_mut()),
+                    None => {
+                        let blocks = taker.as_mut().map(|taker| taker as &mut dyn Blocks);
+                        let outlets = Outlets { captures: None, blocks, halt: Some(halt) };
+                        run_into(&plan, seed, cancel, outlets).map_err(captures::Failure::Run)
+                    }
                 }
-            };
+            });
+            // A run stops when a law fails: then that is the reason.
+            if let Some(raised) = raised {
+                return Err(captures::Failure::Raised(raised));
+            }
             // A run stops when a block is not taken: then that is the reason.
             match taker.and_then(|taker| taker.raised) {
                 Some(raised) => Err(captures::Failure::Raised(raised)),

@@ -17,8 +17,9 @@ use crate::file::Table as AnyTable;
 use crate::grid::{Axis, Cell, Grid, read_set, set_twice};
 use crate::metric::{Metric, read_metrics};
 use crate::names;
+use crate::outside::Supplier;
 use crate::path::Path;
-use crate::scenario::{Scenario, hex, parse_scenario};
+use crate::scenario::{self, Scenario, hex};
 use crate::spec::check_format;
 use crate::tree::Node;
 
@@ -116,10 +117,32 @@ pub fn parse_experiment(
     text: &str,
     read_file: &dyn Fn(&FilePath) -> io::Result<String>,
 ) -> Result<Experiment, Diagnostics> {
+    read_all(path, text, read_file, None)
+}
+
+/// [`parse_experiment`] of runs that may name laws in files, which `supplier` finds.
+///
+/// # Errors
+/// As [`parse_experiment`], and what the supplier refuses.
+pub fn parse_experiment_with(
+    path: &str,
+    text: &str,
+    read_file: &dyn Fn(&FilePath) -> io::Result<String>,
+    supplier: Arc<dyn Supplier>,
+) -> Result<Experiment, Diagnostics> {
+    read_all(path, text, read_file, Some(supplier))
+}
+
+fn read_all(
+    path: &str,
+    text: &str,
+    read_file: &dyn Fn(&FilePath) -> io::Result<String>,
+    supplier: Option<Arc<dyn Supplier>>,
+) -> Result<Experiment, Diagnostics> {
     let tree = Node::parse(path, text).map_err(Diagnostics::of)?;
     check_format(&tree).map_err(Diagnostics::of)?;
     let (head, axes, arms, set, metrics) = read_parts(&tree).map_err(Diagnostics::of)?;
-    let scenario = read_scenario(path, &head.scenario, &tree, read_file)?;
+    let scenario = read_scenario(path, &head.scenario, &tree, read_file, supplier)?;
     check_size(&head, &axes, arms.len(), &tree)?;
     let names = axes.iter().map(|axis| axis.name.clone()).collect();
     let grid = Grid { set, axes, arms };
@@ -287,6 +310,7 @@ fn read_scenario(
     name: &str,
     tree: &Node,
     read_file: &dyn Fn(&FilePath) -> io::Result<String>,
+    supplier: Option<Arc<dyn Supplier>>,
 ) -> Result<Scenario, Diagnostics> {
     let file = FilePath::new(path).parent().unwrap_or(FilePath::new("")).join(name);
     let shown = file.to_string_lossy();
@@ -295,7 +319,7 @@ fn read_scenario(
         let message = format!("`scenario`: cannot read `{shown}`: {e}");
         Diagnostic::new(tree.place_of(&key), &key, message, "the path starts at the folder of this file")
     })?;
-    parse_scenario(&shown, &text)
+    scenario::read(&shown, &text, supplier)
 }
 
 fn check_size(head: &Head, axes: &[Axis], arms: usize, tree: &Node) -> Result<(), Diagnostics> {
@@ -327,6 +351,7 @@ fn spell_out(base: &Scenario, grid: &Grid) -> Result<Vec<[u8; 32]>, Vec<Diagnost
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse_scenario;
 
     const TEXT: &str = "\
 format = 1

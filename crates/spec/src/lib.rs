@@ -17,6 +17,7 @@ mod grid;
 mod layout;
 mod metric;
 mod names;
+mod outside;
 mod path;
 mod plan;
 mod profile;
@@ -36,11 +37,12 @@ mod wire;
 
 pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use experiment::{Experiment, Run, parse_experiment};
+pub use experiment::{Experiment, Run, parse_experiment, parse_experiment_with};
 pub use file::FORMAT;
+pub use outside::{Asked, Found, Supplier};
 pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
 pub use reference::{law_index, tcp_reference};
-pub use scenario::{Departure, Scenario, parse_scenario};
+pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};
 pub use schema::{experiment_schema, scenario_schema};
 
 /// Every file of the repository that is generated from the types, profiles and registries, by its path.

@@ -12,7 +12,7 @@ use crate::names::{NAMES, is_name};
 use crate::path::Path;
 use crate::source::Place;
 use crate::spec::part;
-use crate::tree::{Node, Table, Value};
+use crate::tree::{Entry, Node, Table, Value};
 
 /// The key whose tables are the queues within.
 const CLASS: &str = "class";
@@ -31,8 +31,15 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     let common = read::<aqm::Common>(&part(node, common_key), path);
     let own = part(node, |key| key != "discipline" && !common_key(key) && !inner_key(key));
     let inner: &[&str] = if row.inner { &[CLASS] } else { &[] };
-    let keys = Keys { more: &[&aqm::Common::KEYS[..], &["discipline"], inner, others].concat(), less: &[] };
-    let params = read_with(&own, path, keys, |node| Params::deserialize(row.name, node));
+    let more = [&aqm::Common::KEYS[..], &["discipline"], inner, others].concat();
+    let keys = Keys { more: &more, less: &[] };
+    let params = match node.at(&["discipline"]).filter(|own| own.table().is_some()) {
+        // What names the law is in its own table: there is nothing to know beside it.
+        Some(named) => refuse_unknown(&own, path, &more).and_then(|()| {
+            read_with(named, &path.key("discipline"), Keys::default(), |node| Params::deserialize(row.name, node))
+        }),
+        None => read_with(&own, path, keys, |node| Params::deserialize(row.name, node)),
+    };
     let classes = if row.inner { read_classes(node, &path.key(CLASS)) } else { Ok(BTreeMap::new()) };
     match (common, params, classes) {
         (Ok(common), Ok(params), Ok(classes)) => Ok(aqm::Config { params, common, classes }),
@@ -42,8 +49,27 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     }
 }
 
-/// The row of a queue's discipline.
+/// Refuses every key of `node`.
+fn refuse_unknown(node: &Node, path: &Path, valid: &[&str]) -> Result<(), Vec<Diagnostic>> {
+    let unknown = |(key, entry): (&String, &Entry)| {
+        let at = path.key(key);
+        Diagnostic::new(&entry.key, &at, format!("unknown key `{at}`"), suggest(key, valid, "keys"))
+    };
+    let found: Vec<Diagnostic> = node.table().into_iter().flatten().map(unknown).collect();
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
+/// The row of a queue's discipline: its name, or a table with the key that names it.
 fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>> {
+    if let Some(named) = node.at(&["discipline"]).filter(|named| named.table().is_some()) {
+        let row = ROWS.iter().find(|row| row.named_by.is_some_and(|key| named.at(&[key]).is_some()));
+        return row.ok_or_else(|| {
+            let (inside, keys) = (path.key("discipline"), ROWS.iter().filter_map(|row| row.named_by));
+            let help =
+                format!("write a name such as \"red\", or a table with {}", keys.collect::<Vec<_>>().join(" or "));
+            vec![Diagnostic::new(&named.place, &inside, format!("`{inside}` names no discipline"), help)]
+        });
+    }
     #[derive(Deserialize)]
     struct Discipline {
         discipline: String,

@@ -13,6 +13,7 @@ use crate::file::{DEFAULT, Link};
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
 use crate::names;
+use crate::outside::{self, Supplier};
 use crate::path::{Part, Path};
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
@@ -25,6 +26,8 @@ pub struct Scenario(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     tree: Node,
+    /// Who has found its laws in files, and finds those of other values.
+    supplier: Option<Arc<dyn Supplier>>,
     spec: Spec,
     layout: Layout,
     hash: OnceLock<String>,
@@ -45,25 +48,41 @@ pub struct Departure {
     pub source: String,
 }
 
-/// Reads the scenario file `path`, whose text is `text`. Nothing is read from disk.
+/// Reads the scenario file `path`, whose text is `text`. Nothing is read from disk; a law in a file of the user's stays a
+/// name.
 ///
 /// # Errors
 /// Everything found wrong, each with its line and a remedy.
 pub fn parse_scenario(path: &str, text: &str) -> Result<Scenario, Diagnostics> {
-    Node::parse(path, text).and_then(Scenario::from_tree).map_err(Diagnostics::of)
+    read(path, text, None)
+}
+
+/// [`parse_scenario`] of a scenario that may name laws in files, which `supplier` finds.
+///
+/// # Errors
+/// As [`parse_scenario`], and what the supplier refuses.
+pub fn parse_scenario_with(path: &str, text: &str, supplier: Arc<dyn Supplier>) -> Result<Scenario, Diagnostics> {
+    read(path, text, Some(supplier))
+}
+
+pub(crate) fn read(path: &str, text: &str, supplier: Option<Arc<dyn Supplier>>) -> Result<Scenario, Diagnostics> {
+    Node::parse(path, text).and_then(|tree| Scenario::from_tree(tree, supplier)).map_err(Diagnostics::of)
 }
 
 impl Scenario {
-    fn from_tree(mut tree: Node) -> Result<Scenario, Vec<Diagnostic>> {
+    fn from_tree(mut tree: Node, supplier: Option<Arc<dyn Supplier>>) -> Result<Scenario, Vec<Diagnostic>> {
         spec::check_format(&tree)?;
         spec::complete(&mut tree);
         let strange = names::of_scenario(&tree, &SECTIONS);
         if !strange.is_empty() {
             return Err(strange);
         }
-        let spec = Spec::read(&tree)?;
+        let mut spec = Spec::read(&tree)?;
+        if let Some(supplier) = &supplier {
+            outside::supply(&mut spec, &tree, supplier.as_ref())?;
+        }
         let layout = check(&spec, &tree)?;
-        Ok(Scenario(Arc::new(Inner { tree, spec, layout, hash: OnceLock::new() })))
+        Ok(Scenario(Arc::new(Inner { tree, supplier, spec, layout, hash: OnceLock::new() })))
     }
 
     /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table
@@ -88,7 +107,7 @@ impl Scenario {
         let mut tree = self.0.tree.clone();
         let grafted = overrides.iter().filter_map(|(key, entry)| graft(&mut tree, key, entry).err());
         let found: Vec<Diagnostic> = grafted.flatten().collect();
-        if found.is_empty() { Scenario::from_tree(tree) } else { Err(found) }
+        if found.is_empty() { Scenario::from_tree(tree, self.0.supplier.clone()) } else { Err(found) }
     }
 
     /// What the file says it is about; its path if it says nothing.
@@ -297,6 +316,11 @@ fn object(value: Json) -> Map<String, Json> {
         Json::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// SHA-256 of `bytes`, in hexadecimal.
+pub fn hex_sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

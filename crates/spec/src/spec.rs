@@ -90,6 +90,17 @@ pub(crate) fn complete(tree: &mut Node) {
             let _ = tree.set(&path, entry);
         }
     }
+    for tcp in names(tree, "tcp") {
+        let path = Path::of(&["tcp", &tcp, "congestion"]);
+        let Some(table) = tree.get(&path).and_then(Node::table).filter(|table| !table.contains_key("kind")) else {
+            continue;
+        };
+        let mut named = tcp::registry::WindowLaw::named_by().filter_map(|(key, law)| Some((table.get(key)?, law)));
+        let Some((by, law)) = named.next() else { continue };
+        let entry =
+            Entry { key: by.key.clone(), node: Node { value: Value::Text(law.to_owned()), place: by.key.clone() } };
+        let _ = tree.set(&path.key("kind"), entry);
+    }
     for flow in names(tree, "flow") {
         let path = Path::of(&["flow", &flow, "traffic"]);
         let Some(node) = tree.get(&path).filter(|n| n.text().is_some()) else { continue };

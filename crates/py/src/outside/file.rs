@@ -1,0 +1,112 @@
+//! A file with laws: its text, and what is told of what goes wrong in it.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pyo3::exceptions::PySyntaxError;
+use pyo3::prelude::*;
+use pyo3::types::{PyModule, PyTraceback};
+
+/// Bytes of a file with laws.
+const LARGEST: u64 = 1 << 20;
+
+/// The most characters that are told of an exception.
+const MOST_TOLD: usize = 300;
+
+/// The text of a file with laws.
+#[derive(Debug)]
+pub struct Source {
+    /// The file, as messages and tracebacks name it.
+    pub path: String,
+    text: CString,
+    /// SHA-256 of the text, in hexadecimal.
+    pub sha256: String,
+}
+
+impl Source {
+    /// Reads `path`. What is wrong, and what would do, if it is not a file of Python.
+    pub fn read(path: &Path) -> Result<Source, String> {
+        let shown = path.to_string_lossy().into_owned();
+        let kind = std::fs::metadata(path).map_err(|e| format!("cannot read `{shown}`: {e}; {FOLDER}"))?;
+        if !kind.is_file() {
+            return Err(format!("`{shown}` is not a file; {FOLDER}"));
+        }
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+        read.map_err(|e| format!("cannot read `{shown}`: {e}"))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(format!("`{shown}` has more than 1 MiB: no law is so long"));
+        }
+        let sha256 = ecnlab_spec::hex_sha256(&bytes);
+        let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))?;
+        let text = CString::new(text).map_err(|_| format!("`{shown}` has a NUL byte: it is not Python"))?;
+        Ok(Source { path: shown, text, sha256 })
+    }
+
+    /// Executes the file anew and gives its class `name`.
+    pub fn class<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let module = format!("ecnlab_law_{}", &self.sha256[..16]);
+        // Else the module of the last time would be used again, with all that it remembers.
+        py.import("sys")?.getattr("modules")?.call_method1("pop", (&module, py.None()))?;
+        let (path, module) = (CString::new(self.path.as_str())?, CString::new(module)?);
+        PyModule::from_code(py, &self.text, &path, &module)?.getattr_opt(name)
+    }
+
+    /// What an exception says, with the line of this file where it was raised, or else `otherwise`.
+    pub fn told(&self, py: Python<'_>, error: &PyErr, otherwise: &str) -> String {
+        let place = self.place(py, error).unwrap_or_else(|| otherwise.to_owned());
+        let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+        let value = error.value(py);
+        let said =
+            if error.is_instance_of::<PySyntaxError>(py) { value.getattr("msg") } else { Ok(value.clone().into_any()) };
+        let said = said.and_then(|said| said.str()).map_or_else(|_| String::new(), |said| said.to_string());
+        let line: String = said.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MOST_TOLD).collect();
+        if line.is_empty() { format!("{place}: {kind}") } else { format!("{place}: {kind}: {line}") }
+    }
+
+    /// The innermost line of this file that an exception came through.
+    fn place(&self, py: Python<'_>, error: &PyErr) -> Option<String> {
+        if error.is_instance_of::<PySyntaxError>(py) {
+            let line: u32 = error.value(py).getattr("lineno").ok()?.extract().ok()?;
+            return Some(format!("{}:{line}", self.path));
+        }
+        let mut found = None;
+        let mut next = error.traceback(py).map(Bound::into_any);
+        while let Some(at) = next.as_ref().and_then(|at| at.cast::<PyTraceback>().ok()) {
+            found = self.place_in(at).or(found);
+            next = at.getattr("tb_next").ok();
+        }
+        found
+    }
+
+    fn place_in(&self, at: &Bound<'_, PyTraceback>) -> Option<String> {
+        let code = at.getattr("tb_frame").and_then(|frame| frame.getattr("f_code")).ok()?;
+        let file: String = code.getattr("co_filename").ok()?.extract().ok()?;
+        let line: u32 = at.getattr("tb_lineno").ok()?.extract().ok()?;
+        let function: String = code.getattr("co_qualname").ok()?.extract().ok()?;
+        let place = format!("{}:{line}", self.path);
+        (file == self.path).then(|| if function == "<module>" { place } else { format!("{place}, in {function}") })
+    }
+}
+
+/// What may be wrong with a file that is not there.
+const FOLDER: &str = "the path starts at the folder of the scenario";
+
+/// A law of a scenario.
+#[derive(Debug)]
+pub struct Law {
+    /// The file it stands in.
+    pub source: Arc<Source>,
+    /// Its class.
+    pub class: String,
+    /// The scenario that asks for it, and by which key.
+    pub asked: (String, String),
+}
+
+/// The file `name` of the scenario `scenario`.
+pub fn path_of(scenario: &str, name: &str) -> PathBuf {
+    Path::new(scenario).parent().unwrap_or(Path::new("")).join(name)
+}

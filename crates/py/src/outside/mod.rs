@@ -1,0 +1,72 @@
+//! Laws in files of Python: found for a scenario, checked, and called in its runs.
+
+mod file;
+mod methods;
+mod queue;
+mod run;
+mod views;
+mod window;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ecnlab_spec::{Asked, Found, Supplier};
+use pyo3::prelude::*;
+
+use file::{Law, Source, path_of};
+pub use run::{in_run, unless_failed};
+pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
+
+/// Finds laws in files, and reads each file once: all runs of an experiment have the same law.
+#[derive(Debug, Default)]
+pub struct Files {
+    sources: Mutex<HashMap<PathBuf, Arc<Source>>>,
+}
+
+impl Supplier for Files {
+    fn window(&self, asked: Asked<'_>) -> Found<dyn ecnlab_tcp::outside::Supply> {
+        let (law, ()) = self.law(asked, window::check)?;
+        let sha256 = law.source.sha256.clone();
+        Ok((Arc::new(window::Maker(law)), sha256))
+    }
+
+    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {
+        let (law, tick) = self.law(asked, queue::check)?;
+        let sha256 = law.source.sha256.clone();
+        Ok((Arc::new(queue::Maker { law, tick }), sha256))
+    }
+}
+
+impl Files {
+    /// The law asked for, whose class has passed `check`, with what that has found.
+    fn law<T>(
+        &self,
+        asked: Asked<'_>,
+        check: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, String>,
+    ) -> Result<(Arc<Law>, T), String> {
+        let source = self.source(path_of(asked.scenario, asked.file))?;
+        let found = Python::attach(|py| {
+            let told = |error: PyErr| source.told(py, &error, &source.path);
+            let class = source.class(py, asked.class).map_err(told)?;
+            let class = class.filter(|class| class.is_instance_of::<pyo3::types::PyType>());
+            let class = class.ok_or_else(|| format!("`{}` has no class `{}`", source.path, asked.class))?;
+            let found = check(&class).map_err(|wrong| format!("{}: {}: {wrong}", source.path, asked.class))?;
+            // What its constructor refuses is known before the run.
+            class.call0().map_err(told)?;
+            Ok::<T, String>(found)
+        })?;
+        let asked_by = (asked.scenario.to_owned(), asked.key.to_owned());
+        Ok((Arc::new(Law { source, class: asked.class.to_owned(), asked: asked_by }), found))
+    }
+
+    fn source(&self, path: PathBuf) -> Result<Arc<Source>, String> {
+        let lock = || self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&path).cloned();
+        if let Some(source) = known {
+            return Ok(source);
+        }
+        let read = Arc::new(Source::read(&path)?);
+        Ok(lock().entry(path).or_insert(read).clone())
+    }
+}
