@@ -102,6 +102,7 @@ impl Avq {
 
 impl Aqm for Avq {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     const COLUMNS: Columns = Columns {
         values: &[Column { name: "avq_capacity_bps", unit: "bit/s", about: "AVQ's virtual capacity" }],

@@ -69,6 +69,7 @@ impl Blue {
 
 impl Aqm for Blue {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     const COLUMNS: Columns = SIGNAL_P;
 

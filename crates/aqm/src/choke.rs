@@ -64,6 +64,7 @@ pub struct Choke {
 
 impl Aqm for Choke {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     const COLUMNS: Columns = Red::COLUMNS;
 

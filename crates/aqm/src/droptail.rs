@@ -24,6 +24,7 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     fn new(_params: &Params, _link: LinkContext) -> DropTail {
         DropTail

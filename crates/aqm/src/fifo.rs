@@ -29,6 +29,8 @@ pub(crate) struct Fifo<P> {
     room: Room,
     rate: Rate,
     law: Law,
+    /// [`Aqm::JUDGES_DEPARTURES`](crate::Aqm::JUDGES_DEPARTURES): every departure asks.
+    judges_departures: bool,
     gauge: Gauge,
     /// Whether the law has let the head go already, which waits for a shaper.
     judged: bool,
@@ -70,6 +72,7 @@ impl<P: Item> Fifo<P> {
             common: config.common,
             room: Room::of(&config.common),
             rate: link.rate,
+            judges_departures: law.judges_departures(),
             law,
             gauge: Gauge::new(config.common.quantiles),
             judged: false,
@@ -78,7 +81,7 @@ impl<P: Item> Fifo<P> {
     }
 
     /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue<W: Watch<P> + ?Sized>(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut W) {
         if self.admits(&mut packet, now, books, watch) {
             self.bytes += u64::from(packet.wire_len());
@@ -212,7 +215,7 @@ impl<P: Item> Fifo<P> {
                 None
             }
         };
-        if !self.make_room(packet, books, watch) {
+        if !self.has_room(packet) && !self.make_room(packet, books, watch) {
             return false;
         }
         if let Some(why) = mark {
@@ -231,6 +234,9 @@ impl<P: Item> Fifo<P> {
         books: &mut Books,
         watch: &mut W,
     ) -> bool {
+        if !self.judges_departures {
+            return true;
+        }
         let view = self.view(now, books);
         let seen = PacketView::of(packet, self.common.ecn, sojourn);
         let why = match self.law.on_dequeue(&seen, &view, now, &mut books.rng) {
@@ -253,8 +259,16 @@ impl<P: Item> Fifo<P> {
     }
 
     /// Brings ticks and statistics up to `now`.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, now: Time, books: &Books) {
+        if self.next_tick <= now {
+            self.tick_until(now, books);
+        }
+        self.gather(now);
+    }
+
+    #[inline(never)]
+    fn tick_until(&mut self, now: Time, books: &Books) {
         while self.next_tick <= now {
             let at = self.next_tick;
             self.gather(at);
@@ -262,7 +276,6 @@ impl<P: Item> Fifo<P> {
             self.law.on_tick(&view);
             self.next_tick = at.saturating_add(self.tick);
         }
-        self.gather(now);
     }
 
     /// The statistics up to the last [`Fifo::observe`], `passed` more departures counted, and a new beginning.
@@ -391,11 +404,9 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// Makes room for the arriving packet. Whether it may enter; if not, it has been dropped.
+    /// Makes room for the arriving packet, for which there is none. Whether it may enter; if not, it has been dropped.
+    #[cold]
     fn make_room<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
-        if self.has_room(packet) {
-            return true;
-        }
         self.law.on_full();
         while !self.has_room(packet) {
             if self.evict(packet, DropReason::Tail, books, watch) {

@@ -82,6 +82,7 @@ pub struct Pi {
 
 impl Aqm for Pi {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     const COLUMNS: Columns = SIGNAL_P;
 

@@ -254,7 +254,7 @@ impl Red {
     }
 
     /// The verdict on the packet that has arrived.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decide(&mut self, size: u32, view: &View, rng: &mut Rng) -> Verdict {
         let avg = self.avg();
         if !self.is_over_min() || self.spares(view) {
@@ -284,6 +284,7 @@ impl Red {
     }
 
     /// The verdict between the thresholds and, for `above = "mark"`, over them.
+    #[inline(always)]
     fn draw(&mut self, avg: f64, size: u32, rng: &mut Rng) -> Verdict {
         let p_b = self.curve.probability(avg);
         if !self.spacer.chooses(p_b, size, rng) {
@@ -298,6 +299,7 @@ impl Red {
 
 impl Aqm for Red {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     const COLUMNS: Columns = record::COLUMNS;
 

@@ -293,7 +293,12 @@ macro_rules! registry {
 
         /// As [`Aqm`] has them.
         impl Law {
-            #[inline]
+            pub(crate) fn judges_departures(&self) -> bool {
+                match self {
+                    $(Law::$Law(_) => <crate::$module::$Law as Aqm>::JUDGES_DEPARTURES,)+
+                }
+            }
+            #[inline(always)]
             pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
                 match self {
                     $(Law::$Law(law) => law.on_enqueue(packet, view, now, rng),)+

@@ -101,6 +101,7 @@ impl Rem {
 
 impl Aqm for Rem {
     type Params = Params;
+    const JUDGES_DEPARTURES: bool = false;
 
     const COLUMNS: Columns = SIGNAL_P;
 

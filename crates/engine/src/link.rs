@@ -188,7 +188,7 @@ impl Link {
     }
 
     /// `packet` arrives at the queue.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) {
         if self.is_due(now) {
             self.replay(now, watch);
@@ -358,14 +358,16 @@ impl Link {
         if self.waiting == 0 || (first < Time::NEVER && !self.overtakes) { first } else { first.min(self.next_start()) }
     }
 
-    /// When the queue, which must hold a packet, is asked for one: when the transmitter is free, and shapers may let one go. Where several queues have a head, the
-    /// bucket may have to lend what another one is longer.
-    #[inline]
+    /// When the queue, which must hold a packet, is asked for one: when the transmitter is free, and shapers may let one go.
+    #[inline(always)]
     fn next_start(&self) -> Time {
         let free = self.free_at.max(self.slow.clock);
-        if !self.slow.shaped {
-            return free;
-        }
+        if self.slow.shaped { self.next_shaped(free) } else { free }
+    }
+
+    /// The same after shapers. Where several queues have a head, the bucket may have to lend what another one is longer.
+    #[inline(never)]
+    fn next_shaped(&self, free: Time) -> Time {
         let free = free.max(self.slow.queue.ready());
         let Some(bucket) = &self.slow.shaper else { return free };
         self.slow.queue.head_len().map_or(free, |len| bucket.ready(len).max(free))

@@ -193,13 +193,15 @@ impl Endpoint {
             AckDue::Now => true,
             AckDue::Delayed => asks_for_ack || marked,
         };
-        let sent = out.len() > before;
-        if due && arrival.ack == AckDue::No && !self.rx.delays_ack() {
-            if !sent {
-                self.send_ack_of_acks(now, out);
+        if due {
+            let sent = out.len() > before;
+            if arrival.ack == AckDue::No && !self.rx.delays_ack() {
+                if !sent {
+                    self.send_ack_of_acks(now, out);
+                }
+            } else if !sent || self.rx.has_gap() {
+                self.send_ack(now, out);
             }
-        } else if due && (!sent || self.rx.has_gap()) {
-            self.send_ack(now, out);
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::slow_start::{Exit, Opening, SlowStartExit};
 pub(crate) struct Law {
     in_use: InUse,
     slow_start: Exit,
+    /// As the law's constants say; kept, since every segment asks.
+    wants_samples: bool,
 }
 
 /// The law in use, from the rows of the registry.
@@ -31,7 +33,6 @@ macro_rules! in_use {
                 match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+ }
             }
 
-            #[inline]
             fn wants_samples(&self) -> bool {
                 match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
             }
@@ -65,7 +66,8 @@ window_laws! { in_use! {} }
 impl Law {
     /// The law that `config` names, for segments of `mss` bytes of payload.
     pub fn new(config: &Config, mss: u32) -> Law {
-        Law { in_use: InUse::new(config, mss), slow_start: Exit::new(config.slow_start) }
+        let (in_use, slow_start) = (InUse::new(config, mss), Exit::new(config.slow_start));
+        Law { wants_samples: in_use.wants_samples() || !slow_start.is_standard(), in_use, slow_start }
     }
 
     /// [`CongestionControl::COLUMNS`].
@@ -76,7 +78,7 @@ impl Law {
     /// [`CongestionControl::SAMPLES`]; what ends slow start wants them too.
     #[inline]
     pub fn wants_samples(&self) -> bool {
-        self.in_use.wants_samples() || !self.slow_start.is_standard()
+        self.wants_samples
     }
 
     /// [`CongestionControl::RATES`].
@@ -143,6 +145,13 @@ macro_rules! methods {
     };
 }
 
+impl Law {
+    #[inline(never)]
+    fn rate_of_law(&self) -> Option<Pacing> {
+        of_law!(&self.in_use, law => law.pacing())
+    }
+}
+
 impl CongestionControl for Law {
     #[inline]
     fn window(&self) -> &Window {
@@ -189,9 +198,9 @@ impl CongestionControl for Law {
     fn codepoint(&self) -> Codepoint {
         of_law!(&self.in_use, law => law.codepoint())
     }
-    #[inline]
+    #[inline(always)]
     fn pacing(&self) -> Option<Pacing> {
-        of_law!(&self.in_use, law => law.pacing())
+        if self.wants_samples { self.rate_of_law() } else { None }
     }
     fn limits_rate(&self) -> bool {
         of_law!(&self.in_use, law => law.limits_rate())

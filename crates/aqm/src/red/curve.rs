@@ -21,7 +21,7 @@ impl Curve {
     /// The probability p_b at the average `avg`:
     /// max_p·(avg-min_th)/(max_th-min_th) up to `max_th` (FJ93 §4); from there 1, or with `gentle`
     /// max_p + (1-max_p)·(avg-max_th)/max_th, which is 1 at twice `max_th` (Floyd 2000).
-    #[inline]
+    #[inline(always)]
     pub fn probability(&self, avg: f64) -> f64 {
         if avg < self.min_th {
             0.0

@@ -75,7 +75,7 @@ impl Spacer {
     }
 
     /// Whether the arriving packet is signalled; counts it.
-    #[inline]
+    #[inline(always)]
     pub fn chooses(&mut self, p_b: f64, size: u32, rng: &mut Rng) -> bool {
         let p_a = self.spaced(p_b, size);
         let chosen = p_a >= 1.0 || (p_a > 0.0 && rng.unit() < p_a);
@@ -102,6 +102,7 @@ impl Spacer {
     }
 
     /// The probability p_a of the arriving packet.
+    #[inline(always)]
     pub fn spaced(&self, p_b: f64, size: u32) -> f64 {
         let relative = f64::from(size) / self.mean_packet;
         match self.probability {
@@ -115,6 +116,7 @@ impl Spacer {
         }
     }
 
+    #[inline(always)]
     fn space(&self, p: f64, count: f64) -> f64 {
         let room = match self.spacing {
             Spacing::Geometric => return p,

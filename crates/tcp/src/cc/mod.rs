@@ -127,7 +127,7 @@ pub trait CongestionControl {
     fn codepoint(&self) -> Codepoint {
         Codepoint::Ect0
     }
-    /// At which rate segments leave; none sends what the window admits at once.
+    /// At which rate segments leave; none sends what the window admits at once. Only with [`SAMPLES`](Self::SAMPLES).
     fn pacing(&self) -> Option<Pacing> {
         None
     }

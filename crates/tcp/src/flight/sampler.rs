@@ -1,8 +1,10 @@
 //! The samples of ACKs that window laws ask for ([`AckSample`]).
 
+use std::ops::Range;
+
 use ecnlab_base::Dur;
 
-use super::{AckSeen, Chunk, Cx, Flight};
+use super::{AckSeen, Cx, Flight};
 use crate::cc::{AckSample, Amount, CongestionControl, Sent};
 
 /// What is kept from sample to sample.
@@ -136,20 +138,20 @@ impl Flight {
         }
     }
 
-    /// Tells the law of a chunk that leaves, when `lost` bytes are taken for lost in total and `in_flight` are in flight.
+    /// Tells the law of what leaves at these offsets, with so many bytes of payload, when `lost` bytes are taken for lost in
+    /// total and `in_flight` are in flight.
     #[cold]
-    pub fn tell_sent(&mut self, chunk: Chunk, lost: u64, in_flight: u64, cx: &Cx) {
+    pub fn tell_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
         let outstanding = self.not_delivered();
         if let Some(rates) = &mut self.rates {
-            let end = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
-            rates.sent(chunk.start, end, outstanding, lost, cx.now);
+            rates.sent(offsets.start, offsets.end, outstanding, lost, cx.now);
         }
         self.law.on_sent(&Sent {
             now: cx.now,
-            bytes: chunk.len.into(),
+            bytes: bytes.into(),
             outstanding: self.max - self.una,
             in_flight,
-            again: chunk.start < self.max,
+            again: offsets.start < self.max,
             app_limited: self.rates.as_ref().is_some_and(|rates| rates.is_limited()),
         });
     }

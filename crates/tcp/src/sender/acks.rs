@@ -6,13 +6,23 @@ use crate::recovery::Scheme;
 /// An acceptable ACK, with the scheme in use. A function for each scheme: all of them in one would crowd the registers.
 #[inline(never)]
 pub fn on_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
+    if tx.law.wants_samples() { sampled(scheme, tx, seen, cx) } else { steps::<S, false>(scheme, tx, seen, cx) }
+}
+
+/// The same for a law that wants samples: those of the others shall not find its code in their way.
+#[inline(never)]
+fn sampled<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
+    steps::<S, true>(scheme, tx, seen, cx)
+}
+
+#[inline(always)]
+fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &mut Cx) {
     let una = tx.una;
     let first = cx.config.ecn_response.hears_echo_first();
     if first && seen.echo {
         tx.on_echo_ns2(seen.ack, S::COUNTS_SACKS, cx);
     }
-    let sampled = tx.law.wants_samples();
-    let prior_in_flight = if sampled { scheme.in_flight_before(tx, seen) } else { 0 };
+    let prior_in_flight = if SAMPLED { scheme.in_flight_before(tx, seen) } else { 0 };
     // The scoreboard, and what the ACK has newly delivered.
     let mut delivery = scheme.deliver(tx, seen, cx);
     let rtt = scheme.rtt(tx, seen, una, &mut delivery, cx);
@@ -22,7 +32,7 @@ pub fn on_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, cx: &m
             tx.rto.end_backoff(cx.config);
         }
     }
-    let sample = sampled.then(|| {
+    let sample = SAMPLED.then(|| {
         let known = Known {
             in_recovery: scheme.in_recovery(tx),
             lost: scheme.lost(tx),

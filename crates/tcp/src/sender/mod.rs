@@ -136,7 +136,7 @@ impl Sender {
         let stop = chunk.start + u64::from(chunk.len) + u64::from(chunk.fin);
         let first_outstanding = flight.max == flight.una;
         if flight.law.wants_samples() {
-            self.scheme.tell_sent(flight, chunk, cx);
+            self.scheme.tell_sent(flight, chunk.start..stop, chunk.len, cx);
         }
         flight.advance(chunk, stop);
         if chunk.start < flight.max {

@@ -1,5 +1,7 @@
 //! The recovery scheme in use.
 
+use std::ops::Range;
+
 use ecnlab_base::{Dur, Time};
 
 use super::acks;
@@ -141,9 +143,10 @@ impl InUse {
 
     /// [`Flight::tell_sent`], with what the scheme in use knows.
     #[cold]
-    pub fn tell_sent(&self, tx: &mut Flight, chunk: Chunk, cx: &Cx) {
+    #[inline(never)]
+    pub fn tell_sent(&self, tx: &mut Flight, offsets: Range<u64>, bytes: u32, cx: &Cx) {
         let (lost, in_flight) = of_scheme!(self, scheme => (scheme.lost(tx), scheme.in_flight(tx)));
-        tx.tell_sent(chunk, lost, in_flight, cx);
+        tx.tell_sent(offsets, bytes, (lost, in_flight), cx);
     }
 
     /// [`Scheme::in_recovery`].
