@@ -28,8 +28,9 @@ WEB = {
 def test_tables_are_what_the_registry_says(scenario):
     flow = {"from": "server", "to": "client", "traffic": WEB}
     box = {"box.wall": {"syn": "strip"}, "link.left.boxes": ["wall"]}
+    tunnel = {"tunnel.vpn": {}, "link.pipe.tunnel": "vpn"}
     run = ecnlab.run(
-        scenario, seed=1, events=True, overrides={"flow.web": flow, "queue.default.quantiles": True, **box}
+        scenario, seed=1, events=True, overrides={"flow.web": flow, "queue.default.quantiles": True, **box, **tunnel}
     )
     assert {name: list(run.table(name).columns) for name in run.tables} == {
         name: list(columns) for name, columns in TABLES.items()
