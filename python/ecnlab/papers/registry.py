@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from ecnlab.errors import EcnlabError
-from ecnlab.papers import akujobi, kadhum_hassan, kwon_fahmy, rfc2884
+from ecnlab.papers import akujobi, dualpi2eval, kadhum_hassan, kwon_fahmy, rfc2884
 from ecnlab.papers.paper import Paper
 
 PAPERS: Final[dict[str, Paper]] = {
-    paper.name: paper for paper in (rfc2884.PAPER, akujobi.PAPER, kadhum_hassan.PAPER, kwon_fahmy.PAPER)
+    paper.name: paper for paper in (rfc2884.PAPER, akujobi.PAPER, kadhum_hassan.PAPER, kwon_fahmy.PAPER, dualpi2eval.PAPER)
 }
 """Papers with a reproduction, by name, in the order of the index page."""
 

@@ -1,0 +1,29 @@
+"""The DualPI2 authors' public data of their testbed, beside simulations of it.
+
+The experiments are the files of ``papers/dualpi2eval``; ``metrics.toml`` there says what is measured in each, ``report.toml`` what
+the report tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from ecnlab.papers.grid import Grid
+from ecnlab.papers.paper import Drawn, Paper, Step
+from ecnlab.sweep import Sweep
+
+GRID: Final = Grid(
+    keys=("aqm", "rtts", "udp_in", "udp"),
+    names={"dualpi2": "DualPI2", "pie": "PIE", "fq_codel": "FQ-CoDel", "5, none": "5", "100, none": "100"},
+    words={"rtts": "round trips {} ms", "udp_in": "UDP in {}", "udp": "{} Mb/s of UDP"},
+)
+"""Round trips are those of the ECN flow and of the CUBIC flow."""
+
+
+def _draw(_sweeps: Mapping[str, Sweep]) -> Drawn:
+    """No run is drawn."""
+    return Drawn()
+
+
+PAPER: Final = Paper("dualpi2eval", GRID, (Step("mixed-rtt", 2, 4), Step("overload", 2, 4, place={"aqm": "dualpi2"})), _draw)
