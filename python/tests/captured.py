@@ -33,6 +33,8 @@ AT_THE_RECEIVER = {
 
 UDP = ("cbr", "on-off")
 QUENCHED = ("becn", "ecn-becn", "ecn-becn-both")
+FLAGS_THAT_COUNT = {"ecn_reductions", "cwr_sent", "ece_received"}
+CAUSES = {"timeouts", "fast_recoveries", "retransmits_fast", "retransmits_timeout"}
 
 
 @dataclass
@@ -71,7 +73,18 @@ def not_compared(scenario: ecnlab.Scenario) -> set[str]:
     quenched = any(tcp["ecn"] in QUENCHED for tcp in tcps(scenario))
     beside_the_rfc = any(tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2" for tcp in tcps(scenario))
     found = {"ecn_reductions", "retransmits_timeout"} if beside_the_rfc else set()
+    for tcp in tcps(scenario):
+        if tcp["ecn"] in ("accecn", "accecn-linux"):
+            found |= FLAGS_THAT_COUNT
+        if _kind(tcp["congestion"]) == "prague":
+            found |= CAUSES
+        if _kind(tcp["slow_start"]) == "hystart":
+            found.add("fast_recoveries")
     return found | ({"ecn_reductions"} if quenched else set())
+
+
+def _kind(law: Any) -> Any:
+    return law["kind"] if isinstance(law, dict) else law
 
 
 def departures(scenario: ecnlab.Scenario) -> set[str]:

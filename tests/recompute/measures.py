@@ -615,10 +615,72 @@ KWON_FAHMY: dict[str, Recipe] = {
     "share_gain": rivals,
 }
 
+# ------------------------------------------------------------------------------------------------------ DualPI2's data
+
+CELLS = ("mixed-rtt", "overload")
+
+
+def in_cells(table: str, value: pl.Expr, where: pl.Expr) -> Recipe:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        found = per_run(results, step, table, value, (c("link") == "bottleneck") & where)
+        return found if "aqm" in found.columns else found.with_columns(pl.lit("dualpi2").alias("aqm"))
+
+    return steps(of, *CELLS)
+
+
+def waits(of: str, value: str) -> Recipe:
+    """A delay of a class of DualPI2, in ms, and of the whole queue elsewhere."""
+    inner, whole = (
+        in_cells("classes", c(value).first() * 1e3, (c("class") == name) & (c("arrived") > 0)) for name in (of, "all")
+    )
+    return lambda results: pl.concat(
+        [inner(results).filter(aqm="dualpi2"), whole(results).filter(c("aqm") != "dualpi2")], how="diagonal"
+    )
+
+
+def group(name: str, value: str) -> Recipe:
+    return in_cells("queues", c(value).first(), (c("group") == name) & (c("arrived") > 0))
+
+
+def over(value: Recipe, other: Recipe) -> Recipe:
+    return lambda results: against(value(results), other(results))
+
+
+def group_rate(name: str) -> Recipe:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        found = per_run(results, step, "flows", c("goodput_bps").mean(), c("group") == name)
+        return found if "aqm" in found.columns else found.with_columns(pl.lit("dualpi2").alias("aqm"))
+
+    return steps(of, *CELLS)
+
+
+def coupling(results: Results) -> pl.DataFrame:
+    marked, dropped = (
+        over(group(name, top), group(name, below))(results).with_columns(value=c("value") / c("other"))
+        for name, top, below in (("ecn", "marks", "departed"), ("cubic", "dropped", "arrived"))
+    )
+    both = against(marked.drop("other"), dropped.filter(c("value") > 0).drop("other"))
+    return both.with_columns(value=c("value") / (2 * c("other").sqrt())).drop("other")
+
+
+DUALPI2EVAL: dict[str, Recipe] = {
+    "rate_ratio": over(group_rate("ecn"), group_rate("cubic")),
+    "ecn_delay": waits("L", "sojourn_mean_s"),
+    "ecn_p99": waits("L", "sojourn_p99_s"),
+    "cubic_delay": waits("C", "sojourn_mean_s"),
+    "cubic_p99": waits("C", "sojourn_p99_s"),
+    "marked": over(group("ecn", "marks"), group("ecn", "departed")),
+    "dropped": over(group("cubic", "dropped"), group("cubic", "arrived")),
+    "ecn_dropped": over(group("ecn", "dropped"), group("ecn", "arrived")),
+    "utilisation": in_cells("links", c("utilisation").first(), pl.lit(True)),
+    "coupling": coupling,
+}
+
 RECIPES: dict[str, dict[str, Recipe]] = {
     "rfc2884": RFC2884,
     "akujobi": AKUJOBI,
     "kadhum-hassan": KADHUM_HASSAN,
     "kwon-fahmy": KWON_FAHMY,
+    "dualpi2eval": DUALPI2EVAL,
 }
 """What can be computed again, by paper and metric. The rest takes models of docs/models.md, which are tested elsewhere."""

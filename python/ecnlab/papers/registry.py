@@ -11,7 +11,8 @@ from ecnlab.papers import akujobi, dualpi2eval, kadhum_hassan, kwon_fahmy, rfc28
 from ecnlab.papers.paper import Paper
 
 PAPERS: Final[dict[str, Paper]] = {
-    paper.name: paper for paper in (rfc2884.PAPER, akujobi.PAPER, kadhum_hassan.PAPER, kwon_fahmy.PAPER, dualpi2eval.PAPER)
+    paper.name: paper
+    for paper in (rfc2884.PAPER, akujobi.PAPER, kadhum_hassan.PAPER, kwon_fahmy.PAPER, dualpi2eval.PAPER)
 }
 """Papers with a reproduction, by name, in the order of the index page."""
 

@@ -26,4 +26,9 @@ def _draw(_sweeps: Mapping[str, Sweep]) -> Drawn:
     return Drawn()
 
 
-PAPER: Final = Paper("dualpi2eval", GRID, (Step("mixed-rtt", 2, 4), Step("overload", 2, 4, place={"aqm": "dualpi2"})), _draw)
+PAPER: Final = Paper(
+    "dualpi2eval",
+    GRID,
+    (Step("mixed-rtt", 2, 4, ("classes",)), Step("overload", 2, 4, ("classes",), place={"aqm": "dualpi2"})),
+    _draw,
+)
