@@ -66,7 +66,7 @@ def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch:
         (
             "queue.q.discipline",
             "`queue.q`: the Linux engine has no `toy`",
-            "it has droptail, red, codel, pie, fq_codel, fq_pie, tbf and sfb",
+            "it has droptail, red, codel, pie, choke, fq_codel, fq_pie, tbf, cake, dualpi2 and sfb",
         )
     ]
 

@@ -50,7 +50,7 @@ class Drops(NamedTuple):
 
     early: int | None
     forced: int | None
-    tail: int
+    tail: int | None
 
 
 def _only_full(counters: Mapping[str, int]) -> Drops:
@@ -72,6 +72,8 @@ class Queue:
     """Its own settings in words, for the table of a paper's network."""
     qdisc: Callable[[Table, str, int | None, Findings], str] | None = None
     """What follows ``tc qdisc add ... handle 10:`` for its table at a path, before a link of a rate in bit/s."""
+    attached: bool = False
+    """Whether ``qdisc`` is for the guest, which asks the kernel itself: the kind, and TYPE:BYTES:VALUE of each attribute."""
     twin: Callable[[Table, str, Inner, Findings], Twin] | None = None
     """The kernel's discipline that draws no random number and does the same to every packet, for its table at a path."""
     drops: Callable[[Mapping[str, int]], Drops] = _only_full

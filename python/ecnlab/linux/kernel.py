@@ -26,6 +26,21 @@ EDITS: Final = (
         "\t\tqdisc_qstats_overlimit(sch);\n\t}\n\treturn NULL;\n",
         "\t\tqdisc_qstats_overlimit(sch);\n\t} else {\n\t\tq->qdisc->ops->dequeue(q->qdisc);\n\t}\n\treturn NULL;\n",
     ),
+    # Some disciplines judge a packet when they are asked for it. A driver asks when its line is free; tbf peeks as soon as
+    # the packet before has left, so that such a discipline sees all waits shorter by the time of a packet.
+    (
+        "net/sched/sch_tbf.c",
+        "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
+        "\tstruct sk_buff *skb;\n\n",
+        "/* Whether a line of the bucket's rate, with room for one packet, has sent the packet before. */\n"
+        "static bool line_is_free(struct tbf_sched_data *q)\n{\n\ts64 now = ktime_get_ns();\n"
+        "\ts64 short_of = q->buffer - q->tokens - (now - q->t_c);\n\n"
+        "\tif (short_of <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)) || tbf_peak_present(q) ||\n"
+        "\t    !(q->qdisc->flags & TCQ_F_DEQUEUE_DROPS || q->qdisc->ops->peek == qdisc_peek_dequeued))\n"
+        "\t\treturn true;\n\tqdisc_watchdog_schedule_ns(&q->watchdog, now + short_of);\n\treturn false;\n}\n\n"
+        "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
+        "\tstruct sk_buff *skb;\n\n\tif (!line_is_free(q))\n\t\treturn NULL;\n\n",
+    ),
     # With `ecnlab_clock_ns` the clock has units of 1 ns and timers are exact; without it, 256 ns and 501 ns, as ever.
     (
         "arch/um/kernel/time.c",

@@ -101,7 +101,10 @@ class KernelLinks:
         for node in range(len(layout.drawn["nodes"])):
             own = [line for home in homes if home.node == node for line in home.lines_at_node()]
             batches[f"{host(node)}.ip"] = [*topology.interfaces(node, links), *own, *routes.get(node, ())]
-            batches[f"{host(node)}.tc"] = list(topology.queues(node, links, layout.spec, found))
+            lines = topology.queues(node, links, layout.spec, found)
+            batches[f"{host(node)}.tc"] = lines.tc
+            if lines.attached:
+                batches[f"{host(node)}.{ATTACHED}"] = lines.attached
         for home in homes:
             batches[f"{home.name}.ip"] = list(home.lines())
         return as_files(batches)
@@ -131,15 +134,18 @@ def settings(homes: Iterable[Host]) -> Iterator[str]:
             yield f"set {home.name} {file} {value}"
 
 
+ATTACHED: Final = "attached"
+"""What names of files end with whose queue disciplines the guest attaches itself: tc does not know them."""
+
 PROGRAMS: Final = "/bin"
 """Where ip and tc are in the guest's file system."""
 
 
 def batch_commands(files: Iterable[str]) -> Iterator[str]:
-    """Lines of the plan that have ``ip`` or ``tc`` obey each of ``files``, in the host after which it is named."""
+    """Lines of the plan that have ``ip``, ``tc`` or the guest obey each of ``files``, in the host after which it is named."""
     for file in files:
         name, _, program = file.rpartition(".")
-        yield f"exec {name} {PROGRAMS}/{program} -batch /{file}"
+        yield f"attach {name} /{file}" if program == ATTACHED else f"exec {name} {PROGRAMS}/{program} -batch /{file}"
 
 
 def _routes(flows: list[Flow]) -> dict[int, list[str]]:

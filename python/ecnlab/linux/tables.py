@@ -167,7 +167,7 @@ def _queues(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
             "dropped": own["drops"],
             "early_drops": pl.Series([one.early for one in drops], dtype=pl.UInt64),
             "forced_drops": pl.Series([one.forced for one in drops], dtype=pl.UInt64),
-            "tail_drops": [one.tail for one in drops],
+            "tail_drops": pl.Series([one.tail for one in drops], dtype=pl.UInt64),
         }
     )
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from ecnlab import laws
 from ecnlab.linux.disciplines import qdisc
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
@@ -195,19 +196,34 @@ def route(link: Link, end: int) -> str:
     return f"route add {network(end)} via {address(link.target)} dev o{link.index} onlink"
 
 
-def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Findings) -> Iterator[str]:
-    """Lines for ``tc -batch`` in a node's namespace: the queue in front of each of its links, in its shaper."""
+class Queues(NamedTuple):
+    """Lines in a node's namespace: for ``tc -batch``, and those that the guest obeys after them."""
+
+    tc: list[str]
+    attached: list[str]
+
+
+def queues(node: int, links: list[Link], spec: Mapping[str, Any], found: Findings) -> Queues:
+    """The queue in front of each of the node's links, in its shaper."""
+    lines = Queues([], [])
     for link in links:
         if link.origin != node:
             continue
         name = link.table["queue"]
         words = qdisc(spec["queue"][name], name, link.drain_bps, found)
+        attached = laws.discipline(link.law).attached
+        if attached:
+            lines.attached.append(f"o{link.index} 1:1 {QUEUE}: {words}")
         if link.drain_bps is None:
-            yield f"qdisc add dev o{link.index} {ETHERNET} root handle {QUEUE}: {words}"
+            if not attached:
+                lines.tc.append(f"qdisc add dev o{link.index} {ETHERNET} root handle {QUEUE}: {words}")
             continue
         burst = bucket(link.shaper[1] if link.shaper else PACKET, link.drain_bps)
-        yield f"qdisc add dev o{link.index} {ETHERNET} root handle 1: tbf rate {link.drain_bps}bit burst {burst} limit {burst}"
-        yield f"qdisc add dev o{link.index} parent 1:1 handle {QUEUE}: {words}"
+        rate = f"rate {link.drain_bps}bit burst {burst} limit {burst}"
+        lines.tc.append(f"qdisc add dev o{link.index} {ETHERNET} root handle 1: tbf {rate}")
+        if not attached:
+            lines.tc.append(f"qdisc add dev o{link.index} parent 1:1 handle {QUEUE}: {words}")
+    return lines
 
 
 def wires(links: list[Link]) -> Iterator[str]:

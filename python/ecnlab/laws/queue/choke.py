@@ -1,14 +1,54 @@
-"""CHOKe (Pan et al. 2000). The Linux engine does not have the kernel's ``choke`` yet."""
+"""CHOKe (Pan et al. 2000): ``sch_choke`` on Linux."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import Drops, Queue, Table
+from ecnlab.laws.queue.red import weight
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number, split
+from ecnlab.linux.tc import only_tail
+
+MOST: Final = 131_071
+"""Packets that the kernel's queue holds at most (CHOKE_MAX_QUEUE)."""
 
 
 def _says(queue: Table) -> list[str]:
     return [f"min_th {queue['min_th']}, max_th {queue['max_th']}", f"max_p {queue['max_p']:g}"]
 
 
-LAW: Final = Queue(label="CHOKe", says=_says)
+def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
+    only_tail(queue, path, found)
+    low, high, limit = (_packets(queue, key, path, found) for key in ("min_th", "max_th", "limit"))
+    if queue["ecn"] and queue["above"] != "mark":
+        found.refuse_value(f"{path}.above", queue["above"], 'tc sets no `harddrop` for choke: write above = "mark"')
+    if rate_bps is None:
+        found.refuse(f"{path}.discipline", f"`{path}`: CHOKe needs a link with a rate on Linux", "give the link a rate")
+    if not low < high <= limit <= MOST:
+        found.refuse(f"{path}.limit", f"`{path}`: the kernel wants min_th < max_th <= limit <= {MOST} packets", "")
+    if found.any():
+        return ""
+    packet = number(queue["mean_packet"])
+    exponent, burst = weight(queue, path, low * packet, packet, found)
+    found.tell(path, "weight", queue["weight"], 2.0**-exponent)
+    words = f"choke limit {limit} min {low} max {high} avpkt {packet} burst {burst} probability {queue['max_p']}"
+    return f"{words} bandwidth {rate_bps}bit{' ecn' if queue['ecn'] else ''}"
+
+
+def _packets(queue: Table, key: str, path: str, found: Findings) -> int:
+    value, unit = split(queue[key])
+    if unit != "packets":
+        found.refuse(
+            f"{path}.{key}", f"`{path}.{key}`: the kernel's CHOKe counts packets", 'write such as "20 packets"'
+        )
+    return value
+
+
+def _drops(counters: Mapping[str, int]) -> Drops:
+    """sch_choke adds up early drops and those above max_th; both packets of a pair are in the sum of all alone."""
+    return Drops(None, None, counters["full"])
+
+
+LAW: Final = Queue(label="CHOKe", says=_says, qdisc=_qdisc, drops=_drops)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Column, Queue, Table
+from ecnlab.laws.kinds import Column, Drops, Queue, Table
+from ecnlab.linux.findings import Findings
+from ecnlab.linux.quantity import number
+from ecnlab.linux.tc import only_tail
+from ecnlab.linux.twin import packets
 
 COLUMNS: Final = {
     "links": {
@@ -31,4 +36,71 @@ def _says(queue: Table) -> list[str]:
     return [f"profile {queue['profile']}", f"target {queue['target']}", f"k {queue['coupling_factor']}", *protected]
 
 
-LAW: Final = Queue(label="DualPI2", says=_says, columns=COLUMNS)
+# ---------------------------------------------------------------- Linux
+
+NOT_THERE: Final = ("protection", "nqb", "tshift")
+
+TIMES: Final = {"target": 3, "tupdate": 4, "step_thresh": 8}
+GAINS: Final = {"alpha": 5, "beta": 6}
+OTHERS: Final = {"coupling_factor": 10, "drop_on_overload": 11, "drop_enqueue": 12, "classic_protection": 13}
+"""Numbers of attributes by our keys (``TCA_DUALPI2_*`` in Linux's include/uapi/linux/pkt_sched.h)."""
+
+LIMIT: Final = 1
+ECN_MASK: Final = 14
+MASKS: Final = {frozenset({"ect1", "ce"}): 1, frozenset({"ect0", "ect1", "ce"}): 3}
+"""Codepoints of L, and the bits of which one says so."""
+
+
+def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
+    only_tail(queue, path, found)
+    _check_settings(queue, path, rate_bps, found)
+    settings = [(LIMIT, 4, packets(queue, path, found))]
+    settings += [(at, 4, _us(queue, key, path, found)) for key, at in TIMES.items() if key in queue]
+    settings += [(at, 4, _gain(queue, key, path, found)) for key, at in GAINS.items() if key in queue]
+    settings += [(at, 1, int(queue[key])) for key, at in OTHERS.items() if key in queue]
+    settings.append((ECN_MASK, 1, _mask(queue["l4s"], path, found)))
+    return " ".join(["dualpi2", *(f"{at}:{size}:{value}" for at, size, value in settings)])
+
+
+def _check_settings(queue: Table, path: str, rate_bps: int | None, found: Findings) -> None:
+    for key, only in {"profile": "linux", "ecn": True}.items():
+        if queue[key] != only:
+            found.refuse_value(f"{path}.{key}", queue[key], f"its DualPI2 has {only}")
+    for key in NOT_THERE:
+        if key in queue:
+            found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel's DualPI2 has no such thing", "leave it out")
+    if rate_bps is None:
+        found.refuse(
+            f"{path}.discipline", f"`{path}`: DualPI2 needs a link with a rate on Linux", "give the link a rate"
+        )
+    found.tell(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
+
+
+def _us(queue: Table, key: str, path: str, found: Findings) -> int:
+    us, rest = divmod(number(queue[key]), 1000)
+    if rest:
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel reads whole microseconds", 'write such as "15 ms"')
+    return us
+
+
+def _gain(queue: Table, key: str, path: str, found: Findings) -> int:
+    """A gain in units of 1/256 Hz."""
+    units: int = round(256 * queue[key])
+    found.tell(path, key, queue[key], units / 256)
+    return units
+
+
+def _mask(l4s: Table, path: str, found: Findings) -> int:
+    mask = MASKS.get(frozenset(l4s.get("codepoints", ())), 0)
+    if not mask or len(l4s) > 1:
+        help_ = 'write codepoints = ["ect1", "ce"] or ["ect0", "ect1", "ce"] alone'
+        found.refuse(f"{path}.l4s", f"`{path}.l4s`: the kernel tells packets of L by their codepoint", help_)
+    return mask
+
+
+def _drops(_counters: Mapping[str, int]) -> Drops:
+    """sch_dualpi2 counts drops of all causes in one."""
+    return Drops(None, None, None)
+
+
+LAW: Final = Queue(label="DualPI2", says=_says, qdisc=_qdisc, attached=True, drops=_drops, columns=COLUMNS)

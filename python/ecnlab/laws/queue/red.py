@@ -69,7 +69,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
     low, high, limit = (in_bytes(queue, key, path, packet, found) for key in ("min_th", "max_th", "limit"))
     if found.any():
         return ""
-    exponent, burst = _weight(queue, path, low, packet, found)
+    exponent, burst = weight(queue, path, low, packet, found)
     if rate_bps is None:
         found.refuse(f"{path}.discipline", f"`{path}`: RED needs a link with a rate on Linux", "give the link a rate")
     if low >= high or limit < high:
@@ -99,7 +99,7 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
     found.tell(path, "idle", queue["idle"], "the kernel's table of powers of the weight")
 
 
-def _weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> tuple[int, int]:
+def weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> tuple[int, int]:
     """The weight as a power of two, which is what the kernel computes with, and the ``burst`` for which tc finds it."""
     weight = queue["weight"]
     if not isinstance(weight, float):

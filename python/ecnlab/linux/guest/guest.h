@@ -137,6 +137,9 @@ void poll_queues(void);
 void sample_queues(void);
 void write_queues(const char *phase);
 
+/* attach.c */
+void attach_queues(int host, const char *path);
+
 /* replay.c */
 void replay(int host);
 

@@ -46,6 +46,35 @@ static void copy(void *to, size_t size, const struct rtattr *from)
     memcpy(to, RTA_DATA(from), have < size ? have : size);
 }
 
+/* tc_dualpi2_xstats of Linux 7.3, as far as it is read here: machines' headers may be older. */
+struct dualpi2_counters {
+    uint32_t prob, delay_c, delay_l, packets_in_c, packets_in_l, maxq, ecn_mark, step_marks;
+};
+
+/* The attribute `type` within `a`, or NULL. */
+static const struct rtattr *within(const struct rtattr *a, int type)
+{
+    int left = (int)RTA_PAYLOAD(a);
+    for (const struct rtattr *one = RTA_DATA(a); RTA_OK(one, left); one = RTA_NEXT(one, left))
+        if (one->rta_type == type)
+            return one;
+    return NULL;
+}
+
+/* The sum over CAKE's tins. */
+static unsigned marks_of_tins(const struct rtattr *own)
+{
+    const struct rtattr *tins = within(own, TCA_CAKE_STATS_TIN_STATS), *tin, *marked;
+    unsigned sum = 0;
+    for (int i = 1; tins && (tin = within(tins, i)); i++)
+        if ((marked = within(tin, TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS))) {
+            unsigned one = 0;
+            copy(&one, sizeof one, marked);
+            sum += one;
+        }
+    return sum;
+}
+
 /* What the discipline `kind` counts itself. */
 static void read_own(struct reading *r, const char *kind, const struct rtattr *own)
 {
@@ -73,6 +102,16 @@ static void read_own(struct reading *r, const char *kind, const struct rtattr *o
         struct tc_sfb_xstats sfb = {0};
         copy(&sfb, sizeof sfb, own);
         r->full = sfb.queuedrop + sfb.childdrop, r->marked = sfb.marked;
+    } else if (!strcmp(kind, "choke")) {
+        struct tc_choke_xstats choke = {0};
+        copy(&choke, sizeof choke, own);
+        r->early = choke.early, r->full = choke.pdrop, r->marked = choke.marked;
+    } else if (!strcmp(kind, "cake")) {
+        r->marked = marks_of_tins(own);
+    } else if (!strcmp(kind, "dualpi2")) {
+        struct dualpi2_counters dual = {0};
+        copy(&dual, sizeof dual, own);
+        r->marked = dual.ecn_mark + dual.step_marks;
     }
 }
 

@@ -157,6 +157,12 @@ static void set_replay(char **word)
     plan.replays = find_host(word[1]) + 1;
 }
 
+/* attach HOST FILE: the queue disciplines that FILE names. */
+static void attach(char **word)
+{
+    attach_queues(find_host(word[1]), word[2]);
+}
+
 static void read_end(struct flow_end *end, char **word)
 {
     end->host = find_host(word[0]);
@@ -227,7 +233,8 @@ static void obey(char **word, int n)
         const char *name;
         int words;
     } known[] = {{"run", 5}, {"host", 2}, {"tcp", 5}, {"queue", 6}, {"flow", 13}, {"set", 4}, {"exec", 3}, {"wait", 1},
-                 {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}, {"replay", 2}};
+                 {"env", 3}, {"pool", 6}, {"object", 8}, {"tap", 6}, {"way", 4}, {"replay", 2},
+                 {"attach", 3}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word[0], known[i].name) && n >= known[i].words)
             switch (i) {
@@ -245,6 +252,7 @@ static void obey(char **word, int n)
             case 11: return add_tap(word);
             case 12: return add_way(word);
             case 13: return set_replay(word);
+            case 14: return attach(word);
             }
     errno = 0;
     fail("the plan says `%s`, which means nothing", word[0]);
