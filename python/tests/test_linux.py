@@ -520,7 +520,7 @@ CHOKE = 'discipline = "choke"\nlimit = "100 packets"\nmin_th = "10 packets"\nmax
         ('discipline = "fq_codel"\nmemory = "1 MB"', "packets differ in memory"),
         ('discipline = "fq_pie"\nbeta = 2.5', "at most 2 Hz"),
         ('discipline = "sfb"\nlimit = "100 packets"\necn = false', "write ecn = true"),
-        ('discipline = "sfb"\nlimit = "100 packets"\nrehash = "1500 us"', "whole milliseconds"),
+        ('discipline = "sfb"\nlimit = "100 packets"\nwarmup = "1500 us"', "whole milliseconds"),
         (CHOKE.replace("100 packets", "90 kB"), "the kernel's CHOKe counts packets"),
         (CHOKE.replace("100 packets", "29 packets"), "min_th < max_th <= limit <= 131071 packets"),
         (CHOKE + '\necn = true\nabove = "drop"', 'write above = "mark"'),
@@ -545,13 +545,15 @@ def test_what_the_kernels_queues_do_not_have_is_refused(keys, says):
         'discipline = "rem"\nlimit = "100 packets"',
         'discipline = "avq"\nlimit = "100 packets"',
         'discipline = "blue"\nlimit = "100 packets"',
-        'discipline = "gsp"\nlimit = "100 packets"',
+        'discipline = "gsp"\nlimit = "100 packets"\nthreshold = "20 packets"',
         'discipline = "pi2"',
+        # Its hosts set no DSCP: all packets would be of one virtual queue.
+        'discipline = "gred"\nlimit = "100 packets"\n[queue.other.virtual.rest]\nmin_th = "5 packets"\nmax_th = "15 packets"',
     ],
 )
 def test_queues_that_the_kernel_has_not_are_refused_with_those_that_it_has(keys):
     law = keys.split('"')[1]
-    has = "cake, choke, codel, droptail, dualpi2, fq_codel, fq_pie, pie, red, sfb and tbf"
+    has = "droptail, red, codel, pie, choke, fq_codel, fq_pie, tbf, cake, dualpi2 and sfb"
     assert f"`queue.other`: the Linux engine has no `{law}`; it has {has}" in refused_queue(keys)
 
 

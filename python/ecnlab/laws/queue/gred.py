@@ -1,4 +1,7 @@
-"""GRED and RIO. The Linux engine does not have the kernel's ``gred`` yet."""
+"""GRED and RIO.
+
+The Linux engine does not have them: its hosts set no DSCP, so that all packets would be of one virtual queue.
+"""
 
 from __future__ import annotations
 
