@@ -26,7 +26,7 @@ EDITS: Final = (
         "\t\tqdisc_qstats_overlimit(sch);\n\t}\n\treturn NULL;\n",
         "\t\tqdisc_qstats_overlimit(sch);\n\t} else {\n\t\tq->qdisc->ops->dequeue(q->qdisc);\n\t}\n\treturn NULL;\n",
     ),
-    # Some disciplines judge a packet when they are asked for it. A driver asks when its line is free; tbf peeks as soon as
+    # Some disciplines judge a packet, or read the delay, when they are asked for it. A driver asks when its line is free; tbf peeks as soon as
     # the packet before has left, so that such a discipline sees all waits shorter by the time of a packet.
     (
         "net/sched/sch_tbf.c",
@@ -36,7 +36,8 @@ EDITS: Final = (
         "static bool line_is_free(struct tbf_sched_data *q)\n{\n\ts64 now = ktime_get_ns();\n"
         "\ts64 short_of = q->buffer - q->tokens - (now - q->t_c);\n\n"
         "\tif (short_of <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)) || tbf_peak_present(q) ||\n"
-        "\t    !(q->qdisc->flags & TCQ_F_DEQUEUE_DROPS || q->qdisc->ops->peek == qdisc_peek_dequeued))\n"
+        '\t    !(q->qdisc->flags & TCQ_F_DEQUEUE_DROPS || !strcmp(q->qdisc->ops->id, "pie") ||\n'
+        '\t      !strcmp(q->qdisc->ops->id, "fq_pie")))\n'
         "\t\treturn true;\n\tqdisc_watchdog_schedule_ns(&q->watchdog, now + short_of);\n\treturn false;\n}\n\n"
         "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
         "\tstruct sk_buff *skb;\n\n\tif (!line_is_free(q))\n\t\treturn NULL;\n\n",
