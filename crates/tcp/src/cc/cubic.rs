@@ -1,5 +1,8 @@
 //! CUBIC (RFC 9438): after a reduction the window follows a cubic function of time, flat near the window of the last
 //! congestion, and is never below what Reno would have at the same loss rate. Slow start, floors and rounding are Reno's.
+//! `docs/laws/cubic.md` has what the two profiles do differently.
+
+mod linux;
 
 use ecnlab_base::{Dur, Time};
 use schemars::JsonSchema;
@@ -8,11 +11,16 @@ use serde::{Deserialize, Serialize};
 use super::reno::Reno;
 use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent, Start, Window};
 use crate::invalid::{Invalid, ensure};
+use crate::window::FRACTION;
+use linux::Bictcp;
 
 /// CUBIC with its parameters; the defaults are those of RFC 9438.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
+    /// Whose CUBIC it is.
+    #[serde(skip_serializing_if = "Profile::is_default")]
+    pub profile: Profile,
     /// Part of the window that is kept on congestion (§4.6).
     pub beta: f64,
     /// Part that is kept on ECN-Echo in congestion avoidance: 0.85 with ABE (RFC 8511 §3.1). As `beta` if left out.
@@ -27,9 +35,26 @@ pub struct Params {
     pub paced: bool,
 }
 
+/// Whose CUBIC it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// RFC 9438, in real numbers.
+    #[default]
+    Rfc9438,
+    /// `tcp_cubic` of Linux 7, in whole segments and milliseconds.
+    Linux,
+}
+
+impl Profile {
+    fn is_default(&self) -> bool {
+        *self == Profile::default()
+    }
+}
+
 impl Default for Params {
     fn default() -> Params {
-        Params { beta: 0.7, beta_ecn: None, c: 0.4, fast_convergence: true, paced: false }
+        Params { profile: Profile::default(), beta: 0.7, beta_ecn: None, c: 0.4, fast_convergence: true, paced: false }
     }
 }
 
@@ -38,6 +63,17 @@ impl super::Params for Params {
     type Start = Start;
 
     fn check(&self) -> Result<(), Invalid> {
+        let own = Params::default();
+        let settable = self.profile != Profile::Linux;
+        for (key, left) in [
+            ("congestion.beta", self.beta == own.beta),
+            ("congestion.beta_ecn", self.beta_ecn.is_none()),
+            ("congestion.c", self.c == own.c),
+        ] {
+            ensure(settable || left, key, || {
+                "must be left out with profile = \"linux\": the kernel's is fixed".to_owned()
+            })?;
+        }
         for (key, beta) in [("congestion.beta", Some(self.beta)), ("congestion.beta_ecn", self.beta_ecn)] {
             let in_bounds = beta.is_none_or(|beta| beta > 0.0 && beta < 1.0);
             ensure(in_bounds, key, || format!("must be above 0 and below 1, not {}", beta.unwrap_or_default()))?;
@@ -59,6 +95,8 @@ pub struct Cubic {
     params: Params,
     mss: f64,
     curve: Curve,
+    /// The curve of the profile `linux`, in place of the others.
+    linux: Option<Bictcp>,
     /// The curve before the last reduction, in case that was for nothing.
     before: Curve,
     /// When an ACK was last heard of, and the smoothed RTT then.
@@ -107,7 +145,16 @@ impl Cubic {
     /// CUBIC that begins with `start`.
     pub fn new(params: Params, start: Start) -> Cubic {
         let (curve, reno) = (Curve::default(), Reno::new(start));
-        Cubic { reno, params, mss: start.window.mss().into(), curve, before: curve, heard: Time::ZERO, srtt: Dur::ZERO }
+        Cubic {
+            reno,
+            params,
+            mss: start.window.mss().into(),
+            curve,
+            linux: (params.profile == Profile::Linux).then(Bictcp::default),
+            before: curve,
+            heard: Time::ZERO,
+            srtt: Dur::ZERO,
+        }
     }
 
     /// An ACK of `acked` segments in congestion avoidance.
@@ -129,6 +176,34 @@ impl Cubic {
         };
         self.window_mut().widen_segments(to - cwnd);
     }
+
+    /// An ACK of `acked` bytes, which are whole segments (cubictcp_cong_avoid). What slow start leaves over counts for
+    /// congestion avoidance.
+    fn grow_as_linux(&mut self, acked: u64) {
+        let mss = self.mss as u64;
+        let slow = acked.min(self.window().ssthresh().saturating_sub(self.cwnd()));
+        self.window_mut().widen(slow << FRACTION);
+        let (cwnd, left) = (self.cwnd() / mss, (acked - slow).div_ceil(mss));
+        if left > 0
+            && let Some(curve) = &mut self.linux
+        {
+            let more = curve.growth(cwnd, left, self.heard);
+            self.window_mut().widen((more * mss) << FRACTION);
+        }
+    }
+
+    /// Congestion, in whole segments of the window (cubictcp_recalc_ssthresh); a timeout leaves nothing of the curve.
+    fn reduce_as_linux(&mut self, event: &CongestionEvent) {
+        let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
+        let mss = self.mss as u64;
+        let cwnd = self.cwnd() / mss;
+        let Some(curve) = &mut self.linux else { return };
+        let kept = curve.reduce(cwnd, self.params.fast_convergence);
+        if event.why == Congestion::Timeout {
+            curve.reset();
+        }
+        self.reno.reduce(&event, |_| (kept * mss) << FRACTION);
+    }
 }
 
 /// The slope with which an AIMD that keeps `beta` has Reno's mean window (§4.3, alpha_cubic).
@@ -148,7 +223,9 @@ impl CongestionControl for Cubic {
     }
 
     fn grow(&mut self, acked: u64) {
-        if self.reno.in_slow_start() {
+        if self.linux.is_some() {
+            self.grow_as_linux(acked);
+        } else if self.reno.in_slow_start() {
             self.curve.epoch = None;
             self.reno.slow_start(acked);
         } else {
@@ -157,6 +234,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        if self.linux.is_some() {
+            return self.reduce_as_linux(event);
+        }
         let Params { beta, beta_ecn, fast_convergence, .. } = self.params;
         // RFC 8511, abstract: what changes is the reaction in congestion avoidance.
         let own = beta_ecn.filter(|_| event.why == Congestion::Ecn && !self.reno.in_slow_start());
@@ -175,6 +255,12 @@ impl CongestionControl for Cubic {
         self.reno.reduce(event, |window| (window as f64 * kept).round() as u64);
     }
 
+    fn on_feedback(&mut self, sample: &AckSample) {
+        if let (Some(curve), Some(rtt)) = (&mut self.linux, sample.last_rtt) {
+            curve.take_rtt(rtt, sample.now);
+        }
+    }
+
     fn on_ack(&mut self, sample: &AckSample) {
         if !sample.cwnd_limited && !sample.in_recovery {
             self.curve.shift(sample.now.since(self.heard));
@@ -183,6 +269,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_sent(&mut self, sent: &Sent) {
+        if let Some(curve) = &mut self.linux {
+            curve.on_sent(sent.in_flight == 0, sent.now);
+        }
         if sent.outstanding == 0 {
             // Since the ACK that left nothing outstanding the flow was idle.
             self.curve.shift(sent.now.since(self.heard));
@@ -284,6 +373,35 @@ mod tests {
         assert_eq!(after(Congestion::Ecn, 100_001), (70_000, 70_000, 100.0), "in slow start");
         assert_eq!(after(Congestion::Loss, 100_000), (70_000, 70_000, 100.0));
         assert_eq!(after(Congestion::Timeout, 100_000), (1_000, 70_000, 0.0));
+    }
+
+    #[test]
+    fn linux_s_windows_are_whole_segments_and_slow_start_ends_at_ssthresh() {
+        let params = Params { profile: Profile::Linux, ..Params::default() };
+        let mut law = Cubic::new(params, start("linux-7", MSS));
+        law.set_cwnd(99_000);
+        law.set_ssthresh(100_000);
+        law.on_ack(&sample(1_000, true));
+        // One of two segments ends slow start; the other is one of 20.
+        law.grow(2_000);
+        assert_eq!((law.cwnd(), law.linux.as_mut().map(|curve| curve.growth(100, 18, at(1_000)))), (100_000, Some(0)));
+        assert_eq!(law.linux.as_mut().map(|curve| curve.growth(100, 1, at(1_000))), Some(1));
+        assert_eq!(lose(&mut law), (70_000, 70_000));
+        law.on_congestion(&event(Congestion::Timeout, 70_000));
+        assert_eq!((law.cwnd(), law.state().ssthresh), (1_000, 49_000));
+    }
+
+    #[test]
+    fn what_linux_has_fixed_is_refused() {
+        let key = |set: fn(&mut Params)| {
+            let mut params = Params { profile: Profile::Linux, ..Params::default() };
+            set(&mut params);
+            params.check().map_err(|invalid| invalid.key.to_owned())
+        };
+        assert_eq!(key(|_| ()), Ok(()));
+        assert_eq!(key(|p| p.beta = 0.5), Err("congestion.beta".to_owned()));
+        assert_eq!(key(|p| p.beta_ecn = Some(0.85)), Err("congestion.beta_ecn".to_owned()));
+        assert_eq!(key(|p| p.c = 1.0), Err("congestion.c".to_owned()));
     }
 
     #[test]

@@ -7,6 +7,7 @@ from typing import Final
 from ecnlab.laws.kinds import Window
 
 KERNEL_HAS: Final[dict[str, object]] = {
+    "profile": "linux",
     "beta": 0.7,
     "beta_ecn": None,
     "c": 0.4,
