@@ -179,6 +179,7 @@ impl Cubic {
 
     /// An ACK of `acked` bytes, which are whole segments (cubictcp_cong_avoid). What slow start leaves over counts for
     /// congestion avoidance.
+    #[inline(never)]
     fn grow_as_linux(&mut self, acked: u64) {
         let mss = self.mss as u64;
         let slow = acked.min(self.window().ssthresh().saturating_sub(self.cwnd()));
