@@ -23,6 +23,7 @@ from ecnlab import store
 from ecnlab._core import Experiment
 from ecnlab.engines import LINUX, PACKETS, refuse_unless_random
 from ecnlab.errors import EcnlabError, FolderError
+from ecnlab.ranges import of_difference, of_metric, of_ratio
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell, Tone
 from ecnlab.scenario import is_experiment, read_experiment, read_scenario, read_text
@@ -134,8 +135,9 @@ def compare(simulator: Sweep, linux: Sweep, margin: float) -> pl.DataFrame:
     rows = []
     for key, group in both.group_by(keys, maintain_order=True):
         ours, theirs = group["value"].to_numpy(), group["value_linux"].to_numpy()
-        difference = paired_difference(ours, theirs, LEVEL)
-        ratio = ratio_to(ours, theirs)
+        range_ = of_metric(simulator.manifest["metrics"], str(key[-1]))
+        difference = of_difference(range_, range_).clip(paired_difference(ours, theirs, LEVEL))
+        ratio = of_ratio(range_, range_).clip(ratio_to(ours, theirs))
         nothing = not ours.any() and not theirs.any()
         rows.append(
             dict(zip(keys, key, strict=True))
@@ -150,19 +152,19 @@ def compare(simulator: Sweep, linux: Sweep, margin: float) -> pl.DataFrame:
 
 
 def ratio_to(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> Interval:
-    """The ratio of means, with its interval; without numbers if ``theirs`` are all zero.
+    """The ratio of means, with its interval; not a number if the mean of ``theirs`` is zero.
 
     Runs that have counted nothing have no spread, and yet do not say that the mean is zero: the interval then is that of
     runs of which one has counted as much as the least of the others did.
     """
-    if not theirs.any():
+    if theirs.mean() == 0.0:
         return Interval(math.nan, math.nan, math.nan, 0, LEVEL)
     if ours.any():
         return ratio_of_means(ours, theirs, LEVEL)
     once = np.zeros_like(ours)
-    once[0] = theirs[theirs > 0].min()
+    once[0] = min(theirs[theirs != 0.0], key=abs)
     bound = ratio_of_means(once, theirs, LEVEL)
-    return Interval(0.0, min(bound.low, 0.0), bound.high, bound.n, LEVEL)
+    return Interval(0.0, min(bound.low, 0.0), max(bound.high, 0.0), bound.n, LEVEL)
 
 
 def judge(ratio: Interval, margin: float) -> str:
@@ -252,7 +254,9 @@ def _number(value: float) -> str:
 
 def _ratio(row: dict[str, Any]) -> str:
     if math.isnan(row["ratio"]):
-        return "–"
+        return "undefined"
+    if math.isinf(row["ratio_high"]):
+        return f"{row['ratio']:.3f} (no bound)"
     return f"{row['ratio']:.3f} ({row['ratio_low']:.3f} to {row['ratio_high']:.3f})"
 
 

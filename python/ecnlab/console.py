@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import time
@@ -35,9 +36,17 @@ def complain(text: str) -> None:
 
 
 def write_json(value: object) -> None:
-    """Write ``value`` for a program to read."""
-    document = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False, default=str)
+    """Write ``value`` for a program to read. JSON has no infinity and no NaN: both become null."""
+    document = json.dumps(_finite(value), indent=1, ensure_ascii=False, allow_nan=False, default=str)
     sys.stdout.write(json_safe(document) + "\n")
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None = None) -> None:
@@ -79,7 +88,7 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
 
 
 def _cell(value: object) -> str:
-    if value is None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     return f"{value:.6g}" if isinstance(value, float) else one_line(str(value))
 

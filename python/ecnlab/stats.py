@@ -68,6 +68,17 @@ class Bounds:
         """Whether there is a bound at all."""
         return math.isfinite(self.low) or math.isfinite(self.high)
 
+    def clip(self, estimate: Interval) -> Interval:
+        """The part of the interval within the bounds, with its mean.
+
+        The quantity is within the bounds, so the part covers it whenever the whole interval does: confidence stays.
+        A mean that rounding has put outside stays in the interval.
+        """
+        if math.isnan(estimate.mean):
+            return estimate
+        low, high = max(estimate.low, min(self.low, estimate.mean)), min(estimate.high, max(self.high, estimate.mean))
+        return Interval(estimate.mean, low, high, estimate.n, estimate.level)
+
     def interval(self, estimate: Interval) -> Interval:
         """The interval of the same mean and standard error that stays within the bounds.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
@@ -86,18 +86,28 @@ class Sweep:
     def summary(self) -> pl.DataFrame:
         """Each metric over its replicates: ``arm``, the axes, ``metric``, ``mean``, ``low``, ``high`` and ``n``.
 
-        ``low`` and ``high`` bound the 95 % interval (Student's t), null where one value says nothing of it; ``n``
-        counts the replicates in which the metric is defined.
+        ``low`` and ``high`` bound the 95 % interval (Student's t, clipped to the range of the metric), null where there
+        is one value; ``n`` counts the replicates in which the metric is defined.
         """
+        from ecnlab.ranges import of_metric
         from ecnlab.stats import mean_interval  # SciPy takes a second to load
 
         keys = ["arm", *self.axes, "metric"]
+        bounds = {name: of_metric(self.manifest["metrics"], name) for name in self.manifest["metrics"]}
         rows = []
         for key, group in self.metrics.group_by(keys, maintain_order=True):
             values = group["value"].drop_nulls()
             found = mean_interval(values) if values.len() else None
-            numbers = (found.mean, found.low, found.high, found.n) if found else (None, None, None, 0)
-            rows.append((*key, *(x if x is not None and isfinite(x) else None for x in numbers)))
+            ends = bounds[str(key[-1])].clip(found) if found and found.n > 1 else None
+            rows.append(
+                (
+                    *key,
+                    found.mean if found else None,
+                    ends.low if ends else None,
+                    ends.high if ends else None,
+                    values.len(),
+                )
+            )
         types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
         return pl.DataFrame(rows, schema=types, orient="row")
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 from conftest import SCENARIO
 
-from ecnlab import agree, store
+from ecnlab import agree, console, store
 from ecnlab._core import Scenario, SpecError
 from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, FolderError, RunError
@@ -22,6 +24,7 @@ from ecnlab.linux.machine import Cores, boot
 from ecnlab.linux.plan import plan
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.wall.network import RouterLinks
+from ecnlab.report import render
 from ecnlab.stats import ratio_of_means
 
 TESTBED = Path(__file__).parents[2] / "papers/rfc2884/testbed.toml"
@@ -399,6 +402,46 @@ def test_runs_that_counted_nothing_may_have_counted_little(theirs, verdict):
     # Four in sixteen runs against none may be chance (two to the power of -4, and as much the other way round).
     ratio = agree.ratio_to(np.zeros(16), np.array(theirs, dtype=float))
     assert agree.judge(ratio, 0.1) == verdict
+
+
+def answer_of(values):
+    """What a sweep answers for the metric `marks`, without the kernel."""
+    n = len(values)
+    rows = {"arm": ["one"] * n, "replicate": list(range(n)), "metric": ["marks"] * n, "value": values}
+    manifest = {
+        "title": "x",
+        "metrics": {"marks": {"table": "queues", "column": "marks", "aggregate": "sum"}},
+        "ecnlab": {"version": "1"},
+        "wall": {"seconds": 1},
+    }
+    return SimpleNamespace(axes=(), tables=(), manifest=manifest, metrics=pl.DataFrame(rows))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict", "shown"),
+    [
+        ([3.0, 1.0, 2.0], [0.0, 0.0, 0.0], "open", "undefined"),
+        ([0.0, 0.0], [0.0, 0.0], "agrees", "undefined"),
+        ([1.0, 2.0], [0.0, 1.0], "open", "3.000 (no bound)"),
+        ([1.0, 9.0, 2.0], [4.0, 5.0, 6.0], "open", "0.800 (0.000 to "),
+    ],
+)
+def test_an_agreement_without_a_ratio_has_a_page_and_json(ours, theirs, verdict, shown, capsys):
+    simulator, linux = answer_of(ours), answer_of(theirs)
+    rows = agree.compare(simulator, linux, 0.1)
+    assert rows["verdict"].to_list() == [verdict]
+    assert shown in render(agree._page(simulator, linux, rows, 0.1))
+    console.write_json({"comparisons": rows.to_dicts()})
+    told = json.loads(capsys.readouterr().out)["comparisons"][0]
+    assert (told["ratio"] is None) == (shown == "undefined")
+    assert (told["ratio_high"] is None) == (shown[-1] != " ")
+    assert told["ratio_low"] in (None, 0.0)
+
+
+def test_a_ratio_to_negative_values_has_its_interval():
+    ratio = agree.ratio_to(np.zeros(4), np.array([-2.0, -3.0, 0.0, -2.0]))
+    assert ratio.low <= 0.0 <= ratio.high
+    assert math.isnan(agree.ratio_to(np.ones(2), np.array([-1.0, 1.0])).mean)
 
 
 def test_the_margin_is_stated_once(tmp_path):

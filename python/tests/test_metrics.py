@@ -14,6 +14,7 @@ from ecnlab import run
 from ecnlab.columns import TABLES
 from ecnlab.errors import MetricError, SpecError
 from ecnlab.metrics import check, evaluate
+from ecnlab.ranges import of_metric
 from ecnlab.scenario import read_experiment, read_scenario
 from ecnlab.sweep import sweep
 
@@ -230,3 +231,43 @@ def test_a_sum_is_the_same_number_whatever_stands_beside_it(aggregate):
         assert found(order, chunks) == {name: whole[name] for name in order}
     n, total, squares = 30, math.fsum(runs["a"]), math.fsum(x * x for x in runs["a"])
     assert whole["a"] == {"mean": total / n, "sum": total, "jain": total**2 / (n * squares)}[aggregate]
+
+
+RANGES = {
+    "goodput": {"table": "flows", "column": "goodput_bps", "aggregate": "mean"},
+    "fairness": {"table": "flows", "column": "goodput_bps", "aggregate": "jain"},
+    "flows": {"table": "flows", "aggregate": "count"},
+    "busy": {"table": "links", "column": "utilisation"},
+    "all_busy": {"table": "links", "column": "utilisation", "aggregate": "sum"},
+    "ecn": {"table": "flows", "column": "ecn"},
+    "gain": {"table": "flow_series", "column": "bbr_cwnd_gain"},
+    "number": {"table": "flows", "column": "flow"},
+    "part": {"ratio": ["goodput", "flows"]},
+    "advantage": {"ratio": ["goodput", "flows"], "minus_one": True},
+    "gap": {"difference": ["fairness", "busy"]},
+    "change": {"difference": ["goodput", "flows"]},
+    "odd": {"ratio": ["change", "flows"]},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("goodput", 0, math.inf),
+        ("fairness", 0, 1),
+        ("flows", 0, math.inf),
+        ("busy", 0, 1),
+        ("all_busy", 0, math.inf),
+        ("ecn", 0, 1),
+        ("gain", 0, math.inf),
+        ("number", -math.inf, math.inf),
+        ("part", 0, math.inf),
+        ("advantage", -1, math.inf),
+        ("gap", -1, 1),
+        ("change", -math.inf, math.inf),
+        ("odd", -math.inf, math.inf),
+    ],
+)
+def test_the_range_of_a_metric_follows_from_its_definition(name, low, high):
+    found = of_metric(RANGES, name)
+    assert (found.low, found.high) == (low, high)

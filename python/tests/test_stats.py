@@ -347,3 +347,10 @@ def test_parts_of_a_ratio_average_to_the_ratio() -> None:
     assert stats.ratio_parts([0.0, 4.0], [2.0, 6.0]) == pytest.approx([0.25, 0.75])
     with pytest.raises(ValueError, match="denominator"):
         stats.ratio_parts([1.0], [0.0])
+
+
+def test_a_clipped_interval_stays_within_the_bounds_and_holds_its_mean() -> None:
+    found = SHARE.clip(stats.mean_interval([0.85, 0.95]))
+    assert (found.low, found.high) == (pytest.approx(0.9 - 0.05 * math.tan(0.475 * math.pi)), 1.0)
+    assert SHARE.clip(stats.Interval(1.0 + 1e-15, 0.9, 1.1, 3)).high == 1.0 + 1e-15
+    assert stats.Bounds(low=0.0).clip(stats.Interval(2.0, -1.0, math.inf, 3)) == stats.Interval(2.0, 0.0, math.inf, 3)

@@ -241,3 +241,29 @@ def test_a_place_there_is_none_of_is_told_before_the_first_run(experiment, cli, 
     assert done.returncode == 2 and "pip" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out" / "captures").exists()
     assert cli("sweep", experiment, "--replicates", 1, "--capture", "pipe", "--out", "out").returncode == 0
+
+
+def test_intervals_stay_within_the_range_of_the_metric(experiment, tmp_path):
+    more = 'fairness = { table = "flows", column = "goodput_bps", aggregate = "jain" }\n'
+    more += 'timeouts = { table = "flows", column = "timeouts", aggregate = "sum" }\n'
+    more += 'gap = { difference = ["marked", "dropped"] }\n'
+    experiment.write_text(experiment.read_text() + more)
+    sweep = ecnlab.sweep(experiment, tmp_path / "out", replicates=2)
+    found = {
+        name: sweep.summary().filter(metric=name) for name in ("fairness", "marked", "timeouts", "advantage", "gap")
+    }
+    # With two replicates Student's t is 12.7 standard errors: nearly every interval reaches a bound.
+    assert found["fairness"]["high"].max() == 1.0
+    assert found["fairness"]["low"].min() >= 0.0
+    assert found["marked"]["low"].min() == 0.0
+    assert found["timeouts"]["low"].min() >= 0.0
+    assert found["advantage"]["low"].min() == -1.0
+    assert found["gap"]["low"].min() < 0.0
+    assert all((rows["low"] <= rows["mean"]).all() and (rows["mean"] <= rows["high"]).all() for rows in found.values())
+    assert sweep.plot.effect("fairness").data()["high"].max() == 1.0
+
+
+def test_one_replicate_has_no_interval(experiment, tmp_path):
+    rows = ecnlab.sweep(experiment, tmp_path / "out", replicates=1).summary()
+    assert rows["mean"].null_count() == 0
+    assert rows["low"].null_count() == rows["high"].null_count() == rows.height

@@ -26,6 +26,8 @@ class Column(NamedTuple):
     kind: Kind = "number"
     fraction: bool = False
     """Whether a column whose unit counts things holds fractions: an average."""
+    above_one: bool = False
+    """Whether a column in the unit "ratio" can be above 1: a factor, not a share or a probability."""
 
 
 @dataclass(frozen=True, slots=True)
