@@ -56,7 +56,8 @@ class Worker:
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> None:
         """As `do`, by the simulator. Raises RunError also if the process dies."""
         process = self._running()
-        line = json.dumps({**task, "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash})
+        asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
+        line = json.dumps({**task, **asked})
         answer = ""
         try:
             assert process.stdin and process.stdout
@@ -172,6 +173,7 @@ def _listen(tasks: SimpleQueue[str]) -> None:
 
 def _answer(answerer: Answerer, task: Mapping[str, Any]) -> dict[str, Any]:
     try:
+        os.chdir(task["cwd"])  # paths are relative to the folder of the process that asks
         scenario = Scenario(task["path"], task["text"])
         if scenario.hash != task["hash"]:
             return {

@@ -267,3 +267,11 @@ def test_one_replicate_has_no_interval(experiment, tmp_path):
     rows = ecnlab.sweep(experiment, tmp_path / "out", replicates=1).summary()
     assert rows["mean"].null_count() == 0
     assert rows["low"].null_count() == rows["high"].null_count() == rows.height
+
+
+def test_a_sweep_is_stored_in_the_folder_that_is_current_when_it_begins(experiment, tmp_path, monkeypatch):
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        ecnlab.sweep(experiment, "out", replicates=1)  # the second is done by the workers of the first
+        assert (tmp_path / name / "out" / "manifest.json").is_file()
