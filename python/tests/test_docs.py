@@ -89,7 +89,7 @@ def test_an_anchor_that_is_not_there_is_seen(tmp_path):
 def test_the_scenario_of_the_readme_runs_and_its_mistake_is_told_as_printed():
     readme = (DOCS.parent / "README.md").read_text()
     scenario = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)
-    told = re.search(r"```\n(dumbbell\.toml:.*?)```", readme, re.DOTALL)
+    told = re.search(r"```text\n(dumbbell\.toml:.*?)```", readme, re.DOTALL)
     assert scenario and told
     Scenario("dumbbell.toml", scenario[1])
     with pytest.raises(SpecError) as error:

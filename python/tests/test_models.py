@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-import re
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecnlab.models import aimd, compare, ecn, equilibrium, padhye, red, units, usual_timeout
-
-DOCS = Path(__file__).parents[2] / "docs" / "models.md"
 
 PROBABILITIES = st.floats(1e-6, 0.5)
 RTTS = st.floats(1e-3, 2.0)
@@ -399,10 +394,3 @@ def test_the_usual_timeout_is_the_median_without_the_start():
     assert usual_timeout(series, "a", since_s=1.0) == 0.5
     with pytest.raises(ValueError, match="no timeout of flow c"):
         usual_timeout(series, "c")
-
-
-def test_the_examples_of_the_page_print_what_they_say():
-    examples = "\n".join(re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL))
-    test = doctest.DocTestParser().get_doctest(examples, {}, DOCS.name, str(DOCS), 0)
-    assert test.examples
-    assert doctest.DocTestRunner().run(test).failed == 0
