@@ -23,7 +23,7 @@ from ecnlab._core import __version__
 from ecnlab.columns import TABLES, units
 from ecnlab.differences import differences
 from ecnlab.engines import PACKETS
-from ecnlab.errors import FolderError
+from ecnlab.errors import EcnlabError, FolderError
 from ecnlab.later import pl
 
 FORMAT: Final = 2
@@ -98,6 +98,16 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def write_named(path: Path, data: bytes) -> None:
+    """As `write_bytes`, for a ``path`` that the user has named: a figure, a page.
+
+    Raises EcnlabError if it is a link to a file of another kind, such as a manifest, which would be overwritten.
+    """
+    if path.is_symlink() and (there := behind_links(path)).is_file() and there.suffix.lower() != path.suffix.lower():
+        raise EcnlabError(f"{path} is a link to {there}, which would be overwritten: name another file")
+    write_bytes(path, data)
 
 
 def rename(old: Path, new: Path, *, durable: bool = True) -> None:

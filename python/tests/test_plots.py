@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ecnlab.cli import cli
 from ecnlab.errors import EcnlabError
 from ecnlab.plots.cloud import ellipse, rows
 from ecnlab.plots.distribution import of_bins, of_times
-from ecnlab.plots.figure import apart
+from ecnlab.plots.figure import Figure, FigureWarning, apart
 from ecnlab.plots.run import sojourns
 from ecnlab.plots.sweep import unit_of
 from ecnlab.scenario import read_scenario
@@ -422,3 +423,79 @@ def test_replicates_are_put_together_in_the_distribution_of_a_sweep(folder) -> N
     lowest = data.filter(series="10")["share of packets at least so long"].min()
     longest = bins.filter(pl.col("from_s") == bins["from_s"].max())["packets"].sum()
     assert lowest == pytest.approx(longest / bins["packets"].sum())
+
+
+NAMED = """
+format = 1
+scenario = "run.toml"
+replicates = 3
+
+[grid.{axis}]
+path = "queue.counted.limit"
+values = ["10 packets", "50 packets"]
+
+[metrics]
+n = {{ table = "flows", aggregate = "count" }}
+goodput = {{ table = "flows", column = "goodput_bps", aggregate = "sum" }}
+delay = {{ table = "links", column = "sojourn_mean_s", aggregate = "max" }}
+"""
+
+
+@pytest.mark.parametrize("axis", ["x", "series", "link", "group", "delay", "goodput"])
+def test_axes_may_be_called_as_the_columns_of_figures_and_tables(folder, tmp_path, axis) -> None:
+    text = (folder / "bare.toml").read_text().replace('10 ms"', '10 ms"\nqueue = "counted"', 1)
+    text += '[queue.counted]\ndiscipline = "droptail"\nlimit = "50 packets"\nquantiles = true\n'
+    (tmp_path / "run.toml").write_text(text)
+    (tmp_path / "named.toml").write_text(NAMED.format(axis=axis))
+    plot = ecnlab.sweep(tmp_path / "named.toml", tmp_path / "out", keep=["sojourn_bins"]).plot
+    assert plot.effect("goodput").data()["x"].len() == 2
+    assert plot.effect("n").data().columns == [
+        "series",
+        axis + "_" * (axis in "x series"),
+        "x",
+        "n_",
+        "low",
+        "high",
+        "n",
+    ]
+    assert plot.goodput_over_delay().data()["series"].unique().sort().to_list() == ["10 packets", "50 packets"]
+    assert plot.sojourn("bottleneck").data()["series"].unique().sort().to_list() == ["10 packets", "50 packets"]
+
+
+def figure_of(text: str, **options) -> Figure:
+    rows = pl.DataFrame(
+        {"series": [text, "b"], "x": [0.0, 1.0], "y": [1.0, 2.0], "low": [0.0, 1.0], "high": [2.0, 3.0]}
+    )
+    return Figure(rows, "x", "y", text, text, text, "points", [text, "c"], note=text, **options)
+
+
+@pytest.mark.parametrize("text", [r"$\frac{$", "$a$", "a_b^c", r"\$", "$"])
+def test_names_are_drawn_as_they_are_and_not_as_formulas(text) -> None:
+    shown = texts(figure_of(text)._repr_svg_())
+    assert shown.count(text) >= 5
+
+
+@pytest.mark.parametrize(("ending", "told"), [("svg", ""), ("png", "the font has no 日 本: write .svg")])
+def test_a_missing_glyph_is_one_plain_warning(tmp_path, ending, told) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure_of("日本").save(tmp_path / f"x.{ending}")
+    assert [one.category for one in caught] == [FigureWarning] * bool(told)
+    assert all(told in str(one.message) for one in caught)
+
+
+def test_labels_without_room_are_one_plain_warning(tmp_path) -> None:
+    with pytest.warns(FigureWarning, match="leave no room for the axes: write shorter ones"):
+        figure_of("long " * 60).save(tmp_path / "x.png")
+
+
+def test_a_figure_does_not_overwrite_another_kind_of_file_through_a_link(folder, run, tmp_path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text("{}")
+    (tmp_path / "link.svg").symlink_to(manifest)
+    with pytest.raises(EcnlabError, match=r"link\.svg is a link to .*manifest\.json, which would be overwritten"):
+        run.plot.queue().save(tmp_path / "link.svg")
+    assert manifest.read_text() == "{}"
+    (tmp_path / "again.svg").symlink_to(tmp_path / "true.svg")
+    run.plot.queue().save(tmp_path / "again.svg")
+    assert (tmp_path / "true.svg").is_file() and (tmp_path / "again.svg").is_symlink()

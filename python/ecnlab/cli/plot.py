@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ import click
 from ecnlab import console
 from ecnlab.cli.options import File, examples
 from ecnlab.errors import EcnlabError
-from ecnlab.plots.figure import Figure
+from ecnlab.plots.figure import Figure, FigureWarning
 from ecnlab.results import load
 from ecnlab.run import Run
 from ecnlab.sweep import Sweep
@@ -80,7 +81,12 @@ def plot(folder: Path, kind: str, out: Path, **options: Any) -> None:
     effect                 of a sweep: a metric along an axis, with intervals
     """
     given = {name: value for name, value in options.items() if value}
-    console.say(f"figure: {_figure(folder, kind, given).save(out)}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FigureWarning)
+        file = _figure(folder, kind, given).save(out)
+    for one in caught:
+        console.complain(f"{file}: {one.message}")
+    console.say(f"figure: {file}")
 
 
 def _figure(folder: Path, kind: str, given: Given) -> Figure:

@@ -100,7 +100,7 @@ def trace(
     if html:
         from ecnlab.trace.page import render  # Plotly takes a second to load
 
-        store.write_bytes(html, render(whole, _largest(whole) if connection is None else connection).encode())
+        store.write_named(html, render(whole, _largest(whole) if connection is None else connection).encode())
     if as_json:
         tables = {name: table.to_dicts() for name, table in result.tables.items()}
         more = {} if changed is None else {"changes": changed.to_dicts()}

@@ -5,14 +5,17 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ecnlab.errors import EcnlabError
 from ecnlab.later import pl
-from ecnlab.store import write_bytes
+from ecnlab.store import write_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,25 +75,32 @@ class Figure:
         return self.rows
 
     def save(self, file: str | os.PathLike[str]) -> Path:
-        """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError."""
+        """Write the figure to ``file`` (.svg, .pdf or .png), or its data (.csv). Raises EcnlabError, OSError.
+
+        Warns (`FigureWarning`) of what the file does not show.
+        """
         path = Path(file)
         kind = path.suffix.removeprefix(".").lower()
         if kind not in FORMATS:
             raise EcnlabError(f"{path}: a figure ends with {', '.join(f'.{name}' for name in FORMATS)}")
-        write_bytes(path, self.rows.write_csv().encode() if kind == "csv" else self._rendered(kind))
+        write_named(path, self.rows.write_csv().encode() if kind == "csv" else self._rendered(kind))
         return path
 
     def draw(self) -> Drawing:
         """The figure as Matplotlib's, for changes of one's own. Raises EcnlabError if Matplotlib is not installed."""
+        with _plain_warnings():
+            return self._draw()
+
+    def _draw(self) -> Drawing:
         matplotlib = _matplotlib()
         from matplotlib.figure import Figure as Drawing
 
         with matplotlib.rc_context(STYLE):
             drawing = Drawing(figsize=(WIDTH, HEIGHT), layout="constrained")
             axes = drawing.add_subplot()
-            axes.set_title(self.title, loc="left", fontsize=FONT, fontweight="bold")
-            axes.set_xlabel(self.x_label + (f"\n{self.note}" if self.note else ""))
-            axes.set_ylabel(self.y_label)
+            axes.set_title(self.title, loc="left", fontsize=FONT, fontweight="bold", parse_math=False)
+            axes.set_xlabel(self.x_label + (f"\n{self.note}" if self.note else ""), parse_math=False)
+            axes.set_ylabel(self.y_label, parse_math=False)
             ends = list(self._lines(axes))
             self._limit(axes)
             drawing.draw_without_rendering()  # the axes have their size
@@ -102,9 +112,10 @@ class Figure:
 
     def _rendered(self, kind: str) -> bytes:
         data = io.BytesIO()
-        drawing = self.draw()
-        with _matplotlib().rc_context(STYLE):
-            drawing.savefig(data, format=kind, dpi=200, metadata=METADATA[kind])
+        with _plain_warnings(glyphs=kind != "svg"):
+            drawing = self._draw()
+            with _matplotlib().rc_context(STYLE):
+                drawing.savefig(data, format=kind, dpi=200, metadata=METADATA[kind])
         return data.getvalue()
 
     def _lines(self, axes: Axes) -> Iterator[tuple[str, float, str]]:
@@ -141,7 +152,7 @@ class Figure:
         if self.from_zero:
             axes.set_xlim(left=0)
         if self.categories:
-            axes.set_xticks(range(len(self.categories)), list(self.categories))
+            axes.set_xticks(range(len(self.categories)), list(self.categories), parse_math=False)
 
 
 def _label(axes: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
@@ -152,8 +163,9 @@ def _label(axes: Axes, ends: Sequence[tuple[str, float, str]]) -> None:
     wanted = [float(axes.transData.transform((0, value))[1] - axes.get_window_extent().y0) for _, value, _ in ordered]
     for (name, _, colour), place in zip(ordered, apart(wanted, 1.25 * FONT * points, height), strict=True):
         axes.annotate(
-            name, (1, place / height), (4, 0), "axes fraction", "offset points", color=colour, va="center", ha="left"
-        )
+            name, (1, place / height), (4, 0), "axes fraction", "offset points",
+            color=colour, va="center", ha="left", parse_math=False,
+        )  # fmt: skip
 
 
 def apart(wanted: Sequence[float], distance: float, height: float) -> list[float]:
@@ -166,6 +178,29 @@ def apart(wanted: Sequence[float], distance: float, height: float) -> list[float
         found[place] = min(found[place], limit)
         limit = found[place] - distance
     return found
+
+
+class FigureWarning(UserWarning):
+    """A figure that does not show all that it should."""
+
+
+@contextmanager
+def _plain_warnings(*, glyphs: bool = True) -> Iterator[None]:
+    """Matplotlib's warnings as one `FigureWarning` each. Without ``glyphs`` the text is drawn by who shows the file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    texts = [str(one.message) for one in caught]
+    missing = dict.fromkeys(int(found[1]) for text in texts if (found := re.match(r"Glyph (\d+) .*missing", text)))
+    others = dict.fromkeys(text for text in texts if not re.match(r"Glyph \d+ .*missing", text))
+    told = []
+    if missing and glyphs:
+        told.append(f"the font has no {' '.join(map(chr, missing))}: write .svg, which keeps text as text")
+    if any("layout not applied" in text for text in others):
+        told.append("names and labels leave no room for the axes: write shorter ones")
+    told += [text for text in others if "layout not applied" not in text]
+    for text in told:
+        warnings.warn(text, FigureWarning, stacklevel=4)
 
 
 def _matplotlib() -> Any:

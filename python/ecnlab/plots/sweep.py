@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from ecnlab.columns import units
+from ecnlab.columns import TABLES, units
 from ecnlab.errors import EcnlabError
 from ecnlab.later import pl
 from ecnlab.plots import distribution
@@ -14,6 +14,10 @@ from ecnlab.plots.figure import MOST_LINES, Figure
 
 if TYPE_CHECKING:
     from ecnlab.sweep import Sweep
+
+
+DRAWN: Final = ("series", "x", "low", "high", "n")
+"""Columns of a figure's data that have the same name whatever the axes and metrics are called."""
 
 
 class SweepPlots:
@@ -39,7 +43,9 @@ class SweepPlots:
         rows = self._sweep.summary().filter(pl.col("metric") == metric).drop_nulls("mean")
         if not rows.height:
             raise self._error(f"the metric {metric!r} has no value in any run", "look at `metrics` of the sweep")
-        return self._figure(self._named(rows, metric, "effect", without=by), metric, by)
+        label = _free(by, [*DRAWN, *axes]) if by in DRAWN else by
+        rows = self._named(rows.rename({by: label}), metric, "effect", without=by)
+        return self._figure(rows, metric, by, label)
 
     def goodput_over_delay(self, goodput: str | None = None, delay: str | None = None, sigma: float = 1.0) -> Figure:
         """The metric ``goodput`` over the metric ``delay`` of each run, with an ellipse for each arm and point of the grid.
@@ -51,17 +57,19 @@ class SweepPlots:
         chosen = {"goodput": self._metric(kind, goodput, "bit/s", "flows", "goodput_bps", "sum"),
                   "delay": self._metric(kind, delay, "s", "links", "sojourn_mean_s", "max")}  # fmt: skip
         keys = ["arm", *self._sweep.axes, "replicate"]
+        columns = {what: _free(what, keys) for what in chosen}
         wide = [
-            self._sweep.metrics.filter(pl.col("metric") == name).select(*keys, pl.col("value").alias(what))
+            self._sweep.metrics.filter(pl.col("metric") == name).select(*keys, pl.col("value").alias(columns[what]))
             for what, name in chosen.items()
         ]
         rows = (
             wide[0]
             .join(wide[1], on=keys, how="inner", nulls_equal=True, maintain_order="left")
-            .drop_nulls(list(chosen))
+            .drop_nulls(list(columns.values()))
         )
         rows = self._named(rows, "all runs", kind)
-        points = rows.select("series", (1e3 * pl.col("delay")).alias("x"), (1e-6 * pl.col("goodput")).alias("y"))
+        x, y = 1e3 * pl.col(columns["delay"]), 1e-6 * pl.col(columns["goodput"])
+        points = rows.select("series", x.alias("x"), y.alias("y"))
         series = {
             name: points.filter(series=name).select("x", "y").rows()
             for name in points["series"].unique(maintain_order=True)
@@ -85,7 +93,7 @@ class SweepPlots:
             raise self._error("the sweep has no table `sojourn_bins`", remedy, "sojourn")
         link = self._link(link)
         whole = (pl.col("link") == link) & (pl.col("class") == "all") & (pl.col("group") == "all")
-        rows = self._sweep.table("sojourn_bins").filter(whole).collect()
+        rows = self._table("sojourn_bins").filter(whole).collect()
         if not rows.height:
             raise self._error(f"no sojourn times of {link} were kept", "set quantiles = true in its queue", "sojourn")
         rows = self._named(rows, link, "sojourn")
@@ -93,10 +101,14 @@ class SweepPlots:
         parts = {name: distribution.of_bins(rows.filter(series=name), tail=tail) for name in names}
         return distribution.figure(parts, f"Sojourn times at {link}", tail=tail, exact=False)
 
+    def _table(self, name: str) -> pl.LazyFrame:
+        """The table ``name`` with its own columns under their names; see `_axis` for axes."""
+        both = [axis for axis in self._sweep.axes if axis in TABLES[name]]
+        rows = self._sweep.table(name).rename({axis: _axis(axis) for axis in both})
+        return rows.rename({f"{axis}_recorded": axis for axis in both})
+
     def _link(self, link: str | None) -> str:
-        links = (
-            self._sweep.table("links").group_by("link", maintain_order=True).agg(pl.col("queue_mean_packets").mean())
-        )
+        links = self._table("links").group_by("link", maintain_order=True).agg(pl.col("queue_mean_packets").mean())
         means = links.collect()
         if link is None:
             return str(
@@ -124,35 +136,52 @@ class SweepPlots:
 
     def _named(self, rows: pl.DataFrame, alone: str, kind: str, without: str = "") -> pl.DataFrame:
         """``rows`` with the column ``series``: arm and axes but ``without``. A single one is called ``alone``."""
-        keys = ["arm", *(axis for axis in self._sweep.axes if axis != without)]
+        axes = [axis for axis in self._sweep.axes if axis != without]
+        keys = ["arm", *(_axis(axis) if _axis(axis) in rows.columns else axis for axis in axes)]
         names = [", ".join(str(part) for part in key if part is not None) or alone for key in rows[keys].iter_rows()]
         if (number := len(set(names))) > MOST_LINES:
             raise self._error(
-                f"{number} lines in one figure, of {', '.join(keys)}", f"at most {MOST_LINES} can be told apart", kind
+                f"{number} lines in one figure, of {', '.join(['arm', *axes])}",
+                f"at most {MOST_LINES} can be told apart",
+                kind,
             )
         return rows.with_columns(pl.Series("series", names, dtype=pl.String))
 
-    def _figure(self, rows: pl.DataFrame, metric: str, by: str) -> Figure:
-        labels = rows[by].unique(maintain_order=True).to_list()
+    def _figure(self, rows: pl.DataFrame, metric: str, by: str, label: str) -> Figure:
+        """The effect of the axis ``by``, whose labels are in the column ``label``, on ``metric``."""
+        labels = rows[label].unique(maintain_order=True).to_list()
         places = _numbers(labels)
         categories = [] if places else labels
         x = dict(zip(labels, places or range(len(labels)), strict=True))
         unit = unit_of(self._sweep.manifest["metrics"], metric)
         scale, unit = (1e-6, "Mbit/s") if unit == "bit/s" else (1.0, unit)
         y_label = f"{metric}, {unit}" if unit else metric
-        at = pl.col(by).replace_strict(x, return_dtype=pl.Float64)
+        y = _free(y_label, [*DRAWN, label])
+        at = pl.col(label).replace_strict(x, return_dtype=pl.Float64)
         rows = rows.with_columns(pl.col("mean", "low", "high") * scale)
-        data = rows.select("series", by, at.alias("x"), pl.col("mean").alias(y_label), "low", "high", "n")
+        data = rows.select("series", label, at.alias("x"), pl.col("mean").alias(y), "low", "high", "n")
         title = f"Effect of {by} on {metric}"
         note = "means and 95 % intervals of the replicates"
         # A line goes from left to right, also where values are not listed in order.
         return Figure(
             data.sort("x", maintain_order=True) if places else data,
-            "x", y_label, title, by, y_label, "points", categories, from_zero=False, note=note,
+            "x", y, title, by, y_label, "points", categories, from_zero=False, note=note,
         )  # fmt: skip
 
     def _error(self, missing: str, remedy: str, kind: str = "effect") -> EcnlabError:
         return EcnlabError(f"{self._sweep.folder}: no figure `{kind}`: {missing}; {remedy}")
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """``name``, with underscores behind it if it is taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _axis(name: str) -> str:
+    """The column of the axis ``name`` beside a table that has a column of that name."""
+    return f"{name} (axis)"
 
 
 def unit_of(metrics: dict[str, Any], name: str) -> str:
