@@ -18,11 +18,12 @@ from ecnlab._core import Scenario, SpecError
 from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, FolderError, RunError
 from ecnlab.laws.queue.red import tc_exponent
-from ecnlab.linux import build, kernel, source, tables
+from ecnlab.linux import build, engine, kernel, replay, source, tables
 from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.machine import Cores, boot
 from ecnlab.linux.plan import plan
 from ecnlab.linux.quantity import number, split
+from ecnlab.linux.twin import Twin
 from ecnlab.linux.wall.network import RouterLinks
 from ecnlab.report import render
 from ecnlab.stats import ratio_of_means
@@ -297,7 +298,7 @@ def fake_kernel(tmp_path: Path, script: str) -> Kernel:
     (folder / "root").mkdir(parents=True)
     (folder / "linux").write_text(f"#!/bin/sh\n{script}\n")
     (folder / "linux").chmod(0o755)
-    return Kernel(folder, {"version": "0"})
+    return Kernel(folder, {"version": "0", "guest": "0"})
 
 
 @pytest.mark.parametrize(
@@ -340,6 +341,50 @@ def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):
     store.write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
     with pytest.raises(EcnlabError, match="built by another ecnlab"):
         kernel.find()
+
+
+def test_the_page_documents_every_patch_of_the_kernel():
+    page = (Path(__file__).parents[2] / "docs/linux.md").read_text()
+    section = page.split("## Kernel patches\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    documented = [(name, files, switch) for name, files, _, switch, *_ in rows]
+    added = {"line-driver": [name for name, _ in kernel.ADDED]}
+    for patch, (name, files, switch) in zip(kernel.PATCHES, documented, strict=True):
+        of_patch = [*dict.fromkeys(file for file, *_ in patch.edits), *added.pop(patch.name, [])]
+        assert (name, files) == (f"`{patch.name}`", ", ".join(f"`{file}`" for file in of_patch))
+        assert switch.startswith(f"`{patch.switch}`" if patch.switch else "none: ")
+    assert not added
+
+
+def test_patches_of_network_code_have_a_switch_that_packets_do_not_give():
+    of_network = [patch for patch in kernel.PATCHES if any(file.startswith("net/") for file, *_ in patch.edits)]
+    assert {patch.switch for patch in of_network} == {kernel.TBF_LINE}
+    assert kernel.TBF_LINE not in replay.OPTIONS
+    assert kernel.TBF_LINE in engine.OPTIONS
+    # Each switch is one that the patched kernel knows.
+    patched = "".join(new for *_, new in kernel.EDITS)
+    for switch in {patch.switch for patch in kernel.PATCHES if patch.switch}:
+        assert f'setup("{switch}", ' in patched
+
+
+@pytest.mark.parametrize(("boots", "options"), [("replay", ("ecnlab_clock_ns",)), ("engine", ("ecnlab_tbf_line",))])
+def test_a_kernel_is_booted_with_the_switches_of_its_use(monkeypatch, tmp_path, boots, options):
+    class Booted(Exception):
+        pass
+
+    def boot(*_, options=(), **__):
+        raise Booted(*options)
+
+    kernel_there = fake_kernel(tmp_path, "")
+    monkeypatch.setattr(replay, "boot", boot)
+    monkeypatch.setattr(engine, "boot", boot)
+    monkeypatch.setattr(engine, "find", lambda: kernel_there)
+    with pytest.raises(Booted) as given:
+        if boots == "replay":
+            replay.replay(kernel_there, [replay.Line(Twin("pfifo limit 1"), [replay.Sent(1, 100, 0, 0, 1)], 9)])
+        else:
+            engine.Linux().tables(Scenario("x.toml", LINUX), 1, events=False)
+    assert given.value.args == options
 
 
 def test_everything_missing_is_told_before_anything_starts(monkeypatch, tmp_path):

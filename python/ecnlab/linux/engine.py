@@ -12,7 +12,7 @@ from ecnlab._core import Scenario
 from ecnlab.engines import LINUX
 from ecnlab.errors import Cancelled, EcnlabError
 from ecnlab.linux import tables
-from ecnlab.linux.kernel import find
+from ecnlab.linux.kernel import TBF_LINE, find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import KernelLinks
 from ecnlab.linux.plan import plan
@@ -24,6 +24,8 @@ BOOT_SECONDS: Final = 30.0
 WALL_PER_VIRTUAL: Final = 1.0
 """Wall seconds that a virtual second may take; a kernel that is slower than the real one hangs."""
 
+OPTIONS: Final = (TBF_LINE,)
+"""Of the kernel: a link is a tbf, and its queue is asked for packets as by a driver."""
 
 PACKETS_SEEN: Final = "packets"
 """The guest's file of captured packets."""
@@ -57,7 +59,7 @@ class Linux:
         refuse_events(events, scenario)
         asked = plan(scenario, seed, KernelLinks(scenario.taps if captures else []))
         limit = BOOT_SECONDS + WALL_PER_VIRTUAL * asked.duration_ns / 1e9
-        with boot(self._kernel, asked.files, seed, limit, self._check) as folder:
+        with boot(self._kernel, asked.files, seed, limit, self._check, options=OPTIONS) as folder:
             if captures:
                 scenario.write_captures(folder / PACKETS_SEEN, captures)
             return tables.read(folder, asked, scenario.resolved)

@@ -6,7 +6,7 @@ import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ecnlab import store
 from ecnlab.errors import EcnlabError
@@ -16,60 +16,118 @@ HERE: Final = Path(__file__).parent
 CONFIG: Final = HERE / "kernel.config"
 """What the kernel has beyond the least."""
 
-EDITS: Final = (
+
+class Patch(NamedTuple):
+    """A change to our copy of the kernel source. docs/linux.md ("Kernel patches") documents each by its name."""
+
+    name: str
+    switch: str | None
+    """Option of the kernel without which the patch has no effect; None if it only adds something, or is a build setting."""
+    edits: tuple[tuple[str, str, str], ...]
+    """File, text, and what replaces it."""
+
+
+TBF_LINE: Final = "ecnlab_tbf_line"
+"""Option of the kernel: tbf asks its inner queue for packets as a network driver does."""
+
+CLOCK_NS: Final = "ecnlab_clock_ns"
+"""Option of the kernel: its clock has units of 1 ns, and its timers are exact."""
+
+PATCHES: Final = (
     # The tick of a timer is 1 ms, as most distributions have it; user-mode Linux has 10 ms and no option for it.
-    ("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", "config HZ\n\tint\n\tdefault 1000\n"),
-    # tbf plays the wire here, and a wire's driver asks the queue for packets until it has none; that is how RED learns
-    # that it is idle. tbf only peeks, and RED below it never forgets its average.
-    (
-        "net/sched/sch_tbf.c",
-        "\t\tqdisc_qstats_overlimit(sch);\n\t}\n\treturn NULL;\n",
-        "\t\tqdisc_qstats_overlimit(sch);\n\t} else {\n\t\tq->qdisc->ops->dequeue(q->qdisc);\n\t}\n\treturn NULL;\n",
+    Patch(
+        "hz-1000",
+        None,
+        (("arch/um/Kconfig", "config HZ\n\tint\n\tdefault 100\n", "config HZ\n\tint\n\tdefault 1000\n"),),
     ),
-    # Some disciplines judge a packet, or read the delay, when they are asked for it. A driver asks when its line is free; tbf peeks as soon as
-    # the packet before has left, so that such a discipline sees all waits shorter by the time of a packet.
-    (
-        "net/sched/sch_tbf.c",
-        "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
-        "\tstruct sk_buff *skb;\n\n",
-        "/* Whether a line of the bucket's rate, with room for one packet, has sent the packet before. */\n"
-        "static bool line_is_free(struct tbf_sched_data *q)\n{\n\ts64 now = ktime_get_ns();\n"
-        "\ts64 short_of = q->buffer - q->tokens - (now - q->t_c);\n\n"
-        "\tif (short_of <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)) || tbf_peak_present(q) ||\n"
-        '\t    !(q->qdisc->flags & TCQ_F_DEQUEUE_DROPS || !strcmp(q->qdisc->ops->id, "pie") ||\n'
-        '\t      !strcmp(q->qdisc->ops->id, "fq_pie")))\n'
-        "\t\treturn true;\n\tqdisc_watchdog_schedule_ns(&q->watchdog, now + short_of);\n\treturn false;\n}\n\n"
-        "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
-        "\tstruct sk_buff *skb;\n\n\tif (!line_is_free(q))\n\t\treturn NULL;\n\n",
+    # In closed loops tbf takes the place of a driver, which asks the queue for packets until it has none; that is how RED
+    # learns that it is idle. tbf only peeks, and RED below it never forgets its average.
+    # The option is one of user-mode Linux (`add`): it does not become part of the kernel's command line, and so not of its
+    # entropy.
+    Patch(
+        "tbf-asks-empty",
+        TBF_LINE,
+        (
+            (
+                "net/sched/sch_tbf.c",
+                "#include <net/pkt_sched.h>\n",
+                "#include <net/pkt_sched.h>\n#include <init.h>\n\n"
+                "/* Whether tbf takes the place of a network driver. */\nstatic bool as_line;\n\n"
+                "static int __init set_as_line(char *rest, int *add)\n{\n\tas_line = true;\n\t*add = 0;\n\treturn 0;\n}\n"
+                f'__uml_setup("{TBF_LINE}", set_as_line,\n"{TBF_LINE}\\n    tbf asks for packets as a driver does.\\n\\n");\n',
+            ),
+            (
+                "net/sched/sch_tbf.c",
+                "\t\tqdisc_qstats_overlimit(sch);\n\t}\n\treturn NULL;\n",
+                "\t\tqdisc_qstats_overlimit(sch);\n\t} else if (as_line) {\n\t\tq->qdisc->ops->dequeue(q->qdisc);\n\t}\n"
+                "\treturn NULL;\n",
+            ),
+        ),
     ),
-    # With `ecnlab_clock_ns` the clock has units of 1 ns and timers are exact; without it, 256 ns and 501 ns, as ever.
-    (
-        "arch/um/kernel/time.c",
-        "static int itimer_next_event(unsigned long delta,\n\t\t\t     struct clock_event_device *evt)\n{\n\tdelta += 1;\n",
-        "static unsigned int timer_unit = TIMER_MULTIPLIER;\n\n"
-        "static int itimer_next_event(unsigned long delta,\n\t\t\t     struct clock_event_device *evt)\n{\n"
-        "\tdelta += timer_unit > 1 || !delta;\n",
+    # Some disciplines judge a packet, or read the delay, when they are asked for it. A driver asks when its line is free; tbf
+    # peeks as soon as the packet before has left, so that such a discipline sees all waits shorter by the time of a packet.
+    Patch(
+        "tbf-line-is-free",
+        TBF_LINE,
+        (
+            (
+                "net/sched/sch_tbf.c",
+                "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
+                "\tstruct sk_buff *skb;\n\n",
+                "/* Whether a line of the bucket's rate, with room for one packet, has sent the packet before. */\n"
+                "static bool line_is_free(struct tbf_sched_data *q)\n{\n\ts64 now = ktime_get_ns();\n"
+                "\ts64 short_of = q->buffer - q->tokens - (now - q->t_c);\n\n"
+                "\tif (short_of <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)) || tbf_peak_present(q) ||\n"
+                '\t    !(q->qdisc->flags & TCQ_F_DEQUEUE_DROPS || !strcmp(q->qdisc->ops->id, "pie") ||\n'
+                '\t      !strcmp(q->qdisc->ops->id, "fq_pie")))\n'
+                "\t\treturn true;\n\tqdisc_watchdog_schedule_ns(&q->watchdog, now + short_of);\n\treturn false;\n}\n\n"
+                "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
+                "\tstruct sk_buff *skb;\n\n\tif (as_line && !line_is_free(q))\n\t\treturn NULL;\n\n",
+            ),
+        ),
     ),
-    (
-        "arch/um/kernel/time.c",
-        "static u64 timer_read(struct clocksource *cs)\n",
-        "static int __init set_timer_unit(char *str)\n{\n\ttimer_unit = 1;\n\t_timer_clockevent.min_delta_ns = 1;\n"
-        '\t_timer_clockevent.min_delta_ticks = 1;\n\treturn 1;\n}\n__setup("ecnlab_clock_ns", set_timer_unit);\n\n'
-        "static u64 timer_read(struct clocksource *cs)\n",
+    # Without the option the clock has units of 256 ns, and a timer is up to 501 ns late, as in the unpatched kernel.
+    Patch(
+        "clock-ns",
+        CLOCK_NS,
+        (
+            (
+                "arch/um/kernel/time.c",
+                "static int itimer_next_event(unsigned long delta,\n\t\t\t     struct clock_event_device *evt)\n{\n"
+                "\tdelta += 1;\n",
+                "static unsigned int timer_unit = TIMER_MULTIPLIER;\n\n"
+                "static int itimer_next_event(unsigned long delta,\n\t\t\t     struct clock_event_device *evt)\n{\n"
+                "\tdelta += timer_unit > 1 || !delta;\n",
+            ),
+            (
+                "arch/um/kernel/time.c",
+                "static u64 timer_read(struct clocksource *cs)\n",
+                "static int __init set_timer_unit(char *str)\n{\n\ttimer_unit = 1;\n\t_timer_clockevent.min_delta_ns = 1;\n"
+                f'\t_timer_clockevent.min_delta_ticks = 1;\n\treturn 1;\n}}\n__setup("{CLOCK_NS}", set_timer_unit);\n\n'
+                "static u64 timer_read(struct clocksource *cs)\n",
+            ),
+            (
+                "arch/um/kernel/time.c",
+                "\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);\n\t\treturn time_travel_time / TIMER_MULTIPLIER;\n",
+                "\t\t\ttime_travel_update_time_rel(timer_unit);\n\t\treturn time_travel_time / timer_unit;\n",
+            ),
+            (
+                "arch/um/kernel/time.c",
+                "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/TIMER_MULTIPLIER)",
+                "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/timer_unit)",
+            ),
+        ),
     ),
-    (
-        "arch/um/kernel/time.c",
-        "\t\t\ttime_travel_update_time_rel(TIMER_MULTIPLIER);\n\t\treturn time_travel_time / TIMER_MULTIPLIER;\n",
-        "\t\t\ttime_travel_update_time_rel(timer_unit);\n\t\treturn time_travel_time / timer_unit;\n",
+    Patch(
+        "line-driver",
+        None,
+        (("drivers/net/Makefile", "obj-$(CONFIG_VETH) += veth.o\n", "obj-$(CONFIG_VETH) += veth.o ecnlab_line.o\n"),),
     ),
-    (
-        "arch/um/kernel/time.c",
-        "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/TIMER_MULTIPLIER)",
-        "clocksource_register_hz(&timer_clocksource, NSEC_PER_SEC/timer_unit)",
-    ),
-    ("drivers/net/Makefile", "obj-$(CONFIG_VETH) += veth.o\n", "obj-$(CONFIG_VETH) += veth.o ecnlab_line.o\n"),
 )
-"""What is different in our copy of the source: file, text, and what stands in its place."""
+"""What is different in our copy of the source, in the order in which it is applied."""
+
+EDITS: Final = tuple(edit for patch in PATCHES for edit in patch.edits)
+"""The edits of all patches: file, text, and what replaces it."""
 
 ADDED: Final = (("drivers/net/ecnlab_line.c", HERE / "driver/line.c"),)
 """Files that our copy of the source has besides."""

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from ecnlab.linux.kernel import Kernel
+from ecnlab.linux.kernel import CLOCK_NS, Kernel
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import as_files, batch_commands
 from ecnlab.linux.twin import DEVICE, OWN, Twin
@@ -16,8 +16,8 @@ from ecnlab.linux.twin import DEVICE, OWN, Twin
 HOST: Final = "line"
 """The namespace with all lines."""
 
-OPTIONS: Final = ("ecnlab_clock_ns",)
-"""Of the kernel: its clock has units of 1 ns, and its timers are exact."""
+OPTIONS: Final = (CLOCK_NS,)
+"""Of the kernel. None that changes a queue discipline."""
 
 MOST_LINES: Final = 250
 """Lines in one kernel, at most."""
