@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Class;
 use crate::layout::{Compose, Inner, Layout};
 use crate::members::{self, in_order};
-use crate::scheduler::{Credit, Rounds, Scheduler};
+use crate::scheduler::{Credit, MTU, Rounds, Scheduler};
 use crate::{Config, Impossible};
 
 /// The keys in `[queue.NAME]` of a queue with classes.
@@ -95,7 +95,7 @@ impl Params {
             Schedule::Strict => Scheduler::Strict,
             Schedule::Drr => Scheduler::Rounds(Rounds::new(quanta(), false)),
             Schedule::DrrPlus => Scheduler::Rounds(Rounds::new(quanta(), true)),
-            Schedule::Wrr => Scheduler::Credit(Credit::new(shares())),
+            Schedule::Wrr => Scheduler::Credit(Credit::new(shares(), MTU)),
             Schedule::TimeShifted => Scheduler::TimeShifted(self.tshift.unwrap_or_default()),
         }
     }

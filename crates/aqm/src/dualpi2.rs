@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{Average, Column, Columns, Integral};
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::registry;
-use crate::scheduler::{Credit, Scheduler};
+use crate::scheduler::{Credit, MTU, Scheduler};
 use crate::{
     Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
 };
@@ -75,7 +75,8 @@ pub struct Params {
     /// true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_on_overload: Option<bool>,
-    /// Only `linux`: the coupled law signals none while less than twice this is held. Default 1514 B, an Ethernet frame.
+    /// Only `linux`: the device's MTU and header, at most 1 MiB. The coupled law signals none while less than twice this is
+    /// held, and the credit starts at this times the difference of the shares. Default 1514 B, an Ethernet frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
     /// DSCPs of non-queue-building packets (RFC 9956), such as "NQB". They belong to L, and what is not ECN-capable there is then
@@ -152,6 +153,9 @@ impl Params {
         Impossible::unless(self.classic_protection.is_none() || self.tshift.is_none(), "tshift", || {
             "a time-shifted FIFO has no shares: leave out tshift or classic_protection".to_owned()
         })?;
+        Impossible::unless(self.mtu.is_none_or(|mtu| (1..=1 << 20).contains(&mtu.0)), "mtu", || {
+            "Linux counts 1 B to 1 MiB: write such as 1514 B".to_owned()
+        })?;
         self.protection.iter().try_for_each(protection::Params::check)?;
         self.check_profile()
     }
@@ -191,11 +195,16 @@ impl Params {
         [self.alpha.unwrap_or(alpha), self.beta.unwrap_or(beta)]
     }
 
+    /// The MTU with the device's header, `psched_mtu`.
+    fn mtu(&self) -> u32 {
+        self.mtu.map_or(MTU, |mtu| mtu.0 as u32)
+    }
+
     fn scheduler(&self) -> Scheduler {
         let share = i64::from(self.classic_protection.unwrap_or(CLASSIC_PROTECTION));
         match self.tshift {
             Some(tshift) => Scheduler::TimeShifted(tshift),
-            None => Scheduler::Credit(Credit::new(vec![100 - share, share])),
+            None => Scheduler::Credit(Credit::new(vec![100 - share, share], self.mtu())),
         }
     }
 
@@ -439,6 +448,8 @@ mod tests {
             "drop_enqueue = true\nprofile = \"rfc9332\"",
             "drop_on_overload = false\nprofile = \"rfc9332\"",
             "mtu = \"1500 B\"\nprofile = \"rfc9332\"",
+            "mtu = \"0 B\"",
+            "mtu = \"1048577 B\"",
             "protection.lg_aging = 31",
             "protection.lg_range = 0",
         ] {
@@ -450,6 +461,7 @@ mod tests {
             "profile = \"rfc9332\"",
             "classic_protection = 100",
             "tshift = \"0 s\"",
+            "mtu = \"1048576 B\"",
             "alpha = 0.00390625\nbeta = 8388607.0",
         ] {
             assert_eq!(refused(keys), None, "{keys}");

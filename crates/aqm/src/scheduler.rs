@@ -7,8 +7,8 @@ use ecnlab_base::{Dur, Rate, Rng, Time};
 
 use crate::shape::Shape;
 
-/// Bytes that each class of [`Credit`] counts as having sent at first: an Ethernet frame.
-const MTU: i64 = 1514;
+/// An Ethernet frame, in bytes.
+pub(crate) const MTU: u32 = 1514;
 
 /// What a scheduler sees of an inner queue.
 pub(crate) trait Backlog {
@@ -84,8 +84,10 @@ impl Scheduler {
 
     /// All queues were asked for a packet, and had none.
     pub fn found_all_empty(&mut self) {
-        if let Scheduler::Rounds(rounds) = self {
-            rounds.found_all_empty();
+        match self {
+            Scheduler::Rounds(rounds) => rounds.found_all_empty(),
+            Scheduler::Credit(credit) => credit.begin(),
+            Scheduler::Fifo | Scheduler::Strict | Scheduler::TimeShifted(_) | Scheduler::Shaped(_) => {}
         }
     }
 
@@ -188,21 +190,24 @@ impl Rounds {
 }
 
 /// Weighted round robin by credits: of the queues that hold packets the one with the most credit sends, of several the
-/// first. A byte gives each other queue that then waits its own weight, and costs the sender the sum of these. Who holds
-/// nothing keeps what it has.
+/// first. A byte gives each other queue that then waits its own weight, and costs the sender the sum of these. A queue that
+/// holds nothing keeps its credit. Credits begin anew when the link is free and finds all queues empty.
 ///
 /// Of two queues the difference of the credits is twice the one credit of Linux's `sch_dualpi2` (RFC 9332 §4.2.2 names the
-/// scheduler): w1·l more when the first sends, w0·l less when the second does, only while the other waits.
+/// scheduler): w1·l more when the first sends, w0·l less when the second does, only while the other waits. `dequeue_packet`
+/// resets it when it is asked for a packet and has none, not when the last one leaves.
 #[derive(Clone, Debug)]
 pub(crate) struct Credit {
     weights: Vec<i64>,
     credits: Vec<i64>,
+    /// Bytes that each queue counts as having sent at first.
+    frame: i64,
 }
 
 impl Credit {
-    /// Credits as if each queue had just sent one packet: the weightier begin.
-    pub fn new(weights: Vec<i64>) -> Credit {
-        let mut credit = Credit { credits: vec![0; weights.len()], weights };
+    /// Credits as if each queue had just sent one packet of `frame` bytes: the weightier begin.
+    pub fn new(weights: Vec<i64>, frame: u32) -> Credit {
+        let mut credit = Credit { credits: vec![0; weights.len()], weights, frame: frame.into() };
         credit.begin();
         credit
     }
@@ -214,7 +219,7 @@ impl Credit {
     }
 
     fn begin(&mut self) {
-        let sent = MTU * self.weights.len() as i64;
+        let sent = self.frame * self.weights.len() as i64;
         self.credits.iter_mut().zip(&self.weights).for_each(|(credit, weight)| *credit = sent * weight);
     }
 
@@ -228,15 +233,10 @@ impl Credit {
     }
 
     fn sent(&mut self, i: usize, len: u32, queues: &[impl Backlog]) {
-        let mut alone = true;
         for j in (0..queues.len()).filter(|&j| j != i && queues[j].head_len().is_some()) {
             let given = self.weights[j] * i64::from(len);
             self.credits[j] += given;
             self.credits[i] -= given;
-            alone = false;
-        }
-        if alone && queues[i].head_len().is_none() {
-            self.begin();
         }
     }
 }
@@ -415,16 +415,16 @@ mod tests {
     fn the_credit_shares_by_weights() {
         // Weights 3 and 1, credit 1514·(1-3) = -3028 at first. 1514 B of class 0 cost 1514, of class 1 give 4542 back:
         // -3028, 0 0 0 -> 1514; 1 -> -3028; 0 0 0 ... : three to one.
-        let order = order(Scheduler::Credit(Credit::new(vec![3, 1])), &[&[1514; 9], &[1514; 4]]);
+        let order = order(Scheduler::Credit(Credit::new(vec![3, 1], MTU)), &[&[1514; 9], &[1514; 4]]);
         assert_eq!(order, [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1]);
     }
 
     #[test]
     fn of_two_the_credits_are_the_one_of_dualpi2() {
         // sch_dualpi2: the first sends while the credit is not positive; l bytes of the first add w1·l, of the second take
-        // w0·l, while the other waits; w1 - w0 frames at first, and when both are empty.
-        let (mut scheduler, mut queues) = (Credit::new(vec![7, 2]), [Packets(vec![]), Packets(vec![])]);
-        let begin = 1514 * (2 - 7);
+        // w0·l, while the other waits; w1 - w0 frames at first, and when it is asked and both are empty.
+        let (mut scheduler, mut queues) = (Credit::new(vec![7, 2], MTU), [Packets(vec![]), Packets(vec![])]);
+        let begin = i64::from(MTU) * (2 - 7);
         let (mut credit, mut served, mut idle) = (begin, [0; 2], 0);
         for step in 0..3_000_u32 {
             // Lengths of 60 to 1499 B; the first has bursts, and both are empty from time to time.
@@ -439,6 +439,7 @@ mod tests {
                 let next = scheduler.next(&queues);
                 assert_eq!(next, expected, "step {step}");
                 let Some(i) = next else {
+                    credit = begin;
                     idle += 1;
                     continue;
                 };
@@ -446,7 +447,6 @@ mod tests {
                 scheduler.sent(i, len, &queues);
                 served[i] += 1;
                 match [0, 1].map(|i| queues[i].head_len().is_some()) {
-                    [false, false] => credit = begin,
                     [_, true] if i == 0 => credit += 2 * i64::from(len),
                     [true, _] if i == 1 => credit -= 7 * i64::from(len),
                     _ => {}
@@ -461,7 +461,7 @@ mod tests {
         // Weights 3, 2 and 1, in frames: at first 3·(3, 2, 1) = (9, 6, 3). Who sends pays the sum of the others' weights,
         // each of which has its own: 0: (6, 8, 4), 1: (9, 4, 5), 0: (6, 6, 6), 0: (3, 8, 7), 1: (6, 4, 8), 2: (9, 6, 3).
         // The last two of 0 leave when the others are empty.
-        let order = order(Scheduler::Credit(Credit::new(vec![3, 2, 1])), &[&[1514; 8], &[1514; 4], &[1514; 2]]);
+        let order = order(Scheduler::Credit(Credit::new(vec![3, 2, 1], MTU)), &[&[1514; 8], &[1514; 4], &[1514; 2]]);
         assert_eq!(order, [0, 1, 0, 0, 1, 2, 0, 1, 0, 0, 1, 2, 0, 0]);
     }
 
@@ -469,7 +469,7 @@ mod tests {
     fn who_has_nothing_to_send_keeps_its_credit() {
         // As above from (9, 6, 3), but 2 has no packet: 0 pays 2 and 1 pays 3. 0: (7, 8), 1: (10, 5), 0: (8, 7), 0: (6, 9),
         // 1: (9, 6).
-        let mut scheduler = Credit::new(vec![3, 2, 1]);
+        let mut scheduler = Credit::new(vec![3, 2, 1], MTU);
         let mut queues = [Packets(vec![1514; 20]), Packets(vec![1514; 20]), Packets(vec![])];
         let mut serve = |queues: &mut [Packets; 3]| {
             let i = scheduler.next(queues).unwrap();

@@ -96,7 +96,7 @@ impl Linux {
             k,
             step_thresh: params.step_thresh.unwrap_or(Dur::from_ms(1)),
             drop_enqueue: params.drop_enqueue.unwrap_or(false),
-            mtu: params.mtu.map_or(1514, |mtu| mtu.0),
+            mtu: params.mtu().into(),
             nqb: !params.nqb.is_empty(),
         }
     }
