@@ -175,6 +175,17 @@ def _htb(rng: random.Random, ns: int) -> str:
     return head + _classes("queue.q", members, *(_plain(rng, ns) for _ in members))
 
 
+def _dualpi2(rng: random.Random, ns: int) -> str:
+    """Without random signals: p' stays 0 with such a target. Steps after some packets, or none."""
+    keys: dict[str, object] = {"discipline": "dualpi2", "limit": f"{rng.randint(5, 200)} packets", "target": "2000 s"}
+    step = f"{rng.randint(0, 20_000) * ns // 1000} us" if rng.random() < 0.7 else "4 s"
+    keys |= {"step_thresh": step, "mtu": f"{rng.choice((1500, 1514, 4000))} B"}
+    keys |= {"classic_protection": rng.choice((0, 10, 10, 50, 90, 100, rng.randint(1, 99)))}
+    keys |= {"coupling_factor": rng.randint(1, 4), "drop_enqueue": rng.random() < 0.5}
+    more = _table("queue.q.l4s", codepoints=["ect0", "ect1", "ce"]) if rng.random() < 0.3 else ""
+    return _table("queue.q", **keys, drop_on_overload=rng.random() < 0.5) + more
+
+
 LAWS: Final[dict[str, Callable[[random.Random, int], str]]] = {
     "droptail": _droptail,
     "codel": lambda rng, ns: _table("queue.q", **_codel_keys(rng, ns)),
@@ -185,5 +196,6 @@ LAWS: Final[dict[str, Callable[[random.Random, int], str]]] = {
     "ets": _ets,
     "tbf": _tbf,
     "htb": _htb,
+    "dualpi2": _dualpi2,
 }
 """By name, what writes a queue, given the line's nanoseconds a byte."""

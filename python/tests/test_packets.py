@@ -9,6 +9,7 @@ from ecnlab._core import Scenario, SpecError, replay_packets
 from ecnlab.arrivals import Arrival, drawn
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.replay import Left
+from ecnlab.linux.twin import Twin
 from ecnlab.packets import Fate, Question, Trace, questions
 
 
@@ -78,6 +79,20 @@ def test_codel_is_told_its_times_and_says_what_the_kernel_has_otherwise():
     assert question(codel + 'sqrt = "linux"\nclock = "linux"\n').instead == ()
     assert "whole microseconds" in refusal(codel + 'target = "1500 ns"\n')
     assert "counts packets" in refusal('[queue.q]\ndiscipline = "codel"\nlimit = "50 kB"\n')
+
+
+def test_dualpi2_is_asked_while_it_draws_nothing():
+    queue = '[queue.q]\ndiscipline = "dualpi2"\nlimit = "9 packets"\n'
+    # 41·(2^32 - 1)/4/10^9 = 44 and 879: with 1259 s no delay below 1259·44/923 = 60.02 s raises p'.
+    assert question(queue + 'target = "1259 s"\nmtu = "1500 B"\n').twin == Twin(
+        "dualpi2 1:4:9 3:4:1259000000 10:1:2 14:1:1 4:4:4294967 2:4:4294967295", mtu=1500, attached=True
+    )
+    assert "draws random numbers once p' is above 0" in refusal(queue + 'target = "1258 s"\n')
+    assert "draws random numbers" in refusal(queue)
+    assert "no more than 4294967 us" in refusal(queue + 'target = "2000 s"\nstep_thresh = "4294968 us"\n')
+    tbf = '[queue.q]\ndiscipline = "tbf"\nlimit = "9 packets"\nrate = "500 kbps"\nburst = "3 kB"\n'
+    inner = '[queue.q.class.inner]\ndiscipline = "dualpi2"\ntarget = "2000 s"\n'
+    assert "tc does not know" in refusal(tbf + inner)
 
 
 def test_a_packet_has_the_class_of_its_place():

@@ -44,7 +44,14 @@ def twin(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
         message = f"`{path}`: no discipline of the kernel does the same as `{law}` to every packet"
         found.refuse(f"{path}.discipline", message, f"there is one for {there}: they draw no random numbers")
         return Twin("")
-    return make(queue, path, lambda inner, at: twin(inner, at, found), found)
+    return make(queue, path, lambda inner, at: _inner(inner, at, found), found)
+
+
+def _inner(queue: Mapping[str, Any], path: str, found: Findings) -> Twin:
+    made = twin(queue, path, found)
+    if made.attached:
+        found.refuse(path, f"`{path}`: tc does not know the kernel's discipline", "make it the queue of the link")
+    return made
 
 
 def _check_fixed(queue: Mapping[str, Any], path: str, found: Findings) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from ecnlab.linux.kernel import CLOCK_NS, Kernel
 from ecnlab.linux.machine import boot
-from ecnlab.linux.network import as_files, batch_commands
+from ecnlab.linux.network import ATTACHED, as_files, batch_commands
 from ecnlab.linux.twin import DEVICE, OWN, Twin
 
 HOST: Final = "line"
@@ -81,7 +81,9 @@ def _replay(kernel: Kernel, lines: Sequence[Line]) -> list[dict[int, Left]]:
 
 
 def _files(lines: Sequence[Line]) -> dict[str, str]:
-    batches = as_files({f"{HOST}.ip": _devices(lines), f"{HOST}.tc": _disciplines(lines)})
+    batches = as_files(
+        {f"{HOST}.ip": _devices(lines), f"{HOST}.tc": _disciplines(lines), f"{HOST}.{ATTACHED}": _attached(lines)}
+    )
     end = max(line.end_ns for line in lines)
     plan = [f"run {end} 0 0 {LOOK_NS}", f"host {HOST}", *batch_commands(batches), f"replay {HOST}"]
     return {**batches, **as_files({"plan": plan, "arrivals": _arrivals(lines)})}
@@ -104,8 +106,17 @@ def _disciplines(lines: Sequence[Line]) -> Iterator[str]:
     """
     for i, line in enumerate(lines):
         yield f"qdisc add dev l{i} root handle 1: prio bands 2 priomap{' 0' * 16}"
+        if line.twin.attached:
+            continue
         own = f"qdisc add dev {DEVICE} parent 1:1 handle {OWN:x}: {line.twin.words}"
         yield from (words.replace(DEVICE, f"l{i}") for words in (own, *line.twin.below))
+
+
+def _attached(lines: Sequence[Line]) -> Iterator[str]:
+    """Those that tc does not know, below the same class."""
+    for i, line in enumerate(lines):
+        if line.twin.attached:
+            yield f"l{i} 1:1 {OWN:x}: {line.twin.words}"
 
 
 def _arrivals(lines: Sequence[Line]) -> list[str]:

@@ -31,6 +31,8 @@ class Twin:
     """Handle of the discipline that reads a packet's class in its priority; 0 if none does."""
     mtu: int | None = None
     """Bytes that CoDel takes for a full packet of its device; None if it does not matter."""
+    attached: bool = False
+    """Whether ``words`` are for the guest, which asks the kernel itself: tc does not know the discipline."""
 
     def priority(self, place: Sequence[int]) -> int:
         """The ``skb->priority`` of a packet in the inner queues at ``place``, by our count from the outermost on.

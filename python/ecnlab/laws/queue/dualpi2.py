@@ -9,7 +9,7 @@ from ecnlab.laws.kinds import Column, Drops, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import only_tail
-from ecnlab.linux.twin import packets
+from ecnlab.linux.twin import Inner, Twin, packets
 
 COLUMNS: Final = {
     "links": {
@@ -42,44 +42,83 @@ NOT_THERE: Final = ("protection", "nqb", "tshift")
 
 TIMES: Final = {"target": 3, "tupdate": 4, "step_thresh": 8}
 GAINS: Final = {"alpha": 5, "beta": 6}
+DEFAULT_GAINS: Final = {5: 41, 6: 819}
 OTHERS: Final = {"coupling_factor": 10, "drop_on_overload": 11, "drop_enqueue": 12, "classic_protection": 13}
 """Numbers of attributes by our keys (``TCA_DUALPI2_*`` in Linux's include/uapi/linux/pkt_sched.h)."""
 
 LIMIT: Final = 1
+MEMORY_LIMIT: Final = 2
 ECN_MASK: Final = 14
 MASKS: Final = {frozenset({"ect1", "ce"}): 1, frozenset({"ect0", "ect1", "ce"}): 3}
 """Codepoints of L, and the bits of which one says so."""
 
 
+MOST: Final = 2**32 - 1
+"""The largest number of an attribute, and of nanoseconds that the kernel keeps of a time other than ``target``."""
+
+WAIT_NS: Final = 60 * 10**9
+"""Longer than any of the 400 packets of ``agree --packets`` waits for a link of 80 kbit/s."""
+
+
 def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
+    if rate_bps is None:
+        found.refuse(
+            f"{path}.discipline", f"`{path}`: DualPI2 needs a link with a rate on Linux", "give the link a rate"
+        )
+    found.tell(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
+    return _words(_settings(queue, path, found))
+
+
+def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
+    """The kernel's discipline as long as p' stays 0: its random numbers then signal nothing.
+
+    p' stays 0 while no delay exceeds ``target``·alpha/(alpha + beta), in the kernel's whole gains: an update adds at most
+    (delay - target)·alpha + delay·beta. So the time between updates does not matter, and the longest possible is given:
+    the guest begins late, after many of them.
+    """
+    settings = {at: (size, value) for at, size, value in _settings(queue, path, found)}
+    alpha, beta = (_in_force(settings[at][1] if at in settings else default) for at, default in DEFAULT_GAINS.items())
+    if number(queue["target"]) * alpha < WAIT_NS * (alpha + beta):
+        help_ = 'keep p\' at 0: write such as target = "2000 s"'
+        found.refuse(f"{path}.target", f"`{path}`: DualPI2 draws random numbers once p' is above 0", help_)
+    settings[TIMES["tupdate"]] = (4, MOST // 1000)
+    # Ours has no limit of memory.
+    settings[MEMORY_LIMIT] = (4, MOST)
+    words = _words([(at, size, value) for at, (size, value) in settings.items()])
+    return Twin(words, mtu=number(queue.get("mtu", "1514 B")), attached=True)
+
+
+def _words(settings: list[tuple[int, int, int]]) -> str:
+    return " ".join(["dualpi2", *(f"{at}:{size}:{value}" for at, size, value in settings)])
+
+
+def _settings(queue: Table, path: str, found: Findings) -> list[tuple[int, int, int]]:
+    """Number, bytes and value of each attribute."""
     only_tail(queue, path, found)
-    _check_settings(queue, path, rate_bps, found)
+    _check_settings(queue, path, found)
     settings = [(LIMIT, 4, packets(queue, path, found))]
     settings += [(at, 4, _us(queue, key, path, found)) for key, at in TIMES.items() if key in queue]
     settings += [(at, 4, _gain(queue, key, path, found)) for key, at in GAINS.items() if key in queue]
     settings += [(at, 1, int(queue[key])) for key, at in OTHERS.items() if key in queue]
-    settings.append((ECN_MASK, 1, _mask(queue["l4s"], path, found)))
-    return " ".join(["dualpi2", *(f"{at}:{size}:{value}" for at, size, value in settings)])
+    return [*settings, (ECN_MASK, 1, _mask(queue["l4s"], path, found))]
 
 
-def _check_settings(queue: Table, path: str, rate_bps: int | None, found: Findings) -> None:
+def _check_settings(queue: Table, path: str, found: Findings) -> None:
     for key, only in {"profile": "linux", "ecn": True}.items():
         if queue[key] != only:
             found.refuse_value(f"{path}.{key}", queue[key], f"its DualPI2 has {only}")
     for key in NOT_THERE:
         if key in queue:
             found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel's DualPI2 has no such thing", "leave it out")
-    if rate_bps is None:
-        found.refuse(
-            f"{path}.discipline", f"`{path}`: DualPI2 needs a link with a rate on Linux", "give the link a rate"
-        )
-    found.tell(path, "mtu", queue.get("mtu", "1514 B"), "1514 B")
 
 
 def _us(queue: Table, key: str, path: str, found: Findings) -> int:
     us, rest = divmod(number(queue[key]), 1000)
     if rest:
         found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel reads whole microseconds", 'write such as "15 ms"')
+    most = MOST if key == "target" else MOST // 1000
+    if us > most:
+        found.refuse(f"{path}.{key}", f"`{path}.{key}`: the kernel has no more than {most} us", "write less")
     return us
 
 
@@ -88,6 +127,11 @@ def _gain(queue: Table, key: str, path: str, found: Findings) -> int:
     units: int = round(256 * queue[key])
     found.tell(path, key, queue[key], units / 256)
     return units
+
+
+def _in_force(units: int) -> int:
+    """``dualpi2_scale_alpha_beta``: a gain in units of 1/(2^32 - 1) for each 64 ns."""
+    return (units * MOST >> 2) // 10**9
 
 
 def _mask(l4s: Table, path: str, found: Findings) -> int:
@@ -103,4 +147,4 @@ def _drops(_counters: Mapping[str, int]) -> Drops:
     return Drops(None, None, None)
 
 
-LAW: Final = Queue(label="DualPI2", says=_says, qdisc=_qdisc, attached=True, drops=_drops, columns=COLUMNS)
+LAW: Final = Queue(label="DualPI2", says=_says, qdisc=_qdisc, attached=True, twin=_twin, drops=_drops, columns=COLUMNS)
