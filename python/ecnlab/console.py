@@ -7,7 +7,7 @@ import math
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +39,32 @@ def write_json(value: object) -> None:
     """Write ``value`` for a program to read. JSON has no infinity and no NaN: both become null."""
     document = json.dumps(_finite(value), indent=1, ensure_ascii=False, allow_nan=False, default=str)
     sys.stdout.write(json_safe(document) + "\n")
+
+
+def write_json_parts(members: Iterable[tuple[str, object]]) -> None:
+    """As `write_json` of an object with these ``members``; an iterator among their values gives parts of one list.
+
+    No more than one part is held at a time.
+    """
+    before = "{"
+    for name, value in members:
+        sys.stdout.write(f"{before}\n {json.dumps(name)}: ")
+        before = ","
+        if not isinstance(value, Iterator):
+            sys.stdout.write(_indented(value))
+            continue
+        opened = False
+        for part in value:
+            if part:
+                sys.stdout.write(("," if opened else "[") + _indented(part)[1:-3])
+                opened = True
+        sys.stdout.write("\n ]" if opened else "[]")
+    sys.stdout.write("\n}\n")
+
+
+def _indented(value: object) -> str:
+    text = json.dumps(_finite(value), indent=1, ensure_ascii=False, allow_nan=False, default=str)
+    return json_safe(text.replace("\n", "\n "))
 
 
 def _finite(value: object) -> object:

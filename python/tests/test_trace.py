@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import re
 import shutil
 import struct
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +21,8 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 import ecnlab
+from ecnlab import console
+from ecnlab.cli import cli as commands
 from ecnlab.scenario import read_scenario
 from ecnlab.trace import changes, memory
 from ecnlab.trace.page import SIGNS, render
@@ -352,3 +357,40 @@ def test_memory_is_three_quarters_of_what_is_available(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "nowhere")
     monkeypatch.setattr(memory, "CGROUP", tmp_path / "nowhere")
     assert memory.for_connections() is None
+
+
+def syns(path: Path, connections: int) -> Path:
+    """A capture with one SYN for each connection."""
+    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)]
+    for number in range(connections):
+        source = struct.pack(">BBH", 10, 0, number >> 12)
+        tcp = struct.pack(">HHIIBBHHH", 1024 + (number & 0xFFF), 80, 1, 0, 0x50, 2, 65535, 0, 0)
+        packet = struct.pack(">BBHHHBBH", 0x45, 0, 40, 0, 0, 64, 6, 0) + source + bytes([10, 1, 0, 1]) + tcp
+        out.append(struct.pack("<IIII", number, 0, len(packet), len(packet)) + packet)
+    path.write_bytes(b"".join(out))
+    return path
+
+
+def test_json_of_many_connections_needs_no_more_memory_than_of_few(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["ecnlab.trace"], "AT_A_TIME", 100)
+    peaks = []
+    for count in (200, 1600):
+        capture = syns(tmp_path / f"{count}.pcap", count)
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
+            tracemalloc.start()
+            commands.main(["trace", str(capture), "--json"], standalone_mode=False)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_json_in_parts_is_json_of_the_whole(tmp_path, monkeypatch, capsys):
+    capture = syns(tmp_path / "x.pcap", 25)
+    whole = ecnlab.trace(capture)
+    tables = {name: table.to_dicts() for name, table in whole.tables.items()}
+    console.write_json({"totals": whole.totals, "damage": whole.damage, **tables})
+    expected = capsys.readouterr().out
+    monkeypatch.setattr(sys.modules["ecnlab.trace"], "AT_A_TIME", 10)
+    commands.main(["trace", str(capture), "--json"], standalone_mode=False)
+    assert capsys.readouterr().out == expected
+    assert len(json.loads(expected)["connections"]) == 25

@@ -102,9 +102,9 @@ def trace(
 
         store.write_named(html, render(whole, _largest(whole) if connection is None else connection).encode())
     if as_json:
-        tables = {name: table.to_dicts() for name, table in result.tables.items()}
-        more = {} if changed is None else {"changes": changed.to_dicts()}
-        console.write_json({"totals": result.totals, "damage": result.damage, **tables, **more})
+        tables = [(name, (part.to_dicts() for part in result.parts(name))) for name in TABLES]
+        more = [] if changed is None else [("changes", changed.to_dicts())]
+        console.write_json_parts([("totals", result.totals), ("damage", result.damage), *tables, *more])
     else:
         _show_trace(result, rows)
         if changed is not None:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -110,6 +110,20 @@ class Trace:
             "directions": (sent.head(rows), ends),
             "violations": (self._tables(breaking)["violations"].head(rows), broken),
         }
+
+    def parts(self, name: str) -> Iterator[pl.DataFrame]:
+        """The table ``name`` in parts, for captures whose tables do not fit the memory. Violations are one part."""
+        starts = range(self._chosen.start, max(self._chosen.stop, self._chosen.start + 1), AT_A_TIME)
+        made = (
+            frames({name: self._found.tables(start, min(start + AT_A_TIME, self._chosen.stop))[name]})[name]
+            for start in starts
+        )
+        if name == "interfaces":
+            yield next(made)
+        elif name == "violations":
+            yield pl.concat(made).sort("packet", maintain_order=True)
+        else:
+            yield from made
 
     def _tables(self, numbers: Iterable[int]) -> dict[str, pl.DataFrame]:
         if isinstance(numbers, range):
