@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import signal
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -661,3 +664,41 @@ def test_the_guest_attaches_what_tc_does_not_know():
     device = files[name].split()[0]
     assert f"dev {device} stab overhead -14 linklayer ethernet root handle 1: tbf" in files[f"{node}.tc"]
     assert files[name].startswith(f"{device} 1:1 10: dualpi2 ")
+
+
+MAKE = """#!/bin/sh
+case "$*" in *allnoconfig*) exit 0;; esac
+echo "  CC      init/main.o"
+sleep 300 &
+echo $! > {pid}
+wait
+"""
+
+
+def test_compilers_end_with_the_build_when_progress_cannot_be_written(tmp_path, monkeypatch):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "make").write_text(MAKE.format(pid=tmp_path / "pid"))
+    (tools / "make").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setattr(build, "_edited", lambda tree, links: links.mkdir())
+    monkeypatch.setattr(build, "_check_config", lambda config: None)
+    monkeypatch.setattr(build.source, "version", lambda tree: "7")
+    monkeypatch.setattr(build, "STEP_S", 0.05)
+
+    def say(text: str) -> None:
+        if "files of about" in text and (tmp_path / "pid").exists():
+            raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError) as held:  # the traceback keeps the loop's frame
+        build._build_kernel(tmp_path / "tree", tmp_path / "linux-7", 1, say)
+    compiler = int((tmp_path / "pid").read_text())
+    for _ in range(200):
+        state = Path(f"/proc/{compiler}/stat")
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(compiler, signal.SIGKILL)
+        pytest.fail("the compiler still runs")
+    assert held.value is not None

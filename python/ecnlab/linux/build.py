@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +48,9 @@ STAMP: Final = (
 
 FILES: Final = 600
 """How many there are to compile, about."""
+
+STEP_S: Final = 0.5
+"""Seconds between two looks at how far make is."""
 
 STATIC: Final = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-static")
 
@@ -140,8 +145,9 @@ def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
     _make(links, [*options, f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], scratch)
     _check_config(objects / ".config")
     say(f"compiling Linux {source.version(tree)}: about six CPU minutes")
-    for done in _make_steps(links, [*options, f"-j{jobs}", "linux"], scratch):
-        say(f"compiling Linux: {done} files of about {FILES}")
+    with closing(_make_steps(links, [*options, f"-j{jobs}", "linux"], scratch)) as steps:
+        for done in steps:
+            say(f"compiling Linux: {done} files of about {FILES}")
     shutil.copy2(objects / "linux", scratch / "linux")
     shutil.copy2(objects / ".config", scratch / "config")
     shutil.rmtree(objects)
@@ -181,23 +187,28 @@ def _environment() -> dict[str, str]:
 
 
 def _make(tree: Path, words: list[str], scratch: Path) -> None:
-    for _ in _make_steps(tree, words, scratch):
-        pass
+    with closing(_make_steps(tree, words, scratch)) as steps:
+        for _ in steps:
+            pass
 
 
-def _make_steps(tree: Path, words: list[str], scratch: Path) -> Iterator[int]:
+def _make_steps(tree: Path, words: list[str], scratch: Path) -> Generator[int, None, None]:
     """Run make, gently; gives the number of files compiled, now and then. Raises EcnlabError with the end of its log."""
     log = scratch / "log"
     command = ["nice", "-n", "10", "make", "-C", str(tree), *words]
     with log.open("wb") as file:
-        child = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=_environment())
+        child = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, env=_environment(), start_new_session=True
+        )
         try:
             while child.poll() is None:
-                time.sleep(0.5)
+                time.sleep(STEP_S)
                 yield len(re.findall(rb"^ +CC ", log.read_bytes(), re.MULTILINE))
         finally:
+            # Also where what the loop reports cannot be written. Compilers are in the group of their make.
             if child.poll() is None:
-                child.terminate()
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGTERM)
                 child.wait()
     if child.returncode:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
