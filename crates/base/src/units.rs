@@ -62,6 +62,12 @@ pub struct ParseUnitError {
 /// The highest rate: at it a bit lasts a tenth of a picosecond, in which time is counted, and an ACK 32.
 const FASTEST_BPS: f64 = 1e13;
 
+/// The longest time, 5124 hours: 64 bits of picoseconds are a few minutes more.
+const LONGEST_S: f64 = 5124.0 * 3600.0;
+
+/// The largest number of bytes: 64 bits hold a third more in excess of it.
+const MOST_BYTES: f64 = 1e19;
+
 type Table = &'static [(&'static str, f64)];
 
 const TIME: Table = &[("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9), ("min", 60.0), ("h", 3600.0)];
@@ -176,34 +182,39 @@ fn meant(unit: &str, table: Table) -> Option<&'static str> {
     same_letters.or_else(|| word().and_then(|(_, meant)| known(meant)))
 }
 
+fn refused(text: &str, problem: &str, remedy: &str) -> ParseUnitError {
+    ParseUnitError { text: text.to_owned(), problem: problem.to_owned(), remedy: remedy.to_owned() }
+}
+
+/// `value`, unless it is above `most`.
+fn at_most(value: f64, most: f64, text: &str, problem: &str, remedy: &str) -> Result<f64, ParseUnitError> {
+    if value > most { Err(refused(text, problem, remedy)) } else { Ok(value) }
+}
+
 impl FromStr for Dur {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Dur, ParseUnitError> {
-        parse(text, TIME, "a time", "\"20 ms\" or \"1.5 s\"").map(Dur::from_secs)
+        let seconds = parse(text, TIME, "a time", "\"20 ms\" or \"1.5 s\"")?;
+        at_most(seconds, LONGEST_S, text, "is longer than 5124 hours", "write at most \"5124 h\"").map(Dur::from_secs)
     }
 }
 impl FromStr for Rate {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Rate, ParseUnitError> {
         let bps = libm::round(parse(text, RATE, "a rate", "\"1.5 Mbps\"")?);
-        let error = |problem: &str, remedy: &str| ParseUnitError {
-            text: text.to_owned(),
-            problem: problem.to_owned(),
-            remedy: remedy.to_owned(),
-        };
         if bps < 1.0 {
-            return Err(error("is not a rate above zero", "write a number and a unit, such as \"1.5 Mbps\""));
+            return Err(refused(text, "is not a rate above zero", "write a number and a unit, such as \"1.5 Mbps\""));
         }
-        if bps > FASTEST_BPS {
-            return Err(error("is above 10 Tbit/s", "write at most \"10000 Gbps\""));
-        }
-        Ok(Rate(bps as u64))
+        at_most(bps, FASTEST_BPS, text, "is above 10 Tbit/s", "write at most \"10000 Gbps\"")
+            .map(|bps| Rate(bps as u64))
     }
 }
 impl FromStr for Bytes {
     type Err = ParseUnitError;
     fn from_str(text: &str) -> Result<Bytes, ParseUnitError> {
-        parse(text, BYTES, "a number of bytes", "\"20 MB\" or \"1460 B\"").map(|b| Bytes(libm::round(b) as u64))
+        let bytes = libm::round(parse(text, BYTES, "a number of bytes", "\"20 MB\" or \"1460 B\"")?);
+        at_most(bytes, MOST_BYTES, text, "is above 10 million TB", "write at most \"10000000000 GB\"")
+            .map(|bytes| Bytes(bytes as u64))
     }
 }
 impl FromStr for Length {
@@ -323,6 +334,11 @@ mod tests {
         let e = "-20 ms".parse::<Dur>().unwrap_err().to_string();
         assert_eq!(e, "`-20 ms` is negative; write a time that is not, such as \"20 ms\" or \"1.5 s\"");
         assert_eq!("20 msec".parse::<Dur>().unwrap_err().to_string(), "`20 msec` is not a time; did you mean `20 ms`?");
+        let e = "1000000 h".parse::<Dur>().unwrap_err().to_string();
+        assert_eq!(e, "`1000000 h` is longer than 5124 hours; write at most \"5124 h\"");
+        assert_eq!("5124 h".parse::<Dur>().unwrap().to_string(), "18446400 s");
+        let e = "99999999999 GB".parse::<Bytes>().unwrap_err().to_string();
+        assert_eq!(e, "`99999999999 GB` is above 10 million TB; write at most \"10000000000 GB\"");
         assert!("0 Mbps".parse::<Rate>().is_err());
         assert!("5 furlongs".parse::<Length>().is_err());
         assert!("".parse::<Rate>().is_err());

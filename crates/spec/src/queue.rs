@@ -17,6 +17,9 @@ use crate::tree::{Entry, Node, Table, Value};
 /// The key whose tables are the queues within.
 const CLASS: &str = "class";
 
+/// Most levels of queues within queues.
+pub(crate) const MOST_LEVELS: usize = 16;
+
 /// A queue's keys are partly every queue's, partly its discipline's.
 pub(crate) fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
     read_beside(node, path, &[])
@@ -117,6 +120,10 @@ fn read_classes(node: &Node, path: &Path) -> Result<BTreeMap<String, aqm::Class>
 fn read_class(name: &str, node: &Node, path: &Path, key: &Place) -> Result<aqm::Class, Vec<Diagnostic>> {
     if !is_name(name) {
         return Err(vec![Diagnostic::new(key, path, format!("`{name}` cannot be a name"), NAMES)]);
+    }
+    if path.0.len() > 2 + 2 * MOST_LEVELS {
+        let message = format!("`{path}` is more than {MOST_LEVELS} levels of classes deep");
+        return Err(vec![Diagnostic::new(key, path, message, format!("write at most {MOST_LEVELS} levels"))]);
     }
     if node.table().is_none() {
         let message = format!("`{path}` is {}, not a table", node.kind());

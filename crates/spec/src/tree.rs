@@ -11,7 +11,11 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::Diagnostic;
 use crate::path::{Part, Path};
+use crate::queue::MOST_LEVELS;
 use crate::source::{Place, Source};
+
+/// Most names in the header of a table: the keys of the deepest class, and some.
+const MOST_NAMES: usize = 4 + 2 * MOST_LEVELS;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -41,12 +45,63 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
+/// The first header with too many names. The parser takes time that grows with their square, and does not place them.
+fn too_deep(source: &Arc<Source>) -> Option<Diagnostic> {
+    let mut at = 0;
+    for line in source.text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let Some(header) = line.strip_prefix('[') else { continue };
+        let names = names(header);
+        if names.len() > MOST_NAMES && names.iter().all(|name| !name.is_empty()) {
+            let place = Place::new(source, start + 1..start + line.trim_end().len());
+            let first = [names[0], names[1]].map(|name| name.trim_matches(['"', '\'']));
+            let depth = names.len();
+            let message = format!("`{}` has tables nested {depth} deep; the limit is {MOST_NAMES}", first.join("."));
+            return Some(Diagnostic::new(&place, &Path::of(&first), message, shallower()));
+        }
+    }
+    None
+}
+
+/// The names of a header, which begins after its bracket.
+fn names(header: &str) -> Vec<&str> {
+    let (mut found, mut begin, mut quote) = (Vec::new(), 0, None);
+    let header = header.trim_start_matches('[');
+    for (at, c) in header.char_indices() {
+        match (c, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (_, Some(_)) => {}
+            ('"' | '\'', None) => quote = Some(c),
+            ('.' | ']', None) => {
+                found.push(header[begin..at].trim());
+                begin = at + 1;
+                if c == ']' {
+                    return found;
+                }
+            }
+            _ => {}
+        }
+    }
+    Vec::new()
+}
+
+fn shallower() -> String {
+    format!("nest fewer tables; a queue has at most {MOST_LEVELS} levels of classes")
+}
+
 impl Node {
     /// Reads a TOML text; what it cannot hold is reported.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Diagnostic>> {
         let source = Arc::new(Source { name: name.to_owned(), text: text.to_owned() });
+        if let Some(wrong) = too_deep(&source) {
+            return Err(vec![wrong]);
+        }
         let document = DeTable::parse(text).map_err(|e| {
             let place = Place::new(&source, e.span().unwrap_or(0..0));
+            if e.message().contains("recurs") {
+                return vec![Diagnostic::new(&place, &Path::default(), "tables are nested too deep here", shallower())];
+            }
             vec![Diagnostic::new(&place, &Path::default(), format!("not TOML: {}", one_line(e.message())), "")]
         })?;
         let mut reader = Reader { source: &source, found: Vec::new() };

@@ -753,3 +753,52 @@ fn an_override_is_reported_where_it_stands() {
     assert!(refused("a..b", 1.into()).starts_with("override:1:1: `a..b` is not a dotted key"));
     assert!(refused("queue.red.max_p", f64::NAN.into()).contains("not finite"));
 }
+
+/// `GOOD` with a queue of `levels` queues within each other, as headers or as inline tables.
+fn nested(levels: usize, inline: bool, name: &str) -> String {
+    let keys = ["discipline = \"classes\"", "schedule = \"strict\"", "limit = \"9 packets\""];
+    let last = "discipline = \"droptail\"";
+    let mut path = "queue.two".to_owned();
+    let queue = if inline {
+        let open = format!("{{ {}, class = {{ {name} = ", keys.join(", "));
+        format!("[queue]\ntwo = {}{{ {last}, {} }}{}\n", open.repeat(levels), keys[2], " } }".repeat(levels))
+    } else {
+        let mut text = String::new();
+        for _ in 0..levels {
+            text += &format!("[{path}]\n{}\n", keys.join("\n"));
+            path += &format!(".class.{name}");
+        }
+        text + &format!("[{path}]\n{last}\n{}\n", keys[2])
+    };
+    format!("{GOOD}\n{queue}")
+}
+
+#[test]
+fn queues_within_queues_have_a_limit_that_is_stated_with_line_and_key() {
+    let said = |text: &str| parse_scenario("x.toml", text).unwrap_err().to_string();
+    for inline in [false, true] {
+        assert!(parse_scenario("x.toml", &nested(16, inline, "c")).is_ok());
+        let e = said(&nested(17, inline, "c"));
+        assert!(e.contains("is more than 16 levels of classes deep; write at most 16 levels"), "{e}");
+        assert!(e.contains("`queue.two.class.c.class.c"), "{e}");
+    }
+    // Deeper than the parser of TOML goes.
+    let help = "nest fewer tables; a queue has at most 16 levels of classes";
+    for (name, levels) in [("c", 60), ("\"c\"", 60), ("c", 300)] {
+        let e = said(&nested(levels, false, name));
+        let line = GOOD.lines().count() + 2 + 18 * 4;
+        assert!(
+            e.starts_with(&format!("x.toml:{line}:2: `queue.two` has tables nested 38 deep; the limit is 36; {help}")),
+            "{}",
+            &e[..300]
+        );
+        let e = said(&nested(levels, true, name));
+        assert!(e.contains(&format!("tables are nested too deep here; {help}")), "{e}");
+    }
+}
+
+#[test]
+fn a_line_in_a_text_is_no_header() {
+    let text = GOOD.replacen("format = 1", &format!("format = 1\ntitle = '''\n[{}]\n'''", ".".repeat(100)), 1);
+    assert!(parse_scenario("x.toml", &text).is_ok());
+}
