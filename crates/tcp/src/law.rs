@@ -45,6 +45,10 @@ macro_rules! in_use {
             fn owns_window(&self) -> bool {
                 match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW),+ }
             }
+
+            fn waits_at_one_segment(&self) -> bool {
+                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::WAITS_AT_ONE_SEGMENT),+ }
+            }
         }
 
         /// What window laws add to a trace, in the order of the registry: columns of every run's `flow_series`, whatever
@@ -92,6 +96,11 @@ impl Law {
         self.in_use.owns_window()
     }
 
+    /// [`CongestionControl::WAITS_AT_ONE_SEGMENT`].
+    pub fn waits_at_one_segment(&self) -> bool {
+        self.in_use.waits_at_one_segment()
+    }
+
     /// What ends slow start hears of an ACK.
     #[cold]
     fn check_slow_start(&mut self, sample: &AckSample) {
@@ -127,7 +136,7 @@ impl From<(&Config, u32)> for Start {
             ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
             // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
             // from half a segment the next ACK opens the window to one and a half.
-            ecn_below_one_segment: config.ecn_response == EcnResponse::Ns2,
+            ecn_least: u64::from(config.ecn_response != EcnResponse::Ns2),
         }
     }
 }

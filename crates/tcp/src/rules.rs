@@ -66,8 +66,8 @@ pub struct Start {
     pub rules: Rules,
     /// ECN leaves ssthresh, not half.
     pub ecn_keeps_ssthresh: bool,
-    /// ECN may leave less than a segment.
-    pub ecn_below_one_segment: bool,
+    /// Segments that ECN leaves at least.
+    pub ecn_least: u64,
 }
 
 impl Rules {

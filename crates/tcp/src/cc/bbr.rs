@@ -78,6 +78,7 @@ impl CongestionControl for Bbr {
     const SAMPLES: bool = true;
     const RATES: bool = true;
     const OWNS_WINDOW: bool = true;
+    const WAITS_AT_ONE_SEGMENT: bool = false;
     const SLOW_START: bool = false;
     const COLUMNS: &'static [&'static str] = &["bbr_bw_bps", "bbr_min_rtt_s", "bbr_pacing_gain", "bbr_cwnd_gain"];
 

@@ -8,6 +8,10 @@ use super::reno::Reno;
 use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Start, Window};
 use crate::invalid::{Invalid, ensure};
 
+/// Segments that a mark leaves at least, as in Linux (dctcp_ssthresh) and FreeBSD (dctcp_cong_signal). RFC 8257 names no least
+/// window. One segment would wait for the delayed ACK, and RFC 3168 §6.1.2 has its timer there.
+const LEAST: u64 = 2;
+
 /// DCTCP with its parameters; the defaults are those of RFC 8257.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -46,7 +50,8 @@ impl super::Params for Params {
 
     fn law(&self, start: Start) -> Dctcp {
         let Params { g, alpha, codepoint } = *self;
-        Dctcp { reno: Reno::new(start), g, alpha, codepoint, delivered: 0, marked: 0, round: 0 }
+        let reno = Reno::new(Start { ecn_least: LEAST, ..start });
+        Dctcp { reno, g, alpha, codepoint, delivered: 0, marked: 0, round: 0 }
     }
 }
 
@@ -67,6 +72,7 @@ pub struct Dctcp {
 
 impl CongestionControl for Dctcp {
     const SAMPLES: bool = true;
+    const WAITS_AT_ONE_SEGMENT: bool = false;
     const COLUMNS: &'static [&'static str] = &["alpha"];
 
     fn window(&self) -> &Window {

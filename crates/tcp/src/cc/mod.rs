@@ -101,6 +101,9 @@ pub trait CongestionControl {
     const OWNS_WINDOW: bool = false;
     /// Whether the law has a slow start below ssthresh, as RFC 5681 has, which `slow_start` of a [`crate::Config`] may end.
     const SLOW_START: bool = true;
+    /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
+    /// §6.1.2 asks of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
+    const WAITS_AT_ONE_SEGMENT: bool = true;
     /// Names of what a trace has of the law besides its window: columns of every run's `flow_series`.
     const COLUMNS: &'static [&'static str] = &[];
 

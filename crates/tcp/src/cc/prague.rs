@@ -279,6 +279,7 @@ impl Prague {
 impl CongestionControl for Prague {
     const SAMPLES: bool = true;
     const OWNS_WINDOW: bool = true;
+    const WAITS_AT_ONE_SEGMENT: bool = false;
     const COLUMNS: &'static [&'static str] = &["prague_alpha", "prague_cwnd_segments"];
 
     fn window(&self) -> &Window {

@@ -41,14 +41,14 @@ pub struct Reno {
     count: u64,
     rules: Rules,
     ecn_keeps_ssthresh: bool,
-    ecn_below_one_segment: bool,
+    ecn_least: u64,
 }
 
 impl Reno {
     /// Reno that begins with `start`.
     pub fn new(start: Start) -> Reno {
-        let Start { window, rules, ecn_keeps_ssthresh, ecn_below_one_segment } = start;
-        Reno { window, count: 0, rules, ecn_keeps_ssthresh, ecn_below_one_segment }
+        let Start { window, rules, ecn_keeps_ssthresh, ecn_least } = start;
+        Reno { window, count: 0, rules, ecn_keeps_ssthresh, ecn_least }
     }
 
     /// Opens the window for an ACK; congestion avoidance adds `slope` segments a round trip.
@@ -91,7 +91,7 @@ impl Reno {
 
     /// What a reduction leaves at least, in 2^-16 bytes.
     fn least(&self) -> u64 {
-        if self.ecn_below_one_segment { 0 } else { self.mss() << FRACTION }
+        (self.ecn_least * self.mss()) << FRACTION
     }
 
     fn mss(&self) -> u64 {

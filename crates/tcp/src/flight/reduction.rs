@@ -55,17 +55,22 @@ impl Flight {
 
     /// The reduction of ECN, upon an ACK of `acked` new bytes or upon a source quench.
     pub fn reduce_for_ecn(&mut self, acked: u64, cx: &mut Cx) {
-        let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
+        let waits = self.waits_at_one_segment(cx.config);
         // FlightSize is that before the ACK: its data left the network with the mark.
         let acked = if cx.config.reduce_from == ReduceFrom::Flight { acked } else { 0 };
         let base = self.reduction_base(cx.config) + acked;
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
-        if one_segment && cx.config.ecn_response == EcnResponse::Standard {
-            // RFC 3168 §6.1.2, RFC 2481 §6.1.2: the window cannot shrink, so the timer is restarted and nothing
-            // new is sent before it expires.
+        if waits {
             self.hold(cx);
         }
+    }
+
+    /// Whether a mark restarts the timer, and nothing new is sent before it expires: a window of one segment cannot be halved
+    /// (RFC 3168 §6.1.2, RFC 2481 §6.1.2).
+    pub fn waits_at_one_segment(&self, config: &Config) -> bool {
+        let one_segment = self.law.cwnd() < 2 * u64::from(self.mss);
+        one_segment && config.ecn_response == EcnResponse::Standard && self.law.waits_at_one_segment()
     }
 
     /// Starts a recovery: reduces, and has the first unacknowledged segment sent again.

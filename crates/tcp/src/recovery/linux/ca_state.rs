@@ -290,11 +290,10 @@ impl CongestionState {
             return;
         }
         self.undo.disarm();
-        let one_segment = tx.window_in_segments() < 2 && !tx.law.owns_window();
+        let waits = tx.waits_at_one_segment(cx.config);
         self.begin_reduction(tx, Congestion::Ecn, cx);
         self.ca_state = CaState::Cwr;
-        if one_segment && cx.config.ecn_response == EcnResponse::Standard {
-            // RFC 3168 §6.1.2: nothing new before the timer.
+        if waits {
             tx.hold(cx);
         }
     }
