@@ -242,7 +242,10 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
     let keys = Keys { more: &[&["profile"], &tcp::Rules::KEYS[..]].concat(), less: &[] };
     let config = read_with(&part(&merged, |key| !is_rule(key)), path, keys, |node| tcp::Config::deserialize(node));
     match (rules, config) {
-        (Ok(rules), Ok(config)) => Ok(Tcp { profile: name, config: Arc::new(tcp::Config { rules, ..config }) }),
+        (Ok(rules), Ok(config)) => {
+            let config = tcp::Config { rules, ..config }.settled(&name);
+            Ok(Tcp { profile: name, config: Arc::new(config) })
+        }
         (rules, config) => Err([rules.err(), config.err()].into_iter().flatten().flatten().collect()),
     }
 }

@@ -298,6 +298,13 @@ impl Config {
         Ok(Config { rules, ..Config::deserialize(MapDeserializer::new(rest.into_iter()))? })
     }
 
+    /// The same with the parameters of its window law that were left out and depend on the profile, such as DCTCP's `profile`.
+    #[must_use]
+    pub fn settled(mut self, profile: &str) -> Config {
+        self.congestion.settle(profile);
+        self
+    }
+
     /// Finds the first impossible value.
     ///
     /// # Errors

@@ -188,6 +188,9 @@ impl CongestionControl for Law {
     fn on_further_loss(&mut self) {
         of_law!(&mut self.in_use, law => law.on_further_loss())
     }
+    fn on_loss_after_mark(&mut self) -> bool {
+        of_law!(&mut self.in_use, law => law.on_loss_after_mark())
+    }
     fn on_established(&mut self, established: &Established) {
         of_law!(&mut self.in_use, law => law.on_established(established))
     }

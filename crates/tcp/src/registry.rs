@@ -98,6 +98,10 @@ macro_rules! window_family {
             pub(crate) fn needs_count(&self) -> Option<&'static str> {
                 match self { $(WindowLaw::$law(params) => params.needs_count(),)+ }
             }
+            /// Sets the parameters that were left out and depend on the TCP profile.
+            pub(crate) fn settle(&mut self, profile: &str) {
+                match self { $(WindowLaw::$law(params) => params.settle(profile),)+ }
+            }
             /// The law's name and object, if it stands in a file of the user's.
             pub fn outside(&self) -> Option<&Outside<dyn Supply>> {
                 match self { $(WindowLaw::$law(params) => params.outside(),)+ }

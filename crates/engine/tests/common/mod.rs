@@ -43,6 +43,7 @@ pub fn duplex(name: &str, a: usize, b: usize, rate: &str, delay: &str, queue: &C
 pub fn tcp(profile: &str, change: impl FnOnce(&mut ecnlab_tcp::Config)) -> Arc<ecnlab_tcp::Config> {
     let mut config = ecnlab_tcp::profile(profile).expect("a profile").config.clone();
     change(&mut config);
+    let config = config.settled(profile);
     config.check().expect("a possible configuration");
     Arc::new(config)
 }

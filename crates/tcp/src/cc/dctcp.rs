@@ -1,12 +1,16 @@
 //! DCTCP's window (RFC 8257 §3.3 to §3.5): a mark costs as much as marks are many. Growth, losses, floors and rounding are
-//! Reno's.
+//! Reno's. `docs/laws/dctcp.md` has what the two profiles do differently.
+
+mod linux;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
-use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Start, Window};
+use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Sent, Start, Window};
 use crate::invalid::{Invalid, ensure};
+use crate::window::FRACTION;
+use linux::{Alpha, MAX_SHIFT};
 
 /// Segments that a mark leaves at least, as in Linux (dctcp_ssthresh) and FreeBSD (dctcp_cong_signal). RFC 8257 names no least
 /// window. One segment would wait for the delayed ACK, and RFC 3168 §6.1.2 has its timer there.
@@ -16,6 +20,9 @@ const LEAST: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
+    /// The implementation. If left out: `linux` with the TCP profile `linux-7`, `rfc8257` with any other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
     /// Weight of the last window of data in the estimate of marks (§4.2).
     pub g: f64,
     /// The estimate at the beginning (§3.3).
@@ -25,9 +32,25 @@ pub struct Params {
     pub codepoint: Codepoint,
 }
 
+/// The implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// RFC 8257: bytes are counted, and alpha is a real number.
+    Rfc8257,
+    /// `tcp_dctcp` of Linux 7: packets are counted, and alpha has units of 1/1024.
+    Linux,
+}
+
+impl Params {
+    fn is_linux(&self) -> bool {
+        self.profile == Some(Profile::Linux)
+    }
+}
+
 impl Default for Params {
     fn default() -> Params {
-        Params { g: 1.0 / 16.0, alpha: 1.0, codepoint: Codepoint::Ect0 }
+        Params { profile: None, g: 1.0 / 16.0, alpha: 1.0, codepoint: Codepoint::Ect0 }
     }
 }
 
@@ -41,7 +64,19 @@ impl super::Params for Params {
         })?;
         ensure((0.0..=1.0).contains(&self.alpha), "congestion.alpha", || {
             format!("must be from 0 to 1, not {}", self.alpha)
+        })?;
+        ensure(!self.is_linux() || shift(self.g).is_some(), "congestion.g", || {
+            format!(
+                "must be 1, 1/2, 1/4 or so on to 1/1024 with profile = \"linux\", not {}: the kernel shifts bits",
+                self.g
+            )
         })
+    }
+
+    fn settle(&mut self, profile: &str) {
+        if profile == "linux-7" {
+            self.profile.get_or_insert(Profile::Linux);
+        }
     }
 
     fn needs_count(&self) -> Option<&'static str> {
@@ -49,10 +84,16 @@ impl super::Params for Params {
     }
 
     fn law(&self, start: Start) -> Dctcp {
-        let Params { g, alpha, codepoint } = *self;
+        let Params { g, alpha, codepoint, .. } = *self;
         let reno = Reno::new(Start { ecn_least: LEAST, ..start });
-        Dctcp { reno, g, alpha, codepoint, delivered: 0, marked: 0, round: 0 }
+        let linux = shift(g).filter(|_| self.is_linux()).map(|shift| Alpha::new(alpha, shift));
+        Dctcp { reno, g, alpha, codepoint, delivered: 0, marked: 0, round: 0, linux }
     }
+}
+
+/// The shift of bits that multiplies by `g`, if there is one.
+fn shift(g: f64) -> Option<u32> {
+    (0..=MAX_SHIFT).find(|shift| g * f64::from(1_u32 << shift) == 1.0)
 }
 
 /// DCTCP.
@@ -68,6 +109,19 @@ pub struct Dctcp {
     marked: u64,
     /// The window of data, by the count of round trips.
     round: u64,
+    /// The estimate of the profile `linux`, in place of all this.
+    linux: Option<Alpha>,
+}
+
+impl Dctcp {
+    /// Reduces the window, in whole segments: a mark takes half of alpha, a loss one half (dctcp_ssthresh,
+    /// dctcp_react_to_loss).
+    fn reduce_as_linux(&mut self, alpha: &Alpha, event: &CongestionEvent) {
+        let mss = u64::from(self.window().mss());
+        let cwnd = self.cwnd() / mss;
+        let kept = if event.why == Congestion::Ecn { alpha.after_mark(cwnd) } else { cwnd / 2 };
+        self.reno.reduce(event, |_| (kept * mss) << FRACTION);
+    }
 }
 
 impl CongestionControl for Dctcp {
@@ -88,6 +142,9 @@ impl CongestionControl for Dctcp {
     }
 
     fn on_feedback(&mut self, sample: &AckSample) {
+        if let Some(alpha) = &mut self.linux {
+            return alpha.on_ack(sample);
+        }
         // §3.3 steps 1 to 8.
         self.delivered += sample.delivered.bytes;
         self.marked += sample.marked.bytes;
@@ -99,7 +156,26 @@ impl CongestionControl for Dctcp {
         (self.delivered, self.marked, self.round) = (0, 0, sample.round);
     }
 
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some(alpha) = &mut self.linux {
+            alpha.on_sent(sent);
+        }
+    }
+
+    /// The window that the mark has left so far is halved (dctcp_state).
+    fn on_loss_after_mark(&mut self) -> bool {
+        let mss = u64::from(self.window().mss());
+        let half = (self.cwnd() / mss / 2).max(LEAST) * mss;
+        if self.linux.is_some() {
+            self.set_ssthresh(half);
+        }
+        self.linux.is_some()
+    }
+
     fn on_congestion(&mut self, event: &CongestionEvent) {
+        if let Some(alpha) = self.linux {
+            return self.reduce_as_linux(&alpha, event);
+        }
         if event.why != Congestion::Ecn {
             // §3.5: a loss halves.
             return self.reno.on_congestion(event);
@@ -118,7 +194,7 @@ impl CongestionControl for Dctcp {
     }
 
     fn values(&self) -> Vec<f64> {
-        vec![self.alpha]
+        vec![self.linux.map_or(self.alpha, |alpha| alpha.value())]
     }
 }
 
@@ -188,6 +264,66 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_leaves_two_segments_at_least() {
+        for (segments, profile) in [(2, "modern"), (3, "modern"), (1, "modern"), (2, "ns-2.35"), (2, "linux-7")] {
+            let mut law = Params::default().law(start(profile, MSS));
+            law.set_cwnd(segments * 1_000);
+            law.on_congestion(&event(Congestion::Ecn, segments * 1_000));
+            assert_eq!((law.cwnd(), law.state().ssthresh), (2_000, 2_000), "{segments} {profile}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_s_integers_are_the_default_of_linux_7_alone() {
+        let settled = |profile, given| {
+            let mut params = Params { profile: given, ..Params::default() };
+            params.settle(profile);
+            params.profile
+        };
+        assert_eq!(settled("linux-7", None), Some(Profile::Linux));
+        assert_eq!(settled("linux-7", Some(Profile::Rfc8257)), Some(Profile::Rfc8257));
+        assert_eq!([settled("modern", None), settled("linux-2.2", None)], [None; 2]);
+    }
+
+    /// DCTCP with the kernel's integers, and a window of so many segments.
+    fn kernel(alpha: f64, segments: u64) -> Dctcp {
+        let mut law = Params { profile: Some(Profile::Linux), alpha, ..Params::default() }.law(start("linux-7", MSS));
+        law.set_cwnd(segments * 1_000);
+        law.set_ssthresh(segments * 1_000);
+        law
+    }
+
+    #[test]
+    fn in_linux_a_mark_takes_whole_segments_and_a_loss_half() {
+        // alpha 90/1024: 54 · 90 / 2048 = 2.37. A loss takes 27, of which a timeout leaves one.
+        for (why, cwnd, ssthresh) in
+            [(Congestion::Ecn, 52, 52), (Congestion::Loss, 27, 27), (Congestion::Timeout, 1, 27)]
+        {
+            let mut law = kernel(90.0 / 1_024.0, 54);
+            law.on_congestion(&event(why, 54_000));
+            assert_eq!((law.cwnd(), law.state().ssthresh), (cwnd * 1_000, ssthresh * 1_000));
+        }
+    }
+
+    #[test]
+    fn in_linux_a_loss_after_a_mark_halves_what_the_mark_has_left() {
+        let mut law = kernel(0.5, 41);
+        assert!(law.on_loss_after_mark());
+        assert_eq!((law.cwnd(), law.state().ssthresh), (41_000, 20_000));
+        let mut law = dctcp(0.5, 41);
+        assert!(!law.on_loss_after_mark());
+        assert_eq!(law.state().ssthresh, 41_000);
+    }
+
+    #[test]
+    fn in_linux_alpha_is_updated_by_acks_and_a_window_of_data_is_what_was_sent() {
+        let mut law = kernel(1.0, 10);
+        law.on_sent(&Sent { bytes: 1_000, outstanding: 9_000, ..Sent::default() });
+        law.on_feedback(&sample(1, 0, 1));
+        assert_eq!(law.values(), [960.0 / 1_024.0]);
+    }
+
+    #[test]
     fn of_whole_segments_a_mark_costs_whole_ones() {
         // Of 54 segments alpha/2 is 0.16, 0.99, 1.01 and 2.97: none, none, one and two (Linux, dctcp_ssthresh).
         for (alpha, left) in [(0.006, 54_000), (0.0367, 54_000), (0.0375, 53_000), (0.11, 52_000)] {
@@ -233,5 +369,9 @@ mod tests {
         assert_eq!([wrong(0.0, 1.0), wrong(1.1, 1.0), wrong(f64::NAN, 1.0)], [Some("congestion.g"); 3]);
         assert_eq!([wrong(1.0, -0.1), wrong(1.0, 1.1), wrong(1.0, f64::NAN)], [Some("congestion.alpha"); 3]);
         assert_eq!([wrong(1.0, 0.0), wrong(0.0625, 1.0)], [None; 2]);
+        let linux =
+            |g| Params { profile: Some(Profile::Linux), g, ..Params::default() }.check().err().map(|error| error.key);
+        assert_eq!([linux(0.07), linux(1.0 / 2_048.0)], [Some("congestion.g"); 2]);
+        assert_eq!([linux(1.0), linux(0.0625), linux(1.0 / 1_024.0)], [None; 3]);
     }
 }

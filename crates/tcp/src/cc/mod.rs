@@ -117,6 +117,11 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, event: &CongestionEvent);
     /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
     fn on_further_loss(&mut self) {}
+    /// A loss is found while the window goes down for a mark, with recoveries that have Linux's states. Returns whether the law
+    /// has set another threshold for it.
+    fn on_loss_after_mark(&mut self) -> bool {
+        false
+    }
     /// Data may flow.
     fn on_established(&mut self, _: &Established) {}
     /// Each ACK, in every state, before recovery looks at it: losses and recovery are as the ACK before left them.
@@ -199,6 +204,8 @@ pub(crate) trait Params {
     fn needs_count(&self) -> Option<&'static str> {
         None
     }
+    /// Sets what was left out and depends on the TCP profile.
+    fn settle(&mut self, _profile: &str) {}
     /// The law's name and object, if it stands in a file of the user's.
     fn outside(&self) -> Option<&Outside<dyn Supply>> {
         None

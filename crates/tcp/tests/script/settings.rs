@@ -14,6 +14,7 @@ pub fn config(case: &Case) -> Result<Config, Failure> {
     for setting in &case.settings {
         config = depart(&config, setting).map_err(|message| Failure::new(&setting.place, message))?;
     }
+    let config = config.settled(&case.profile);
     config.check().map_err(|e| Failure::new(&first, e.to_string()))?;
     Ok(config)
 }

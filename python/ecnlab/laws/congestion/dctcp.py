@@ -6,7 +6,7 @@ from typing import Final
 
 from ecnlab.laws.kinds import Column, Window
 
-KERNEL_HAS: Final[dict[str, object]] = {"g": 0.0625, "alpha": 1.0, "codepoint": "ect0"}
+KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "g": 0.0625, "alpha": 1.0, "codepoint": "ect0"}
 
 COLUMNS: Final = {
     "alpha": Column("ratio", "DCTCP's estimate of the marked part of its data; missing if the window law is another"),

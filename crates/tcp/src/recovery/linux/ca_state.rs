@@ -310,6 +310,8 @@ impl CongestionState {
                 self.undo.ssthresh = Some(self.ssthresh(tx));
             }
             self.begin_reduction(tx, Congestion::Loss, cx);
+        } else if tx.law.on_loss_after_mark() {
+            self.prr.target = tx.law.state().ssthresh;
         }
         self.ca_state = CaState::Recovery;
     }

@@ -1,0 +1,143 @@
+//! DCTCP's estimate as Linux 7 has it (net/ipv4/tcp_dctcp.c): packets are counted, and alpha has units of 1/1024.
+
+use super::{AckSample, Sent};
+
+/// Alpha if all packets are marked (DCTCP_MAX_ALPHA), and the bits of its fraction.
+const MAX: u32 = 1 << BITS;
+const BITS: u32 = 10;
+/// Bits that dctcp_shift_g may be, at most.
+pub const MAX_SHIFT: u32 = BITS;
+
+/// What a connection keeps (struct dctcp). Offsets are bytes since data could flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Alpha {
+    alpha: u32,
+    /// g as a shift of bits.
+    shift: u32,
+    /// Packets delivered and marked since the window of data began.
+    delivered: u64,
+    marked: u64,
+    /// The window of data is over when all up to here is acknowledged.
+    next_seq: u64,
+    una: u64,
+    nxt: u64,
+}
+
+impl Alpha {
+    /// The estimate at the beginning (dctcp_init).
+    pub fn new(alpha: f64, shift: u32) -> Alpha {
+        let alpha = (alpha * f64::from(MAX)) as u32;
+        Alpha { alpha: alpha.min(MAX), shift, delivered: 0, marked: 0, next_seq: 0, una: 0, nxt: 0 }
+    }
+
+    /// The estimate as a part of one.
+    pub fn value(self) -> f64 {
+        f64::from(self.alpha) / f64::from(MAX)
+    }
+
+    /// Data leave.
+    pub fn on_sent(&mut self, sent: &Sent) {
+        if !sent.again {
+            self.nxt = self.una + sent.outstanding + sent.bytes;
+        }
+    }
+
+    /// An ACK (dctcp_update_alpha). With nothing outstanding each ACK is the end of a window of data.
+    pub fn on_ack(&mut self, sample: &AckSample) {
+        self.una += sample.acked.bytes;
+        self.delivered += sample.delivered.packets;
+        self.marked += sample.marked.packets;
+        if self.una < self.next_seq {
+            return;
+        }
+        let decay = self.alpha >> self.shift;
+        self.alpha -= if decay == 0 { self.alpha } else { decay };
+        let more = (self.marked << (BITS - self.shift)) / self.delivered.max(1);
+        self.alpha = self.alpha.saturating_add(u32::try_from(more).unwrap_or(MAX)).min(MAX);
+        (self.delivered, self.marked, self.next_seq) = (0, 0, self.nxt);
+    }
+
+    /// Segments that a mark leaves of `cwnd` (dctcp_ssthresh), which are two at least.
+    pub fn after_mark(&self, cwnd: u64) -> u64 {
+        cwnd - ((cwnd * u64::from(self.alpha)) >> (BITS + 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Amount;
+
+    /// An ACK of so many segments, of which so many were marked.
+    fn ack(alpha: &mut Alpha, segments: u64, marked: u64) -> u32 {
+        let amount = |segments| Amount::of(segments * 1_000, 1_000);
+        let (acked, marked) = (amount(segments), amount(marked));
+        alpha.on_ack(&AckSample { acked, delivered: acked, marked, ..AckSample::default() });
+        alpha.alpha
+    }
+
+    fn send(alpha: &mut Alpha, outstanding: u64, again: bool) {
+        alpha.on_sent(&Sent { bytes: 1_000, outstanding: outstanding * 1_000, again, ..Sent::default() });
+    }
+
+    #[test]
+    fn without_marks_alpha_falls_by_a_sixteenth_and_from_below_16_to_nothing() {
+        let mut alpha = Alpha::new(1.0, 4);
+        // 1024 - 64, 960 - 60, 900 - 56.25 without the fraction.
+        assert_eq!([0; 3].map(|_| ack(&mut alpha, 1, 0)), [960, 900, 844]);
+        alpha.alpha = 17;
+        assert_eq!([0; 4].map(|_| ack(&mut alpha, 1, 0)), [16, 15, 0, 0]);
+    }
+
+    #[test]
+    fn marks_add_their_share_of_64_rounded_down() {
+        let mut alpha = Alpha::new(0.0, 4);
+        // 3 · 64 / 7 = 27.4; then 27 - 1 + 64.
+        assert_eq!(ack(&mut alpha, 7, 3), 27);
+        assert_eq!(ack(&mut alpha, 7, 7), 90);
+        // One of 65 is less than a unit: 90 - 5 + 0.98.
+        assert_eq!(ack(&mut alpha, 65, 1), 85);
+        // All marked: 1024 is the most.
+        alpha.alpha = 1_024;
+        assert_eq!(ack(&mut alpha, 10, 10), 1_024);
+        // A window without a delivery, of which a mark was told: its share is not bounded, alpha is.
+        alpha.alpha = 1_024;
+        assert_eq!(ack(&mut alpha, 0, 10), 1_024);
+    }
+
+    #[test]
+    fn alpha_below_16_forgets_before_it_adds() {
+        let mut alpha = Alpha { alpha: 15, ..Alpha::new(0.0, 4) };
+        // 15 - 15 + 64 / 10.
+        assert_eq!(ack(&mut alpha, 10, 1), 6);
+    }
+
+    #[test]
+    fn a_window_of_data_ends_with_the_ack_of_all_that_was_sent_at_its_beginning() {
+        let mut alpha = Alpha::new(1.0, 4);
+        (0..10).for_each(|n| send(&mut alpha, n, false));
+        // The first ACK ends the window that the handshake began; ten segments were sent by then.
+        assert_eq!(ack(&mut alpha, 1, 0), 960);
+        send(&mut alpha, 9, false);
+        assert_eq!(ack(&mut alpha, 8, 8), 960);
+        // What is sent again moves nothing.
+        send(&mut alpha, 2, true);
+        // 960 - 60 + 8 · 64 / 9 = 956.9: of nine segments eight were marked.
+        assert_eq!(ack(&mut alpha, 1, 0), 956);
+        // The next ends with the eleventh segment.
+        assert_eq!(ack(&mut alpha, 1, 0), 897);
+    }
+
+    #[test]
+    fn with_nothing_outstanding_each_ack_ends_a_window() {
+        let mut alpha = Alpha::new(1.0, 4);
+        assert_eq!([0; 2].map(|_| ack(&mut alpha, 0, 0)), [960, 900]);
+    }
+
+    #[test]
+    fn a_mark_takes_half_of_alpha_in_whole_segments() {
+        let left = |units, cwnd| Alpha { alpha: units, ..Alpha::new(0.0, 4) }.after_mark(cwnd);
+        // 10 · 1024 / 2048 = 5; 11 · 204 / 2048 = 1.09; 9 · 204 / 2048 = 0.9.
+        assert_eq!([left(1_024, 10), left(204, 11), left(204, 9)], [5, 10, 9]);
+    }
+}
