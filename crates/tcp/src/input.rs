@@ -23,10 +23,13 @@ impl Endpoint {
                 self.ecn.forget_waiting();
             }
         }
-        let asks_for_ack = self.ecn.on_arrival(segment, acceptable);
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
+        let asks_for_ack = self.ecn.on_arrival(segment, acceptable && !old);
         if !acceptable || old {
+            if !old && self.rx.reaches_last_ack(segment) && !segment.flags.intersects(Flags::SYN | Flags::RST) {
+                self.ecn.on_duplicate(segment);
+            }
             return self.refuse(segment, now, out);
         }
         // Second: RST; only the exact next number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).

@@ -322,6 +322,13 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         unsaid >= enough || first && segment.len > 0
     }
 
+    /// Linux counts before it looks at what is new (tcp_rcv_established, step5), and tcp_sequence lets these pass.
+    fn on_duplicate(&mut self, segment: &Segment) {
+        if LINUX {
+            self.received.count(segment.ecn, segment.len);
+        }
+    }
+
     // ---- the sender of data ----
 
     fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {

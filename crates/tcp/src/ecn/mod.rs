@@ -202,6 +202,9 @@ pub trait Feedback {
     /// lies in the receive window. Whether its ACK is due at once.
     fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool;
 
+    /// A segment has come of which nothing is new, and which ends where the last ACK sent does or beyond.
+    fn on_duplicate(&mut self, _segment: &Segment) {}
+
     /// An ACK that waits is to tell of no mark that has come so far.
     fn forget_waiting(&mut self) {}
 
@@ -259,6 +262,9 @@ macro_rules! schemes {
             #[inline]
             fn flushes_ack(&self, segment: &Segment) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.flushes_ack(segment)),+ }
+            }
+            fn on_duplicate(&mut self, segment: &Segment) {
+                match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.on_duplicate(segment)),+ }
             }
             fn forget_waiting(&mut self) {
                 match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.forget_waiting()),+ }

@@ -171,6 +171,12 @@ impl Receiver {
         if segment.seq_len() == 0 { (next..=edge).contains(&start) } else { start < edge && end > next }
     }
 
+    /// Whether a segment of which nothing is new ends where the last ACK sent does or beyond.
+    pub fn reaches_last_ack(&self, segment: &Segment) -> bool {
+        let end = self.offset(segment.seq) + i64::from(segment.seq_len());
+        (self.last_ack_sent as i64..=self.next as i64).contains(&end)
+    }
+
     /// Takes in the payload and FIN of an acceptable segment.
     pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
         let before = self.next;
