@@ -251,6 +251,15 @@ fn overrides_are_as_if_written_in_the_file() {
 }
 
 #[test]
+fn the_profile_linux_7_has_the_kernel_s_dctcp() {
+    let law = |profile: &str| {
+        let tcp = format!("[tcp.default]\nprofile = \"{profile}\"\ncongestion = \"dctcp\"\n");
+        scenario(&(PAIRS.to_owned() + &tcp)).resolved()["tcp"]["default"]["congestion"]["profile"].clone()
+    };
+    assert_eq!([law("linux-7"), law("modern")], ["linux".into(), serde_json::Value::Null]);
+}
+
+#[test]
 fn the_hash_is_of_what_results_depend_on() {
     let base = scenario(PAIRS);
     let same = [
