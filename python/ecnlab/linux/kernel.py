@@ -64,8 +64,8 @@ PATCHES: Final = (
             ),
         ),
     ),
-    # Some disciplines judge a packet, or read the delay, when they are asked for it. A driver asks when its line is free; tbf
-    # peeks as soon as the packet before has left, so that such a discipline sees all waits shorter by the time of a packet.
+    # A driver asks for a packet when its line is free. tbf peeks as soon as the packet before has left: its inner queue then lacks
+    # the packet that waits for the line, and disciplines see waits shorter by the time of a packet, or one packet less.
     Patch(
         "tbf-line-is-free",
         TBF_LINE,
@@ -77,9 +77,7 @@ PATCHES: Final = (
                 "/* Whether a line of the bucket's rate, with room for one packet, has sent the packet before. */\n"
                 "static bool line_is_free(struct tbf_sched_data *q)\n{\n\ts64 now = ktime_get_ns();\n"
                 "\ts64 short_of = q->buffer - q->tokens - (now - q->t_c);\n\n"
-                "\tif (short_of <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)) || tbf_peak_present(q) ||\n"
-                '\t    !(q->qdisc->flags & TCQ_F_DEQUEUE_DROPS || !strcmp(q->qdisc->ops->id, "pie") ||\n'
-                '\t      !strcmp(q->qdisc->ops->id, "fq_pie")))\n'
+                "\tif (short_of <= 0 || q->max_size >= 2 * psched_mtu(qdisc_dev(q->qdisc)) || tbf_peak_present(q))\n"
                 "\t\treturn true;\n\tqdisc_watchdog_schedule_ns(&q->watchdog, now + short_of);\n\treturn false;\n}\n\n"
                 "static struct sk_buff *tbf_dequeue(struct Qdisc *sch)\n{\n\tstruct tbf_sched_data *q = qdisc_priv(sch);\n"
                 "\tstruct sk_buff *skb;\n\n\tif (as_line && !line_is_free(q))\n\t\treturn NULL;\n\n",
