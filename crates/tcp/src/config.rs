@@ -60,6 +60,8 @@ pub struct Config {
     pub ack_delay: Dur,
     /// Longest delay of the ACK of a segment with PSH.
     pub ack_delay_push: Dur,
+    /// Which segments carry PSH.
+    pub push: Push,
 
     /// Window law: its name, or a table with its name as `kind` and the parameters that differ from their defaults.
     pub congestion: WindowLaw,
@@ -163,8 +165,21 @@ pub enum DelayedAck {
     #[serde(rename = "linux-2.0")]
     Linux20,
     /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
-    /// retransmission by a sender with ECN; one with CWR. Otherwise the delay follows the spacing of the data, from
-    /// `ack_delay` up to the RTT or 200 ms. PSH and `ecn_immediate_ack` have no effect.
+    /// retransmission by a sender with ECN; one with CWR; one for a segment with PSH or smaller than others, unless this end
+    /// answers with data. Otherwise the delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms.
+    /// `ecn_immediate_ack` has no effect.
+    #[serde(rename = "linux-7")]
+    Linux7,
+}
+
+/// Which segments carry PSH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Push {
+    /// The last segment of all data that the application has (RFC 9293 §3.9.1.2).
+    LastSegment,
+    /// Linux 7. The application writes 64 KiB at a time into a send buffer of about two congestion windows. The last segment
+    /// of what it writes without a pause carries PSH, and one after each half of the peer's greatest window.
     #[serde(rename = "linux-7")]
     Linux7,
 }

@@ -45,8 +45,7 @@ impl Endpoint {
         if chunk.len > 0 {
             self.counters.data_segments_sent += 1;
             self.counters.bytes_sent += u64::from(chunk.len);
-            if chunk.start + u64::from(chunk.len) == self.tx.flight.end {
-                // RFC 9293 §3.9.1.2: the last of what was written is pushed.
+            if self.tx.flight.pushes(chunk.start + u64::from(chunk.len)) {
                 flags |= Flags::PSH;
             }
         }
@@ -57,7 +56,7 @@ impl Endpoint {
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.sent(chunk, &mut cx);
         let segment = Segment { seq, len, flags, ..self.blank(now) };
-        self.rx.acknowledged();
+        self.rx.carried(&self.config, now);
         self.push(kind, segment, out);
     }
 

@@ -19,6 +19,7 @@ use super::rate::RateSampler;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
 use super::sampler::Sampler;
 use super::scoreboard::Scoreboard;
+use super::send_buffer::SendBuffer;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -81,7 +82,7 @@ pub(crate) struct Flight {
     /// Window the peer announced, in bytes.
     pub peer_window: u64,
     /// Greatest window the peer announced.
-    max_peer_window: u64,
+    pub max_peer_window: u64,
     pub law: Law,
     /// Payload bytes of a full segment.
     pub mss: u32,
@@ -118,6 +119,8 @@ pub(crate) struct Flight {
     pub rates: Option<Box<RateSampler>>,
     /// For laws that name a rate.
     pub pacer: Pacer,
+    /// For [`Push::Linux7`].
+    pub send_buffer: Option<Box<SendBuffer>>,
 }
 
 impl Flight {
@@ -151,6 +154,7 @@ impl Flight {
             sampler: Sampler::default(),
             rates: None,
             pacer: Pacer::default(),
+            send_buffer: None,
         }
     }
 
@@ -413,6 +417,7 @@ impl Flight {
         self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks });
         self.timeouts = 0;
         self.deadline = Time::NEVER;
+        self.open_send_buffer(cx.config);
         rtt
     }
 

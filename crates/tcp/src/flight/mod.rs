@@ -13,6 +13,7 @@ mod reduction;
 mod rtt;
 mod sampler;
 mod scoreboard;
+mod send_buffer;
 
 pub(crate) use ack_seen::AckSeen;
 pub(crate) use cwnd_validation::{Burst, CwndValidation};

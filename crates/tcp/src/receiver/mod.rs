@@ -79,7 +79,7 @@ impl Receiver {
             fin: None,
             ato: Dur::ZERO,
             last_data: None,
-            quick_ack: QuickAck::default(),
+            quick_ack: QuickAck::new(config),
         }
     }
 
@@ -284,14 +284,23 @@ impl Receiver {
     /// The delay is over.
     pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
         if config.delayed_ack == DelayedAck::Linux7 {
-            self.quick_ack.inflate(rto);
+            self.quick_ack.inflate(config, rto);
         }
+    }
+
+    /// Data leave, which carry the ACK.
+    pub fn carried(&mut self, config: &Config, now: Time) {
+        if config.delayed_ack == DelayedAck::Linux7 {
+            self.quick_ack.on_data_sent(now);
+        }
+        self.acknowledged();
     }
 
     /// An ACK leaves, alone or on data.
     pub fn acknowledged(&mut self) {
         self.unacked = 0;
         self.duplicate = None;
+        self.quick_ack.acknowledged();
         self.deadline = Time::NEVER;
         self.last_ack_sent = self.next;
     }

@@ -11,6 +11,12 @@ use crate::rto::Rto;
 const MOST: u64 = 16;
 /// The longest delay (TCP_DELACK_MAX).
 const LONGEST: Dur = Dur::from_ms(200);
+/// Payload of a full segment, before any is known (TCP_MSS_DEFAULT), and the least (TCP_MIN_MSS).
+const DEFAULT_MSS: u32 = 536;
+const LEAST_MSS: u32 = 88;
+/// A TCP header without options, and the timestamps in each segment.
+const HEADER: u32 = 20;
+const TIMESTAMPS: u32 = 12;
 
 /// What a segment has brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +30,7 @@ pub(crate) enum Brought {
 }
 
 /// What one end knows of the data that arrives.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct QuickAck {
     /// ACKs that are still sent at once.
     left: u64,
@@ -39,31 +45,64 @@ pub(crate) struct QuickAck {
     marked: bool,
     /// CWR is part of a number, and answers nothing.
     pub cwr_counts: bool,
+    /// Payload of a full segment (rcv_mss).
+    full: u32,
+    /// Payload of the last segment, if it was not full but may become so (last_seg_size).
+    nearly_full: u32,
+    /// A segment that waits for its ACK had PSH or was small (ICSK_ACK_PUSHED).
+    pushed: bool,
+    /// This end has answered data with data (pingpong).
+    interactive: bool,
 }
 
 impl QuickAck {
+    pub fn new(config: &Config) -> QuickAck {
+        QuickAck {
+            left: 0,
+            now: false,
+            delay: Dur::ZERO,
+            last: Time::ZERO,
+            ect: false,
+            marked: false,
+            cwr_counts: false,
+            // tcp_initialize_rcv_mss.
+            full: DEFAULT_MSS.min(config.mss.0 as u32),
+            nearly_full: 0,
+            pushed: false,
+            interactive: false,
+        }
+    }
+
     /// A segment with data has arrived. How long its ACK may wait; zero is at once.
     #[inline(never)]
     pub fn on_data(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> Dur {
-        self.note(segment, what, config, rto, now);
-        if self.left > 0 {
+        let read = self.note(segment, what, config, rto, now);
+        if self.left > 0 && !self.interactive {
             // tcp_dec_quickack_mode: the ACK that leaves this mode makes the delay short again.
             self.left -= 1;
             self.delay = if self.left == 0 { config.ack_delay } else { self.delay };
             return Dur::ZERO;
         }
-        if self.now { Dur::ZERO } else { self.delay(config, rto) }
+        if self.now || read { Dur::ZERO } else { self.delay(config, rto) }
     }
 
-    fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) {
+    /// Whether the application's read sends the ACK.
+    fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> bool {
         // tcp_ecn_accept_cwr: the sender's window may be very low.
         self.now = segment.flags.contains(Flags::CWR) && !self.cwr_counts;
         self.marked &= !self.now;
-        match what {
-            Brought::Nothing => return self.on_duplicate(config),
-            Brought::InOrder => self.follow(config, rto, now),
-            Brought::Early => {}
-        }
+        let read = match what {
+            Brought::Nothing => {
+                self.on_duplicate(config);
+                return false;
+            }
+            Brought::InOrder => {
+                let read = self.is_acknowledged_by_read(segment);
+                self.follow(config, rto, now);
+                read
+            }
+            Brought::Early => false,
+        };
         match segment.ecn {
             // tcp_data_ecn_check: not ECT after ECT is probably a retransmission.
             Ecn::NotEct if self.ect => self.enter(2, config),
@@ -75,6 +114,42 @@ impl QuickAck {
             }
             _ => self.ect = true,
         }
+        read
+    }
+
+    /// tcp_measure_rcv_mss and __tcp_cleanup_rbuf: a read that empties the buffer sends the ACK of a segment with PSH, or of
+    /// one that is not full; at an interactive end, of the second such segment that is not full.
+    fn is_acknowledged_by_read(&mut self, segment: &Segment) -> bool {
+        let before = std::mem::take(&mut self.nearly_full);
+        let mut again = false;
+        if segment.len >= self.full {
+            self.full = segment.len;
+            self.pushed |= segment.flags.contains(Flags::PSH);
+        } else {
+            let with_header = segment.len + HEADER + segment.options_len();
+            let remnant = segment.flags.intersects(Flags::FIN | Flags::PSH);
+            if with_header >= DEFAULT_MSS + HEADER || (with_header >= LEAST_MSS + HEADER && !remnant) {
+                let timestamps = if segment.timestamps.is_some() { TIMESTAMPS } else { 0 };
+                self.nearly_full = with_header - HEADER - timestamps;
+            }
+            if self.nearly_full > 0 && self.nearly_full == before {
+                self.full = before;
+            } else {
+                again = self.pushed;
+                self.pushed = true;
+            }
+        }
+        self.pushed && (again || !self.interactive)
+    }
+
+    /// Data leave (tcp_event_data_sent).
+    pub fn on_data_sent(&mut self, now: Time) {
+        self.interactive |= now.since(self.last) < self.delay;
+    }
+
+    /// An ACK leaves, alone or on data.
+    pub fn acknowledged(&mut self) {
+        self.pushed = false;
     }
 
     /// tcp_event_data_recv: the delay follows the spacing of the data.
@@ -112,6 +187,7 @@ impl QuickAck {
     /// tcp_enter_quickack_mode.
     fn enter(&mut self, most: u64, config: &Config) {
         self.quicken(most, config);
+        self.interactive = false;
         self.delay = config.ack_delay;
     }
 
@@ -122,8 +198,10 @@ impl QuickAck {
         if self.delay > config.ack_delay { self.delay.min(most) } else { self.delay }
     }
 
-    /// tcp_delack_timer_handler: the data come further apart than the delay.
-    pub fn inflate(&mut self, rto: &Rto) {
-        self.delay = (self.delay * 2).min(rto.current()).min(LONGEST);
+    /// tcp_delack_timer_handler: the data come further apart than the delay, or this end does not answer.
+    pub fn inflate(&mut self, config: &Config, rto: &Rto) {
+        let inflated = (self.delay * 2).min(rto.current()).min(LONGEST);
+        self.delay = if self.interactive { config.ack_delay } else { inflated };
+        self.interactive = false;
     }
 }

@@ -99,6 +99,7 @@ impl Sender {
     /// Before a burst: the restart after idleness, and the scheme's estimates.
     pub fn begin_burst(&mut self, config: &Config, now: Time) {
         self.flight.restart_after_idle(config, now);
+        self.flight.fill_send_buffer();
         self.flight.recovery.burst_left = u32::MAX;
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);

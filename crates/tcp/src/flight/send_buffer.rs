@@ -1,0 +1,252 @@
+//! Linux's send buffer, which decides the segments that carry PSH (net/ipv4/tcp.c: tcp_sendmsg_locked, tcp_push, forced_push).
+//!
+//! The application writes [`WRITE`] bytes at a time until the buffer is full, and again when a third of it is free. PSH marks
+//! the last segment of what it wrote each time, and one after each half of the peer's greatest window. The buffer follows the
+//! congestion window (tcp_sndbuf_expand). Only the flag is modelled: the buffer never holds data back.
+
+use std::collections::VecDeque;
+
+use crate::cc::CongestionControl;
+use crate::config::{Config, Push};
+
+use super::Flight;
+
+/// Bytes of one write by the application, as the Linux engine's guest has it.
+const WRITE: u64 = 1 << 16;
+
+/// Bytes that the kernel counts for a segment besides its payload: SKB_TRUESIZE of the head that tcp_stream_alloc_skb
+/// allocates, 256 + 256 + 320.
+const OVERHEAD: u64 = 832;
+
+/// tcp_wmem: the size at first, and the greatest.
+const DEFAULT: u64 = 16 << 10;
+const GREATEST: u64 = 4 << 20;
+
+/// tcp_sndbuf_expand: MAX_TCP_HEADER and skb_shared_info, which share a power of two with the segment; and sk_buff.
+const HEADERS: u64 = 192 + 320;
+const SK_BUFF: u64 = 256;
+
+/// TCP_INIT_CWND.
+const LEAST_SEGMENTS: u64 = 10;
+
+/// What the buffer has to know of the flight.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    /// First offset not acknowledged.
+    una: u64,
+    /// One past the highest offset sent.
+    max: u64,
+    /// One past the last byte that the application has.
+    end: u64,
+    cwnd: u64,
+    /// Greatest window that the peer announced.
+    max_window: u64,
+    /// Payload bytes of a full segment.
+    mss: u64,
+}
+
+/// The buffer of one connection. Offsets are those of the stream.
+#[derive(Debug)]
+pub(crate) struct SendBuffer {
+    /// sk_sndbuf, in bytes as the kernel counts them.
+    size: u64,
+    /// write_seq: one past the last byte in the buffer.
+    written: u64,
+    /// Where the last segment in the buffer begins.
+    tail: u64,
+    /// pushed_seq: what was written when PSH was last set.
+    pushed: u64,
+    /// Ends of the segments with PSH, in order.
+    ends: VecDeque<u64>,
+    /// SOCK_NOSPACE: the application waits for room.
+    full: bool,
+}
+
+impl SendBuffer {
+    /// The buffer of a connection that has just been established.
+    fn new(o: &Outstanding) -> SendBuffer {
+        let mut buffer = SendBuffer {
+            size: DEFAULT,
+            written: o.una,
+            tail: o.una,
+            pushed: o.una,
+            ends: VecDeque::new(),
+            full: false,
+        };
+        buffer.expand(o);
+        buffer
+    }
+
+    /// Whether the segment that ends at `end` carries PSH.
+    fn pushes(&self, end: u64) -> bool {
+        self.ends.binary_search(&end).is_ok()
+    }
+
+    /// The application writes what has become possible. Called before segments are sent.
+    fn update(&mut self, o: &Outstanding) {
+        while self.ends.front().is_some_and(|end| *end <= o.una) {
+            self.ends.pop_front();
+        }
+        if self.full {
+            // tcp_new_space asks before the last segment that fills the window has left (tcp_event_new_data_sent), so that
+            // each growth of the window is seen. Then sk_stream_write_space.
+            self.expand(o);
+            let queued = self.queued(o);
+            self.full = self.size.saturating_sub(queued) < queued / 2 || queued >= self.size;
+        }
+        while !self.full && self.written < o.end {
+            self.write(o);
+        }
+    }
+
+    /// tcp_sndbuf_expand.
+    fn expand(&mut self, o: &Outstanding) {
+        let segment = (o.mss + HEADERS).next_power_of_two() + SK_BUFF;
+        let segments = (o.cwnd / o.mss).max(LEAST_SEGMENTS);
+        self.size = self.size.max((2 * segments * segment).min(GREATEST));
+    }
+
+    /// sk_wmem_queued.
+    fn queued(&self, o: &Outstanding) -> u64 {
+        let bytes = self.written.saturating_sub(o.una);
+        bytes + bytes.div_ceil(o.mss) * OVERHEAD
+    }
+
+    /// One call of send: tcp_sendmsg_locked.
+    fn write(&mut self, o: &Outstanding) {
+        let stop = o.end.min(self.written + WRITE);
+        // A segment that has left takes no more.
+        let mut room = if self.tail < o.max { 0 } else { (self.tail + o.mss).saturating_sub(self.written) };
+        if room > 0 && self.ends.back() == Some(&self.written) {
+            self.ends.pop_back();
+        }
+        let mut copied = false;
+        while self.written < stop {
+            if room == 0 {
+                if self.queued(o) >= self.size {
+                    self.full = true;
+                    break;
+                }
+                self.tail = self.written;
+                room = o.mss;
+            }
+            self.written += room.min(stop - self.written);
+            copied = true;
+            if self.written < stop && self.written > self.pushed + o.max_window / 2 {
+                self.push();
+            }
+            room = (self.tail + o.mss).saturating_sub(self.written);
+        }
+        if copied {
+            self.push();
+        }
+    }
+
+    /// tcp_mark_push.
+    fn push(&mut self) {
+        self.pushed = self.written;
+        if self.ends.back() != Some(&self.written) {
+            self.ends.push_back(self.written);
+        }
+    }
+}
+
+impl Flight {
+    /// The connection is established.
+    pub fn open_send_buffer(&mut self, config: &Config) {
+        self.send_buffer = match config.push {
+            Push::LastSegment => None,
+            Push::Linux7 => Some(Box::new(SendBuffer::new(&self.outstanding()))),
+        };
+    }
+
+    /// Before a burst: what the application writes now.
+    #[inline]
+    pub fn fill_send_buffer(&mut self) {
+        if self.send_buffer.is_some() {
+            let outstanding = self.outstanding();
+            if let Some(buffer) = &mut self.send_buffer {
+                buffer.update(&outstanding);
+            }
+        }
+    }
+
+    /// Whether the segment of data that ends at `end` carries PSH (RFC 9293 §3.9.1.2).
+    #[inline(always)]
+    pub fn pushes(&self, end: u64) -> bool {
+        match &self.send_buffer {
+            None => end == self.end,
+            Some(buffer) => buffer.pushes(end),
+        }
+    }
+
+    fn outstanding(&self) -> Outstanding {
+        Outstanding {
+            una: self.una,
+            max: self.max,
+            end: self.end,
+            cwnd: self.law.cwnd() + self.recovery.inflation,
+            max_window: self.max_peer_window,
+            mss: self.mss.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1448;
+
+    /// `una` and `cwnd` in segments.
+    fn outstanding(una: u64, cwnd: u64, max_window: u64) -> Outstanding {
+        Outstanding {
+            una: 1 + una * MSS,
+            max: 1 + (una + cwnd) * MSS,
+            end: 1 << 40,
+            cwnd: cwnd * MSS,
+            max_window,
+            mss: MSS,
+        }
+    }
+
+    fn ends(buffer: &SendBuffer) -> Vec<u64> {
+        buffer.ends.iter().map(|end| (end - 1) / MSS).collect()
+    }
+
+    #[test]
+    fn slow_start_pushes_the_segments_that_linux_pushes() {
+        // One flow of Linux 7.3.4 at 20 Mbit/s and 14 ms: each ACK of the first 47 acknowledges a segment and opens the window by
+        // one. Its capture has PSH on these segments.
+        let mut buffer = SendBuffer::new(&outstanding(0, 10, 1 << 24));
+        let mut pushed = Vec::new();
+        for una in 0..47 {
+            buffer.update(&outstanding(una, 10 + una, 1 << 24));
+            pushed.extend(ends(&buffer));
+        }
+        pushed.dedup();
+        pushed.sort_unstable();
+        pushed.dedup();
+        assert_eq!(pushed, [21, 33, 48, 66, 90, 120, 160]);
+    }
+
+    #[test]
+    fn half_of_the_greatest_window_is_pushed() {
+        // 46080 B take 21 segments of 1448 + 832 B. 10,000 B are passed by the 7th, the 14th and the 21st.
+        let mut buffer = SendBuffer::new(&outstanding(0, 10, 20_000));
+        buffer.update(&outstanding(0, 10, 20_000));
+        assert_eq!(ends(&buffer), [7, 14, 21]);
+    }
+
+    #[test]
+    fn the_end_of_a_write_is_pushed_unless_more_follows_in_its_segment() {
+        // Of 65,536 B the last segment has 376: the next write fills it, and PSH goes.
+        let end = |bytes| Outstanding { end: 1 + bytes, ..outstanding(0, 60, 1 << 24) };
+        let mut buffer = SendBuffer::new(&end(WRITE));
+        buffer.update(&Outstanding { max: 1, ..end(WRITE) });
+        assert!(buffer.pushes(1 + WRITE));
+        buffer.update(&Outstanding { max: 1, ..end(2 * WRITE) });
+        assert!(!buffer.pushes(1 + WRITE));
+        assert!(buffer.pushes(1 + 2 * WRITE));
+    }
+}
