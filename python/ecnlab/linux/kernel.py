@@ -64,8 +64,8 @@ PATCHES: Final = (
             ),
         ),
     ),
-    # A driver asks for a packet when its line is free. tbf peeks as soon as the packet before has left: its inner queue then lacks
-    # the packet that waits for the line, and disciplines see waits shorter by the time of a packet, or one packet less.
+    # A driver asks for a packet when its line is free. tbf peeks as soon as the packet before has left: disciplines then see waits
+    # shorter by the time of a packet, and RED's idle time begins while the last packet is on the line.
     Patch(
         "tbf-line-is-free",
         TBF_LINE,
