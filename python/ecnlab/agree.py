@@ -208,6 +208,7 @@ def _page(simulator: Sweep, linux: Sweep, rows: pl.DataFrame, margin: float) -> 
                 "Means over replicates; ratio of simulator to Linux with its 90 % interval (Fieller).",
                 [_table(cell, keys, rows) for cell in cells],
             ),
+            *_substituted(linux),
             Section(
                 "evolution",
                 "Queue and window over time",
@@ -217,6 +218,18 @@ def _page(simulator: Sweep, linux: Sweep, rows: pl.DataFrame, margin: float) -> 
         ],
         footer=f"ecnlab {simulator.manifest['ecnlab']['version']}, {linux.manifest['wall']['seconds']} s of Linux.",
     )
+
+
+def _substituted(linux: Sweep) -> list[Section]:
+    """The values of the scenarios that the kernel replaced by its own, if there are any."""
+    found = linux.manifest.get("instead", [])
+    if not found:
+        return []
+    rows: list[Sequence[Cell | str]] = [
+        [one["key"], *(json.dumps(one[x]) for x in ("asked", "kernel"))] for one in found
+    ]
+    table = Table("", ["key", "scenario", "Linux"], rows)
+    return [Section("substituted", "Substituted on Linux", "The kernel has values of its own for these keys.", [table])]
 
 
 def _kernels(linux: Sweep) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ecnlab.later import pl
 from ecnlab.sweep import Progress as Report
 from ecnlab.text import json_safe, one_line, visible
+from ecnlab.types import Instead
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -184,6 +185,12 @@ class _Lines:
         if done == total or now - self._last >= QUIET_SECONDS:
             self._last = now
             complain(f"{self._what}: {done} of {total} runs")
+
+
+def substituted(entry: Instead) -> str:
+    """A value of a scenario that an engine replaces by its own, in a line."""
+    asked, done = (json.dumps(entry[which], ensure_ascii=False, default=str) for which in ("asked", "kernel"))
+    return f"substituted: {entry['key']} = {asked}; Linux has {'none' if entry['kernel'] is None else done}"
 
 
 def late(evidence: Mapping[str, Any]) -> str:

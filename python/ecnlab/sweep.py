@@ -31,7 +31,7 @@ from ecnlab.scenario import read_experiment
 from ecnlab.store import CAPTURES
 from ecnlab.taps import Taps
 from ecnlab.threads import ticks
-from ecnlab.types import Engine
+from ecnlab.types import Engine, Instead
 from ecnlab.workers import Worker, do, worker
 
 if TYPE_CHECKING:
@@ -193,6 +193,7 @@ def sweep(
         tables = _merge(folder, question, parts)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
+            "instead": _instead(question, answerer),
             "tables": store.describe_stored(tables),
             "files": _files(folder, parts),
             "wall": {
@@ -337,6 +338,14 @@ def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> 
         "metrics": experiment.metrics,
         "keep": wanted,
     }
+
+
+def _instead(experiment: Experiment, answerer: Answerer) -> list[Instead]:
+    """Every value of a scenario of the experiment that the engine replaced by its own, each once."""
+    found: list[Instead] = []
+    for scenario in () if answerer.engine == PACKETS else experiment.scenarios:
+        found += [entry for entry in answerer.instead(scenario) if entry not in found]
+    return found
 
 
 class _Todo:

@@ -147,6 +147,71 @@ def test_the_kernel_s_cubic_has_hystart():
     assert [entry["kernel"] for entry in instead('congestion = "cubic"')] == ["hystart"]
 
 
+def instead_of(settings: str, text: str = LINUX) -> dict[str, tuple[object, object]]:
+    """What the kernel replaces of a scenario whose `[tcp.ecn]` has ``settings``: (asked, kernel) by key."""
+    found = the_plan(text.replace('ecn = "rfc3168"', settings, 1)).instead
+    return {entry["key"]: (entry["asked"], entry["kernel"]) for entry in found if entry["key"].startswith("tcp.")}
+
+
+def test_the_cubic_of_rfc_9438_is_substituted_by_that_of_linux():
+    hystart = 'ecn = "rfc3168"\nslow_start = "hystart"\n'
+    assert instead_of(f'{hystart}congestion = {{ kind = "cubic", profile = "linux" }}') == {}
+    substituted = {"tcp.ecn.congestion.profile": ("rfc9438", "linux")}
+    assert instead_of(f'{hystart}congestion = "cubic"') == substituted
+    assert instead_of(f'{hystart}congestion = {{ kind = "cubic", profile = "rfc9438" }}') == substituted
+
+
+def test_dctcp_has_its_own_feedback_on_linux():
+    dctcp = 'congestion = "dctcp"\necn = '
+    assert "tcp.ecn.ecn" not in instead_of(f'{dctcp}"dctcp"')
+    assert instead_of(f'{dctcp}"rfc3168"')["tcp.ecn.ecn"] == ("rfc3168", "dctcp")
+    plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'{dctcp}"dctcp"', 1))
+    assert next(home.tcp.sysctl["tcp_ecn"] for home in plan.homes if home.tcp.congestion == "dctcp") == "1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ('congestion = "dctcp"\necn = "off"', "the kernel's dctcp negotiates ECN whatever `ecn` is"),
+        ('ecn = "dctcp"', 'off, rfc2481, rfc3168, and `dctcp` with congestion = "dctcp"'),
+        (
+            'ecn = "accecn"\nsack = false\nrecovery = "linux-newreno"',
+            "the kernel's TCP has no `accecn`; it has off, rfc2481, rfc3168",
+        ),
+        (
+            'ecn = "accecn"\nsack = false\nrecovery = "linux-newreno"\ncongestion = "prague"',
+            "the kernel has no `prague`",
+        ),
+    ],
+)
+def test_ecn_feedback_that_the_kernel_has_not_is_refused(settings, said):
+    assert said in refused(LINUX.replace('ecn = "rfc3168"', settings, 1))
+
+
+def test_dctcp_at_one_end_is_refused():
+    text = LINUX.replace('tcp = "ecn"', 'tcp_from = "ecn"\ntcp_to = "plain"', 1)
+    assert the_plan(text).files
+    message = refused(text.replace('ecn = "rfc3168"', 'congestion = "dctcp"\necn = "dctcp"', 1))
+    assert "the kernel's ECN feedback `dctcp` needs the window law of `tcp.ecn` at both ends" in message
+
+
+def test_what_the_kernel_rounds_or_calls_otherwise_is_substituted():
+    assert instead_of('ecn = "rfc2481"') == {"tcp.ecn.ecn": ("rfc2481", "rfc3168")}
+    assert instead_of('ecn = "rfc3168"\nmax_rto = "240 s"') == {"tcp.ecn.max_rto": ("240 s", "120000 ms")}
+    assert instead_of('ecn = "rfc3168"\nmin_rto = "1500 us"') == {"tcp.ecn.min_rto": ("1.5 ms", "1 ms")}
+
+
+def test_packet_events_of_the_scenario_are_refused_with_their_line():
+    scenario = Scenario("pipe.toml", LINUX.replace("format = 1", "format = 1\npackets = true"))
+    with pytest.raises(SpecError, match=r"pipe.toml:2:\d+: `packets`: the Linux engine records no packet events"):
+        engine.refuse_events(False, scenario)
+
+
+def test_a_substitution_is_a_line():
+    entry = {"key": "tcp.ecn.congestion.profile", "asked": "rfc9438", "kernel": "linux"}
+    assert console.substituted(entry) == 'substituted: tcp.ecn.congestion.profile = "rfc9438"; Linux has "linux"'
+
+
 @pytest.mark.parametrize("recovery", ["newreno", "linux-newreno"])
 def test_without_sack_the_kernel_has_its_own_newreno(recovery):
     plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "rfc3168"\nsack = false\nrecovery = "{recovery}"', 1))

@@ -68,6 +68,15 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
     assert on_linux(pipe, **overrides).flows["ecn"].to_list() == [ecn]
 
 
+def test_dctcp_negotiates_ecn_with_its_own_feedback(pipe):
+    pipe.write_text(pipe.read_text().replace('ecn = "rfc3168"', 'ecn = "dctcp"\ncongestion = "dctcp"'))
+    result = on_linux(pipe, duration="10 s")
+    (flow,) = result.table("flows_run").filter(pl.col("group") == "marked").to_dicts()
+    assert flow["ecn"]
+    assert flow["ce_received"] > 10
+    assert "tcp.ecn.ecn" not in {entry["key"] for entry in result.manifest["instead"]}
+
+
 def test_packets_are_conserved_and_the_pipe_is_full(pipe):
     result = on_linux(pipe, duration="20 s")
     links = result.table("links_run")

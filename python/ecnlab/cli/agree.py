@@ -78,10 +78,13 @@ def agree(
             file, folder, engine=engine, margin=margin, replicates=replicates, workers=workers, progress=report
         )
     rows = store.read_table(store.read_files(folder).path("agreement.parquet"))
+    instead = store.read_manifest(folder / engine, "sweep").get("instead", [])
     if as_json:
-        console.write_json({"page": str(page), "comparisons": rows.to_dicts()})
+        console.write_json({"page": str(page), "comparisons": rows.to_dicts(), "instead": instead})
     else:
         console.write_frame(rows.drop("margin"), f"agreement within {margin:g}", rows.height)
+        for entry in instead:
+            console.say(console.substituted(entry))
         console.say(f"page: {page}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ecnlab import console
@@ -46,6 +47,7 @@ def show_run(result: Run, rows: int) -> None:
         )
     if "flows" in result.tables and (fell := said(result.table("flows"))):
         console.say(fell)
+    _show_substituted(manifest)
     if found := manifest.get("evidence"):
         console.say("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
 
@@ -66,6 +68,13 @@ def show_sweep(result: Sweep, rows: int) -> None:
     console.write_frame(result.summary(), "metrics", rows)
     if fell := fallen(result):
         console.say(fell)
+    _show_substituted(result.manifest)
+
+
+def _show_substituted(manifest: Mapping[str, Any]) -> None:
+    """Print each value of the scenario that the engine replaced by its own; folders of old versions may not have any."""
+    for entry in manifest.get("instead", []):
+        console.say(console.substituted(entry))
 
 
 def sweep_summary(result: Sweep) -> dict[str, Any]:

@@ -96,7 +96,12 @@ class Window:
     kernel: str = ""
     """What Linux calls it (TCP_CONGESTION)."""
     kernel_has: Table = field(default_factory=dict)
-    """Its parameters in Linux, which no scenario can change. None: it has no such parameter."""
+    """Its parameters in Linux, which no scenario can change. None: it has no such parameter. Another `profile` than that of
+    Linux is substituted, another value of any other parameter is refused."""
+    profile: str = ""
+    """Its parameter `profile` where a scenario leaves it out, if it has one."""
+    kernel_ecn: str = ""
+    """The ECN feedback that Linux uses with it at both ends, whatever ``net.ipv4.tcp_ecn`` is (TCP_CONG_NEEDS_ECN)."""
     kernel_slow_start: str = "standard"
     """What ends its slow start in Linux, as ``slow_start`` of a scenario names it."""
     response: Callable[[Table], tuple[float, float]] | None = None
@@ -128,5 +133,7 @@ class Feedback:
     label: str
     tcp_ecn: int | None = None
     """The value of net.ipv4.tcp_ecn that comes nearest to it: 1 is asked for and accepted."""
+    kernel: str = ""
+    """The feedback that Linux has with this ``tcp_ecn``."""
     halves_on_mark: bool = False
     """Whether a mark is one indication of congestion a round trip, as the closed forms take it."""

@@ -46,6 +46,7 @@ class Linux:
 
     def check(self, scenario: Scenario) -> None:
         """Raise SpecError for what the kernel cannot do: the same under every seed."""
+        refuse_events(False, scenario)
         plan(scenario, 0)
 
     def tables(
@@ -78,6 +79,9 @@ class Linux:
 
 
 def refuse_events(events: bool, scenario: Scenario) -> None:
-    """Raise EcnlabError if packet events are asked for."""
-    if events or scenario.resolved["packets"]:
-        raise EcnlabError("the Linux engine records no packet events: leave them out, and `packets` in the scenario")
+    """Raise EcnlabError if packet events are asked for, SpecError with file, line and key if the scenario does."""
+    if events:
+        raise EcnlabError("the Linux engine records no packet events: leave out `events` (`--events`)")
+    if scenario.resolved["packets"]:
+        message = "`packets`: the Linux engine records no packet events"
+        raise scenario.refusal([("packets", message, "leave it out, or run the scenario in the simulator")])

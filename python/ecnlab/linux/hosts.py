@@ -7,12 +7,12 @@ otherwise the kernel's own value holds, and the manifest tells so.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab import _core, laws
-from ecnlab.laws.kinds import Window
+from ecnlab.laws.kinds import Feedback, Window
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
@@ -20,8 +20,18 @@ from ecnlab.linux.quantity import number
 KERNEL: Final = "linux-7"
 """The profile that describes the kernel's TCP."""
 
-OFF: Final = {"off": 0}
-"""A TCP without ECN, and its net.ipv4.tcp_ecn."""
+ENDS: Final = ("tcp_from", "tcp_to")
+"""The keys of a flow's TCPs, by side."""
+
+PROFILE: Final = "profile"
+"""The parameter of a window law that names an implementation; the kernel has its own."""
+
+OFF: Final = {"off": Feedback("", tcp_ecn=0, kernel="off")}
+"""A TCP without ECN."""
+
+LEAST_MAX_RTO_MS: Final = 1000
+MOST_MAX_RTO_MS: Final = 120_000
+"""The range of net.ipv4.tcp_rto_max_ms."""
 
 FLAGS: Final = {
     "sack": "tcp_sack",
@@ -58,7 +68,10 @@ class Tcp:
 def tcps_of(spec: Mapping[str, Any], departures: set[str], found: Findings) -> dict[str, Tcp]:
     """Every ``[tcp.NAME]`` that a flow uses; datagrams use none."""
     flows = [flow for flow in spec["flow"].values() if flow.get("count") != 0]
-    used = {flow[end] for flow in flows for end in ("tcp_from", "tcp_to") if end in flow}
+    used = {flow[end] for flow in flows for end in ENDS if end in flow}
+    for name, flow in spec["flow"].items():
+        if flow.get("count") != 0:
+            _check_ends(name, [flow[end] for end in ENDS if end in flow], spec, found)
     return {name: _tcp(name, spec["tcp"][name], departures, found) for name in sorted(used)}
 
 
@@ -66,28 +79,90 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     path = f"tcp.{name}"
     law = table["congestion"]
     congestion, parameters = (law, {}) if isinstance(law, str) else (law["kind"], law)
-    ecn = OFF | {law: known.tcp_ecn for law, known in laws.feedbacks().items() if known.tcp_ecn is not None}
-    if table["ecn"] not in ecn:
-        found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{table['ecn']}`", f"it has {_or(ecn)}")
     windows = {name: window for name, window in laws.windows().items() if window.kernel}
     if congestion not in windows:
         message = f"`{path}.congestion`: the kernel has no `{congestion}`"
         found.refuse(f"{path}.congestion", message, f"it has {_or(windows)}")
     window = windows.get(congestion, Window(label=congestion))
-    for key, value in window.kernel_has.items():
-        if parameters.get(key, value) != value:
-            has, remedy = (value, f", or set it to {value}") if value is not None else ("none", "")
-            message = f"`{path}.congestion.{key}`: the kernel's {congestion} has {has}, and no setting for it"
-            found.refuse(f"{path}.congestion.{key}", message, f"leave it out{remedy}")
+    _check_parameters(f"{path}.congestion", congestion, parameters, window, found)
     _tell_differences(path, table, window, departures, found)
-    sysctl = {"tcp_ecn": str(ecn.get(table["ecn"], 0))}
+    sysctl = {"tcp_ecn": str(_tcp_ecn(path, table["ecn"], window, found))}
     sysctl |= {there: str(int(table[key])) for key, there in FLAGS.items()}
     sysctl |= {there: str(table[key]) for key, there in COUNTS.items()}
-    sysctl["tcp_rto_max_ms"] = str(min(max(number(table["max_rto"]) // 10**6, 1000), 120_000))
-    route = f"initcwnd {table['initial_window']} rto_min {number(table['min_rto']) // 10**6}ms"
+    sysctl["tcp_rto_max_ms"] = str(_ms(path, "max_rto", table, found, LEAST_MAX_RTO_MS, MOST_MAX_RTO_MS))
+    route = f"initcwnd {table['initial_window']} rto_min {_ms(path, 'min_rto', table, found)}ms"
     if table["ack_every"] == 1:
         route += " quickack 1"
     return Tcp(name, sysctl, route, window.kernel, number(table["receive_buffer"]), number(table["mss"]))
+
+
+def _check_parameters(
+    path: str, congestion: str, parameters: Mapping[str, Any], window: Window, found: Findings
+) -> None:
+    """Parameters of the window law other than the kernel's: a profile is substituted, anything else refused."""
+    for key, value in window.kernel_has.items():
+        asked = parameters.get(key, window.profile if key == PROFILE else value)
+        if asked == value:
+            continue
+        if key == PROFILE:
+            found.tell(path, key, asked, value)
+            continue
+        has, remedy = (value, f", or set it to {value}") if value is not None else ("none", "")
+        message = f"`{path}.{key}`: the kernel's {congestion} has {has}, and no setting for it"
+        found.refuse(f"{path}.{key}", message, f"leave it out{remedy}")
+
+
+def _tcp_ecn(path: str, ecn: str, window: Window, found: Findings) -> int:
+    """net.ipv4.tcp_ecn for the feedback ``ecn`` of a TCP with the law ``window``."""
+    known = OFF | {law: feedback for law, feedback in laws.feedbacks().items() if feedback.tcp_ecn is not None}
+    own = window.kernel_ecn
+    if own and ecn in OFF:
+        message = f"`{path}.ecn`: the kernel's {window.kernel} negotiates ECN whatever `ecn` is"
+        found.refuse(f"{path}.ecn", message, f'write ecn = "{own}", or another `congestion`')
+    elif own and ecn in (own, *known):
+        found.tell(path, "ecn", ecn, own)
+        return 1
+    elif ecn not in known:
+        found.refuse(f"{path}.ecn", f"`{path}.ecn`: the kernel's TCP has no `{ecn}`", _feedbacks(known, ecn))
+        return 0
+    feedback = known[ecn]
+    found.tell(path, "ecn", ecn, feedback.kernel)
+    return feedback.tcp_ecn or 0
+
+
+def _feedbacks(known: Mapping[str, Feedback], asked: str) -> str:
+    having = [law for law, window in laws.windows().items() if window.kernel_ecn == asked]
+    more = f', and `{asked}` with congestion = "{having[0]}"' if having else ""
+    return f"it has {_or(known)}{more}"
+
+
+def _ms(
+    path: str, key: str, table: Mapping[str, Any], found: Findings, least: int = 1, most: int = MOST_MAX_RTO_MS
+) -> int:
+    """The time ``key`` in whole milliseconds, which the kernel counts, within its bounds."""
+    asked = number(table[key])
+    ms = min(max(asked // 10**6, least), most)
+    if ms * 10**6 != asked:
+        found.tell(path, key, table[key], f"{ms} ms")
+    return ms
+
+
+def _check_ends(flow: str, ends: Sequence[str], spec: Mapping[str, Any], found: Findings) -> None:
+    """Refuse a flow whose ``ends``, names of TCPs, differ in the ECN feedback that the kernel's window law brings with it.
+
+    The law sends its SYN with ECT, which a kernel without the law answers without ECN.
+    """
+    own = {name: _window(spec["tcp"][name]).kernel_ecn for name in ends}
+    if len(set(own.values())) > 1:
+        (name, *_) = (name for name, feedback in own.items() if feedback)
+        key = f"flow.{flow}.{ENDS[ends.index(name)]}"
+        message = f"`{key}`: the kernel's ECN feedback `{own[name]}` needs the window law of `tcp.{name}` at both ends"
+        found.refuse(key, message, f'write tcp = "{name}", or another `congestion`')
+
+
+def _window(table: Mapping[str, Any]) -> Window:
+    law = table["congestion"]
+    return laws.windows().get(law if isinstance(law, str) else law["kind"], Window(label=""))
 
 
 def _tell_differences(

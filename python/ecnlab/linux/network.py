@@ -8,13 +8,10 @@ from typing import Any, Final, Protocol
 
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
-from ecnlab.linux.hosts import Host, sysctls
+from ecnlab.linux.hosts import ENDS, Host, sysctls
 from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link, host
 from ecnlab.types import Drawn, DrawnFlow, Place
-
-ENDS: Final = ("tcp_from", "tcp_to")
-"""The keys of a flow's TCPs, by side."""
 
 
 @dataclass(frozen=True)

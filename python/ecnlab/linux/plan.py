@@ -9,8 +9,8 @@ from typing import Any, Final
 from ecnlab._core import Scenario
 from ecnlab.linux import topology
 from ecnlab.linux.findings import Findings
-from ecnlab.linux.hosts import Host, Tcp, tcps_of
-from ecnlab.linux.network import ENDS, Flow, KernelLinks, Layout, Network, Ways
+from ecnlab.linux.hosts import ENDS, Host, Tcp, tcps_of
+from ecnlab.linux.network import Flow, KernelLinks, Layout, Network, Ways
 from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link
 from ecnlab.linux.web import overlapping, sessions

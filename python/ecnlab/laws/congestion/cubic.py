@@ -15,4 +15,6 @@ KERNEL_HAS: Final[dict[str, object]] = {
     "paced": False,
 }
 
-LAW: Final = Window(label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS, kernel_slow_start="hystart")
+LAW: Final = Window(
+    label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS, profile="rfc9438", kernel_slow_start="hystart"
+)

@@ -12,4 +12,6 @@ COLUMNS: Final = {
     "alpha": Column("ratio", "DCTCP's estimate of the marked part of its data; missing if the window law is another"),
 }
 
-LAW: Final = Window(label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS, columns=COLUMNS)
+LAW: Final = Window(
+    label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS, profile="rfc8257", kernel_ecn="dctcp", columns=COLUMNS
+)

@@ -46,6 +46,7 @@ class LinuxWall:
 
     def check(self, scenario: Scenario) -> None:
         """Raise SpecError for what the hosts or the router cannot do: the same under every seed."""
+        refuse_events(False, scenario)
         check_congestion(scenario, plan(scenario, 0, RouterLinks()))
 
     def tables(
