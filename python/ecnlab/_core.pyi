@@ -28,6 +28,7 @@ __all__ = [
     "Traced",
     "Window",
     "__version__",
+    "disciplines_with_ecn",
     "laws",
     "probe_host",
     "probe_scenario",
@@ -291,6 +292,7 @@ def probe_host(
 ) -> dict[str, Any]: ...
 def probe_scenario(scenario: Scenario, flows: list[str], seed: int) -> list[tuple[str, dict[str, Any]]]: ...
 def laws() -> dict[str, dict[str, str]]: ...
+def disciplines_with_ecn() -> list[str]: ...
 
 @final
 class Traced:

@@ -36,6 +36,12 @@ def complain(text: str) -> None:
     print(visible(text), file=sys.stderr, flush=True)  # noqa: T201
 
 
+def warn(lines: Iterable[str]) -> None:
+    """Write warnings about a scenario or an experiment."""
+    for line in lines:
+        complain(f"warning: {line}")
+
+
 def write_json(value: object) -> None:
     """Write ``value`` for a program to read. JSON has no infinity and no NaN: both become null."""
     document = json.dumps(_finite(value), indent=1, ensure_ascii=False, allow_nan=False, default=str)

@@ -8,10 +8,11 @@ import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-from ecnlab import metrics
+from ecnlab import advice, metrics
 from ecnlab._core import Experiment, Scenario, schema
+from ecnlab.advice import Advice
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.threads import heard
 from ecnlab.volume import Expected, expected, refuse_any_too_large, refuse_too_large
@@ -72,11 +73,24 @@ def _no_place(place: str, known: Sequence[str]) -> SpecError:
     return error
 
 
+class Checked(NamedTuple):
+    """What there is to say of a file that can be run."""
+
+    expected: list[Expected]
+    """What to expect of the tables of a scenario that grow."""
+    advice: Advice
+
+
 def check(path: str | os.PathLike[str]) -> list[Expected]:
     """Return if the scenario or experiment in ``path`` can be run, raise as ``read_scenario`` does if not.
 
     Of a scenario, what to expect of its tables that grow; one whose tables would be too large cannot be run.
     """
+    return checked(path).expected
+
+
+def checked(path: str | os.PathLike[str]) -> Checked:
+    """As ``check``, with the warnings."""
     text = read_text(path)
     keys = _keys(text) - COMMON
     if keys and keys.isdisjoint({"scenario", *schema("scenario")["properties"]}):
@@ -86,10 +100,10 @@ def check(path: str | os.PathLike[str]) -> list[Expected]:
     if is_experiment(text):
         experiment = _experiment(path, text)
         refuse_any_too_large(experiment.scenarios, Path(), metrics.tables(experiment.metrics))
-        return []
+        return Checked([], advice.of_experiment(experiment))
     scenario = Scenario(str(path), text)
     refuse_too_large(scenario, Path())
-    return expected(scenario)
+    return Checked(expected(scenario), advice.of_scenario(scenario))
 
 
 def is_experiment(text: str) -> bool:

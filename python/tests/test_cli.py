@@ -104,7 +104,9 @@ def test_check_names_file_line_key_and_the_nearest_valid_one(cli, scenario, expe
     done = cli("check", scenario)
     line = SCENARIO.splitlines().index('min_th = "5 packets"') + 1
     assert_fails(done, NO, f"{scenario}:{line}:", "`queue.red.minth`", "did you mean `min_th`?")
-    (found,) = [one for one in json.loads(cli("check", scenario, "--json").stdout) if "minth" in one["message"]]
+    (found,) = [
+        one for one in json.loads(cli("check", scenario, "--json").stdout)["findings"] if "minth" in one["message"]
+    ]
     assert found["line"] == line
 
 
@@ -112,7 +114,7 @@ def test_check_names_file_line_key_and_the_nearest_valid_one(cli, scenario, expe
 def test_check_of_a_file_of_another_kind_says_so(cli, name):
     file = Path(__file__).parents[2] / "papers" / "rfc2884" / f"{name}.toml"
     assert_fails(cli("check", file), NO, f"{file}: is neither a scenario nor an experiment")
-    (found,) = json.loads(cli("check", file, "--json").stdout)
+    (found,) = json.loads(cli("check", file, "--json").stdout)["findings"]
     assert (found["path"], found["line"]) == (str(file), 1)
 
 

@@ -25,6 +25,7 @@ pub struct DropTail;
 impl Aqm for DropTail {
     type Params = Params;
     const JUDGES_DEPARTURES: bool = false;
+    const USES_ECN: bool = false;
 
     fn new(_params: &Params, _link: LinkContext) -> DropTail {
         DropTail

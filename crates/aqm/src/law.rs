@@ -73,6 +73,9 @@ pub trait Aqm {
     /// Whether its signals may be marks. If not, a queue that has ECN on is refused.
     const MARKS: bool = true;
 
+    /// Whether the key `ecn` has an effect.
+    const USES_ECN: bool = Self::MARKS;
+
     /// Whether [`on_dequeue`](Self::on_dequeue) has anything to say. Laws of arrivals alone pay nothing for departures.
     const JUDGES_DEPARTURES: bool = true;
 

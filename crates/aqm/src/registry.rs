@@ -34,6 +34,8 @@ pub struct Row {
     pub inner: bool,
     /// What a scenario need not say of what every queue has: keys and their values in TOML.
     pub defaults: &'static [(&'static str, &'static str)],
+    /// Whether the key `ecn` has an effect.
+    pub uses_ecn: bool,
 }
 
 /// What a queue is made of.
@@ -96,6 +98,7 @@ macro_rules! registry {
                 named_by: <crate::$module::$Law as Aqm>::NAMED_BY,
                 inner: false,
                 defaults: <crate::$module::$Law as Aqm>::DEFAULTS,
+                uses_ecn: <crate::$module::$Law as Aqm>::USES_ECN,
             },)+
             $(Row {
                 name: $cname,
@@ -107,6 +110,7 @@ macro_rules! registry {
                 named_by: None,
                 inner: <crate::$cmodule::$Composed as Compose>::INNER,
                 defaults: <crate::$cmodule::$Composed as Compose>::DEFAULTS,
+                uses_ecn: <crate::$cmodule::$Composed as Compose>::USES_ECN,
             },)+
             $(Row {
                 name: $aname,
@@ -118,6 +122,7 @@ macro_rules! registry {
                 named_by: None,
                 inner: <crate::$amodule::$Across as Compose>::INNER,
                 defaults: <crate::$amodule::$Across as Compose>::DEFAULTS,
+                uses_ecn: <crate::$amodule::$Across as Compose>::USES_ECN,
             },)+
         ];
 

@@ -24,6 +24,12 @@ pub fn laws(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(families)
 }
 
+/// The queue disciplines of which the key `ecn` has an effect.
+#[pyfunction]
+pub fn disciplines_with_ecn() -> Vec<&'static str> {
+    ecnlab_aqm::registry::ROWS.iter().filter(|row| row.uses_ecn).map(|row| row.name).collect()
+}
+
 /// Every TCP profile: {"modern": {"summary": ..., "settings": {"ecn": {"value": ..., "source": ...}}}}.
 #[pyfunction]
 pub fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {

@@ -20,6 +20,23 @@ const CLASS: &str = "class";
 /// Most levels of queues within queues.
 pub(crate) const MOST_LEVELS: usize = 16;
 
+/// Keys that a queue keeps when a table over it changes its discipline: the buffer, whether it marks, what it records.
+const KEPT: [&str; 3] = ["limit", ECN, "quantiles"];
+const ECN: &str = "ecn";
+
+/// The queue table `base` with the keys of the table `over` set in it. If `over` changes the discipline, only the keys
+/// [`KEPT`] of `base` remain, `ecn` only where it has an effect.
+pub(crate) fn merged(base: &Node, over: &Node) -> Node {
+    let (Some(old), Some(new)) = (base.table(), over.table()) else { return over.clone() };
+    let discipline = |table: &Table| table.get("discipline").map(|entry| entry.node.to_toml());
+    let changed = discipline(new).filter(|name| Some(name) != discipline(old).as_ref());
+    let uses_ecn = |name: &toml::Value| !ROWS.iter().any(|row| Some(row.name) == name.as_str() && !row.uses_ecn);
+    let stays = |key: &str| changed.as_ref().is_none_or(|name| KEPT.contains(&key) && (key != ECN || uses_ecn(name)));
+    let mut table: Table = old.iter().filter(|(key, _)| stays(key)).map(|(key, e)| (key.clone(), e.clone())).collect();
+    table.extend(new.clone());
+    Node { value: Value::Table(table), place: over.place.clone() }
+}
+
 /// A queue's keys are partly every queue's, partly its discipline's.
 pub(crate) fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
     read_beside(node, path, &[])

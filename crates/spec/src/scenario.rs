@@ -15,6 +15,7 @@ use crate::layout::{Layout, Reference};
 use crate::names;
 use crate::outside::{self, Supplier};
 use crate::path::{Part, Path};
+use crate::queue::merged;
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
 
@@ -85,8 +86,8 @@ impl Scenario {
         Ok(Scenario(Arc::new(Inner { tree, supplier, spec, layout, hash: OnceLock::new() })))
     }
 
-    /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table
-    /// given as a value replaces what was there.
+    /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table given as a value is merged
+    /// into the table of a queue, and replaces any other.
     ///
     /// # Errors
     /// As [`parse_scenario`]; an error in an override is reported in a file called `override`, one
@@ -259,7 +260,7 @@ fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
     Json::Object(keys)
 }
 
-/// Sets one dotted key to a value that stands elsewhere.
+/// Sets one dotted key to a value that stands elsewhere; a table for a queue is merged into the queue's.
 fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic>> {
     let wrong = |message: String, help: String| vec![Diagnostic::new(&entry.key, &Path::of(&[key]), message, help)];
     let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
@@ -279,7 +280,11 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
         }
         _ => {}
     }
-    tree.set(&path, entry.clone()).map_err(|inside| {
+    let mut entry = entry.clone();
+    if let (["queue", _], Some(queue)) = (names.as_slice(), tree.get(&path)) {
+        entry.node = merged(queue, &entry.node);
+    }
+    tree.set(&path, entry).map_err(|inside| {
         let kind = tree.get(&inside).map_or("nothing", |node| node.kind());
         wrong(format!("`{key}`: `{inside}` is {kind}, not a table"), format!("set `{inside}` as a whole"))
     })

@@ -63,7 +63,7 @@ fn more_replicates_keep_the_runs_there_were() {
 }
 
 #[test]
-fn later_layers_win_and_tables_replace() {
+fn later_layers_win() {
     let scenario = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
     let text = "format = 1\nscenario = \"x.toml\"\nreplicates = 1\n\
         [set]\n\"queue.red.max_p\" = 0.3\nduration = \"50 s\"\n\
@@ -80,6 +80,45 @@ fn later_layers_win_and_tables_replace() {
     );
     assert_eq!((&whole["duration"], &same["duration"]), (&"50 s".into(), &"40 s".into()));
     assert_eq!((&same["queue"]["red"]["max_p"], &same["queue"]["red"]["limit"]), (&0.3.into(), &"8 packets".into()));
+}
+
+/// The queue `red` of `examples/dumbbell.toml`, which has `quantiles`, with the table `queue` of a grid.
+fn queue_with(queue: &str) -> serde_json::Value {
+    let scenario = fs::read_to_string(common::root().join("examples/dumbbell.toml")).unwrap();
+    let scenario = scenario.replace("discipline = \"red\"", "discipline = \"red\"\nquantiles = true");
+    let text = format!(
+        "format = 1\nscenario = \"x.toml\"\nreplicates = 1\n[grid.queue]\npath = \"queue.red\"\nvalues = [{queue}]\n"
+    );
+    let experiment =
+        parse_experiment("e.toml", &text, &|_: &Path| Ok(scenario.clone())).unwrap_or_else(|e| panic!("{e}"));
+    experiment.run(0).unwrap().scenario.resolved()["queue"]["red"].clone()
+}
+
+#[test]
+fn a_table_is_merged_into_a_queue_of_its_discipline() {
+    let own = queue_with("{}");
+    for same in ["{ max_p = 0.5 }", "{ discipline = \"red\", max_p = 0.5 }"] {
+        let mut merged = queue_with(same);
+        assert_eq!(merged["max_p"], 0.5);
+        merged["max_p"] = own["max_p"].clone();
+        assert_eq!(merged, own, "{same}");
+    }
+}
+
+#[test]
+fn a_queue_of_another_discipline_keeps_limit_ecn_and_quantiles() {
+    let own = queue_with("{}");
+    let codel = queue_with("{ discipline = \"codel\" }");
+    for key in ["limit", "ecn", "quantiles"] {
+        assert_eq!(codel[key], own[key], "{key}");
+    }
+    assert!(codel.get("max_p").is_none());
+    let plain = queue_with("{ discipline = \"codel\", limit = \"9 packets\", ecn = false, quantiles = false }");
+    assert_eq!((&plain["limit"], &plain["ecn"]), (&"9 packets".into(), &false.into()));
+    assert!(plain.get("quantiles").is_none());
+    // `ecn` has no effect there.
+    assert_eq!(queue_with("{ discipline = \"droptail\" }")["ecn"], false);
+    assert_eq!(queue_with("{ discipline = \"docsis_pie\" }")["ecn"], false);
 }
 
 #[test]

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from ecnlab import console
+from ecnlab.advice import Advice
 from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
 from ecnlab.cli.options import File, as_json, examples
 from ecnlab.errors import EcnlabError, SpecError
-from ecnlab.scenario import check as check_file
+from ecnlab.scenario import Checked, checked
 from ecnlab.types import Diagnostic
-from ecnlab.volume import Expected
 
 
 @click.command()
@@ -25,36 +25,41 @@ from ecnlab.volume import Expected
 def check(files: tuple[Path, ...], as_json: bool) -> None:
     """Check that scenario and experiment FILES can be run, and estimate the size of their tables.
 
-    All files are checked; the exit code is that of the worst.
+    All files are checked; the exit code is that of the worst. Warnings do not change it.
     """
     found: list[Diagnostic] = []
+    warnings: list[Diagnostic] = []
     codes = [OK]
     for file in files:
-        wrong, sizes, code, said = _check(file)
+        wrong, about, code, said = _check(file)
         found += wrong
         codes.append(code)
+        warnings += about.advice.diagnostics
+        if not as_json:
+            console.warn(about.advice.lines)
         if code == OK and not as_json:
             console.say(f"{file}: ok")
-            for size in sizes:
+            for size in about.expected:
                 console.say(f"  {size}")
         elif code != OK and not as_json:
             console.complain(said)
     if as_json:
-        console.write_json(found)
+        console.write_json({"findings": found, "warnings": warnings})
     raise SystemExit(max(codes))
 
 
-def _check(file: Path) -> tuple[list[Diagnostic], list[Expected], int, str]:
-    """What is wrong with ``file``, what to expect of its tables, the exit code, and what to say of what is wrong."""
+def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
+    """What is wrong with ``file``, what there is to say if nothing is, the exit code, and what to say of what is wrong."""
+    nothing = Checked([], Advice())
     try:
-        return [], check_file(file), OK, ""
+        return [], checked(file), OK, ""
     except SpecError as error:
-        return error.diagnostics, [], NO, str(error)
+        return error.diagnostics, nothing, NO, str(error)
     except EcnlabError as error:
-        return [_unread(file, str(error))], [], BAD_INPUT, str(error)
+        return [_unread(file, str(error))], nothing, BAD_INPUT, str(error)
     except OSError as error:
         said = f"{error.filename or file}: {error.strerror or error}"
-        return [_unread(file, said)], [], IO_FAILED, said
+        return [_unread(file, said)], nothing, IO_FAILED, said
 
 
 def _unread(file: Path, message: str) -> Diagnostic:

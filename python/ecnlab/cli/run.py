@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from ecnlab import console
+from ecnlab.advice import of_scenario
 from ecnlab.cli.codes import NO_EVIDENCE
 from ecnlab.cli.glance import brief, show_run
 from ecnlab.cli.options import File, as_json, clock_option, engine_option, examples
@@ -53,12 +54,15 @@ def run(
     engine = with_clock(engine, clock)
     chosen = seed_for(engine, seed, events=events, captures=bool(places))
     scenario = with_captures(read_scenario(file), places)
+    advice = of_scenario(scenario)
+    console.warn(advice.lines)
     how = ("" if chosen is None else f"-seed{chosen}") + ("-events" if events else "") + suffix(engine)
     folder = out or Path("results") / f"{file.stem}-{scenario.hash[:8]}{how}"
     result = run_scenario(scenario, chosen, events=events, engine=engine, out=folder)
     if as_json:
         tables = {name: result.table(name).to_dicts() for name in brief(result) if name in result.tables}
-        console.write_json({"folder": str(folder), "manifest": result.manifest, **tables})
+        found = {"folder": str(folder), "warnings": advice.diagnostics, "manifest": result.manifest}
+        console.write_json({**found, **tables})
     else:
         show_run(result, rows=20)
         console.say(f"stored in {folder}")

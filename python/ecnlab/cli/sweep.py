@@ -8,6 +8,7 @@ import click
 
 from ecnlab import console
 from ecnlab._core import Experiment
+from ecnlab.advice import of_experiment
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
 from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples
 from ecnlab.cli.resume import resumable
@@ -63,6 +64,8 @@ def sweep(
             question = question.with_replicates(replicates)
         _do_only(question, only, out or Path("results") / f"{experiment.stem}-{only}{suffix(engine)}", places, engine)
         return
+    advice = of_experiment(question)
+    console.warn(advice.lines)
     folder = out or Path("results") / f"{experiment.stem}{suffix(engine)}"
     with resumable(folder), console.progress(experiment.stem) as report:
         result = sweep_experiment(
@@ -76,7 +79,7 @@ def sweep(
             progress=report,
         )
     if as_json:
-        console.write_json(sweep_summary(result))
+        console.write_json({**sweep_summary(result), "warnings": advice.diagnostics})
     else:
         show_sweep(result, rows=40)
         console.say(f"stored in {folder}")
