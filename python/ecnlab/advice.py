@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ecnlab import laws
 from ecnlab._core import Experiment, Scenario, disciplines_with_ecn
 from ecnlab.metrics import NAMED, REMEDIES
+from ecnlab.quantities import TIMES, quantity
 from ecnlab.types import Diagnostic
 
 Warn = tuple[str, str, str]
@@ -19,6 +22,9 @@ OFF: Final = "off"
 """The ECN feedback of a TCP without ECN."""
 
 CAPABLE: Final = frozenset({"ect0", "ect1", "ce"})
+
+HEADERS: Final = 40.0
+"""Bytes of IPv4 and TCP without options, which count in the MSS."""
 
 QUANTILES: Final = "sojourn_p"
 """What columns of ``links`` begin with that only queues with `quantiles` have."""
@@ -57,7 +63,8 @@ def of_experiment(experiment: Experiment) -> Advice:
 
 
 def _add(scenario: Scenario, found: Advice) -> None:
-    for key, message, remedy in _unmarked(_passages(scenario.resolved)):
+    passages = _passages(scenario.resolved)
+    for key, message, remedy in (*_unmarked(passages), *_short(passages)):
         error = scenario.refusal([(key, message, remedy)])
         found.add(error, error.diagnostics)
 
@@ -68,9 +75,13 @@ class Passage:
 
     path: str
     queue: Table
+    rate_bps: float
+    """At which packets leave it; infinite where nothing bounds it."""
     flows: dict[str, Table] = field(default_factory=dict)
     capable: dict[str, Table] = field(default_factory=dict)
     """Those of them that are ECN-capable."""
+    packet: float = 0.0
+    """Bytes of the largest packet of all flows before the link."""
 
 
 def _passages(spec: Table) -> list[Passage]:
@@ -82,8 +93,9 @@ def _passages(spec: Table) -> list[Passage]:
             for index in _path(links, start, end):
                 table = links[index][2]
                 queue = table["queue"]
-                at = passed.setdefault(index, Passage(f"queue.{queue}", spec["queue"][queue]))
+                at = passed.setdefault(index, Passage(f"queue.{queue}", spec["queue"][queue], _rate(table)))
                 at.flows[name] = flow
+                at.packet = max(at.packet, _packet(flow, spec))
                 if _is_capable(flow, spec):
                     at.capable[name] = flow
     return [inner for at in passed.values() for inner in _inner(at)]
@@ -92,6 +104,7 @@ def _passages(spec: Table) -> list[Passage]:
 def _inner(at: Passage) -> Iterator[Passage]:
     """``at``, and the queues within it."""
     yield at
+    rate = min(at.rate_bps, _rate(at.queue))
     taken: set[str] = set()
     # A packet belongs to the first class that it matches.
     for name, table in sorted(at.queue.get("class", {}).items(), key=lambda item: item[1]["order"]):
@@ -103,7 +116,22 @@ def _inner(at: Passage) -> Iterator[Passage]:
             capable = {}
         if "groups" not in table and "dscp" not in table:
             taken |= codepoints
-        yield from _inner(Passage(f"{at.path}.class.{name}", table, flows, capable))
+        yield from _inner(Passage(f"{at.path}.class.{name}", table, rate, flows, capable, at.packet))
+
+
+def _rate(table: Table) -> float:
+    """The rate of a link, or of a queue that has one of its own."""
+    rates = [table.get("rate", "unlimited"), table.get("shaper", {}).get("rate", "unlimited")]
+    return min(quantity(rate) for rate in rates)
+
+
+def _packet(flow: Table, spec: Table) -> float:
+    """Bytes of the flow's largest packet."""
+    if "tcp_from" not in flow:
+        return quantity(flow["traffic"]["packet"])
+    headers = spec["tcp"][flow["tcp_from"]]["data_headers"]
+    mss = min(quantity(spec["tcp"][flow[end]]["mss"]) for end in ("tcp_from", "tcp_to"))
+    return mss + (HEADERS if headers == "real" else quantity(headers))
 
 
 def _may_join(flow: Table, member: Table) -> bool:
@@ -159,6 +187,27 @@ def _unmarked(passages: Iterable[Passage]) -> Iterator[Warn]:
                 f"`{key}` is false: `{law}` drops packets of ECN-capable flows ({_listed(at.capable)}), and marks none"
             )
             yield key, message, 'write ecn = true, or ecn = "off" in the TCP of the flows'
+
+
+def _short(passages: Iterable[Passage]) -> Iterator[Warn]:
+    """Thresholds that one packet exceeds: it takes longer to send, or is longer."""
+    for at in passages:
+        law = laws.queues().get(at.queue["discipline"])
+        for key, value, consequence in law.thresholds(at.queue) if law and at.flows else ():
+            path = f"{at.path}.{key}"
+            takes = 8.0 * at.packet / at.rate_bps
+            if value.split()[1] not in TIMES:
+                least, exceeds = f"{at.packet:.0f} B", quantity(value) < (1.0 if "packets" in value else at.packet)
+            else:
+                least, exceeds = _ms(takes), quantity(value) < takes
+            if exceeds:
+                message = f"`{path}` is {value}, less than a packet of {at.packet:.0f} B ({_ms(takes)} on the link)"
+                yield path, f"{message}: {consequence}", f'write {key} = "{least}" or more, or a faster link'
+
+
+def _ms(seconds: float) -> str:
+    """A time in milliseconds, rounded up to 0.01 ms."""
+    return f"{math.ceil(1e5 * seconds - 1e-6) / 100:g} ms"
 
 
 def _undefined(experiment: Experiment, scenarios: list[Scenario]) -> Iterator[Warn]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import Cli
 
 from ecnlab import advice
 from ecnlab._core import Scenario
@@ -136,7 +137,7 @@ def test_a_queue_of_a_grid_is_named_at_its_line_in_the_experiment(tmp_path: Path
     assert (Path(one["path"]).name, one["line"], one["key"]) == ("e.toml", 6, "queue.q.ecn")
 
 
-def test_check_run_and_sweep_warn_and_succeed(cli, tmp_path: Path) -> None:
+def test_check_run_and_sweep_warn_and_succeed(cli: Cli, tmp_path: Path) -> None:
     file = experiment(tmp_path, EXPERIMENT.replace("ecn = true", "ecn = false"))
     scenario = tmp_path / "s.toml"
     for arguments in (("check", scenario), ("run", scenario), ("check", file), ("sweep", file)):
@@ -146,3 +147,61 @@ def test_check_run_and_sweep_warn_and_succeed(cli, tmp_path: Path) -> None:
         assert "`queue.q.ecn` is false" in done.stderr
         found = json.loads(cli(*arguments, "--json").stdout)
         assert {one["key"] for one in found["warnings"]} == {"queue.q.ecn"}
+
+
+def slow(rate: str, queue: str) -> list[dict[str, object]]:
+    text = SCENARIO.replace("10 Mbps", rate).replace('discipline = "pie"\nquantiles = true', f"ecn = true\n{queue}")
+    return [dict(found) for found in advice.of_scenario(Scenario("s.toml", text)).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("discipline", "key", "threshold_ms"),
+    [
+        ("codel", "target", 5),
+        ("fq_codel", "target", 5),
+        ("cobalt", "target", 5),
+        ("cake", "target", 5),
+        ("pie", "target", 15),
+        ("fq_pie", "target", 15),
+        ("pi2", "target", 20),
+        ("dualpi2", "step_thresh", 1),
+    ],
+)
+def test_a_packet_that_takes_longer_than_the_threshold_is_named(discipline: str, key: str, threshold_ms: int) -> None:
+    queue = f'discipline = "{discipline}"\nlimit = "100 packets"'
+    # 1500 B are 12 kbit.
+    assert slow(f"{12_000 // threshold_ms} kbps", queue) == []
+    found = slow(f"{11_900 // threshold_ms} kbps", queue)
+    assert [one["key"] for one in found] == [f"queue.q.{key}"]
+    assert f"is {threshold_ms} ms, less than a packet of 1500 B" in str(found[0]["message"])
+
+
+def test_the_consequence_and_the_remedy_are_the_law_s() -> None:
+    (one,) = slow("2 Mbps", 'discipline = "dualpi2"')
+    assert one["message"] == (
+        "`queue.q.step_thresh` is 1 ms, less than a packet of 1500 B (6 ms on the link): "
+        "every packet that finds another one in L is marked"
+    )
+    assert one["help"] == 'write step_thresh = "6 ms" or more, or a faster link'
+    assert slow("2 Mbps", 'discipline = "dualpi2"\nstep_thresh = "6 ms"') == []
+    assert slow("2 Mbps", 'discipline = "dualpi2"\nprofile = "rfc9332"') == []
+
+
+def test_a_threshold_in_bytes_is_compared_with_the_packet() -> None:
+    for law in ("gsp", "step"):
+        queue = f'discipline = "{law}"\nlimit = "100 packets"\nthreshold = '
+        assert [one["key"] for one in slow("1 Mbps", f'{queue}"1 kB"')] == ["queue.q.threshold"]
+        assert slow("1 Mbps", f'{queue}"1500 B"') == slow("1 Mbps", f'{queue}"1 packets"') == []
+
+
+def test_the_slower_of_link_shaper_and_queue_counts() -> None:
+    codel = 'discipline = "codel"\nlimit = "100 packets"'
+    text = SCENARIO.replace('discipline = "pie"\nquantiles = true', f"ecn = true\n{codel}")
+    shaper = 'shaper = { rate = "1 Mbps", burst = "3 kB" }\nqueue = "q"'
+    assert keys(text.replace('queue = "q"', shaper, 1)) == ["queue.q.target"]
+    tbf = f'discipline = "tbf"\nlimit = "100 packets"\nrate = "1 Mbps"\nburst = "3 kB"\n[queue.q.class.inner]\necn = true\n{codel}'
+    assert keys(text.replace(f"ecn = true\n{codel}", tbf)) == ["queue.q.class.inner.target"]
+    small = 'mss = "500 B"\necn = "rfc3168"'
+    assert keys(text.replace("10 Mbps", "1 Mbps").replace('ecn = "rfc3168"', small)) == []
+    # CAKE raises its target above the time of a packet at its own rate.
+    assert slow("10 Mbps", 'discipline = "cake"\nrate = "1 Mbps"') == []

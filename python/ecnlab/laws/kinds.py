@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ecnlab.linux.findings import Findings
@@ -55,6 +55,31 @@ class Drops(NamedTuple):
     tail: int | None
 
 
+class Threshold(NamedTuple):
+    """A delay or a length of the queue above which a law acts, and what follows if a single packet takes longer to send."""
+
+    key: str
+    value: str
+    """A time, or a length in packets or bytes."""
+    consequence: str
+
+
+LATE: Final = "every packet that waits for another one exceeds it, however short the queue is"
+"""The consequence for laws of the sojourn time."""
+
+RISES: Final = "one waiting packet exceeds it, so that the probability of a signal rises until hardly any packet waits"
+"""The consequence for controllers of the delay."""
+
+
+def own(key: str, consequence: str) -> Callable[[Table], list[Threshold]]:
+    """The thresholds of a law that has one, in its key ``key``."""
+    return lambda queue: [Threshold(key, queue[key], consequence)]
+
+
+def _no_threshold(_settings: Table) -> list[Threshold]:
+    return []
+
+
 def _only_full(counters: Mapping[str, int]) -> Drops:
     """The queue drops what finds it full, and nothing else."""
     return Drops(0, 0, counters["drops"])
@@ -84,6 +109,8 @@ class Queue:
     """Its closed form. Raises NotCoveredError for settings that the form does not have."""
     columns: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)
     """Columns of its own, by table and name."""
+    thresholds: Callable[[Table], list[Threshold]] = _no_threshold
+    """The thresholds of its table below the time that a packet takes on a slow link."""
     quenches: str = ""
     """The key that makes it send source quenches, if it has one."""
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Drops, Queue, Table
+from ecnlab.laws.kinds import LATE, Drops, Queue, Table, Threshold
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.twin import microseconds
 
 ETHERNET: Final = 14
 """Bytes that the kernel takes off a packet for which ``overhead`` is given; the table of sizes has taken them off before."""
+
+TARGETS_PER_RTT: Final = 20
+"""Targets in an `rtt`, where no `target` is given (tc)."""
 
 MOST_OVERHEAD: Final = 256
 """The most that tc takes."""
@@ -49,4 +52,12 @@ def _drops(_counters: Mapping[str, int]) -> Drops:
     return Drops(None, None, None)
 
 
-LAW: Final = Queue(label="CAKE", says=_says, qdisc=_qdisc, drops=_drops)
+def _thresholds(queue: Table) -> list[Threshold]:
+    """COBALT's target; with a rate of its own CAKE raises it above the time of a packet."""
+    if "rate" in queue:
+        return []
+    target = f"{number(queue['rtt']) / TARGETS_PER_RTT / 1e6:g} ms"
+    return [Threshold("target", queue.get("target", target), LATE)]
+
+
+LAW: Final = Queue(label="CAKE", says=_says, qdisc=_qdisc, drops=_drops, thresholds=_thresholds)

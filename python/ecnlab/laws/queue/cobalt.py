@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Column, Queue, Table
+from ecnlab.laws.kinds import LATE, Column, Queue, Table, own
 
 COLUMNS: Final = {
     "links": {
@@ -25,4 +25,4 @@ def _says(queue: Table) -> list[str]:
     return [f"target {queue['target']}", f"interval {queue['interval']}"]
 
 
-LAW: Final = Queue(label="COBALT", says=_says, columns=COLUMNS)
+LAW: Final = Queue(label="COBALT", says=_says, columns=COLUMNS, thresholds=own("target", LATE))

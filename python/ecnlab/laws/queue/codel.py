@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Column, Queue, Table
+from ecnlab.laws.kinds import LATE, Column, Queue, Table, own
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import early_or_full, only_tail
@@ -37,4 +37,12 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return _twin(queue, path, lambda *_: Twin(""), found).words
 
 
-LAW: Final = Queue(label="CoDel", says=_says, qdisc=_qdisc, drops=early_or_full, twin=_twin, columns=COLUMNS)
+LAW: Final = Queue(
+    label="CoDel",
+    says=_says,
+    qdisc=_qdisc,
+    drops=early_or_full,
+    twin=_twin,
+    columns=COLUMNS,
+    thresholds=own("target", LATE),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import RISES, Queue, Table, own
 from ecnlab.laws.queue.pie import COLUMNS
 
 
@@ -12,4 +12,4 @@ def _says(queue: Table) -> list[str]:
     return [f"target {queue['target']}"]
 
 
-LAW: Final = Queue(label="DOCSIS-PIE", says=_says, columns=COLUMNS)
+LAW: Final = Queue(label="DOCSIS-PIE", says=_says, columns=COLUMNS, thresholds=own("target", RISES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Column, Drops, Queue, Table
+from ecnlab.laws.kinds import RISES, Column, Drops, Queue, Table, Threshold
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import only_tail
@@ -34,6 +34,20 @@ COLUMNS: Final = {
 def _says(queue: Table) -> list[str]:
     protected = ["queue protection"] if "protection" in queue else []
     return [f"profile {queue['profile']}", f"target {queue['target']}", f"k {queue['coupling_factor']}", *protected]
+
+
+STEP: Final = "every packet that finds another one in L is marked"
+
+STEP_THRESH: Final = "1 ms"
+"""The kernel's step, where none is given."""
+
+
+def _thresholds(queue: Table) -> list[Threshold]:
+    """The step of L in the form of Linux, and the target of C; the RFC's ramp spares a last packet (``th_len``)."""
+    step = (
+        [Threshold("step_thresh", queue.get("step_thresh", STEP_THRESH), STEP)] if queue["profile"] == "linux" else []
+    )
+    return [*step, Threshold("target", queue["target"], RISES)]
 
 
 # ---------------------------------------------------------------- Linux
@@ -147,4 +161,13 @@ def _drops(_counters: Mapping[str, int]) -> Drops:
     return Drops(None, None, None)
 
 
-LAW: Final = Queue(label="DualPI2", says=_says, qdisc=_qdisc, attached=True, twin=_twin, drops=_drops, columns=COLUMNS)
+LAW: Final = Queue(
+    label="DualPI2",
+    says=_says,
+    qdisc=_qdisc,
+    attached=True,
+    twin=_twin,
+    drops=_drops,
+    columns=COLUMNS,
+    thresholds=_thresholds,
+)

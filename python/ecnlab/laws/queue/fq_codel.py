@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import LATE, Queue, Table, own
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import early_or_full
@@ -36,4 +36,6 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return _twin(queue, path, lambda *_: Twin(""), found).words
 
 
-LAW: Final = Queue(label="FQ-CoDel", says=_says, qdisc=_qdisc, drops=early_or_full, twin=_twin)
+LAW: Final = Queue(
+    label="FQ-CoDel", says=_says, qdisc=_qdisc, drops=early_or_full, twin=_twin, thresholds=own("target", LATE)
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import RISES, Queue, Table, own
 from ecnlab.laws.queue.pie import sixteenths
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
@@ -27,4 +27,4 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return " ".join([words, "ecn_prob", str(queue["ecn_prob"]), *flags])
 
 
-LAW: Final = Queue(label="FQ-PIE", says=_says, qdisc=_qdisc, drops=early_or_full)
+LAW: Final = Queue(label="FQ-PIE", says=_says, qdisc=_qdisc, drops=early_or_full, thresholds=own("target", RISES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Column, Drops, Queue, Table
+from ecnlab.laws.kinds import RISES, Column, Drops, Queue, Table, own
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.tc import only_tail
@@ -84,4 +84,6 @@ def _drops(counters: Mapping[str, int]) -> Drops:
     return Drops(counters["drops"] - counters["full"], 0, counters["full"])
 
 
-LAW: Final = Queue(label="PIE", says=_says, qdisc=_qdisc, drops=_drops, columns=COLUMNS)
+LAW: Final = Queue(
+    label="PIE", says=_says, qdisc=_qdisc, drops=_drops, columns=COLUMNS, thresholds=own("target", RISES)
+)
