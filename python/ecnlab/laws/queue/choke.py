@@ -15,6 +15,10 @@ MOST: Final = 131_071
 """Packets that the kernel's queue holds at most (CHOKE_MAX_QUEUE)."""
 
 
+AUTO: Final = "auto"
+"""What an automatic threshold begins with; the kernel has none."""
+
+
 def _says(queue: Table) -> list[str]:
     return [f"min_th {queue['min_th']}, max_th {queue['max_th']}", f"max_p {queue['max_p']:g}"]
 
@@ -38,7 +42,7 @@ def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> st
 
 
 def _packets(queue: Table, key: str, path: str, found: Findings) -> int:
-    value, unit = split(queue[key])
+    value, unit = (0, AUTO) if queue[key].startswith(AUTO) else split(queue[key])
     if unit != "packets":
         found.refuse(
             f"{path}.{key}", f"`{path}.{key}`: the kernel's CHOKe counts packets", 'write such as "20 packets"'

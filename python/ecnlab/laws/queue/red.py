@@ -36,6 +36,7 @@ KERNEL_HAS: Final[dict[str, object]] = {
     "probability": "packets",
     "spacing": "uniform",
     "count_arrival": False,
+    "count_reset": "forced",
     "first_passes": True,
     "spare_short": False,
     "gentle": False,
@@ -92,7 +93,7 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
         value = queue.get(key)
         if value == only:
             continue
-        if key in ("count_arrival", "first_passes"):
+        if key in ("count_arrival", "count_reset", "first_passes"):
             found.tell(path, key, value, only)
         else:
             found.refuse_value(f"{path}.{key}", value, f"its RED has {json.dumps(only)}" if only else "leave it out")
