@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from ecnlab._core import Cancelled, RunError, SpecError, TraceFailure
 
-__all__ = ["Cancelled", "EcnlabError", "FolderError", "MetricError", "RunError", "SpecError", "TraceFailure"]
+__all__ = [
+    "Cancelled",
+    "EcnlabError",
+    "FolderError",
+    "MetricError",
+    "RunError",
+    "SpecError",
+    "Terminated",
+    "TraceFailure",
+]
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM): what it has begun is cleared away."""
 
 
 class EcnlabError(Exception):

@@ -41,7 +41,7 @@ def read_experiment(path: str | os.PathLike[str]) -> Experiment:
 
 
 def _experiment(path: str | os.PathLike[str], text: str) -> Experiment:
-    experiment = heard(lambda: Experiment(str(path), text))
+    experiment = Experiment(str(path), text)
     metrics.refuse(experiment)
     return experiment
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 
-def _is_command() -> bool:
+def is_command() -> bool:
     """Whether this process is ``ecnlab`` or ``python -m ecnlab``."""
     return Path(sys.argv[0]).name == "ecnlab" or sys.orig_argv[1:3] == ["-m", "ecnlab"]
 
@@ -21,5 +21,5 @@ def listen() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-if sys.argv and _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+if sys.argv and is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.SIG_DFL)

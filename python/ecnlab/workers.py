@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, Final
 
-from ecnlab import digests
+from ecnlab import digests, isolated
 from ecnlab._core import Cancelled, RunError, Scenario
 from ecnlab.answerers import Packets
 from ecnlab.engines import Answerer
@@ -53,8 +53,11 @@ class Worker:
         self.stopped = False
         """Whether it was told to end, and is of no more use."""
 
-    def do(self, scenario: Scenario, task: Mapping[str, Any]) -> None:
-        """As `do`, by the simulator. Raises RunError also if the process dies."""
+    def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As `do`, or `isolated.write` for a task with a folder ``scratch``, by the simulator; what that gives.
+
+        Raises RunError also if the process dies.
+        """
         process = self._running()
         asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
         line = json.dumps({**task, **asked})
@@ -68,11 +71,12 @@ class Worker:
             pass
         if not answer:
             self._died(process)
-        said = json.loads(answer)
+        said: dict[str, Any] = json.loads(answer)
         if "errno" in said:
             raise OSError(said["errno"], said["message"], said["file"])
         if said["error"]:
-            raise (RunError if said["error"] == "RunError" else EcnlabError)(said["message"])
+            raise _error(said)
+        return said
 
     def stop(self) -> None:
         """End the process at once; what waits for it raises Cancelled."""
@@ -121,6 +125,13 @@ class Worker:
         raise RunError(f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else ""))
 
 
+def _error(said: Mapping[str, Any]) -> BaseException:
+    """The error that a process has answered with."""
+    if said["error"] == "KeyboardInterrupt":
+        return KeyboardInterrupt()
+    return (RunError if said["error"] == "RunError" else EcnlabError)(said["message"])
+
+
 _idle: list[Worker] = []
 
 
@@ -156,22 +167,26 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
+    # A law may read standard input, or close it, as `exit` does.
+    asked = os.fdopen(os.dup(0), encoding="utf-8")
+    with Path(os.devnull).open() as nothing:
+        os.dup2(nothing.fileno(), 0)
     tasks: SimpleQueue[str] = SimpleQueue()
-    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+    threading.Thread(target=_listen, args=(asked, tasks), daemon=True).start()
     answerer = Packets()
     while True:
         answers.write(json.dumps(_answer(answerer, json.loads(tasks.get()))) + "\n")
         answers.flush()
 
 
-def _listen(tasks: SimpleQueue[str]) -> None:
+def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
     """Hear also in the middle of a run that nobody waits for it any more."""
-    for line in sys.stdin:
+    for line in asked:
         tasks.put(line)
     os._exit(0)
 
 
-def _answer(answerer: Answerer, task: Mapping[str, Any]) -> dict[str, Any]:
+def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
     try:
         os.chdir(task["cwd"])  # paths are relative to the folder of the process that asks
         scenario = Scenario(task["path"], task["text"])
@@ -180,9 +195,11 @@ def _answer(answerer: Answerer, task: Mapping[str, Any]) -> dict[str, Any]:
                 "error": "RunError",
                 "message": "the scenario did not reach the worker as it is: a defect of ecnlab",
             }
+        if "scratch" in task:
+            return {"error": None, **isolated.write(answerer, scenario, task)}
         do(answerer, scenario, task)
     except OSError as error:
         return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return {"error": type(error).__name__, "message": str(error)}
     return {"error": None}

@@ -5,12 +5,18 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::outside::take_interrupt;
+
 pyo3::create_exception!(ecnlab._core, SpecError, PyException, "A scenario or experiment that is not possible.");
 pyo3::create_exception!(ecnlab._core, RunError, PyException, "A run that gave no result.");
 pyo3::create_exception!(ecnlab._core, Cancelled, PyException, "A run that was asked to stop.");
 
-/// A `SpecError` whose message is the compiler-like text and whose `diagnostics` are the single findings.
+/// A `SpecError` whose message is the compiler-like text and whose `diagnostics` are the single findings; an interrupt, if
+/// that is why a file with laws was not read.
 pub fn spec_error(py: Python<'_>, found: &Diagnostics) -> PyErr {
+    if let Some(interrupt) = take_interrupt() {
+        return interrupt;
+    }
     let error = SpecError::new_err(found.to_string());
     match dicts(py, found).and_then(|list| error.value(py).setattr("diagnostics", list)) {
         Ok(()) => error,

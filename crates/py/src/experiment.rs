@@ -4,6 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
@@ -11,11 +14,14 @@ use pyo3::types::PyDict;
 
 use crate::errors::spec_error;
 use crate::json;
-use crate::outside::Files;
+use crate::outside::{Files, keep_interrupt};
 use crate::scenario::Scenario;
 
 /// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario.py. A device may have no end.
 const LARGEST: u64 = 64 << 20;
+
+/// How long an interrupt may wait.
+const LOOK: Duration = Duration::from_millis(100);
 
 fn read_text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
@@ -24,6 +30,25 @@ fn read_text(file: &Path) -> io::Result<String> {
         return Err(io::Error::other("it has more than 64 MiB"));
     }
     Ok(text)
+}
+
+/// The text of `file`. A FIFO may wait for its writer without end: an interrupt ends the wait, and leaves the thread behind.
+fn read_unless_interrupted(py: Python<'_>, file: &Path) -> io::Result<String> {
+    let (sender, mut receiver) = mpsc::channel();
+    let path = file.to_owned();
+    thread::Builder::new().spawn(move || sender.send(read_text(&path)))?;
+    loop {
+        let read;
+        (read, receiver) = py.detach(move || (receiver.recv_timeout(LOOK), receiver));
+        match read {
+            Ok(read) => return read,
+            Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("it cannot be read")),
+            Err(RecvTimeoutError::Timeout) => py.check_signals().map_err(|interrupt| {
+                keep_interrupt(interrupt);
+                io::Error::from(io::ErrorKind::Interrupted)
+            })?,
+        }
+    }
 }
 
 /// An experiment that can be run: every run of it is a scenario that can be.
@@ -35,11 +60,10 @@ impl Experiment {
     /// Parse `text`, and the scenario it names from the folder of `path`. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
-        // Other threads run while a FIFO waits for its writer, so that an interrupt is heard.
         let parsed = ecnlab_spec::parse_experiment_with(
             path,
             text,
-            &|file| py.detach(|| read_text(file)),
+            &|file| read_unless_interrupted(py, file),
             Arc::new(Files::default()),
         )
         .map_err(|found| spec_error(py, &found))?;

@@ -16,7 +16,7 @@ use crate::{captures, json, tables};
 /// Asks runs in other threads to stop.
 #[pyclass(frozen, module = "ecnlab._core")]
 #[derive(Default)]
-pub struct Cancel(pub(crate) AtomicBool);
+pub struct Cancel(pub(crate) Arc<AtomicBool>);
 
 #[pymethods]
 impl Cancel {
@@ -139,15 +139,15 @@ impl Scenario {
         captures: Option<PathBuf>,
         blocks: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let never = AtomicBool::new(false);
-        let cancel = cancel.map_or(&never, |cancel| &cancel.get().0);
+        let cancel = cancel.map_or_else(Arc::default, |cancel| cancel.get().0.clone());
+        let cancel = &cancel;
         let scenario = &self.0;
         let output = py.detach(|| {
             let mut plan = scenario.plan(seed);
             plan.packet_events |= events;
             let mut taker = blocks.map(tables::Taker::new);
-            let (output, raised) = in_run(|halt| {
-                let stops = (cancel, halt);
+            let (output, raised) = in_run(cancel.clone(), |halt| {
+                let stops = (&**cancel, halt);
                 match captures {
                     Some(folder) => captures::run(scenario, &plan, seed, stops, &folder, taker.as_mut()),
                     None => {

@@ -5,13 +5,16 @@ Described in ``docs/cli.md``. Results go to standard output, everything else to 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import os
 import signal
 import sys
 import tempfile
+import threading
 import traceback
+from typing import NoReturn
 
 import click
 
@@ -33,7 +36,7 @@ from ecnlab.cli import (
     verify,
 )
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
-from ecnlab.errors import EcnlabError, RunError, SpecError, TraceFailure
+from ecnlab.errors import EcnlabError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.later import pl
 
 
@@ -77,10 +80,6 @@ for _command in (
     cli.add_command(_command)
 
 
-class Terminated(BaseException):
-    """The process was asked to end (SIGTERM): what it has begun is cleared away."""
-
-
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
     asked = sys.argv[1:] if arguments is None else arguments
@@ -98,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
         console.complain(_usage(error) if isinstance(error, click.ClickException) else said)
         if "--json" in asked:
             code = _answer_in_json(error, code, said)
-    sys.exit(_finish(code))
+    _leave(_finish(code))
 
 
 def _prepare_streams() -> None:
@@ -178,6 +177,15 @@ def _answer_in_json(error: BaseException, code: int, said: str) -> int:
     except OSError:
         _give_up_output()
     return code
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process. Threads that a law has begun, or that an interrupt has left behind, are not waited for."""
+    if starting.is_command() and threading.active_count() > 1:
+        atexit._run_exitfuncs()  # the processes and folders of this one
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _finish(code: int) -> int:

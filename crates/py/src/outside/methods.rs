@@ -1,8 +1,8 @@
 //! The methods of an object of the user's: which there are, and their calls.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -71,6 +71,8 @@ pub struct Object {
     law: Arc<Law>,
     methods: Vec<Option<Py<PyAny>>>,
     known: &'static [Method],
+    /// Set by whoever asks the run to stop.
+    stop: Arc<AtomicBool>,
 }
 
 impl Object {
@@ -80,12 +82,14 @@ impl Object {
             fail(py, law, &error, &law.source.path);
             known.iter().map(|_| None).collect()
         });
-        Object { law: law.clone(), methods, known }
+        Object { law: law.clone(), methods, known, stop: run::stop() }
     }
 
-    /// Whether it has the method at `index`, and the run has not failed.
+    /// Whether it has the method at `index`, and the run goes on: it has not failed, and is not asked to stop.
+    ///
+    /// Without calls to Python, the engine comes soon to its own look at the flag.
     pub fn has(&self, index: usize) -> bool {
-        self.methods[index].is_some() && !run::has_failed()
+        self.methods[index].is_some() && !run::has_failed() && !self.stop.load(Ordering::Relaxed)
     }
 
     /// Calls the method at `index`, which it has; nothing comes of it if the run fails.
@@ -140,7 +144,7 @@ fn methods(py: Python<'_>, law: &Arc<Law>, base: &str, known: &[Method]) -> PyRe
 }
 
 fn fail(py: Python<'_>, law: &Law, error: &PyErr, otherwise: &str) {
-    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+    if run::is_interrupt(py, error) {
         return run::fail(error.clone_ref(py));
     }
     raise(law, law.source.told(py, error, otherwise));

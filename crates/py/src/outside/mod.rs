@@ -15,8 +15,11 @@ use ecnlab_spec::{Asked, Found, Supplier};
 use pyo3::prelude::*;
 
 use file::{Law, Source, path_of};
-pub use run::{in_run, unless_failed};
+pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
 pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
+
+/// Stands for the reason until the interrupt is raised in place of it.
+const INTERRUPTED: &str = "interrupted";
 
 /// Finds laws in files, and reads each file once: all runs of an experiment have the same law.
 #[derive(Debug, Default)]
@@ -45,9 +48,18 @@ impl Files {
         asked: Asked<'_>,
         check: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, String>,
     ) -> Result<(Arc<Law>, T), String> {
+        if is_interrupted() {
+            return Err(INTERRUPTED.to_owned());
+        }
         let source = self.source(path_of(asked.scenario, asked.file))?;
         let found = Python::attach(|py| {
-            let told = |error: PyErr| source.told(py, &error, &source.path);
+            let told = |error: PyErr| {
+                if run::is_interrupt(py, &error) {
+                    keep_interrupt(error);
+                    return INTERRUPTED.to_owned();
+                }
+                source.told(py, &error, &source.path)
+            };
             let class = source.class(py, asked.class).map_err(told)?;
             let class = class.filter(|class| class.is_instance_of::<pyo3::types::PyType>());
             let class = class.ok_or_else(|| format!("`{}` has no class `{}`", source.path, asked.class))?;
