@@ -109,7 +109,7 @@ class Worker:
             stderr=self._errors,
             text=True,
             encoding="utf-8",
-            env={**os.environ, "POLARS_MAX_THREADS": "1"},
+            env={**os.environ, "POLARS_MAX_THREADS": "1", "ECNLAB_LAWS": "on"},  # what is asked was read here
         )
 
     def _died(self, process: subprocess.Popen[str]) -> None:

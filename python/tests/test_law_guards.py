@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -11,7 +12,8 @@ import pytest
 from conftest import ecnlab_command
 from test_python_laws import WINDOW, scenario
 
-from ecnlab._core import Cancel, Cancelled
+import ecnlab
+from ecnlab._core import Cancel, Cancelled, SpecError
 from ecnlab.scenario import read_scenario
 
 HANGS = 600
@@ -98,3 +100,49 @@ def test_an_interrupt_raised_while_a_law_is_loaded_reaches_the_caller(tmp_path):
         read_scenario(path)
     scenario(tmp_path, window=WINDOW)
     read_scenario(path)
+
+
+# Files that are not trusted.
+
+
+def touching(folder: Path) -> str:
+    """A law whose file shows that it was executed."""
+    return f"{begun('pass', folder)}\n{WINDOW}"
+
+
+@pytest.mark.parametrize("way", ["option", "environment"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "x.toml"],
+        ["run", "x.toml"],
+        ["check", "e.toml"],
+        ["sweep", "e.toml"],
+        ["agree", "e.toml"],
+        ["probe", "x.toml"],
+    ],
+)
+def test_a_law_that_is_forbidden_is_refused_and_not_executed(tmp_path, command, way):
+    scenario(tmp_path, window=touching(tmp_path))
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    option = ["--no-python"] if way == "option" else []
+    env = {**os.environ, **({} if option else {"ECNLAB_LAWS": "off"})}
+    done = subprocess.run([*ecnlab_command(), *command, *option], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == (1 if command[0] == "check" else 2)
+    assert "x.toml:18:" in done.stderr and "`tcp.default.congestion.python`: `law.py` is not executed" in done.stderr
+    assert "if you trust it" in done.stderr
+    assert not (tmp_path / "begun").exists()
+
+
+def test_a_word_that_the_switch_does_not_have_is_refused(tmp_path, monkeypatch):
+    path = scenario(tmp_path, window=touching(tmp_path))
+    monkeypatch.setenv("ECNLAB_LAWS", "no")
+    with pytest.raises(SpecError, match=r"ECNLAB_LAWS is \"no\"") as refused:
+        read_scenario(path)
+    assert refused.value.diagnostics[0]["help"] == "write `on` or `off`"
+    assert not (tmp_path / "begun").exists()
+
+
+def test_a_scenario_without_laws_in_python_is_run_where_they_are_forbidden(tmp_path, monkeypatch):
+    monkeypatch.setenv("ECNLAB_LAWS", "off")
+    assert ecnlab.run(scenario(tmp_path)).flows.height == 1

@@ -9,7 +9,7 @@ import click
 
 from ecnlab import console, store
 from ecnlab.cli.codes import NO
-from ecnlab.cli.options import File, Workers, as_json, engine_option, examples
+from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines import LINUX
 from ecnlab.types import Engine
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--packets", is_flag=True, help="Compare what happens to each packet at the queues of a scenario.")
 @click.option("--traces", type=click.IntRange(1, 1_000), help="With --packets: number of random traces. [default: 20]")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="With --packets: seed of the first trace. [default: 1]")
+@no_python
 @as_json
 @examples("""
       ecnlab agree dumbbell.toml

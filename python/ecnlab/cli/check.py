@@ -9,7 +9,7 @@ import click
 from ecnlab import console
 from ecnlab.advice import Advice
 from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
-from ecnlab.cli.options import File, as_json, examples
+from ecnlab.cli.options import File, as_json, examples, no_python
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.scenario import Checked, checked
 from ecnlab.types import Diagnostic
@@ -17,6 +17,7 @@ from ecnlab.types import Diagnostic
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=File)
+@no_python
 @as_json
 @examples("""
       ecnlab check dumbbell.toml
@@ -26,6 +27,9 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     """Check that scenario and experiment FILES can be run, and estimate the size of their tables.
 
     All files are checked; the exit code is that of the worst. Warnings do not change it.
+
+    A scenario with laws in Python names files whose code is executed, with your rights, when the scenario is read: for files
+    that you do not trust give --no-python.
     """
     found: list[Diagnostic] = []
     warnings: list[Diagnostic] = []

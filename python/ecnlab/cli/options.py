@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from ecnlab.engines import CLOCKS, ENGINES, PACKETS
 from ecnlab.quantities import BYTES
 from ecnlab.types import Engine
+
+LAWS: Final = "ECNLAB_LAWS"
+"""The environment variable that forbids laws in Python: "on" or "off"; `SWITCH` in ``crates/py/src/outside/mod.rs``."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +42,30 @@ clock_option = click.option(
     default="virtual",
     show_default=True,
     help="With --engine linux: `virtual` is the kernel of `ecnlab linux build`, `wall` is this machine's kernel in real time.",
+)
+
+
+def _forbid_laws(context: click.Context, _parameter: click.Parameter, forbidden: bool) -> None:
+    """Forbid laws in Python, also to the processes that this one begins, until the command is done."""
+    if not forbidden:
+        return
+    before = os.environ.get(LAWS)
+
+    def restore() -> None:
+        os.environ.pop(LAWS, None)
+        if before is not None:
+            os.environ[LAWS] = before
+
+    context.call_on_close(restore)
+    os.environ[LAWS] = "off"
+
+
+no_python = click.option(
+    "--no-python",
+    is_flag=True,
+    expose_value=False,
+    callback=_forbid_laws,
+    help=f"Refuse a scenario with laws in Python instead of executing their files, as {LAWS}=off does.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ecnlab import console, probing
-from ecnlab.cli.options import File, as_json, examples
+from ecnlab.cli.options import File, as_json, examples, no_python
 from ecnlab.errors import EcnlabError
 
 
@@ -25,6 +25,7 @@ from ecnlab.errors import EcnlabError
 @click.option(
     "--request", default=probing.REQUEST, help="Request to send to the real server. [default: an HTTP request for /]"
 )
+@no_python
 @as_json
 @examples("""
       ecnlab probe hostile.toml

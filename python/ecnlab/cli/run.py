@@ -11,7 +11,7 @@ from ecnlab import console
 from ecnlab.advice import of_scenario
 from ecnlab.cli.codes import NO_EVIDENCE
 from ecnlab.cli.glance import brief, show_run
-from ecnlab.cli.options import File, as_json, clock_option, engine_option, examples
+from ecnlab.cli.options import File, as_json, clock_option, engine_option, examples, no_python
 from ecnlab.console import late
 from ecnlab.engines import seed_for, suffix, with_clock
 from ecnlab.run import Run
@@ -30,6 +30,7 @@ NOT_EVIDENCE: Final = "the run is stored, but is not valid evidence (docs/linux.
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @engine_option("Simulate every packet, predict by closed forms, or run on the Linux kernel.")
 @clock_option
+@no_python
 @as_json
 @examples("""
       ecnlab run dumbbell.toml

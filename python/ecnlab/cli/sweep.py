@@ -10,7 +10,7 @@ from ecnlab import console
 from ecnlab._core import Experiment
 from ecnlab.advice import of_experiment
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
-from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples
+from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.engines import suffix
@@ -36,6 +36,7 @@ from ecnlab.types import Engine
 @click.option("--capture", "places", multiple=True, help="Capture the packets of this link or node. Can be repeated.")
 @click.option("--only", metavar="ID", help="Do only the run with this id, and store it as a run.")
 @engine_option("Simulate every packet, or run on the Linux kernel in virtual time.")
+@no_python
 @as_json
 @examples("""
       ecnlab sweep gain.toml

@@ -18,6 +18,22 @@ use file::{Law, Source, path_of};
 pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
 pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
 
+/// The environment variable that forbids to execute laws in Python.
+const SWITCH: &str = "ECNLAB_LAWS";
+
+/// Refuses the law in `path` where the environment forbids to execute it.
+fn refuse_if_off(path: &std::path::Path) -> Result<(), String> {
+    let asked = std::env::var_os(SWITCH).unwrap_or_default();
+    match asked.to_str() {
+        Some("" | "on") => Ok(()),
+        Some("off") => Err(format!(
+            "`{}` is not executed, as `--no-python` or {SWITCH}=off asks; read the file, and leave these out if you trust it",
+            path.display()
+        )),
+        _ => Err(format!("the environment variable {SWITCH} is {asked:?}; write `on` or `off`")),
+    }
+}
+
 /// Stands for the reason until the interrupt is raised in place of it.
 const INTERRUPTED: &str = "interrupted";
 
@@ -51,7 +67,9 @@ impl Files {
         if is_interrupted() {
             return Err(INTERRUPTED.to_owned());
         }
-        let source = self.source(path_of(asked.scenario, asked.file))?;
+        let path = path_of(asked.scenario, asked.file);
+        refuse_if_off(&path)?;
+        let source = self.source(path)?;
         let found = Python::attach(|py| {
             let told = |error: PyErr| {
                 if run::is_interrupt(py, &error) {
