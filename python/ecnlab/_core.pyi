@@ -14,6 +14,7 @@ __all__ = [
     "Established",
     "Experiment",
     "ExperimentRun",
+    "LawError",
     "Link",
     "Packet",
     "Queue",
@@ -46,6 +47,12 @@ class SpecError(Exception):
     diagnostics: list[Diagnostic]
 
 class RunError(Exception): ...
+
+class LawError(RunError):
+    """``traceback``: the lines of the law that its exception came through; empty if it raised none."""
+
+    traceback: str
+
 class TraceFailure(Exception): ...
 class Cancelled(Exception): ...
 

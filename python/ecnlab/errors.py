@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ecnlab._core import Cancelled, RunError, SpecError, TraceFailure
+from ecnlab._core import Cancelled, LawError, RunError, SpecError, TraceFailure
 
 __all__ = [
     "Cancelled",
     "EcnlabError",
     "FolderError",
+    "LawError",
     "MetricError",
     "RunError",
     "SpecError",

@@ -5,11 +5,13 @@ An interrupt ends the process, whatever the law is about to do.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab._core import Scenario
+from ecnlab.errors import EcnlabError
 from ecnlab.growing import Growing
 from ecnlab.later import pl
 
@@ -39,6 +41,20 @@ def _named(value: object) -> Iterator[Mapping[str, Any]]:
         return
     for inner in value:
         yield from _named(inner)
+
+
+def refuse_changed(laws: Mapping[str, str]) -> None:
+    """Raise EcnlabError if a file of ``laws`` is not the one that the process that asks has read."""
+    for path, digest in laws.items():
+        try:
+            now = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except OSError:
+            now = ""
+        if now != digest:
+            raise EcnlabError(
+                f"{path}: the law has changed since the sweep or run began; bring the file back and give the same command "
+                f"again, or begin anew in another folder (`--out`)"
+            )
 
 
 def write(answerer: Packets, scenario: Scenario, task: Mapping[str, Any]) -> dict[str, list[str]]:

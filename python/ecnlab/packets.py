@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ecnlab._core import Scenario, replay_packets
 from ecnlab.arrivals import Arrival, drawn
 from ecnlab.errors import EcnlabError
+from ecnlab.lawcode import guarded
 from ecnlab.linux.disciplines import twin
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.kernel import find
@@ -121,7 +122,9 @@ def ask(asked: Sequence[tuple[Question, int]], kernel: Any, packets: int = PACKE
     for question, seed in asked:
         groups = question.scenario.names("group")
         rows = drawn(seed, question.rate_bps, packets, groups=len(groups), dscps=question.dscps)
-        found.append((question, seed, rows, replay_packets(question.scenario, question.index, seed, rows)))
+        with guarded():
+            left = replay_packets(question.scenario, question.index, seed, rows)
+        found.append((question, seed, rows, left))
     lines = [Line(question.twin, _sent(question, rows, ours), _end(rows, ours)) for question, _, rows, ours in found]
     theirs = replay(kernel, lines)
     return [

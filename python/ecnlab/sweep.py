@@ -23,7 +23,7 @@ from ecnlab.answerers import answerer_of
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.differences import differences
 from ecnlab.engines import PACKETS, Answerer, refuse_unless_random, signature
-from ecnlab.errors import EcnlabError, FolderError, RunError
+from ecnlab.errors import EcnlabError, FolderError, LawError, RunError
 from ecnlab.growing import Growing
 from ecnlab.later import np, pl
 from ecnlab.parts import Parts, numbers
@@ -404,7 +404,7 @@ def _do(todo: _Todo, parts: Parts, tapping: Taps, answerer: Answerer, workers: i
                 busy.append(one)
             while run := next_run():
                 error = _do_one(run, parts, tapping, answerer, one)
-                results.put(RunError(f"{error}{_alone(todo.file, run.id)}") if error else None)
+                results.put(type(error)(f"{error}{_alone(todo.file, run.id)}") if error else None)
 
     failed: list[RunError] = []
     with ThreadPoolExecutor(workers) as pool:
@@ -426,7 +426,8 @@ def _do(todo: _Todo, parts: Parts, tapping: Taps, answerer: Answerer, workers: i
             raise
     if failed:
         more = f"\nand {len(failed) - MOST_TOLD} more" if len(failed) > MOST_TOLD else ""
-        raise RunError("\n".join(map(str, failed[:MOST_TOLD])) + more)
+        kind = LawError if all(isinstance(error, LawError) for error in failed) else RunError
+        raise kind("\n".join(map(str, failed[:MOST_TOLD])) + more)
 
 
 def _do_one(run: ExperimentRun, parts: Parts, tapping: Taps, answerer: Answerer, one: Worker | None) -> RunError | None:
@@ -442,7 +443,7 @@ def _do_one(run: ExperimentRun, parts: Parts, tapping: Taps, answerer: Answerer,
                 do(answerer, scenario, task)
     except RunError as error:
         point = ", ".join(f"{axis} = {label}" for axis, label in run.point.items())
-        return RunError(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}")
+        return type(error)(f"run {run.id} (arm {run.arm}, {point}, seed {run.seed}): {error}")
     return None
 
 

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, Final
 
 from ecnlab import digests, isolated
-from ecnlab._core import Cancelled, RunError, Scenario
+from ecnlab._core import Cancelled, LawError, RunError, Scenario
 from ecnlab.answerers import Packets
 from ecnlab.engines import Answerer
 from ecnlab.errors import EcnlabError
@@ -49,6 +49,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._errors: IO[str] | None = None
+        self._shown = 0
         self._begins = threading.Lock()
         self.stopped = False
         """Whether it was told to end, and is of no more use."""
@@ -56,11 +57,12 @@ class Worker:
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """As `do`, or `isolated.write` for a task with a folder ``scratch``, by the simulator; what that gives.
 
-        Raises RunError also if the process dies.
+        Raises RunError also if the process dies: LawError if a law in Python may have ended it.
         """
         process = self._running()
+        laws = isolated.laws(scenario)
         asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
-        line = json.dumps({**task, **asked})
+        line = json.dumps({**task, **asked, "laws": laws})
         answer = ""
         try:
             assert process.stdin and process.stdout
@@ -69,8 +71,10 @@ class Worker:
             answer = process.stdout.readline()
         except BrokenPipeError:
             pass
+        if laws:
+            self._show_printed()
         if not answer:
-            self._died(process)
+            self._died(process, laws)
         said: dict[str, Any] = json.loads(answer)
         if "errno" in said:
             raise OSError(said["errno"], said["message"], said["file"])
@@ -102,6 +106,7 @@ class Worker:
 
     def _begin(self) -> subprocess.Popen[str]:
         self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
+        self._shown = 0
         return subprocess.Popen(
             [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
             stdin=subprocess.PIPE,
@@ -112,7 +117,15 @@ class Worker:
             env={**os.environ, "POLARS_MAX_THREADS": "1", "ECNLAB_LAWS": "on"},  # what is asked was read here
         )
 
-    def _died(self, process: subprocess.Popen[str]) -> None:
+    def _show_printed(self) -> None:
+        """Write to standard error what laws have printed; the process goes on writing where it has come to."""
+        assert self._errors
+        while text := os.pread(self._errors.fileno(), 1 << 16, self._shown):
+            self._shown += len(text)
+            sys.stderr.write(text.decode(errors="replace"))
+        sys.stderr.flush()
+
+    def _died(self, process: subprocess.Popen[str], laws: Iterable[str]) -> None:
         code = process.wait()
         if self.stopped:
             raise Cancelled("the run was cancelled")
@@ -122,13 +135,20 @@ class Worker:
         last = self._errors.read()[-400:].strip().splitlines()
         self.close()
         self._process = self._errors = None
-        raise RunError(f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else ""))
+        said = f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else "")
+        if laws:
+            said += f"; it executes the law in {', '.join(laws)}, which may have ended it"
+        raise (LawError if laws and code >= 0 else RunError)(said)
 
 
 def _error(said: Mapping[str, Any]) -> BaseException:
     """The error that a process has answered with."""
     if said["error"] == "KeyboardInterrupt":
         return KeyboardInterrupt()
+    if said["error"] == "LawError":
+        failed = LawError(said["message"])
+        failed.traceback = said["traceback"]
+        return failed
     return (RunError if said["error"] == "RunError" else EcnlabError)(said["message"])
 
 
@@ -189,8 +209,10 @@ def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
 def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
     try:
         os.chdir(task["cwd"])  # paths are relative to the folder of the process that asks
+        isolated.refuse_changed(task["laws"])
         scenario = Scenario(task["path"], task["text"])
         if scenario.hash != task["hash"]:
+            isolated.refuse_changed(task["laws"])
             return {
                 "error": "RunError",
                 "message": "the scenario did not reach the worker as it is: a defect of ecnlab",
@@ -200,6 +222,11 @@ def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
         do(answerer, scenario, task)
     except OSError as error:
         return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
+    except LawError as error:
+        return {"error": "LawError", "message": str(error), "traceback": getattr(error, "traceback", "")}
     except (Exception, KeyboardInterrupt) as error:
         return {"error": type(error).__name__, "message": str(error)}
+    finally:
+        with suppress(OSError, ValueError):  # a law may have closed it
+            sys.stdout.flush()
     return {"error": None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from conftest import ecnlab_command
-from test_python_laws import WINDOW, scenario
+from test_python_laws import QUEUE, WINDOW, scenario
 
 import ecnlab
-from ecnlab._core import Cancel, Cancelled, SpecError
-from ecnlab.scenario import read_scenario
+from ecnlab._core import Cancel, Cancelled, LawError, SpecError
+from ecnlab.errors import EcnlabError
+from ecnlab.scenario import check, read_scenario
 
 HANGS = 600
 """Seconds that a law sleeps: more than any test takes."""
@@ -146,3 +148,130 @@ def test_a_word_that_the_switch_does_not_have_is_refused(tmp_path, monkeypatch):
 def test_a_scenario_without_laws_in_python_is_run_where_they_are_forbidden(tmp_path, monkeypatch):
     monkeypatch.setenv("ECNLAB_LAWS", "off")
     assert ecnlab.run(scenario(tmp_path)).flows.height == 1
+
+
+# A law's own mistakes.
+
+
+def run_command(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*ecnlab_command(), *command], cwd=folder, capture_output=True, text=True, timeout=WAIT)
+
+
+def test_a_law_edited_during_a_sweep_is_reported_as_changed(tmp_path):
+    law = tmp_path / "law.py"
+    # The first run edits the law.
+    edits = calling(tmp_path, f"open({str(law)!r}, 'a').write('# edited\\n')")
+    scenario(tmp_path, window=edits, seconds=1)
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    done = run_command(tmp_path, "sweep", "e.toml", "--workers", "1")
+    assert done.returncode == 2, done.stderr
+    assert "law.py: the law has changed since the sweep or run began" in done.stderr and "defect" not in done.stderr
+
+
+def test_a_law_edited_before_its_run_is_reported_as_changed(tmp_path):
+    question = read_scenario(scenario(tmp_path, window=WINDOW))
+    scenario(tmp_path, window=f"{WINDOW}# edited\n")
+    with pytest.raises(EcnlabError, match=r"law\.py: the law has changed since"):
+        ecnlab.run(question)
+
+
+PARAMETERS = {
+    "grow(self, window, acked)": ("grow(self, window)", 2, "def grow(self, window, acked)"),
+    "on_congestion(self, window, event)": (
+        "on_congestion(self, event, window)",
+        5,
+        "def on_congestion(self, window, event)",
+    ),
+}
+
+
+@pytest.mark.parametrize("wanted", PARAMETERS)
+def test_parameters_that_a_method_does_not_have_are_refused_by_check(tmp_path, wanted):
+    written, line, remedy = PARAMETERS[wanted]
+    path = scenario(tmp_path, window=WINDOW.replace(wanted, written))
+    with pytest.raises(SpecError, match=r"` takes \(.*\), not \(") as refused:
+        check(path)
+    assert f"{tmp_path}/law.py:{line}, in Law: " in str(refused.value) and f"write `{remedy}`" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "self, packet, *rest",
+        "self, *all",
+        "self, _packet, queue, _, random",
+        "self, packet, queue, now, random, more=1",
+    ],
+)
+def test_parameters_that_fit_are_accepted(tmp_path, written):
+    check(scenario(tmp_path, queue=QUEUE.replace("self, packet, queue, now, random", written)))
+
+
+def test_an_exception_of_a_law_has_its_own_exit_code_and_shows_the_lines_of_the_law_only(tmp_path):
+    law = "def helper():\n    return 1 / 0\n\n" + WINDOW.replace("window.cwnd += acked", "helper()")
+    scenario(tmp_path, window=law)
+    done = run_command(tmp_path, "run", "x.toml")
+    assert done.returncode == 7
+    assert "law.py:2, in helper: ZeroDivisionError: division by zero" in done.stderr
+    shown = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("File ")]
+    assert shown == ['File "law.py", line 6, in grow', 'File "law.py", line 2, in helper']
+    assert "defect" not in done.stderr and "ecnlab/" not in done.stderr
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    assert run_command(tmp_path, "sweep", "e.toml").returncode == 7
+
+
+@pytest.mark.parametrize("place", ["module", "constructor", "method"])
+@pytest.mark.parametrize("how", ["print('noise')", "os.write(1, b'noise')"])
+def test_what_a_law_prints_is_no_result(tmp_path, place, how):
+    text = {
+        "module": f"import os\n{how}\n{WINDOW}",
+        "constructor": f"import os\n{WINDOW}    def __init__(self):\n        {how}\n",
+        "method": calling(tmp_path, how),
+    }[place]
+    scenario(tmp_path, window=text)
+    for command in (["check", "x.toml"], ["run", "x.toml"]):
+        done = run_command(tmp_path, *command, "--json")
+        assert done.returncode == 0, done.stderr
+        json.loads(done.stdout)
+        assert "noise" in done.stderr or (command[0] == "check" and place == "method")
+
+
+ENDS = {
+    "module": "import os\nos._exit(0)\n" + WINDOW,
+    "constructor": "import os\n" + WINDOW + "    def __init__(self):\n        os._exit(0)\n",
+}
+
+
+@pytest.mark.parametrize("place", ENDS)
+@pytest.mark.parametrize("command", ["check", "run", "sweep"])
+def test_a_law_that_ends_its_process_while_it_is_loaded_is_named(tmp_path, place, command):
+    scenario(tmp_path, window=ENDS[place])
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    done = run_command(tmp_path, command, "e.toml" if command == "sweep" else "x.toml")
+    assert done.returncode == (1 if command == "check" else 2)
+    assert "law.py:" in done.stderr and "os._exit(0)" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["os._exit(0)", "__import__('posix')._exit(0)"])
+@pytest.mark.parametrize("command", [["run", "x.toml"], ["sweep", "e.toml"]])
+def test_a_law_that_ends_its_process_in_a_run_is_named(tmp_path, command, line):
+    scenario(tmp_path, window=calling(tmp_path, line))
+    (tmp_path / "e.toml").write_text(EXPERIMENT)
+    done = run_command(tmp_path, *command)
+    assert done.returncode == 7
+    assert "law.py" in done.stderr
+    assert "exit code 0" in done.stderr or "os._exit(0) in a law" in done.stderr
+
+
+def test_a_thread_that_a_law_has_begun_is_not_waited_for(tmp_path):
+    text = f"import threading, time\nthreading.Thread(target=time.sleep, args=({HANGS},)).start()\n{WINDOW}"
+    scenario(tmp_path, window=text)
+    for command, out in (("check", "x.toml: ok"), ("run", "stored in")):
+        done = run_command(tmp_path, command, "x.toml")
+        assert done.returncode == 0 and out in done.stdout
+
+
+def test_what_a_law_raises_is_a_law_error_with_its_traceback(tmp_path):
+    with pytest.raises(LawError) as raised:
+        ecnlab.run(scenario(tmp_path, window=WINDOW.replace("window.cwnd += acked", "1 / 0")))
+    assert "1 / 0" in raised.value.traceback

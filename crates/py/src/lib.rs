@@ -23,7 +23,7 @@ mod _core {
     use super::*;
 
     #[pymodule_export]
-    use super::errors::{Cancelled, RunError, SpecError};
+    use super::errors::{Cancelled, LawError, RunError, SpecError};
     #[pymodule_export]
     use super::experiment::{Experiment, ExperimentRun};
     #[cfg(target_os = "linux")]

@@ -35,8 +35,8 @@ from ecnlab.cli import (
     trace,
     verify,
 )
-from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, OK, TERMINATED
-from ecnlab.errors import EcnlabError, RunError, SpecError, Terminated, TraceFailure
+from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
+from ecnlab.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
 from ecnlab.later import pl
 
 
@@ -54,6 +54,7 @@ def cli() -> None:
       4    a run gave no result: its counters do not balance, which is a defect of ecnlab; or a kernel failed
       5    a run in real time was stored, but is not valid evidence: packets were later than its limits
       6    an unexpected defect of ecnlab: please report it, with the file that the message names
+      7    a law in Python (of the scenario) failed in a run: its error is shown
       130  interrupted
       143  terminated
     """
@@ -129,6 +130,8 @@ def _explain(error: BaseException) -> tuple[int, str]:
         # Who has not loaded Polars has not met an error of it.
         case _ if "polars" in sys.modules and isinstance(error, pl.exceptions.PolarsError):
             return BAD_INPUT, f"a stored table is damaged: {_first_line(error)}"
+        case LawError():
+            return LAW_FAILED, f"{error}\n{getattr(error, 'traceback', '')}".rstrip()
         case RunError():
             return DEFECT, str(error)
         case OSError():

@@ -11,5 +11,6 @@ IO_FAILED: Final = 3
 DEFECT: Final = 4
 NO_EVIDENCE: Final = 5
 INTERNAL: Final = 6
+LAW_FAILED: Final = 7
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143

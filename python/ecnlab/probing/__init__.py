@@ -12,6 +12,7 @@ from ecnlab import _core
 from ecnlab._core import Cancel, Scenario
 from ecnlab.errors import EcnlabError
 from ecnlab.later import pl
+from ecnlab.lawcode import guarded
 from ecnlab.scenario import read_scenario
 from ecnlab.threads import as_finished
 
@@ -43,7 +44,8 @@ def probe(scenario: Scenario | Path | str, flows: Sequence[str] = (), seed: int 
     if not isinstance(scenario, Scenario):
         scenario = read_scenario(Path(scenario))
     try:
-        return dict(_core.probe_scenario(scenario, list(flows), seed))
+        with guarded():
+            return dict(_core.probe_scenario(scenario, list(flows), seed))
     except ValueError as error:
         raise EcnlabError(str(error)) from None
 

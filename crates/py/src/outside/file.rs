@@ -46,6 +46,15 @@ impl Source {
         Ok(Source { path: shown, text, sha256 })
     }
 
+    /// The lines of the user's code that an exception came through, as Python shows them; empty if there are none.
+    pub fn traceback(&self, py: Python<'_>, error: &PyErr) -> String {
+        let lines = error.traceback(py).map(|traceback| {
+            let lines = py.import("traceback")?.call_method1("format_tb", (traceback,))?;
+            lines.extract::<Vec<String>>().map(|lines| lines.concat())
+        });
+        lines.and_then(Result::ok).unwrap_or_default()
+    }
+
     /// Executes the file anew and gives its class `name`.
     pub fn class<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let module = format!("ecnlab_law_{}", &self.sha256[..16]);
@@ -90,6 +99,18 @@ impl Source {
         let place = format!("{}:{line}", self.path);
         (file == self.path).then(|| if function == "<module>" { place } else { format!("{place}, in {function}") })
     }
+}
+
+/// Does `work`, which executes code of a file with laws, under the guards of `ecnlab.lawcode`.
+pub fn in_scope<T>(work: impl FnOnce(Python<'_>) -> Result<T, String>) -> Result<T, String> {
+    Python::attach(|py| {
+        let failed = |error: PyErr| error.to_string();
+        let guards = py.import("ecnlab.lawcode").map_err(failed)?;
+        guards.call_method0("enter").map_err(failed)?;
+        let done = work(py);
+        guards.call_method0("leave").map_err(failed)?;
+        done
+    })
 }
 
 /// What may be wrong with a file that is not there.

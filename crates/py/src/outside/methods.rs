@@ -8,7 +8,7 @@ use pyo3::types::PyTuple;
 
 use super::file::Law;
 use super::run;
-use crate::errors::RunError;
+use crate::errors::LawError;
 
 /// A method that a law may have: its name, its arguments.
 pub type Method = (&'static str, &'static str);
@@ -51,6 +51,20 @@ pub fn require(class: &Bound<'_, PyAny>, base: &str, methods: &[Method]) -> Resu
     let wanted: Vec<String> =
         methods.iter().map(|(name, arguments)| format!("`{name}({})`", with_self(arguments))).collect();
     Err(format!("the class has no method {}", wanted.join(" or ")))
+}
+
+/// Refuses an object whose methods cannot be called with the arguments of `known`: where, and what would do.
+pub fn check_parameters(object: &Bound<'_, PyAny>, known: &[Method]) -> Result<(), String> {
+    let wrong = |(name, arguments): &Method| -> PyResult<Option<String>> {
+        let guards = object.py().import("ecnlab.lawcode")?;
+        guards.call_method1("wrong_parameters", (object, *name, *arguments))?.extract()
+    };
+    for method in known {
+        if let Some(wrong) = wrong(method).map_err(|error| error.to_string())? {
+            return Err(wrong);
+        }
+    }
+    Ok(())
 }
 
 /// What the class has by a name that is not the base class's own.
@@ -119,7 +133,7 @@ impl Object {
         let shown = returned.repr().map_or_else(|_| "something".to_owned(), |shown| shown.to_string());
         let shown: String = shown.chars().take(80).collect();
         let place = self.place(py, index);
-        raise(&self.law, format!("{place}: it returned {shown}, not {wanted}"));
+        raise(py, &self.law, &format!("{place}: it returned {shown}, not {wanted}"), "");
     }
 
     /// Where the method at `index` begins.
@@ -147,10 +161,12 @@ fn fail(py: Python<'_>, law: &Law, error: &PyErr, otherwise: &str) {
     if run::is_interrupt(py, error) {
         return run::fail(error.clone_ref(py));
     }
-    raise(law, law.source.told(py, error, otherwise));
+    raise(py, law, &law.source.told(py, error, otherwise), &law.source.traceback(py, error));
 }
 
-fn raise(law: &Law, what: String) {
+fn raise(py: Python<'_>, law: &Law, what: &str, traceback: &str) {
     let (scenario, key) = &law.asked;
-    run::fail(RunError::new_err(format!("{scenario}: `{key}`: {what}")));
+    let error = LawError::new_err(format!("{scenario}: `{key}`: {what}"));
+    let shown = error.value(py).setattr("traceback", traceback);
+    run::fail(shown.err().unwrap_or(error));
 }

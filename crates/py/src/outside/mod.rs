@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ecnlab_spec::{Asked, Found, Supplier};
 use pyo3::prelude::*;
 
-use file::{Law, Source, path_of};
+use file::{Law, Source, in_scope, path_of};
+use methods::Method;
 pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
 pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
 
@@ -45,13 +46,13 @@ pub struct Files {
 
 impl Supplier for Files {
     fn window(&self, asked: Asked<'_>) -> Found<dyn ecnlab_tcp::outside::Supply> {
-        let (law, ()) = self.law(asked, window::check)?;
+        let (law, ()) = self.law(asked, window::METHODS, window::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(window::Maker(law)), sha256))
     }
 
     fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {
-        let (law, tick) = self.law(asked, queue::check)?;
+        let (law, tick) = self.law(asked, queue::METHODS, queue::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(queue::Maker { law, tick }), sha256))
     }
@@ -62,6 +63,7 @@ impl Files {
     fn law<T>(
         &self,
         asked: Asked<'_>,
+        methods: &[Method],
         check: impl FnOnce(&Bound<'_, PyAny>) -> Result<T, String>,
     ) -> Result<(Arc<Law>, T), String> {
         if is_interrupted() {
@@ -70,7 +72,7 @@ impl Files {
         let path = path_of(asked.scenario, asked.file);
         refuse_if_off(&path)?;
         let source = self.source(path)?;
-        let found = Python::attach(|py| {
+        let found = in_scope(|py| {
             let told = |error: PyErr| {
                 if run::is_interrupt(py, &error) {
                     keep_interrupt(error);
@@ -83,7 +85,8 @@ impl Files {
             let class = class.ok_or_else(|| format!("`{}` has no class `{}`", source.path, asked.class))?;
             let found = check(&class).map_err(|wrong| format!("{}: {}: {wrong}", source.path, asked.class))?;
             // What its constructor refuses is known before the run.
-            class.call0().map_err(told)?;
+            let object = class.call0().map_err(told)?;
+            methods::check_parameters(&object, methods)?;
             Ok::<T, String>(found)
         })?;
         let asked_by = (asked.scenario.to_owned(), asked.key.to_owned());

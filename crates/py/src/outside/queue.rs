@@ -25,7 +25,7 @@ const ON_EMPTY: usize = 6;
 const ON_TICK: usize = 7;
 
 /// In the order of the indices above.
-const METHODS: &[Method] = &[
+pub const METHODS: &[Method] = &[
     ("on_enqueue", "packet, queue, now, random"),
     ("on_dequeue", "packet, queue, now, random"),
     ("on_unlike", "packet, queue, random"),

@@ -29,7 +29,7 @@ const CODEPOINT: usize = 10;
 const LIMITS_RATE: usize = 11;
 
 /// In the order of the indices above.
-const METHODS: &[Method] = &[
+pub const METHODS: &[Method] = &[
     ("grow", "window, acked"),
     ("on_congestion", "window, event"),
     ("on_further_loss", "window"),

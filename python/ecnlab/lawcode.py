@@ -1,0 +1,119 @@
+"""Guards around code that ecnlab did not write: the files of laws in Python (``docs/python-laws.md``)."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Final, NoReturn, TextIO
+
+LAWS: Final = "ecnlab_law_"
+"""How the names of modules with laws begin; `Source::class` in ``crates/py/src/outside/file.rs``."""
+
+_exit = os._exit
+_process = os.getpid()
+_lock = threading.Lock()
+_depth = 0
+_output: TextIO | None = None
+_descriptor: int | None = None
+
+
+def enter() -> None:
+    """From now until `leave`, what the process prints goes to standard error: standard output has results only.
+
+    May be nested, and called in several threads.
+    """
+    global _depth, _output, _descriptor
+    with _lock:
+        if not _depth:
+            _forbid_exit()
+            _output, sys.stdout = sys.stdout, sys.stderr
+            _descriptor = _divert()
+        _depth += 1
+
+
+def leave() -> None:
+    """The end of what `enter` began."""
+    global _depth, _output, _descriptor
+    with _lock:
+        _depth -= 1
+        if _depth:
+            return
+        if _output is not None:
+            sys.stdout, _output = _output, None
+        if _descriptor is not None:
+            os.dup2(_descriptor, 1)
+            os.close(_descriptor)
+            _descriptor = None
+
+
+def _divert() -> int | None:
+    """Let file descriptor 1 be standard error, where there are both; what it was."""
+    with suppress(OSError):
+        kept = os.dup(1)
+        try:
+            os.dup2(2, 1)
+        except OSError:
+            os.close(kept)
+            raise
+        return kept
+    return None
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """For the time of calls to laws."""
+    enter()
+    try:
+        yield
+    finally:
+        leave()
+
+
+def wrong_parameters(law: object, name: str, parameters: str) -> str | None:
+    """Where and why the method ``name`` of ``law``, if it has one, cannot be called with ``parameters``; None: it can.
+
+    A parameter may begin with an underscore where the method makes no use of it.
+    """
+    method = getattr(law, name, None)
+    try:
+        signature = inspect.signature(method)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None  # there is no such method, or it is none of Python's and does not say
+    wanted = [word.strip() for word in parameters.split(",") if word.strip()]
+    try:
+        signature.bind(*wanted)
+    except TypeError:
+        pass
+    else:
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        names = [one.name for one in signature.parameters.values() if one.kind in positional]
+        if all(own.lstrip("_") in ("", word) for own, word in zip(names, wanted, strict=False)):
+            return None
+    given, should = str(signature).partition(" -> ")[0], ", ".join(wanted)
+    return f"{_place(method, law)}`{name}` takes {given}, not ({should}); write `def {name}({', '.join(['self', *wanted])})`"
+
+
+def _place(method: Any, law: object) -> str:
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}, in {type(law).__name__}: " if code else f"{type(law).__name__}: "
+
+
+def _forbid_exit() -> None:
+    """Make ``os._exit``, called by a law, an error of the law: it would end the process with no word, and as if all were done."""
+    if os._exit is _exit:
+        os._exit = _exit_unless_law
+
+
+def _exit_unless_law(status: int) -> NoReturn:
+    frame: FrameType | None = sys._getframe(1)
+    # A process that a law has forked ends as it likes.
+    while frame and os.getpid() == _process:
+        if str(frame.f_globals.get("__name__", "")).startswith(LAWS):
+            raise SystemExit(f"os._exit({status}) in a law")
+        frame = frame.f_back
+    _exit(status)
