@@ -15,6 +15,41 @@ pub enum Idle {
     Fj93,
     /// avg·(1-w)^(m+1), m rounded down: the arrival itself is a sample of zero (ns-2).
     Ns2,
+    /// Linux: a table of shifts by `tc`, and a straight line before the first shift. `tc` makes it in ticks of 64 ns, the kernel
+    /// reads it in microseconds, so that the average decays more slowly (iproute2 tc_red.c, tc_red_eval_idle_damping;
+    /// include/net/red.h, red_calc_qavg_from_idle_time).
+    Linux,
+}
+
+/// Linux's table, of which only the rule is kept.
+#[derive(Clone, Copy, Debug)]
+struct Damping {
+    /// Binary logarithm of an entry's microseconds (Scell_log).
+    cell: u32,
+    /// Shifts for each of the units in which `tc` counts.
+    shifts: f64,
+}
+
+impl Damping {
+    /// `tc_red_eval_idle_damping`, for the weight that is a power of two.
+    fn new(weight: f64, per_second: f64) -> Damping {
+        let exponent = libm::round(-libm::log2(weight)).clamp(1.0, 31.0);
+        let ticks = libm::floor(1e9 / 64.0 / per_second).max(1.0);
+        let shifts = -libm::log1p(-libm::exp2(-exponent)) / ticks;
+        let cell = (0..31).find(|cell| 31.0 / shifts / f64::from(1_u32 << cell) < 512.0).unwrap_or(31);
+        Damping { cell, shifts }
+    }
+
+    /// What is left of an average after `idle`.
+    fn left(self, idle: Dur) -> f64 {
+        let us = (idle.ps() / 1_000_000).min(255 << self.cell);
+        let entry = us >> self.cell;
+        let shift = if entry == 255 { 31.0 } else { libm::floor((entry << self.cell) as f64 * self.shifts).min(31.0) };
+        if shift > 0.0 {
+            return libm::exp2(-shift);
+        }
+        (1.0 - us as f64 / (1_u64 << self.cell) as f64).max(0.5)
+    }
 }
 
 /// The average, kept in packets and in bytes; the thresholds' unit says which one decides.
@@ -30,12 +65,14 @@ pub struct Ewma {
     idle: Idle,
     /// Transmissions of a mean packet that a second holds.
     per_second: f64,
+    damping: Damping,
 }
 
 impl Ewma {
     /// An average of zero, on a link that sends `per_second` mean packets a second.
     pub fn new(weight: f64, idle: Idle, per_second: f64) -> Ewma {
-        Ewma { packets: 0.0, bytes: 0.0, weight, log_decay: libm::log1p(-weight), idle, per_second }
+        let damping = Damping::new(weight, per_second);
+        Ewma { packets: 0.0, bytes: 0.0, weight, log_decay: libm::log1p(-weight), idle, per_second, damping }
     }
 
     /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle.
@@ -55,13 +92,17 @@ impl Ewma {
         let samples = match self.idle {
             Idle::Fj93 => m,
             Idle::Ns2 => libm::floor(m) + 1.0,
+            Idle::Linux => return self.keep(self.damping.left(idle)),
         };
         // No sample leaves it alone at any weight; at w = 1 the logarithm is infinite.
         if samples > 0.0 {
-            let left = libm::exp(samples * self.log_decay);
-            self.packets *= left;
-            self.bytes *= left;
+            self.keep(libm::exp(samples * self.log_decay));
         }
+    }
+
+    fn keep(&mut self, left: f64) {
+        self.packets *= left;
+        self.bytes *= left;
     }
 }
 
@@ -116,6 +157,31 @@ mod tests {
             avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::from_us(10_500)), asked: false });
             assert!((avg.packets - 10.0 * left).abs() < 1e-4, "{idle:?}: {}", avg.packets);
             assert!((avg.bytes - 5000.0 * left).abs() < 0.05, "{idle:?}: {}", avg.bytes);
+        }
+    }
+
+    #[test]
+    fn linux_decays_by_a_line_and_then_by_shifts() {
+        // 1500 B at 20 Mbit/s take 600 us, 9375 ticks: with w = 2^-9, -ln(1-w) / 9375 = 2.0855e-7 shifts a tick, and 31 shifts
+        // in 1.4865e8; 2^19 is the first cell of which less than 512 hold that. A shift begins in the cell 10: 10 · 0.1093.
+        let mut avg = Ewma::new(1.0 / 512.0, Idle::Linux, 1e9 / 600_000.0);
+        let left = |avg: &mut Ewma, us: u64| {
+            avg.packets = 8.0;
+            avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::from_us(us)), asked: false });
+            avg.packets / 8.0
+        };
+        for (us, expected) in [
+            (0, 1.0),
+            (5_000, 1.0 - 5_000.0 / 524_288.0),
+            (262_144, 0.5),
+            (5_242_879, 0.5),
+            (5_242_880, 0.5),
+            (19 * 524_288, 0.25),
+            (254 * 524_288, libm::exp2(-27.0)),
+            (255 * 524_288, libm::exp2(-31.0)),
+            (1 << 40, libm::exp2(-31.0)),
+        ] {
+            assert_eq!(left(&mut avg, us), expected, "{us}");
         }
     }
 }

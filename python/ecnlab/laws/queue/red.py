@@ -97,7 +97,7 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
             found.tell(path, key, value, only)
         else:
             found.refuse_value(f"{path}.{key}", value, f"its RED has {json.dumps(only)}" if only else "leave it out")
-    found.tell(path, "idle", queue["idle"], "the kernel's table of powers of the weight")
+    found.tell(path, "idle", queue["idle"], "linux")
 
 
 def weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> tuple[int, int]:
