@@ -132,6 +132,7 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "tcp.x.rto_estimator": [{"tcp.x.rto_estimator": "linux-2.2", "tcp.x.rtt_tick": "10 ms"}],
     "tcp.x.sack": [{"tcp.x.sack": False, "tcp.x.recovery": "linux-newreno"}],
     "tcp.x.window_scaling": [{"tcp.x.window_scaling": False, "tcp.x.receive_buffer": "60 kB"}],
+    "dctcp.g": [{"tcp.x.congestion.g": 0.125}],
     "dctcp.codepoint": [{"tcp.x.congestion.codepoint": "ect1", "tcp.x.ecn": "dctcp"}],
     "red.becn": [{"queue.x.becn": {"thresh": "9 kB"}}],
     "red.frozen_gentle": [{"queue.x.frozen_gentle": True, "queue.x.gentle": True, "queue.x.adaptive": {}}],
