@@ -37,6 +37,7 @@ __all__ = [
     "replay_packets",
     "schema",
     "trace",
+    "trace_behaviour",
     "trace_changes",
     "trace_series",
 ]
@@ -326,4 +327,5 @@ def trace_series(
     filter: str | None = None,  # noqa: A002
     most: int = 20_000,
 ) -> tuple[dict[str, Column], dict[str, int]]: ...
+def trace_behaviour(path: Path, *, start: int = 0, gap: int = 0) -> dict[str, Column]: ...
 def trace_changes(first: Path, second: Path) -> dict[str, Any]: ...

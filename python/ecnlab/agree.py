@@ -23,6 +23,7 @@ from ecnlab import store
 from ecnlab._core import Experiment
 from ecnlab.engines import LINUX, PACKETS, refuse_unless_random
 from ecnlab.errors import EcnlabError, FolderError
+from ecnlab.explain import LONGEST_S, explain
 from ecnlab.ranges import of_difference, of_metric, of_ratio
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell, Tone
@@ -42,6 +43,12 @@ PROFILE: Final = "linux-7"
 CHARTS: Final = 6
 """Most cells whose evolution is drawn."""
 
+EXPLANATION: Final = "explanation.parquet"
+"""The ranked differences in behaviour."""
+
+RANKED: Final = 40
+"""Most rows of a cell's differences in behaviour on the page."""
+
 ANSWERS: Final = {"agrees": "yes", "differs": "no", "open": "open"}
 """Verdicts, and how the page shows them."""
 
@@ -55,11 +62,14 @@ def agree(
     replicates: int | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
+    explained: int = 0,
 ) -> Path:
     """Ask simulator and kernel the scenario or experiment ``file``; write into ``out``, and return the page's path.
 
     ``out`` gets a sweep of each engine, ``agreement.parquet`` with a row for each cell and metric, and
-    ``agreement.html``. Runs that are there are not done again. Raises what ``ecnlab.sweep`` raises, and FolderError if
+    ``agreement.html``. Runs that are there are not done again. With ``explained``, the first so many replicates of each
+    cell are done once more with captures, and ``explanation.parquet`` and a section of the page rank the differences in the
+    engines' behaviour (docs/linux.md). Raises what ``ecnlab.sweep`` raises, and FolderError if
     ``out`` was begun with another margin; EcnlabError for an ``engine`` that cannot be compared with the simulator, which
     today is any but the kernel.
     """
@@ -81,10 +91,16 @@ def agree(
     rows = compare(simulator, linux, margin)
     store.write_table(folder / "agreement.parquet", rows)
     page = folder / "agreement.html"
-    store.write_bytes(page, render(_page(simulator, linux, rows, margin)).encode())
+    ranked = explain(question, engine, explained, progress or (lambda _done, _all: None)) if explained else None
+    names = ["margin.json", "agreement.parquet", page.name]
+    if ranked is not None:
+        store.write_table(folder / EXPLANATION, ranked)
+        names.append(EXPLANATION)
+    store.write_bytes(page, render(_page(simulator, linux, rows, margin, ranked)).encode())
     remake = ["ecnlab", "agree", str(file), "--margin", str(margin), "--engine", engine, "--out", str(folder)]
     remake += [] if replicates is None else ["--replicates", str(replicates)]
-    store.write_files(folder, "agreement", ["margin.json", "agreement.parquet", page.name], shlex.join(remake))
+    remake += ["--explain", "--captures", str(explained)] if explained else []
+    store.write_files(folder, "agreement", names, shlex.join(remake))
     return page
 
 
@@ -185,7 +201,9 @@ def _state(folder: Path, margin: float) -> None:
     store.write_json(path, stated)
 
 
-def _page(simulator: Sweep, linux: Sweep, rows: pl.DataFrame, margin: float) -> Page:
+def _page(
+    simulator: Sweep, linux: Sweep, rows: pl.DataFrame, margin: float, ranked: pl.DataFrame | None = None
+) -> Page:
     keys = ["arm", *simulator.axes]
     cells = rows.select(keys).unique(maintain_order=True).rows()
     count = {verdict: rows.filter(pl.col("verdict") == verdict).height for verdict in ANSWERS}
@@ -215,6 +233,7 @@ def _page(simulator: Sweep, linux: Sweep, rows: pl.DataFrame, margin: float) -> 
                 f"One replicate, the same seed in both engines{'; the first cells' if len(cells) > CHARTS else ''}.",
                 _charts(simulator, linux, cells[:CHARTS], keys),
             ),
+            *([] if ranked is None else [_behaviour(ranked, cells, keys)]),
         ],
         footer=f"ecnlab {simulator.manifest['ecnlab']['version']}, {linux.manifest['wall']['seconds']} s of Linux.",
     )
@@ -259,6 +278,26 @@ def _table(cell: tuple[Any, ...], keys: list[str], rows: pl.DataFrame) -> Table:
         for row in own.iter_rows(named=True)
     ]
     return Table(_label(cell), ["metric", "simulator", "Linux", "ratio", "verdict"], body)
+
+
+def _behaviour(ranked: pl.DataFrame, cells: list[tuple[Any, ...]], keys: list[str]) -> Section:
+    head = ["group", "at", "quantity", "unit", "simulator", "Linux", "ratio", "standard errors"]
+    blocks: list[Block] = []
+    for cell in cells:
+        own = ranked.filter(*(pl.col(key).eq_missing(value) for key, value in zip(keys, cell, strict=True)))
+        body: list[Sequence[Cell | str]] = [
+            [row["group"], row["place"], row["quantity"], row["unit"]]
+            + ["none" if row[name] is None else _number(row[name]) for name in ("simulator", LINUX, "ratio", "score")]
+            for row in own.head(RANKED).iter_rows(named=True)
+        ]
+        blocks.append(Table(_label(cell), head, body))
+    return Section(
+        "behaviour",
+        "Differences in behaviour",
+        "From captures of both engines, means per connection; the largest difference in standard errors first. At most "
+        f"{LONGEST_S:.0f} s after the warm-up, and the first {RANKED} rows of each cell: {EXPLANATION} has all.",
+        blocks,
+    )
 
 
 def _number(value: float) -> str:

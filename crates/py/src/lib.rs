@@ -2,6 +2,7 @@
 //!
 //! Its Python face, with the types of every value, is `python/ecnlab/_core.pyi`.
 
+mod behaviour;
 mod captures;
 mod errors;
 mod experiment;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::behaviour::trace_behaviour;
     #[pymodule_export]
     use super::errors::{Cancelled, LawError, RunError, SpecError};
     #[pymodule_export]

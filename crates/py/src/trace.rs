@@ -210,7 +210,7 @@ fn standard_of(name: &str) -> PyResult<Standard> {
     }
 }
 
-fn failure(path: &Path, error: TraceError) -> PyErr {
+pub(crate) fn failure(path: &Path, error: TraceError) -> PyErr {
     match error {
         TraceError::Io(error) => io_failure(path, &error),
         TraceError::Filter(_) => TraceFailure::new_err(error.to_string()),
@@ -275,7 +275,7 @@ fn totals<'py>(py: Python<'py>, found: &Analysis) -> PyResult<Bound<'py, PyDict>
 /// A connection and its number.
 type Numbered<'a> = (usize, Cow<'a, Connection>);
 
-fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
+pub(crate) fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
     let (mut places, mut all, mut codes) = (HashMap::new(), Vec::new(), Vec::with_capacity(values.len()));
     for value in values {
         codes.push(*places.entry(value).or_insert_with_key(|value| {

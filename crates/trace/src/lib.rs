@@ -4,6 +4,7 @@
 //! their number and not with that of packets. [`analyse`] does both.
 
 mod arrivals;
+mod behaviour;
 mod brief;
 mod capture;
 mod compare;
@@ -29,6 +30,7 @@ mod stats;
 mod stream;
 mod tracker;
 
+pub use behaviour::{Behaviours, CAUSES, Direction, Receiver, Reductions, Sender, Sizes, Spacing};
 pub use capture::{Analysis, Capture, Totals, analyse};
 pub use compare::compare;
 pub use connection::{Connection, Counts, End, Negotiation, Seen};

@@ -12,6 +12,7 @@ from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines import LINUX
+from ecnlab.later import pl
 from ecnlab.types import Engine
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 @click.option("--out", type=File, help="Folder for the runs and the page. [default: results/NAME-agreement]")
 @click.option("--workers", type=Workers, help="Number of runs at a time. [default: one per core]")
 @engine_option("Engine to compare with the simulator.", LINUX)
+@click.option("--explain", is_flag=True, help="Also rank how the two engines' packets differ in behaviour.")
+@click.option(
+    "--captures", type=click.IntRange(1, 1_000), help="With --explain: number of replicates to capture. [default: 1]"
+)
 @click.option("--packets", is_flag=True, help="Compare what happens to each packet at the queues of a scenario.")
 @click.option("--traces", type=click.IntRange(1, 1_000), help="With --packets: number of random traces. [default: 20]")
 @click.option("--seed", type=click.IntRange(0, 2**63), help="With --packets: seed of the first trace. [default: 1]")
@@ -50,6 +55,8 @@ def agree(
     out: Path | None,
     workers: int | None,
     engine: Engine,
+    explain: bool,
+    captures: int | None,
     packets: bool,
     traces: int | None,
     seed: int | None,
@@ -59,34 +66,65 @@ def agree(
 
     Runs that the folder already has are not done again: after an interruption, the same command continues.
 
+    With --explain, the first replicate of each cell is run once more with captures in both engines, and the differences in
+    behaviour (ACKs, bursts, reductions, round-trip times) are ranked by their size relative to their noise.
+
     With --packets, random packets come to each queue that a link of the scenario names, and to the same discipline of the
     Linux kernel, and what happens to each packet is compared. Exit code 1 if anything differs.
     """
-    from ecnlab.agree import MARGIN
+    from ecnlab.agree import EXPLANATION, MARGIN
     from ecnlab.agree import agree as compare_engines
 
     if packets:
         _refuse("--packets", {"--margin": margin, "--replicates": replicates, "--out": out, "--workers": workers})
+        _refuse("--packets", {"--explain": explain or None, "--captures": captures})
         if engine != LINUX:
             raise click.UsageError(f"--packets compares with the engine `{LINUX}`")
         _agree_on_packets(file, traces or TRACES, 1 if seed is None else seed, as_json)
         return
     _refuse("an agreement without --packets", {"--traces": traces, "--seed": seed})
+    if captures is not None and not explain:
+        raise click.UsageError("--captures needs --explain: it is the number of replicates to capture")
+    explained = (captures or 1) if explain else 0
     margin = MARGIN if margin is None else margin
     folder = out or Path("results") / f"{file.stem}-agreement"
     with resumable(folder), console.progress(file.stem) as report:
         page = compare_engines(
-            file, folder, engine=engine, margin=margin, replicates=replicates, workers=workers, progress=report
+            file,
+            folder,
+            engine=engine,
+            margin=margin,
+            replicates=replicates,
+            workers=workers,
+            progress=report,
+            explained=explained,
         )
-    rows = store.read_table(store.read_files(folder).path("agreement.parquet"))
+    files = store.read_files(folder)
+    rows = store.read_table(files.path("agreement.parquet"))
+    ranked = store.read_table(files.path(EXPLANATION)) if explain else None
     instead = store.read_manifest(folder / engine, "sweep").get("instead", [])
     if as_json:
-        console.write_json({"page": str(page), "comparisons": rows.to_dicts(), "instead": instead})
-    else:
-        console.write_frame(rows.drop("margin"), f"agreement within {margin:g}", rows.height)
-        for entry in instead:
-            console.say(console.substituted(entry))
-        console.say(f"page: {page}")
+        found = {"page": str(page), "comparisons": rows.to_dicts(), "instead": instead}
+        console.write_json(found if ranked is None else found | {"behaviour": ranked.to_dicts()})
+        return
+    console.write_frame(rows.drop("margin"), f"agreement within {margin:g}", rows.height)
+    if ranked is not None:
+        _show_ranked(ranked)
+    for entry in instead:
+        console.say(console.substituted(entry))
+    console.say(f"page: {page}")
+
+
+RANKED = 20
+"""Most rows of a cell's differences in behaviour that are shown."""
+
+
+def _show_ranked(ranked: pl.DataFrame) -> None:
+    keys = ranked.columns[: ranked.columns.index("group")]
+    for cell in ranked.partition_by(keys, maintain_order=True):
+        names = [str(value) for value in cell.row(0)[: len(keys)] if value is not None]
+        shown = cell.drop(*keys, "n", "n_linux").with_columns(pl.col("score").round(1))
+        console.write_frame(shown.head(RANKED), ": ".join(["behaviour", *names]), RANKED)
 
 
 TRACES = 20
