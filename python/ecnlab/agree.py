@@ -78,6 +78,7 @@ def agree(
         raise EcnlabError(f"the engine `{PACKETS}` cannot be compared with itself: name another, such as `{LINUX}`")
     folder = Path(out)
     question = read_question(Path(file))
+    question = question if replicates is None else question.with_replicates(replicates)
     folder.mkdir(parents=True, exist_ok=True)
     _state(folder, margin)
     keep = ["queue_series", "flow_series"]

@@ -25,7 +25,7 @@ def explain(
 
     Columns ``arm`` and the axes, then those of ``rank``. ``progress`` is called with (runs done, runs in all).
     """
-    runs = [run for run in question.runs() if run.replicate < replicates]
+    runs = [run for run in question.runs if run.replicate < replicates]
     axes = list(dict.fromkeys(name for run in runs for name in run.point))
     parts: dict[Engine, list[pl.DataFrame]] = {PACKETS: [], engine: []}
     done, total = 0, len(runs) * len(parts)

@@ -28,7 +28,10 @@ EPOCH_NS: Final = 946_684_800 * 10**9
 """Time 0 of a run in its captures (docs/captures.md)."""
 
 FULL_PACKET: Final = 1500
-"""Bytes; segments that come to the bottleneck faster than it sends packets of this size are one burst."""
+"""Bytes; segments that come at least twice as fast as the bottleneck sends packets of this size are one burst.
+
+ACKs of packets that left the bottleneck back to back let segments out at just its rate: those are not one.
+"""
 
 UDP: Final = ("cbr", "on-off")
 
@@ -69,7 +72,7 @@ def measure(scenario: Scenario, seed: int, engine: Engine) -> pl.DataFrame:
     duration = min(quantity(spec["duration"]), warmup + LONGEST_S)
     captures = {f"capture.{name}": {kind: place} for (kind, place), name in names.items()}
     asked = scenario.with_overrides({"duration": f"{duration} s", **captures})
-    gap = int(FULL_PACKET * 8e9 / min(quantity(spec["link"][link]["rate"]) for link in links)) if links else 0
+    gap = int(FULL_PACKET * 4e9 / min(quantity(spec["link"][link]["rate"]) for link in links)) if links else 0
     start = EPOCH_NS + int(warmup * 1e9)
     with tempfile.TemporaryDirectory(prefix="ecnlab-") as folder:
         found = run(asked, seed, engine=engine, captures=folder)
@@ -111,9 +114,9 @@ class Flows:
         self._engine = engine
         self._spec = spec
         counts = {name: table.get("count") or 1 for name, table in spec["node"].items()}
-        self._nodes = [name for name in sorted(counts) for _ in range(counts[name])]
+        self._nodes: list[str] = [name for name in sorted(counts) for _ in range(counts[name])]
         rows = found.table("flows_run")
-        self._groups = dict(zip(rows["flow"], rows["group"], strict=True))
+        self._groups: dict[int, str] = dict(zip(rows["flow"], rows["group"], strict=True))
         self._order = rows.sort("start_s", "flow")["flow"].to_list()
         groups = sorted({flow["group"] for flow in _flows(spec).values()})
         several = rows["connections"].fill_null(1).max() not in (0, 1)
@@ -159,7 +162,7 @@ def _of_connection(row: Mapping[str, Any], place: Place, flows: Flows) -> Iterat
     group = flows.group(row["from"], row["to"])
     for one in OF_FLOWS:
         if one.place == place and one.column in row:
-            events = row[one.events or one.column]
+            events = row[one.events or one.column] * one.share
             yield group, place, one.name, one.unit, row[one.column], events
 
 

@@ -21,6 +21,8 @@ class Quantity:
     place: Place
     events: str | None = None
     """Column that counts the events behind a mean; a count counts its own."""
+    share: float = 1.0
+    """Share of these events on which the value depends."""
 
     @property
     def is_count(self) -> bool:
@@ -29,10 +31,10 @@ class Quantity:
 
 
 def _times(column: str, name: str, place: Place) -> list[Quantity]:
-    parts = {"mean": "mean", "p50": "median", "p99": "99th percentile"}
+    parts = (("mean", "mean", 1.0), ("p50", "median", 1.0), ("p99", "99th percentile", 0.01))
     return [
-        Quantity(f"{column}_{part}_s", f"{name}, {words}", "s", place, f"{column}_events")
-        for part, words in parts.items()
+        Quantity(f"{column}_{part}_s", f"{name}, {words}", "s", place, f"{column}_events", share)
+        for part, words, share in parts
     ]
 
 

@@ -10,20 +10,24 @@ import polars as pl
 
 KEYS: Final = ("group", "place", "quantity", "unit")
 
+RESOLUTION_S: Final = 1e-6
+"""Times are compared to this, a hundredth of what a packet takes on a link of 100 Mb/s."""
+
 
 def rank(simulator: pl.DataFrame, linux: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
     """A row for each cell (columns ``by``), group and quantity of two measurements, by decreasing ``score`` in each cell.
 
     ``simulator`` and ``linux`` are means over flows (or connections, or queues) and replicates, ``ratio`` the first by the
     second, and ``score`` the distance of the means in standard errors of their difference. The squared standard error of
-    a mean is the larger of its variance among flows and that of Poisson events, mean**2 / events. Where neither is known,
-    the score is missing, and the row comes last. Quantities that neither engine has are left out.
+    a mean is the larger of its variance among flows and that of Poisson events, mean**2 / events; that of times includes
+    ``RESOLUTION_S``. Where neither is known, the score is missing, and the row comes last. Quantities that neither engine has are left out.
     """
     keys = [*by, *KEYS]
     both = _means(simulator, keys).join(
         _means(linux, keys), on=keys, how="full", coalesce=True, suffix="_linux", nulls_equal=True
     )
-    noise = (pl.col("variance") + pl.col("variance_linux")).sqrt()
+    resolution = pl.when(pl.col("unit") == "s").then(pl.lit(RESOLUTION_S)).otherwise(pl.lit(0.0))
+    noise = (pl.col("variance") + pl.col("variance_linux") + resolution**2).sqrt()
     distance = (pl.col("mean") - pl.col("mean_linux")).abs()
     ranked = both.filter((pl.col("mean").fill_null(0) != 0) | (pl.col("mean_linux").fill_null(0) != 0)).with_columns(
         score=pl.when(noise > 0).then(distance / noise),
