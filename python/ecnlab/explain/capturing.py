@@ -167,7 +167,7 @@ def _of_connection(row: Mapping[str, Any], place: Place, flows: Flows) -> Iterat
 
 
 def _of_tables(found: Run, flows: Flows) -> Iterator[tuple[Any, ...]]:
-    for row in found.flows.drop_nulls(TIMEOUTS.column).iter_rows(named=True):
+    for row in found.flows.filter(pl.col("connections") > 0).drop_nulls(TIMEOUTS.column).iter_rows(named=True):
         count = row[TIMEOUTS.column]
         yield flows.group_of(row["flow"]), TIMEOUTS.place, TIMEOUTS.name, TIMEOUTS.unit, count, count
 
