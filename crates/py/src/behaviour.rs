@@ -51,6 +51,8 @@ fn receiver_columns(t: &mut Table, rows: &[Row<'_>]) {
     let delay = ["ack_delay_events", "ack_delay_mean_s", "ack_delay_p50_s", "ack_delay_p99_s"];
     times(t, rows, delay, |d| &d.receiver.delay);
     times(t, rows, ["ack_wait_events", "ack_wait_mean_s", "ack_wait_p50_s", "ack_wait_p99_s"], |d| &d.receiver.wait);
+    let duplicate = ["duplicate_ack_events", "duplicate_ack_mean_s", "duplicate_ack_p50_s", "duplicate_ack_p99_s"];
+    times(t, rows, duplicate, |d| &d.receiver.duplicate_delay);
     t.u64("duplicate_segments", rows.iter().map(|r| r.2.receiver.duplicates));
 }
 

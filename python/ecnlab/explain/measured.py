@@ -73,6 +73,7 @@ OF_FLOWS: Final[tuple[Quantity, ...]] = (
     Quantity("single_other", "ACKs of 1 segment: other", "count", "receiver"),
     *_times("ack_delay", "ACK delay from the newest segment", "receiver"),
     *_times("ack_wait", "ACK delay from the oldest segment", "receiver"),
+    *_times("duplicate_ack", "delay of ACKs that cover no segment", "receiver"),
     Quantity("duplicate_segments", "duplicate segments received", "count", "receiver"),
     Quantity("data_segments", "data segments sent", "count", "sender"),
     Quantity("pushed", "segments with PSH", "count", "sender"),

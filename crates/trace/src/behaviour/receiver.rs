@@ -42,15 +42,19 @@ pub struct Receiver {
     pub delay: Distribution,
     /// The same from the arrival of the oldest segment covered.
     pub wait: Distribution,
+    /// Time from the latest arrival to an ACK that covers no segment, in nanoseconds.
+    pub duplicate_delay: Distribution,
     /// Data segments that had arrived before.
     pub duplicates: u64,
     waiting: VecDeque<Arrived>,
     acked: Option<u64>,
+    latest: u64,
     ece: bool,
 }
 
 impl Receiver {
     pub(super) fn data(&mut self, data: &Data) {
+        self.latest = data.time;
         if data.fresh == 0 {
             self.duplicates += u64::from(data.counted);
             return;
@@ -74,6 +78,8 @@ impl Receiver {
         if let Some((oldest, newest)) = times().min().zip(times().max()) {
             self.delay.add(ack.time.saturating_sub(newest));
             self.wait.add(ack.time.saturating_sub(oldest));
+        } else {
+            self.duplicate_delay.add(ack.time.saturating_sub(self.latest));
         }
         if let [segment] = covered[..] {
             self.single[cause(&segment, ack, turned)] += 1;

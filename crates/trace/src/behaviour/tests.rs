@@ -77,7 +77,7 @@ fn acks_count_by_the_segments_they_cover() {
             data(9, 3),
             ack(9, 6), // three, 0 ms after the newest and 2 ms after the oldest
             data(10, 5),
-            ack(10, 6), // none: it had arrived
+            ack(12, 6), // none, 2 ms later: it had arrived
         ],
     )
     .receiver;
@@ -85,6 +85,8 @@ fn acks_count_by_the_segments_they_cover() {
     assert_eq!(receiver.duplicates, 1);
     assert_eq!((receiver.delay.summary.count, receiver.delay.summary.sum), (3, 4 * MS));
     assert_eq!((receiver.wait.summary.count, receiver.wait.summary.sum), (3, 7 * MS));
+    let duplicates = receiver.duplicate_delay.summary;
+    assert_eq!((duplicates.count, duplicates.sum), (3, 2 * MS));
 }
 
 #[test]
