@@ -166,7 +166,7 @@ pub enum DelayedAck {
     Linux20,
     /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
     /// retransmission by a sender with ECN; one with CWR; one for a segment with PSH or smaller than others, unless this end
-    /// answers with data. Otherwise the delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms.
+    /// answers with data. Behind a hole, with SACK, the fourth ACK and later ones wait up to 1 ms. Otherwise the delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms.
     /// `ecn_immediate_ack` has no effect.
     #[serde(rename = "linux-7")]
     Linux7,

@@ -126,6 +126,7 @@ impl Endpoint {
         self.timestamps &= syn.timestamps.is_some();
         self.rx.ts_recent = syn.timestamps.map_or(0, |ts| ts.value);
         self.sack &= syn.sack_permitted;
+        self.rx.permit_sack(self.sack);
         if let Some(shift) = syn.window_scale.filter(|_| self.config.window_scaling) {
             self.rx.shift_agreed = true;
             self.rx.shift = Receiver::wanted_shift(self.config.receive_buffer.0);

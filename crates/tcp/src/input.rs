@@ -13,7 +13,7 @@ impl Endpoint {
     pub(crate) fn on_synchronised(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         self.counters.ce_received += u64::from(segment.ecn == Ecn::Ce);
         let acceptable = self.rx.acceptable(segment);
-        if acceptable && self.rx.delays_ack() && self.ecn.flushes_ack(segment) {
+        if acceptable && self.rx.delays_ack() && (self.ecn.flushes_ack(segment) || self.rx.flushes_sack(segment)) {
             self.send_ack(now, out);
         }
         if segment.len > 0 && segment.flags.contains(Flags::CWR) && !self.ecn.has_ace() {

@@ -1,5 +1,6 @@
 //! The receiving half: reassembly, when to acknowledge, what to report.
 
+mod compression;
 mod quickack;
 
 use ecnlab_base::{Dur, Time};
@@ -10,6 +11,7 @@ use crate::ranges::Ranges;
 use crate::rto::Rto;
 use crate::wheel;
 
+use compression::{BLOCKS_EXPECTED, Compression};
 use quickack::{Brought, QuickAck};
 
 /// When the ACK that a segment calls for is due.
@@ -60,6 +62,7 @@ pub(crate) struct Receiver {
     ato: Dur,
     last_data: Option<Time>,
     quick_ack: QuickAck,
+    compression: Compression,
 }
 
 impl Receiver {
@@ -80,6 +83,7 @@ impl Receiver {
             ato: Dur::ZERO,
             last_data: None,
             quick_ack: QuickAck::new(config),
+            compression: Compression::default(),
         }
     }
 
@@ -130,6 +134,27 @@ impl Receiver {
     /// Whether CWR is part of a number ([`crate::ecn::Feedback::ACE`]) and says nothing by itself.
     pub fn cwr_counts(&mut self, counts: bool) {
         self.quick_ack.cwr_counts = counts;
+    }
+
+    /// Both ends have agreed to SACK, or not.
+    pub fn permit_sack(&mut self, permitted: bool) {
+        self.compression.sack = permitted;
+    }
+
+    /// Whether a duplicate ACK that waits leaves before `segment` is taken in: the segment touches none of the blocks of which
+    /// the next ACK is sure to tell (tcp_sack_new_ofo_skb).
+    pub fn flushes_sack(&self, segment: &Segment) -> bool {
+        let start = self.offset(segment.seq);
+        if !self.compression.waits() || start <= self.next as i64 || segment.len == 0 {
+            return false;
+        }
+        let (start, end) = (start as u64, start as u64 + u64::from(segment.len));
+        let (mut blocks, mut touched) = (0, false);
+        self.held.most_recent(BLOCKS_EXPECTED, |block| {
+            blocks += 1;
+            touched |= start <= block.end && block.start <= end;
+        });
+        blocks == BLOCKS_EXPECTED && !touched
     }
 
     /// Whether an ACK has anything to report by SACK.
@@ -203,7 +228,14 @@ impl Receiver {
             if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
                 let early = if self.next == before { Brought::Early } else { Brought::InOrder };
                 let brought = if new == 0 { Brought::Nothing } else { early };
-                self.quick_ack.on_data(segment, brought, config, rto, now);
+                let waits = !self.quick_ack.on_data(segment, brought, config, rto, now).is_zero();
+                if waits
+                    && brought == Brought::Early
+                    && let Some(delay) = self.compression.on_early(self.next, rto.smoothed(config).0)
+                {
+                    self.deadline = self.deadline.min(now + delay);
+                    return arrival(AckDue::Delayed);
+                }
             }
             return arrival(AckDue::Now);
         }
@@ -283,7 +315,7 @@ impl Receiver {
 
     /// The delay is over.
     pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
-        if config.delayed_ack == DelayedAck::Linux7 {
+        if config.delayed_ack == DelayedAck::Linux7 && !self.compression.waits() {
             self.quick_ack.inflate(config, rto);
         }
     }
@@ -301,6 +333,7 @@ impl Receiver {
         self.unacked = 0;
         self.duplicate = None;
         self.quick_ack.acknowledged();
+        self.compression.acknowledged();
         self.deadline = Time::NEVER;
         self.last_ack_sent = self.next;
     }
