@@ -13,7 +13,7 @@ impl Endpoint {
     pub(crate) fn on_synchronised(&mut self, segment: &Segment, now: Time, out: &mut Out) {
         self.counters.ce_received += u64::from(segment.ecn == Ecn::Ce);
         let acceptable = self.rx.acceptable(segment);
-        if acceptable && self.rx.delays_ack() && (self.ecn.flushes_ack(segment) || self.rx.flushes_sack(segment)) {
+        if acceptable && self.rx.delays_ack() && self.flushes_ack(segment) {
             self.send_ack(now, out);
         }
         if segment.len > 0 && segment.flags.contains(Flags::CWR) && !self.ecn.has_ace() {
@@ -27,10 +27,7 @@ impl Endpoint {
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
         let asks_for_ack = self.ecn.on_arrival(segment, acceptable && !old);
         if !acceptable || old {
-            if !old && self.rx.reaches_last_ack(segment) && !segment.flags.intersects(Flags::SYN | Flags::RST) {
-                self.ecn.on_duplicate(segment);
-            }
-            return self.refuse(segment, now, out);
+            return self.refuse(segment, old, now, out);
         }
         // Second: RST; only the exact next number resets (RFC 9293 §3.10.7.4, RFC 5961 §3.2).
         if segment.flags.contains(Flags::RST) {
@@ -76,8 +73,18 @@ impl Endpoint {
         self.send_reset(reset, out);
     }
 
-    /// A segment outside the window.
-    fn refuse(&mut self, segment: &Segment, now: Time, out: &mut Out) {
+    /// Whether the ACK that waits leaves before `segment` is taken in.
+    #[inline(never)]
+    fn flushes_ack(&self, segment: &Segment) -> bool {
+        self.ecn.flushes_ack(segment) || self.rx.flushes_sack(segment)
+    }
+
+    /// A segment outside the window, or `old` by its timestamp.
+    #[cold]
+    fn refuse(&mut self, segment: &Segment, old: bool, now: Time, out: &mut Out) {
+        if !old && self.rx.reaches_last_ack(segment) && !segment.flags.intersects(Flags::SYN | Flags::RST) {
+            self.ecn.on_duplicate(segment);
+        }
         if segment.flags.contains(Flags::RST) {
             return;
         }
@@ -101,7 +108,7 @@ impl Endpoint {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
         if self.tx.flight.has_nothing_to_say()
             && self.tx.flight.max == self.tx.flight.una
@@ -163,7 +170,7 @@ impl Endpoint {
 
     /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it. The feedback scheme
     /// `asks_for_ack` or lets it wait.
-    #[inline]
+    #[inline(always)]
     fn take_data(&mut self, segment: &Segment, asks_for_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
             // To the receiver an ACE field says nothing.

@@ -269,7 +269,7 @@ macro_rules! schemes {
             fn forget_waiting(&mut self) {
                 match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.forget_waiting()),+ }
             }
-            #[inline]
+            #[inline(always)]
             fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
                 match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_arrival(segment, in_window)),+ }
             }
