@@ -548,6 +548,8 @@ fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sendi
             dropped: segment.dropped,
             flight: me.stream.flight(),
             beyond: me.stream.is_inflated() || !me.stream.answers_an_ack(segment.time),
+            limited: me.options.and(peer.options).is_some()
+                && me.stream.flight() + u64::from(segment.len) > peer.window(),
             una: me.stream.una(),
             next: me.stream.next(),
         };

@@ -122,6 +122,7 @@ mod tests {
             dropped: false,
             flight: 0,
             beyond: false,
+            limited: false,
             una,
             next: end,
         }

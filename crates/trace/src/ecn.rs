@@ -45,6 +45,10 @@ struct Asked {
     point: u64,
     /// The most data outstanding before.
     flight: u64,
+    /// What the window may be: more than `flight` if the sender had not yet filled its window since the reduction before.
+    most: u64,
+    /// The peer's window, not the sender's, limited the data outstanding before.
+    limited: bool,
     /// New data sent since.
     sent: u64,
     told: bool,
@@ -74,6 +78,8 @@ pub struct EcnState {
     asked: Option<Asked>,
     /// The most data outstanding since the window of the last one.
     peak: u64,
+    /// The peer's window limited them.
+    limited: bool,
     segment: u64,
     last_cwr: Option<u64>,
     /// What an ACK has to reach for the last CWR to have come.
@@ -114,7 +120,7 @@ impl EcnState {
     pub fn unclear(&mut self) {
         self.last_cwr = None;
         self.asked = None;
-        self.peak = 0;
+        (self.peak, self.limited) = (0, false);
     }
 
     /// Whether it was told what ECE is about: `None` before there was any.
@@ -145,6 +151,7 @@ impl EcnState {
             }
         } else if !data.again {
             self.peak = self.peak.max(data.flight);
+            self.limited |= data.limited;
             if let Some(asked) = self.asked {
                 self.answer(asked, data, found);
             }
@@ -188,6 +195,8 @@ impl EcnState {
         }
         if data.time < asked.heard {
             asked.flight = asked.flight.max(data.flight);
+            asked.most = asked.most.max(data.flight);
+            asked.limited |= data.limited;
             self.asked = Some(asked);
             return;
         }
@@ -196,7 +205,8 @@ impl EcnState {
             asked.seen = true;
             self.counts.ece_to_reduction.add(data.time.saturating_sub(asked.time));
         }
-        if self.echoing.is_some() && !asked.grown && !data.beyond && data.flight > asked.flight + self.segment {
+        let free = !data.beyond && !asked.limited;
+        if self.echoing.is_some() && !asked.grown && free && data.flight > asked.most + self.segment {
             asked.grown = true;
             found.add(Rule::GrowthOnEce, data.number, data.time);
         }
@@ -213,12 +223,12 @@ impl EcnState {
             found.add(Rule::CwrMissing, data.number, data.time);
         }
         // Less than four segments cannot be told from a window at its floor, and who sends little was not held back.
-        let full = asked.flight >= 4 * self.segment && asked.sent >= asked.flight;
+        let full = asked.flight >= 4 * self.segment && asked.sent >= asked.flight && !asked.limited;
         if full && !asked.seen && !asked.grown && data.flight >= asked.flight {
             found.add(Rule::NoReduction, data.number, data.time);
         }
         self.asked = None;
-        self.peak = data.flight;
+        (self.peak, self.limited) = (data.flight, data.limited);
     }
 
     /// An ACK comes back.
@@ -255,12 +265,27 @@ impl EcnState {
             self.by_ecn = true;
             self.unheard_until = echo.time.saturating_add(echo.answer);
             let flight = self.peak.max(echo.flight);
+            let unfilled = self.asked.filter(|before| before.sent < before.most);
+            let most = flight.max(unfilled.map_or(0, |before| before.most));
+            let limited = self.limited;
             let overdue = self.asked.is_some_and(|before| !before.told && before.sent > 0);
             let (time, point, heard) = (echo.time, echo.next, echo.time.saturating_add(echo.answer.saturating_mul(4)));
             let single = echo.flight > 0 && echo.una == echo.next && flight <= self.segment;
             let overdue = overdue && !single;
-            let asked =
-                Asked { time, heard, point, flight, sent: 0, told: false, overdue, single, seen: false, grown: false };
+            let asked = Asked {
+                time,
+                heard,
+                point,
+                flight,
+                most,
+                limited,
+                sent: 0,
+                told: false,
+                overdue,
+                single,
+                seen: false,
+                grown: false,
+            };
             self.asked = echo.near.then_some(asked);
             self.far |= !echo.near;
         }

@@ -32,6 +32,8 @@ pub struct Data {
     /// Whether it may be more than the window: let out by duplicate ACKs, or by no ACK, as a tail loss probe is (RFC 8985
     /// §7.3).
     pub beyond: bool,
+    /// Whether the peer's window has no room for another such segment.
+    pub limited: bool,
     /// First byte not acknowledged.
     pub una: u64,
     /// One past the last byte sent.

@@ -86,6 +86,17 @@ fn what_was_told_is_counted() {
     assert!(common::found(&ecn_handshake()).tracker.connection(0).marks(0).is_none());
 }
 
+/// A counter of 24 bits that a corrupt option moves by 16 million, and back: what is marked was sent and acknowledged.
+#[test]
+fn no_more_marked_bytes_than_arrived_are_counted() {
+    let mut all = marked(handshake_at_the_sender());
+    all[8] = with(42, 3, 7, &[1001, 0xff_fff0]);
+    let analysis = common::found(&all);
+    let connection = analysis.tracker.connection(0);
+    let marks = connection.marks(0).unwrap();
+    assert_eq!((marks.packets, marks.bytes), (2, 3_000), "1000 of the second segment, 1000 each of two jumps");
+}
+
 #[test]
 fn flags_that_accecn_does_not_set() {
     let mut all = handshake();

@@ -317,6 +317,52 @@ fn limited_transmit_is_no_growth() {
     assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 13)]);
 }
 
+/// Linux's PRR (RFC 6937): the recovery ends on an ACK of all data, with ECE, and of a window of ten segments one is outstanding.
+/// The sender sends two segments for each ACK up to its reduced window, and reduces it for the next mark meanwhile.
+#[test]
+fn a_window_that_is_filled_after_a_recovery_is_no_growth() {
+    let mut all = ecn_handshake();
+    all.extend((0..10).map(|n| d(20, n)));
+    all[3].ecn = Ecn::Ce;
+    all.extend([a(60, 10).flags(ECE), d(60, 10).flags(CWR)]); // 14, 15
+    all.extend([a(100, 11).flags(ECE), d(100, 11).flags(CWR), d(100, 12)]); // 16 to 18
+    all.extend([a(140, 12).flags(ECE), d(140, 13), d(140, 14), d(140, 15)]); // 19 to 22
+    assert_eq!(rfc3168(&all), []);
+    // Twelve are more than the ten that were outstanding before, by more than one.
+    all.extend((16..24).map(|n| d(140, n)));
+    assert_eq!(rfc3168(&all), [(Rule::GrowthOnEce, 30)]);
+}
+
+/// The peer's window has room for four segments, of a window of eight: the sender halves it, and may send as much as before;
+/// when the peer's window opens, the sender fills its own.
+#[test]
+fn a_sender_held_by_the_peers_window_need_not_send_less() {
+    let acks = |before: u16, then: u16| {
+        let mut all = ecn_handshake();
+        all.extend((0..4).map(|n| d(20, n)));
+        all[1].window = before;
+        all[3].ecn = Ecn::Ce;
+        for n in 0..4 {
+            let ack = a(60, n + 1).flags(ECE).window(before);
+            all.extend([ack, d(60, n + 4).flags(if n == 0 { CWR } else { A })]);
+        }
+        for n in 4..8 {
+            all.extend([a(100, n + 1).window(then), d(100, n + 4)]);
+        }
+        all
+    };
+    assert_eq!(rfc3168(&acks(4000, 4000)), []);
+    assert_eq!(rfc3168(&acks(5000, 5000)), [(Rule::NoReduction, 17)]);
+    let opens = |before| {
+        let mut all = acks(before, before);
+        all.truncate(9);
+        all.extend([a(60, 2).flags(ECE).window(9000), d(60, 5), d(60, 6), d(60, 7)]);
+        rfc3168(&all)
+    };
+    assert_eq!(opens(4000), []);
+    assert_eq!(opens(5000), [(Rule::GrowthOnEce, 13)]);
+}
+
 #[test]
 fn an_echo_that_runs_when_the_capture_begins_may_stop() {
     let all = a_mark_answered()[11..].to_vec();

@@ -31,6 +31,10 @@ pub(super) struct Half {
     prompt: Prompt,
     /// Packets and bytes that the field has told of since an option.
     estimated: (u64, u64),
+    /// First byte not acknowledged at the last ACK.
+    una: Option<u64>,
+    /// Packets that may be marked, and bytes, that have arrived since the option's counter of CE was compared.
+    uncounted: (u64, u64),
     /// The peer's first ACK and first data have come by.
     peer_began: [bool; 2],
     syn_ack_seen: bool,
@@ -43,6 +47,8 @@ pub(super) struct Half {
 #[derive(Default)]
 struct Arrived {
     packets: Span,
+    /// Bytes: newly acknowledged ones or, if more, those of all transmissions of ECN-capable data.
+    bytes: u64,
     /// Bytes with CE at least.
     marked: u64,
     /// Bytes that may have arrived besides.
@@ -200,8 +206,10 @@ impl Half {
             if entry.len > 0 {
                 arrived.last = Some(entry);
             }
+            arrived.bytes += u64::from(entry.len);
             self.bytes.settle(&entry, place);
         }
+        arrived.bytes = arrived.bytes.max(una.saturating_sub(self.una.replace(una).unwrap_or(una)));
         for entry in self.queue.floating(!clean) {
             arrived.packets.high += counts(entry, place, self.segment).high;
             arrived.floating += u64::from(entry.len);
@@ -218,12 +226,19 @@ impl Half {
             found.add(rule, number, time);
         }
         let mean = u64::from(self.largest.max(1));
+        let uncounted = (self.uncounted.0 + arrived.packets.high, self.uncounted.1 + arrived.bytes);
+        self.uncounted = uncounted;
+        // A counter that moves further than data have come is corrupt.
+        let most = uncounted.1 + arrived.floating;
         let bytes = match passing.options.acc_ecn.filter(|fields| !fields.is_empty()) {
             Some(fields) if passing.acked.advanced => {
-                let bytes = self.bytes.take(fields, arrived.floating, place, found, (number, time));
+                let bytes = self.bytes.take(fields, arrived.floating, place, found, (number, time)).min(most);
+                if fields.ce().is_some() {
+                    self.uncounted = (0, 0);
+                }
                 let (before, estimated) = std::mem::take(&mut self.estimated);
                 // The field has wrapped if the bytes need more packets.
-                while (before + packets) * mean < bytes {
+                while (before + packets) * mean < bytes && before + packets + 8 <= uncounted.0 {
                     packets += 8;
                 }
                 bytes.saturating_sub(estimated)
@@ -236,7 +251,7 @@ impl Half {
                     }
                     None => {}
                 }
-                let bytes = packets * mean;
+                let bytes = (packets * mean).min(arrived.bytes + arrived.floating);
                 self.estimated = (self.estimated.0 + packets, self.estimated.1 + bytes);
                 bytes
             }

@@ -42,6 +42,7 @@ fn data(ms: u64, n: u64, una: u64) -> Data {
         dropped: false,
         flight: end - una,
         beyond: false,
+        limited: false,
         una,
         next: end,
     }
