@@ -138,6 +138,12 @@ def test_what_only_the_profile_says_is_told_and_not_refused():
     assert not [key for key in (entry["key"] for entry in the_plan().instead) if key.startswith("tcp.")]
 
 
+def test_accecn_of_the_kernel_is_negotiated_with_dsack():
+    made = the_plan(LINUX.replace('ecn = "rfc3168"', 'ecn = "accecn-linux"\ndsack = true'))
+    assert re.findall(r"net/ipv4/tcp_ecn (3)$", made.files["plan"], re.MULTILINE) == ["3", "3"]
+    assert not [entry for entry in made.instead if entry["key"].startswith("tcp.")]
+
+
 def test_the_kernel_s_cubic_has_hystart():
     def instead(settings):
         plan = the_plan(LINUX.replace('ecn = "rfc3168"', f'ecn = "rfc3168"\n{settings}', 1))

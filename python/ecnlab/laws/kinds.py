@@ -159,7 +159,7 @@ class Feedback:
 
     label: str
     tcp_ecn: int | None = None
-    """The value of net.ipv4.tcp_ecn that comes nearest to it: 1 is asked for and accepted."""
+    """The value of net.ipv4.tcp_ecn that comes nearest to it: 1 negotiates ECN, 3 AccECN."""
     kernel: str = ""
     """The feedback that Linux has with this ``tcp_ecn``."""
     halves_on_mark: bool = False

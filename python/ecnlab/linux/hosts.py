@@ -48,6 +48,9 @@ COUNTS: Final = {
     "linear_syn_timeouts": "tcp_syn_linear_timeouts",
 }
 
+FIXED: Final = {"dsack": True}
+"""What the kernel always does and the profile leaves out, as the simulator's senders make no use of it."""
+
 SET_HERE: Final = frozenset(
     {*FLAGS, *COUNTS, "ecn", "congestion", "mss", "receive_buffer", "initial_window", "min_rto", "max_rto", "profile"}
 )
@@ -172,6 +175,10 @@ def _tell_differences(
     kernel = _core.profiles()[KERNEL]["settings"]
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
+            continue
+        if key in FIXED:
+            if f"{path}.{key}" in departures:
+                found.tell(path, key, value, FIXED[key])
             continue
         # A window law of the kernel may have an end of slow start of its own.
         fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
