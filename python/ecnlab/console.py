@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab.later import pl
+from ecnlab.readable import cell
 from ecnlab.sweep import Progress as Report
+from ecnlab.tables import LEAST, Column, laid_out
 from ecnlab.text import json_safe, one_line, visible
 from ecnlab.types import Instead
 
@@ -29,6 +34,11 @@ QUIET_SECONDS: Final = 15.0
 def say(text: str) -> None:
     """Write a line of the result."""
     print(visible(text), flush=True)  # noqa: T201
+
+
+def say_filled(text: str) -> None:
+    """As `say`, in lines that fit the output."""
+    say(textwrap.fill(text, _width(), subsequent_indent="  ", break_on_hyphens=False))
 
 
 def complain(text: str) -> None:
@@ -82,48 +92,44 @@ def _finite(value: object) -> object:
     return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None = None) -> None:
-    """Write the first ``limit`` rows of ``frame`` as a table; its columns become rows when there are few rows.
+def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None = None, more: str = "") -> None:
+    """Write the first ``limit`` rows of ``frame`` as a table with the columns that fit; columns become rows if rows are few.
 
-    ``height`` is how many rows there are, where ``frame`` has only the first of them.
+    ``height`` is how many rows there are, where ``frame`` has only the first of them; ``more`` is how to see all.
     """
-    from rich.console import Console  # Rich is loaded for tables and bars only
-    from rich.table import Table
-    from rich.text import Text
-
     height = frame.height if height is None else height
-    upright = height <= 4 and frame.width > 8
-    table = Table(
-        title=Text(one_line(title), style="bold"),
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-        header_style="dim",
-    )
     shown = frame.head(limit)
-    if upright:
-        table.add_column("column")
-        for row in range(shown.height):
-            table.add_column(str(row), justify="right")
-        for name in shown.columns:
-            table.add_row(Text(one_line(name)), *(Text(_cell(value)) for value in shown[name]))
+    names = [one_line(name) for name in shown.columns]
+    cells = [[one_line(cell(name, value)) for value in shown[name]] for name in shown.columns]
+    right = [dtype.is_numeric() for dtype in shown.dtypes]
+    if height <= 4 and frame.width > 8:
+        rows = [str(row) for row in range(shown.height)]
+        columns = [Column("column", names, right=False)]
+        columns += [Column(row, [part[i] for part in cells], right=True) for i, row in enumerate(rows)]
     else:
-        for name, dtype in shown.schema.items():
-            table.add_column(Text(one_line(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold")
-        for values in shown.iter_rows():
-            table.add_row(*(Text(_cell(value)) for value in values))
-    width = None if sys.stdout.isatty() else WIDE
-    Console(highlight=False, soft_wrap=True, width=width).print(table)
+        columns = [Column(*one) for one in zip(names, cells, right, strict=True)]
+    width = _width()
+    lines, left_out = laid_out(columns, width)
+    _write_table(title, lines)
+    if left_out:
+        say_filled(f"not shown for lack of width: {', '.join(left_out)}")
     if height > limit:
-        say(f"... {height - limit} more rows (--rows {height} shows all)")
+        say_filled(f"... {height - limit} more rows ({more or f'--rows {height} shows all'})")
     say("")
 
 
-def _cell(value: object) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    return f"{value:.6g}" if isinstance(value, float) else one_line(str(value))
+def _width() -> int:
+    """Columns of the output: those of the terminal, or what COLUMNS in the environment says of another output."""
+    terminal = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return max(shutil.get_terminal_size().columns, LEAST) if terminal else WIDE
+
+
+def _write_table(title: str, lines: list[str]) -> None:
+    plain = not sys.stdout.isatty() or "NO_COLOR" in os.environ
+    bold, dim, end = ("", "", "") if plain else ("\x1b[1m", "\x1b[2m", "\x1b[0m")
+    head, *rows = lines
+    print(f"{bold}{one_line(title)}{end}")  # noqa: T201
+    print(f"{dim}{head}{end}", *rows, sep="\n", flush=True)  # noqa: T201
 
 
 @contextmanager

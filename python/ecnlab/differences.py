@@ -18,5 +18,16 @@ def differences(a: object, b: object, at: str = "") -> Iterator[str]:
 
 
 def _short(value: object) -> str:
-    text = "nothing" if value is None else str(value)
+    text = "nothing" if value is None else _plain(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _plain(value: object) -> str:
+    """``value`` in words: no braces, brackets or quotes of Python."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {_plain(part)}" for key, part in value.items()) or "an empty table"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "an empty list"
+    return str(value)

@@ -105,7 +105,7 @@ def _different(a: Mapping[str, pl.DataFrame], b: Mapping[str, pl.DataFrame]) -> 
 def _difference(a: pl.DataFrame, b: pl.DataFrame) -> str:
     """How two tables differ, "" if not at all."""
     if a.schema != b.schema:
-        return f"columns {dict(a.schema)} against {dict(b.schema)}"
+        return _schemas(a, b)
     if a.height != b.height:
         return f"{a.height} rows against {b.height}"
     columns = []
@@ -114,6 +114,19 @@ def _difference(a: pl.DataFrame, b: pl.DataFrame) -> str:
         if rows:
             columns.append(f"{name} in {rows} of {a.height} rows")
     return ", ".join(columns)
+
+
+def _schemas(a: pl.DataFrame, b: pl.DataFrame) -> str:
+    """How the columns of two tables differ."""
+    sides = (("first", a, b), ("second", b, a))
+    found = [
+        f"{', '.join(only)} only in the {side}"
+        for side, one, other in sides
+        if (only := [name for name in one.columns if name not in other.columns])
+    ]
+    common = [name for name in a.columns if name in b.columns]
+    found += [f"{name} is {a[name].dtype} against {b[name].dtype}" for name in common if a[name].dtype != b[name].dtype]
+    return ", ".join(found) or "the columns have another order"
 
 
 def _metrics(a: Sweep, b: Sweep) -> list[dict[str, Any]]:

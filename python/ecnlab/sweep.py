@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -243,6 +244,32 @@ def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
         raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
     store.Files(path, manifest).path(f"tables/{store.MADE}")
     return Sweep(path, manifest)
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A sweep that is not complete."""
+
+    manifest: dict[str, Any]
+    finished: int
+    """How many runs are finished."""
+    missing: int
+    flows: pl.DataFrame | None
+    """The flows of the finished runs that are not merged, with the run's ``id``; None if there are none."""
+
+
+def load_unfinished(folder: str | os.PathLike[str]) -> Unfinished | None:
+    """What the sweep in ``folder`` has so far; None if it is complete, or a run. Raises FolderError, OSError."""
+    path = Path(folder)
+    manifest = store.read_manifest(path)
+    if manifest["kind"] != "sweep" or manifest["complete"]:
+        return None
+    parts = Parts(path, manifest["keep"], "")
+    parts.take_stock()
+    held = [f"{run:016x}" for run in parts.held()]
+    flows = [tables["flows"].collect() for _, tables in parts.batches(held) if "flows" in tables]
+    runs = len(store.read_json(path / SPECS)) * manifest["replicates"]
+    return Unfinished(manifest, len(held), runs - len(held), pl.concat(flows) if flows else None)
 
 
 def run_keys(experiment: Experiment, first: int = 0, last: int | None = None) -> pl.DataFrame:

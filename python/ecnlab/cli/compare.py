@@ -10,6 +10,7 @@ import click
 from ecnlab import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
+from ecnlab.readable import cell
 from ecnlab.results import compare as compare_folders
 
 
@@ -38,15 +39,19 @@ def _show_comparison(
     reasons: list[str], makers: list[str], tables: dict[str, str], metrics: list[dict[str, Any]]
 ) -> None:
     if reasons:
-        console.say("not comparable, the questions differ:")
+        console.say("The folders cannot be compared, because their questions differ:")
         for reason in reasons:
-            console.say(f"  {reason}")
+            console.say_filled(f"  {reason}")
     for maker in makers:
-        console.say(f"answered by another: {maker}")
+        console.say_filled(f"The programs differ in {maker}.")
     for name, how in tables.items():
-        console.say(f"{name}: {how}")
+        console.say_filled(f"Table {name} differs: {how}.")
     for row in metrics:
-        key = " ".join(str(value) for name, value in row.items() if name not in ("first", "second") and value)
-        console.say(f"mean of {key}: {row['first']} against {row['second']}")
+        point = [
+            f"{name} {value}" for name, value in row.items() if name not in ("first", "second", "metric") and value
+        ]
+        where = f" ({', '.join(point)})" if point else ""
+        first, second = (cell(row["metric"], row[side]) for side in ("first", "second"))
+        console.say_filled(f"The mean of {row['metric']}{where} is {first} in the first and {second} in the second.")
     if not reasons and not tables:
-        console.say("the same, bit for bit")
+        console.say("The results are the same, bit for bit.")

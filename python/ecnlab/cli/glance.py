@@ -12,18 +12,26 @@ from ecnlab.engines import MODEL
 from ecnlab.fallback import said, shown
 from ecnlab.later import pl
 from ecnlab.run import Run
-from ecnlab.sweep import Sweep
+from ecnlab.sweep import Sweep, Unfinished
 
 QUANTILES: Final = ["sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_p999_s"]
 
 BRIEF: Final = {
-    "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
-    "queues": ["link", "group", "arrived", "departed", "marks", "early_drops", "forced_drops", "tail_drops"],
-    "links": ["link", "utilisation", "delivered", "lost", "queue_mean_packets", "sojourn_mean_s", *QUANTILES],
+    "links": ["link", "utilisation", "queue_mean_packets", "sojourn_mean_s", "lost", "delivered", *QUANTILES],
+    "queues": ["link", "group", "arrived", "marks", "early_drops", "forced_drops", "tail_drops", "departed"],
     "classes": ["link", "class", "departed", "marks", "dropped", "sojourn_mean_s", *QUANTILES],
     "sojourns": ["link", "group", "departed", "sojourn_mean_s", *QUANTILES],
+    "flows": ["name", "group", "ecn", "goodput_bps", "retransmits", "timeouts", "ecn_reductions", "rtt_mean_s"],
 }
 """What to show of a run at a glance, as far as it was recorded; ``show --table`` shows all."""
+
+LOSSES: Final = ("marks", "early_drops", "forced_drops", "tail_drops", "dropped")
+"""Columns that show where there was congestion."""
+
+ALL: Final = 10**9
+"""Rows of ``--all``."""
+
+MORE: Final = "`ecnlab show --all` shows them"
 
 
 def brief(result: Run) -> dict[str, list[str]]:
@@ -36,20 +44,48 @@ def show_run(result: Run, rows: int) -> None:
     manifest = result.manifest
     made = manifest["ecnlab"]
     how = manifest["engine"] + ("" if manifest["seed"] is None else f", seed {manifest['seed']}")
-    console.say(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
-    console.say(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s\n")
+    console.say_filled(f"{manifest['title']}: {how}, spec {manifest['spec_hash'][:12]}")
+    console.say_filled(f"ecnlab {made['version']} ({made['commit'] or made['build']}), {manifest['wall']['seconds']} s")
+    console.say("")
+    links = result.table("links") if "links" in result.tables else None
     for name, columns in brief(result).items():
         if name not in result.tables:
             continue
-        table = shown(result.table(name)) if name == "flows" else result.table(name)
-        console.write_frame(
-            _recorded(table.select(column for column in columns if column in table.columns)), name, rows
-        )
+        table = result.table(name)
+        if name == "flows":
+            means = group_means(table)
+            if means.height < table.height:
+                console.write_frame(means, "group means", rows, more=MORE)
+            if table.height > rows:
+                console.say(f"flows: {table.height} ({MORE})\n")
+                continue
+            table = shown(table)
+        chosen = _recorded(_busiest_first(table, links).select(column for column in columns if column in table.columns))
+        console.write_frame(chosen, name, rows, more=MORE)
     if "flows" in result.tables and (fell := said(result.table("flows"))):
-        console.say(fell)
+        console.say_filled(fell)
     _show_substituted(manifest)
     if found := manifest.get("evidence"):
-        console.say("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+        console.say_filled("evidence: " + ("" if found["ok"] else "NOT, ") + late(found))
+
+
+def group_means(flows: pl.DataFrame) -> pl.DataFrame:
+    """The number of flows of each group, and the means of what `BRIEF` shows of them."""
+    columns = [name for name in BRIEF["flows"] if name in flows.columns and flows[name].dtype.is_numeric()]
+    return flows.group_by("group", maintain_order=True).agg(
+        pl.len().alias("flows"), *(pl.col(name).cast(pl.Float64).mean() for name in columns)
+    )
+
+
+def _busiest_first(table: pl.DataFrame, links: pl.DataFrame | None) -> pl.DataFrame:
+    """``table`` of links with congested ones first: by marks and drops, then by the utilisation in ``links``."""
+    if links is None or "link" not in table.columns or "utilisation" not in links.columns:
+        return table
+    losses = [pl.col(name).cast(pl.Float64).fill_null(0) for name in LOSSES if name in table.columns]
+    used = links.select("link", "utilisation").unique("link")
+    load = table.select("link").join(used, on="link", how="left", maintain_order="left")["utilisation"]
+    order = [pl.sum_horizontal(losses)] if losses else []
+    return table.sort([*order, load], descending=True, nulls_last=True, maintain_order=True)
 
 
 def _recorded(table: pl.DataFrame) -> pl.DataFrame:
@@ -64,17 +100,41 @@ def fallen(result: Sweep) -> str:
 
 def show_sweep(result: Sweep, rows: int) -> None:
     """Print how many runs there are, and the metrics."""
-    console.say(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}\n")
+    console.say_filled(f"{result.manifest['title']}: {result.runs.height} runs, tables {', '.join(result.tables)}")
+    console.say("")
     console.write_frame(result.summary(), "metrics", rows)
     if fell := fallen(result):
-        console.say(fell)
+        console.say_filled(fell)
     _show_substituted(result.manifest)
 
 
 def _show_substituted(manifest: Mapping[str, Any]) -> None:
     """Print each value of the scenario that the engine replaced by its own; folders of old versions may not have any."""
     for entry in manifest.get("instead", []):
-        console.say(console.substituted(entry))
+        console.say_filled(console.substituted(entry))
+
+
+def show_unfinished(result: Unfinished, rows: int) -> None:
+    """Print how many runs are finished and missing, and the means of the flows of those that are finished."""
+    all_ = result.finished + result.missing
+    console.say_filled(
+        f"{result.manifest['title']}: not complete, {result.finished} of {all_} runs are finished, "
+        f"{result.missing} are missing: the command that began the sweep continues it"
+    )
+    console.say("")
+    if result.flows is not None:
+        console.write_frame(group_means(result.flows), "group means of the finished runs", rows, more=MORE)
+
+
+def unfinished_summary(result: Unfinished) -> dict[str, Any]:
+    """What ``--json`` says of a sweep that is not complete."""
+    means = [] if result.flows is None else group_means(result.flows).to_dicts()
+    return {
+        "manifest": result.manifest,
+        "finished": result.finished,
+        "missing": result.missing,
+        "group_means": means,
+    }
 
 
 def sweep_summary(result: Sweep) -> dict[str, Any]:

@@ -8,27 +8,36 @@ from typing import Any
 import click
 
 from ecnlab import console, store
-from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
+from ecnlab.cli.glance import ALL, show_run, show_sweep, show_unfinished, sweep_summary, unfinished_summary
 from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.errors import FolderError
 from ecnlab.later import pl
 from ecnlab.results import load
 from ecnlab.run import Run
-from ecnlab.sweep import Sweep
+from ecnlab.sweep import Sweep, load_unfinished
 
 
 @click.command()
 @click.argument("folder", type=File)
 @click.option("--table", "tables", multiple=True, help="Show this table. Can be repeated.")
 @click.option("--rows", type=Rows, default=20, show_default=True, help="Number of rows to show of each table.")
+@click.option("--all", "whole", is_flag=True, help="Show all rows.")
 @as_json
 @examples("""
       ecnlab show results/dumbbell
       ecnlab show results/dumbbell --table transactions --rows 100
       ecnlab show results/gain --json
 """)
-def show(folder: Path, tables: tuple[str, ...], rows: int, as_json: bool) -> None:
+def show(folder: Path, tables: tuple[str, ...], rows: int, whole: bool, as_json: bool) -> None:
     """Show the run or sweep stored in FOLDER."""
+    rows = ALL if whole else rows
+    unfinished = None if tables else load_unfinished(folder)
+    if unfinished:
+        if as_json:
+            console.write_json(unfinished_summary(unfinished))
+        else:
+            show_unfinished(unfinished, rows)
+        return
     result = load(folder)
     if as_json:
         wanted = {name: _frame(result, name).to_dicts() for name in tables}

@@ -9,6 +9,7 @@ import click
 
 from ecnlab import console, store
 from ecnlab.cli.codes import BAD_INPUT
+from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
 from ecnlab.errors import EcnlabError
 from ecnlab.threads import heard
@@ -17,20 +18,25 @@ from ecnlab.trace import trace as analyse
 from ecnlab.types import Standard
 
 TRACE_BRIEF: Final = {
-    "connections": ["connection", "opener", "responder", "start_s", "duration_s", "packets", "ecn", "violations"],
-    "data": ["data_packets", "bytes", "unique_bytes", "goodput_bps", "outstanding_max", "window_max", "missing_bytes"],
+    "connections": ["connection", "opener", "ecn", "violations", "packets", "duration_s", "start_s", "responder"],
+    "data": ["goodput_bps", "data_packets", "unique_bytes", "bytes", "missing_bytes", "outstanding_max", "window_max"],
     "retransmissions": [
-        "retransmits", "retransmits_fast", "retransmits_sack", "retransmits_partial", "retransmits_timeout",
-        "retransmits_tail", "retransmits_spurious", "timeouts", "out_of_order", "duplicate_acks",
+        "retransmits", "timeouts", "duplicate_acks", "out_of_order", "retransmits_fast", "retransmits_sack",
+        "retransmits_partial", "retransmits_timeout", "retransmits_tail", "retransmits_spurious",
     ],
-    "round trips": ["rtt_samples", "rtt_min_s", "rtt_mean_s", "rtt_p50_s", "rtt_p95_s", "rtt_p99_s", "rtt_max_s"],
+    "round trips": ["rtt_mean_s", "rtt_min_s", "rtt_p95_s", "rtt_max_s", "rtt_samples", "rtt_p50_s", "rtt_p99_s"],
     "ecn": [
-        "not_ect", "ect0", "ect1", "ce", "ece_received", "cwr_sent", "congestion_episodes", "ecn_reductions",
-        "ce_to_ece_mean_s", "ece_to_cwr_mean_s", "ece_to_reduction_mean_s", "marks_told", "marks_per_rtt", "alpha",
+        "ce", "ece_received", "cwr_sent", "ecn_reductions", "marks_told", "marks_per_rtt", "alpha", "ect0", "ect1",
+        "not_ect", "congestion_episodes", "ce_to_ece_mean_s", "ece_to_cwr_mean_s", "ece_to_reduction_mean_s",
     ],
 }  # fmt: skip
 """What to show of a capture at a glance; ``--json`` and ``--parquet`` have all."""
 
+
+MORE: Final = "--all shows them"
+
+LISTED: Final = 10
+"""Violations listed before the connections; with ``--all`` all are."""
 
 KINDS: Final = {
     "tcp": "TCP",
@@ -66,6 +72,7 @@ KINDS: Final = {
     "--html", type=File, help="File to write a page with graphs of one connection to, by default the largest."
 )
 @click.option("--rows", type=Rows, default=20, show_default=True, help="Number of rows to show of each table.")
+@click.option("--all", "every", is_flag=True, help="Show all rows, in the capture's order.")
 @click.option(
     "--memory",
     type=Memory(),
@@ -87,10 +94,12 @@ def trace(
     parquet: Path | None,
     html: Path | None,
     rows: int,
+    every: bool,
     memory: int | None,
     as_json: bool,
 ) -> None:
     """Analyse the capture FILE (pcap or pcapng; "-" is standard input): its TCP connections and their use of ECN."""
+    rows = ALL if every else rows
     _spare_inputs([file, *([against] if against else [])], html, parquet)
     whole = heard(lambda: analyse(file, filter=filter_, standard=standard, memory=memory))
     result = whole if connection is None else whole.only(connection)
@@ -133,14 +142,20 @@ def _largest(result: Trace) -> int:
 def _show_trace(result: Trace, rows: int) -> None:
     totals = result.totals
     kinds = [f"{totals[kind]} {name}" for kind, name in KINDS.items() if totals[kind]]
-    console.say(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}\n")
+    console.say_filled(f"{result.path}: {totals['packets']} packets: {', '.join(kinds) or 'none'}")
     glimpse = result.glimpse(rows)
     all_, count = glimpse["connections"]
-    console.write_frame(all_.select(TRACE_BRIEF["connections"]), "connections", rows, count)
-    sent, count = glimpse["directions"]
+    sent, ends = glimpse["directions"]
+    found, broken = glimpse["violations"]
+    console.say_filled(f"{count} connections, {ends} directions with data, {broken} packets listed that break a rule")
+    console.say("")
+    if "rules" in glimpse and broken:
+        console.write_frame(glimpse["rules"][0], "rules broken", rows)
+    if broken:
+        shown = found.select("packet", "connection", "rule", "by", "section", "says")
+        console.write_frame(
+            shown, "packets that break a rule", rows if rows == ALL else min(rows, LISTED), broken, MORE
+        )
+    console.write_frame(all_.select(TRACE_BRIEF["connections"]), "connections", rows, count, MORE)
     for name in ("data", "retransmissions", "round trips", "ecn"):
-        console.write_frame(sent.select("connection", "from", *TRACE_BRIEF[name]), name, rows, count)
-    found, count = glimpse["violations"]
-    if count:
-        shown = found.select("packet", "connection", "by", "says", "section")
-        console.write_frame(shown, "rules broken", rows, count)
+        console.write_frame(sent.select("connection", "from", *TRACE_BRIEF[name]), name, rows, ends, MORE)

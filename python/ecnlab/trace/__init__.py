@@ -93,13 +93,26 @@ class Trace:
         return self._chosen[0] if len(self._chosen) == 1 else self._found.largest()
 
     def glimpse(self, rows: int) -> dict[str, tuple[pl.DataFrame, int]]:
-        """The first ``rows`` of connections, of directions with data and of violations, and how many there are of each.
+        """``rows`` rows of connections, of directions with data and of violations, and how many there are of each; ``rules``.
+
+        If there are more connections, those with violations and then those with most packets come first. ``rules`` has one
+        row a rule broken.
 
         Of a capture of millions of connections this makes no tables but of those shown.
         """
         if len(self._chosen) <= AT_A_TIME:
             sent = self.directions.filter(pl.col("data_packets") > 0)
             whole = {"connections": self.connections, "directions": sent, "violations": self.violations}
+            if self.connections.height > rows:
+                order = self.connections.sort(["violations", "packets"], descending=True, maintain_order=True)
+                whole["connections"] = order
+                whole["directions"] = order.select("connection").join(
+                    sent, on="connection", maintain_order="left_right"
+                )
+            rules = self.violations.group_by("rule", "says", maintain_order=True).agg(
+                pl.len().alias("packets"), pl.col("connection").n_unique().alias("connections")
+            )
+            whole["rules"] = rules.select("rule", "packets", "connections", "says").sort("packets", descending=True)
             return {name: (table.head(rows), table.height) for name, table in whole.items()}
         sending, ends = self._found.with_data(rows)
         breaking, broken = self._found.with_violations(rows)

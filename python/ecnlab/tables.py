@@ -1,0 +1,103 @@
+"""Tables of text in a given width: numbers stay whole, long texts are folded, columns that do not fit are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Final
+
+GAP: Final = 2
+"""Spaces between columns."""
+
+LEAST: Final = 40
+"""The least width that a table is made for."""
+
+FOLDED: Final = 24
+"""Texts are folded to no less than this."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its header and cells, and whether they stand at the right, as numbers do."""
+
+    header: str
+    cells: Sequence[str]
+    right: bool
+
+    @property
+    def natural(self) -> int:
+        """The width in which nothing is folded."""
+        return max(map(_length, (self.header, *self.cells)))
+
+    @property
+    def least(self) -> int:
+        """The width that it needs."""
+        return self.natural if self.right else max(_length(self.header), min(self.natural, FOLDED))
+
+
+def laid_out(columns: Sequence[Column], width: int) -> tuple[list[str], list[str]]:
+    """The lines of a table of at most ``width``, the header first, and the headers of columns that do not fit.
+
+    The first columns come first; the first of all is there in any case.
+    """
+    kept: list[Column] = []
+    used = -GAP
+    for column in columns:
+        if not kept or used + GAP + column.least <= width:
+            kept.append(column)
+            used += GAP + column.least
+    widths = _widths(kept, width - used)
+    lines: list[str] = []
+    for row in range(-1, max((len(column.cells) for column in kept), default=0)):
+        texts = [column.header if row < 0 else column.cells[row] for column in kept]
+        folded = [_folded(text, room) for text, room in zip(texts, widths, strict=True)]
+        for parts in zip_longest(*folded, fillvalue=""):
+            placed = (
+                " " * (room - _length(part)) + part if column.right else part + " " * (room - _length(part))
+                for column, part, room in zip(kept, parts, widths, strict=True)
+            )
+            lines.append((" " * GAP).join(placed).rstrip())
+    left_out = [column.header for column in columns if not any(column is one for one in kept)]
+    return lines, left_out
+
+
+def _widths(columns: Sequence[Column], room: int) -> list[int]:
+    """The width of each column where ``room`` is left beside what they need."""
+    widths = []
+    for column in columns:
+        more = min(column.natural - column.least, max(room, 0))
+        room -= more
+        widths.append(column.least + more)
+    return widths
+
+
+def _folded(text: str, width: int) -> list[str]:
+    """``text`` in lines of at most ``width``, broken at spaces where there are any."""
+    lines = []
+    while _length(text) > width:
+        cut = _fitting(text, width)
+        space = text.rfind(" ", 1, cut + 1)
+        cut, skip = (space, 1) if space > 0 else (cut, 0)
+        lines.append(text[:cut])
+        text = text[cut + skip :]
+    return [*lines, text]
+
+
+def _fitting(text: str, width: int) -> int:
+    """How many characters of ``text``, one at least, fit."""
+    used = 0
+    for index, character in enumerate(text):
+        used += _length(character)
+        if used > width:
+            return max(index, 1)
+    return len(text)
+
+
+def _length(text: str) -> int:
+    """The places that ``text`` takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # only for what is not ASCII
+
+    return cell_len(text)
