@@ -105,7 +105,10 @@ def write_frame(frame: pl.DataFrame, title: str, limit: int, height: int | None 
     if height <= 4 and frame.width > 8:
         rows = [str(row) for row in range(shown.height)]
         columns = [Column("column", names, right=False)]
-        columns += [Column(row, [part[i] for part in cells], right=True) for i, row in enumerate(rows)]
+        for i, row in enumerate(rows):
+            values = [part[i] for part in cells]
+            whole = max((len(value) for value, numeric in zip(values, right, strict=True) if numeric), default=0)
+            columns.append(Column(row, values, right=True, whole=whole))
     else:
         columns = [Column(*one) for one in zip(names, cells, right, strict=True)]
     width = _width()

@@ -24,6 +24,8 @@ class Column:
     header: str
     cells: Sequence[str]
     right: bool
+    whole: int | None = None
+    """The width of the longest cell that is not folded, where some are; None: all are numbers or all are texts."""
 
     @property
     def natural(self) -> int:
@@ -33,6 +35,8 @@ class Column:
     @property
     def least(self) -> int:
         """The width that it needs."""
+        if self.whole is not None:
+            return max(_length(self.header), self.whole, min(self.natural, FOLDED))
         return self.natural if self.right else max(_length(self.header), min(self.natural, FOLDED))
 
 

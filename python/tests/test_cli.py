@@ -66,7 +66,7 @@ def test_show_both_kinds(cli, scenario, experiment):
 def test_compare(cli, scenario, tmp_path):
     for seed, folder in ((1, "a"), (1, "again"), (2, "b")):
         cli("run", scenario, "--seed", seed, "--out", folder)
-    assert cli("compare", "a", "again").stdout == "the same, bit for bit\n"
+    assert cli("compare", "a", "again").stdout == "The results are the same, bit for bit.\n"
     done = cli("compare", "a", "b")
     assert done.returncode == NO
     assert "seed: 1 against 2" in done.stdout
@@ -87,7 +87,7 @@ def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
     write_json(tmp_path / "b" / "manifest.json", manifest | {"files": digests_of(tmp_path / "b")})
     done = cli("compare", "a", "b")
     assert done.returncode == NO
-    assert done.stdout == f"links: lost in {links.height} of {links.height} rows\n"
+    assert done.stdout == f"Table links differs: lost in {links.height} of {links.height} rows.\n"
 
 
 def test_compare_of_a_run_and_a_sweep(cli, scenario, experiment):

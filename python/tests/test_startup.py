@@ -85,4 +85,4 @@ def test_checking_a_file_loads_no_heavy_library(tmp_path: Path) -> None:
 def test_a_run_loads_what_tables_need(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SCENARIO)
     assert loaded(command("run", "x.toml", "--json"), tmp_path) == {"numpy", "polars"}
-    assert loaded(command("run", "x.toml"), tmp_path) == {"numpy", "polars", "rich"}
+    assert loaded(command("run", "x.toml"), tmp_path) == {"numpy", "polars"}

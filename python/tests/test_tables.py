@@ -94,11 +94,12 @@ def test_comparisons_have_no_python_structures():
 
 
 def test_show_of_an_unfinished_sweep_counts_the_missing_runs(cli, tmp_path, monkeypatch):
-    (tmp_path / "x.toml").write_text(
-        'format = 1\nreplicates = 3\n[base]\nduration = "2 s"\n'
-        '[base.link.pipe]\nfrom = "a"\nto = "b"\nrate = "1 Mbps"\ndelay = "5 ms"\n'
-        '[base.flow.bulk]\nfrom = "a"\nto = "b"\ntraffic = "ftp"\n'
+    (tmp_path / "pipe.toml").write_text(
+        'format = 1\nduration = "2 s"\n'
+        '[link.pipe]\nfrom = "a"\nto = "b"\nrate = "1 Mbps"\ndelay = "5 ms"\n'
+        '[flow.bulk]\nfrom = "a"\nto = "b"\ntraffic = "ftp"\n'
     )
+    (tmp_path / "x.toml").write_text('format = 1\nscenario = "pipe.toml"\nreplicates = 3\n')
 
     class Interrupted(Exception):
         pass
