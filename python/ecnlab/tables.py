@@ -13,7 +13,7 @@ GAP: Final = 2
 LEAST: Final = 40
 """The least width that a table is made for."""
 
-FOLDED: Final = 24
+FOLDED: Final = 20
 """Texts are folded to no less than this."""
 
 
