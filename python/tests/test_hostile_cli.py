@@ -52,7 +52,11 @@ def test_a_failure_that_nobody_foresaw_has_a_code_and_a_file(monkeypatch, capsys
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a = " + "[" * 500 + "]" * 500, "nested too deep"), (".".join("a" * 3000) + " = 1", "x.toml"), ("\x00", "not TOML")],
+    [
+        ("a = " + "[" * 500 + "]" * 500, "nested too deep"),
+        (".".join("a" * 3000) + " = 1", "x.toml"),
+        ("\x00", "not TOML"),
+    ],
 )
 def test_toml_without_end(tmp_path, monkeypatch, capsys, text, said):
     (tmp_path / "x.toml").write_text(text)

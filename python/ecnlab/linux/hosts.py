@@ -177,8 +177,7 @@ def _tell_differences(
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
         if key in FIXED:
-            if f"{path}.{key}" in departures:
-                found.tell(path, key, value, FIXED[key])
+            found.tell(path, key, value, FIXED[key])
             continue
         # A window law of the kernel may have an end of slow start of its own.
         fixed = window.kernel_slow_start if key == "slow_start" else kernel[key]["value"]
