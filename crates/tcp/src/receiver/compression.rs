@@ -12,7 +12,7 @@ const MOST: u32 = 44;
 const PERCENT: u64 = 33;
 const LONGEST: Dur = Dur::from_ms(1);
 const SLACK: Dur = Dur::from_us(10);
-/// Blocks of which an ACK is sure to tell (TCP_SACK_BLOCKS_EXPECTED).
+/// Blocks that every ACK has room for (TCP_SACK_BLOCKS_EXPECTED).
 pub(crate) const BLOCKS_EXPECTED: usize = 2;
 
 /// The duplicate ACKs of one end.

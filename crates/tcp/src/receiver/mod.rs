@@ -141,8 +141,8 @@ impl Receiver {
         self.compression.sack = permitted;
     }
 
-    /// Whether a duplicate ACK that waits leaves before `segment` is taken in: the segment touches none of the blocks of which
-    /// the next ACK is sure to tell (tcp_sack_new_ofo_skb).
+    /// Whether a duplicate ACK that waits leaves before `segment` is taken in: the segment touches none of the blocks that
+    /// the next ACK has room for (tcp_sack_new_ofo_skb).
     pub fn flushes_sack(&self, segment: &Segment) -> bool {
         let start = self.offset(segment.seq);
         if !self.compression.waits() || start <= self.next as i64 || segment.len == 0 {

@@ -100,7 +100,7 @@ mod tests {
         // All marked: 1024 is the most.
         alpha.alpha = 1_024;
         assert_eq!(ack(&mut alpha, 10, 10), 1_024);
-        // A window without a delivery, of which a mark was told: its share is not bounded, alpha is.
+        // A window without a delivery but with a mark: its share is not bounded, alpha is.
         alpha.alpha = 1_024;
         assert_eq!(ack(&mut alpha, 0, 10), 1_024);
     }
