@@ -110,7 +110,8 @@ fn probe_rtt_comes_every_ten_seconds_and_lasts_a_fifth_of_a_second_and_a_round_t
     let out = run(&path(vec![flow("f", 2, &bbr(), ftp())]), 1).expect("a run");
     let (found, min_rtt) = (probes(&series(&out, "cwnd_bytes")), series(&out, "bbr_min_rtt_s"));
     // Each ends 10 s before the next begins, give or take an RTT or two and the ACK that brings the expiry to light; or the least
-    // RTT has fallen since, with the ACK of one pushed segment that does not wait for a second. Each takes 0.2 s, what it takes to have no more than four segments in flight, up to two round trips, and a round.
+    // RTT has fallen since, with the ACK of one pushed segment that does not wait for a second. Each takes 0.2 s, what it takes
+    // to have no more than four segments in flight, up to two round trips, and a round.
     assert!((5..=6).contains(&found.len()), "{found:?}");
     for (first, len) in &found {
         assert!((20..=20 + 3 * 5).contains(len), "{first} {len}");
