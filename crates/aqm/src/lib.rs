@@ -30,6 +30,7 @@ pub mod htb;
 mod law;
 mod layout;
 mod members;
+mod memory;
 pub mod outside;
 pub mod pi;
 pub mod pi2;

@@ -268,6 +268,11 @@ impl<P: Item> Backlog for Class<P> {
     }
 }
 
+impl<P> Branch<P> {
+    /// Bytes of an inner queue, less what it has on the heap.
+    pub const CLASS: usize = size_of::<Class<P>>();
+}
+
 impl<P: Item> Branch<P> {
     /// Empty queues as `layout` has them, with what `config` says of all together.
     pub fn new(layout: Layout, config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Branch<P> {

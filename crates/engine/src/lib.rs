@@ -14,6 +14,7 @@ mod hosts;
 mod jitter;
 mod ledger;
 mod link;
+pub mod memory;
 mod objects;
 mod packet;
 mod packets;

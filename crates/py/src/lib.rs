@@ -9,6 +9,7 @@ mod experiment;
 mod json;
 #[cfg(target_os = "linux")]
 mod live;
+mod memory;
 mod outside;
 mod probe;
 mod registry;
@@ -46,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use super::replay::replay_packets;
     #[pymodule_export]
-    use super::scenario::{Cancel, Scenario};
+    use super::scenario::{Cancel, Scenario, available_memory};
     #[pymodule_export]
     use super::trace::{TraceFailure, Traced, trace, trace_changes, trace_series};
 

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::errors::spec_error;
 use crate::outside::{Files, in_run};
-use crate::{captures, json, tables};
+use crate::{captures, json, memory, tables};
 
 /// Asks runs in other threads to stop.
 #[pyclass(frozen, module = "ecnlab._core")]
@@ -29,6 +29,12 @@ impl Cancel {
     fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// Bytes of memory that a run may take: ECNLAB_MAX_MEMORY, or what the machine has available; None if that is not known.
+#[pyfunction]
+pub fn available_memory() -> Option<u64> {
+    memory::available().ok().flatten().map(|available| available.bytes)
 }
 
 /// A scenario that can be run: parsed, filled with every default, and checked.
@@ -124,6 +130,12 @@ impl Scenario {
     #[pyo3(signature = (*, events = false))]
     fn volume(&self, py: Python<'_>, events: bool) -> BTreeMap<&'static str, Option<f64>> {
         py.detach(|| self.0.volume(events))
+    }
+
+    /// Bytes of memory that a run is estimated to take, with the process that does it.
+    #[getter]
+    fn memory(&self) -> u64 {
+        self.0.memory()
     }
 
     /// Simulate under `seed` and return the tables; other threads run meanwhile. Captures are written into the folder

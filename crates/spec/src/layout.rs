@@ -51,7 +51,7 @@ impl Instance {
 }
 
 /// Instances of a kind, for which captures have addresses (10.0.0.0/8); how many can be run is up to memory.
-const MOST: u32 = 16_000_000;
+pub(crate) const MOST: u32 = 16_000_000;
 
 /// A name as links and flows use it: `source`, or `source[3]` for one of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]

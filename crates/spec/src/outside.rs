@@ -7,6 +7,7 @@ use ecnlab_base::Outside;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
 use crate::diagnostic::Diagnostic;
+use crate::memory::Available;
 use crate::path::Path;
 use crate::spec::Spec;
 use crate::tree::Node;
@@ -27,12 +28,17 @@ pub struct Asked<'a> {
 /// A law found, and the SHA-256 of its file in hexadecimal; or what is wrong and what would do, `what; remedy`.
 pub type Found<S> = Result<(Arc<S>, String), String>;
 
-/// Who finds laws in files. Without one they stay names, which no engine runs.
+/// The surroundings of a scenario: finds laws in files, and knows the memory there is. Without one laws stay names, which no
+/// engine runs, and no run is too large.
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// A window law.
     fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::outside::Supply>;
     /// A law over one FIFO.
     fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::outside::Supply>;
+    /// The memory that a run may take, or what is wrong with the limit that the user states, `what; remedy`. `None`: any.
+    fn memory(&self) -> Result<Option<Available>, String> {
+        Ok(None)
+    }
 }
 
 /// Puts the laws that `supplier` finds into `spec`.

@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
 use crate::file::{DEFAULT, Link};
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
+use crate::memory;
 use crate::names;
 use crate::outside::{self, Supplier};
 use crate::path::{Part, Path};
@@ -81,6 +82,7 @@ impl Scenario {
         let mut spec = Spec::read(&tree)?;
         if let Some(supplier) = &supplier {
             outside::supply(&mut spec, &tree, supplier.as_ref())?;
+            memory::check(&spec, &tree, supplier.as_ref())?;
         }
         let layout = check(&spec, &tree)?;
         Ok(Scenario(Arc::new(Inner { tree, supplier, spec, layout, hash: OnceLock::new() })))
@@ -218,6 +220,11 @@ impl Scenario {
             "tunnel" => self.spec().tunnels.keys().cloned().collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// Bytes of memory that a run is estimated to take, with the process that does it.
+    pub fn memory(&self) -> u64 {
+        memory::of(self.spec()).bytes()
     }
 
     pub(crate) fn spec(&self) -> &Spec {

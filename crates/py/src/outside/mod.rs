@@ -11,9 +11,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ecnlab_spec::{Asked, Found, Supplier};
+use ecnlab_spec::{Asked, Available, Found, Supplier};
 use pyo3::prelude::*;
 
+use crate::memory;
 use file::{Law, Source, in_scope, path_of};
 use methods::Method;
 pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
@@ -55,6 +56,10 @@ impl Supplier for Files {
         let (law, tick) = self.law(asked, queue::METHODS, queue::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(queue::Maker { law, tick }), sha256))
+    }
+
+    fn memory(&self) -> Result<Option<Available>, String> {
+        memory::available()
     }
 }
 

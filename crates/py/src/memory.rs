@@ -1,0 +1,52 @@
+//! The memory that a run may take on this machine.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+use ecnlab_base::Bytes;
+use ecnlab_spec::{Available, MEMORY_LIMIT};
+
+const GROUPS: &str = "/sys/fs/cgroup";
+
+/// What the environment states, else what the machine has available, or the control group of this process if that is less.
+///
+/// # Errors
+/// The environment states no size: what is wrong, and a remedy.
+pub fn available() -> Result<Option<Available>, String> {
+    let stated = std::env::var_os(MEMORY_LIMIT).unwrap_or_default();
+    if !stated.is_empty() {
+        let bytes = stated.to_str().and_then(|text| text.parse::<Bytes>().ok());
+        let Bytes(bytes) =
+            bytes.ok_or_else(|| format!("{MEMORY_LIMIT} is {stated:?}; write a size such as \"8 GB\""))?;
+        return Ok(Some(Available { bytes, stated: true }));
+    }
+    let bytes = [machine(), group()].into_iter().flatten().min();
+    Ok(bytes.map(|bytes| Available { bytes, stated: false }))
+}
+
+/// `MemAvailable` of /proc/meminfo.
+fn machine() -> Option<u64> {
+    let text = read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024))
+}
+
+/// The least limit of the control groups that this process is in.
+fn group() -> Option<u64> {
+    let text = read_to_string("/proc/self/cgroup").ok()?;
+    let limits = text.lines().flat_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let (root, file) = if controllers.is_empty() {
+            (GROUPS.to_owned(), "memory.max")
+        } else {
+            (format!("{GROUPS}/{controllers}"), "memory.limit_in_bytes")
+        };
+        let of = move |group: &Path| {
+            let inside = group.strip_prefix("/").unwrap_or(group);
+            read_to_string(Path::new(&root).join(inside).join(file)).ok()?.trim().parse::<u64>().ok()
+        };
+        Path::new(path).ancestors().filter_map(of).collect::<Vec<_>>()
+    });
+    limits.min()
+}

@@ -1,0 +1,259 @@
+//! Estimate of the memory that a run needs, from the tables of its scenario alone: nothing is laid out before it fits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ecnlab_base::Length;
+use ecnlab_engine::memory;
+use ecnlab_traffic::Params;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::{Flow, Link};
+use crate::layout::{MOST, Reference};
+use crate::outside::Supplier;
+use crate::path::Path;
+use crate::spec::Spec;
+use crate::tree::Node;
+
+/// Bytes of a process of Python with Polars that has stored a small run, as measured.
+const STORED: u64 = 98_000_000;
+/// Bytes of a process of Python that has begun to simulate, as measured.
+const STARTED: u64 = 52_000_000;
+/// Percent of a flow's memory that the process still has when it stores the tables, as measured.
+const KEPT: u64 = 65;
+/// The allocator gives larger blocks back at once (`DEFAULT_MMAP_THRESHOLD_MAX` of glibc).
+const GIVEN_BACK: u64 = 32 << 20;
+/// Rows of a table that are in memory while it is written (`BLOCK_ROWS` in python/ecnlab/growing.py).
+const BLOCK_ROWS: u64 = 1 << 18;
+/// Bytes of a row while it is written, as measured.
+const ROW: u64 = 850;
+/// Bytes of a full packet.
+const PACKET: f64 = 1500.0;
+/// Segments that a connection has in flight before the first is acknowledged.
+const INITIAL_WINDOW: f64 = 10.0;
+
+/// The memory that a process may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// In bytes.
+    pub bytes: u64,
+    /// Whether the user states it, in [`LIMIT`].
+    pub stated: bool,
+}
+
+/// The estimate for a scenario.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Estimate {
+    /// By the key that contributes it: bytes while the run goes on.
+    peak: BTreeMap<String, u64>,
+    /// Bytes that the process still has when the run has ended.
+    kept: u64,
+}
+
+impl Estimate {
+    fn add(&mut self, key: String, peak: u64, kept: u64) {
+        let part = self.peak.entry(key).or_default();
+        *part = part.saturating_add(peak);
+        self.kept = self.kept.saturating_add(kept);
+    }
+
+    /// Bytes of the process that does the run, at their most.
+    pub fn bytes(&self) -> u64 {
+        let peak = self.peak.values().fold(STARTED, |sum, bytes| sum.saturating_add(*bytes));
+        peak.max(STORED.saturating_add(self.kept))
+    }
+
+    /// The key that contributes most, and how much.
+    fn greatest(&self) -> Option<(&str, u64)> {
+        self.peak.iter().max_by_key(|(_, bytes)| **bytes).map(|(key, bytes)| (key.as_str(), *bytes))
+    }
+}
+
+/// The estimate for `spec`. A table that cannot be is left out: it is refused for another reason.
+pub(crate) fn of(spec: &Spec) -> Estimate {
+    let mut estimate = Estimate::default();
+    for (name, node) in &spec.nodes {
+        let bytes = memory::of_node().saturating_mul(counted(node.count));
+        estimate.add(format!("node.{name}.count"), bytes, bytes);
+    }
+    let groups = spec.flows.iter().map(|(name, flow)| flow.group.as_ref().unwrap_or(name));
+    let groups = groups.collect::<BTreeSet<_>>().len();
+    let mut links = 0;
+    for (name, duplex) in &spec.links {
+        let count = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], spec);
+        for link in [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten() {
+            links += count;
+            add_link(&mut estimate, name, link, count, groups, spec);
+        }
+    }
+    let mut tcp_flows = 0;
+    for (name, flow) in &spec.flows {
+        let ends = [&flow.from, &flow.to];
+        let pool = flow.traffic.is_pool();
+        let count = if pool { counted(flow.count) } else { instances(flow.count, ends, spec) };
+        let pairs = if pool { ends.map(|end| nodes(end, spec)).into_iter().fold(1, u64::saturating_mul) } else { 1 };
+        let bytes = memory::of_flow(&flow.traffic, pairs).saturating_mul(count);
+        estimate.add(key_of("flow", name, flow.count), bytes, bytes / 100 * KEPT);
+        tcp_flows += if flow.traffic.uses_tcp() { count } else { 0 };
+    }
+    add_packets(&mut estimate, spec);
+    add_tables(&mut estimate, spec, links, tcp_flows);
+    estimate
+}
+
+fn key_of(section: &str, name: &str, count: Option<u32>) -> String {
+    if count.is_some() { format!("{section}.{name}.count") } else { format!("{section}.{name}") }
+}
+
+/// A direction of `count` links with its queue.
+fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups: usize, spec: &Spec) {
+    let Some(queue) = spec.queues.get(&link.queue).filter(|queue| queue.check().is_ok()) else { return };
+    // A link that no flow crosses has empty histograms.
+    let crossed = count.min(flows(spec));
+    let histograms = memory::of_histograms(queue, groups).saturating_mul(crossed);
+    let bytes = memory::of_link(queue, groups).saturating_mul(count).saturating_add(histograms);
+    estimate.add(key_of("link", name, spec.links[name].forward.count), bytes, bytes);
+    let each = memory::of_queue(queue);
+    let bytes = each.saturating_mul(count);
+    let key = queue.inner_key().map_or_else(
+        || key_of("link", name, spec.links[name].forward.count),
+        |inner| format!("queue.{}.{inner}", link.queue),
+    );
+    // The inner queues of one are one block.
+    estimate.add(key, bytes, if each >= GIVEN_BACK && !queue.is_nested() { 0 } else { bytes });
+}
+
+/// Packets in queues and on wires: no more than the flows' windows, than the bottlenecks have room for, and than a window
+/// grows to that starts with [`INITIAL_WINDOW`] and has one segment more for each that is delivered.
+///
+/// Bottlenecks are the arrays of links whose rates together are less than twice the least of any array.
+fn add_packets(estimate: &mut Estimate, spec: &Spec) {
+    let seconds = spec.head.duration.as_secs();
+    let count = |flow: &Flow| instances(flow.count, [&flow.from, &flow.to], spec) as f64;
+    let begun: f64 = spec.flows.values().map(|flow| INITIAL_WINDOW * count(flow)).sum();
+    let windows: f64 = spec.flows.values().map(|flow| window(flow, spec) * count(flow)).sum();
+    let arrays = || {
+        spec.links.values().flat_map(|duplex| {
+            let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], spec) as f64;
+            let directions = [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten();
+            directions.map(move |link| (link, links, links * packets_per_second(link)))
+        })
+    };
+    let least = arrays().map(|(_, _, rate)| rate).fold(f64::INFINITY, f64::min);
+    let room = |(link, links, rate): (&'_ Link, f64, f64)| {
+        let queue = spec.queues.get(&link.queue)?;
+        let limit = match queue.common.limit {
+            Length::Packets(packets) => packets,
+            Length::Bytes(bytes) => bytes / PACKET,
+        };
+        let on_wire = rate * link.delay.max().unwrap_or_default().as_secs();
+        Some(((links * limit + on_wire).min(begun + rate * seconds), link.queue.clone()))
+    };
+    let room: Vec<_> = arrays().filter(|(_, _, rate)| *rate < 2.0 * least).filter_map(room).collect();
+    let sent = begun + least * seconds;
+    let packets = room.iter().map(|(packets, _)| packets).sum::<f64>().min(windows).min(sent);
+    // What neither a rate nor a window bounds is not known beforehand.
+    let Some((_, queue)) = room.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| packets.is_finite()) else {
+        return;
+    };
+    let bytes = (packets * memory::of_packet() as f64) as u64;
+    estimate.add(format!("queue.{queue}.limit"), bytes, bytes);
+}
+
+fn packets_per_second(link: &Link) -> f64 {
+    link.rate.0.map_or(f64::INFINITY, |rate| rate.bps() as f64 / 8.0 / PACKET)
+}
+
+/// Packets that a flow may have under way.
+fn window(flow: &Flow, spec: &Spec) -> f64 {
+    let sent = |rate: ecnlab_base::Rate, packet: ecnlab_base::Bytes| {
+        rate.bps() as f64 / 8.0 * spec.head.duration.as_secs() / packet.0.max(1) as f64
+    };
+    match &flow.traffic {
+        Params::Cbr(p) => sent(p.rate, p.packet),
+        Params::OnOff(p) => sent(p.rate, p.packet),
+        Params::Crr(_) | Params::Ftp(_) | Params::Web(_) => {
+            let buffer = |name: &str| spec.tcps.get(name).map_or(0, |tcp| tcp.config.receive_buffer.0);
+            buffer(flow.tcp_from()).max(buffer(flow.tcp_to())) as f64 / PACKET
+        }
+    }
+}
+
+/// Blocks of the tables that are written while the run goes on.
+fn add_tables(estimate: &mut Estimate, spec: &Spec, links: u64, flows: u64) {
+    let held = |rows: u64| rows.min(BLOCK_ROWS).saturating_mul(ROW);
+    if let Some(sample) = spec.head.sample.filter(|sample| !sample.is_zero()) {
+        let instants = spec.head.duration.whole(sample).saturating_add(1);
+        let bytes = held(instants.saturating_mul(links)) + held(instants.saturating_mul(flows));
+        estimate.add("sample".to_owned(), bytes, bytes);
+    }
+    if spec.head.packets {
+        let bytes = held(u64::MAX);
+        estimate.add("packets".to_owned(), bytes, bytes);
+    }
+}
+
+/// A `count`, but none that is refused.
+fn counted(count: Option<u32>) -> u64 {
+    count.filter(|count| *count <= MOST).map_or(1, u64::from)
+}
+
+/// Instances of a link or flow between `ends`.
+fn instances(count: Option<u32>, ends: [&String; 2], spec: &Spec) -> u64 {
+    count.map_or_else(|| ends.map(|end| nodes(end, spec)).into_iter().max().unwrap_or(1), |n| counted(Some(n)))
+}
+
+/// Flows of all tables.
+fn flows(spec: &Spec) -> u64 {
+    spec.flows.values().map(|flow| instances(flow.count, [&flow.from, &flow.to], spec)).sum()
+}
+
+/// Nodes that an end names.
+fn nodes(end: &str, spec: &Spec) -> u64 {
+    let reference = Reference::parse(end);
+    let count = || spec.nodes.get(reference.name).map_or(1, |node| counted(node.count));
+    if reference.index.is_some() { 1 } else { count() }
+}
+
+/// Refuses what does not fit into the memory that `supplier` knows of, naming the key that needs most.
+pub(crate) fn check(spec: &Spec, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
+    let available = supplier.memory().map_err(|wrong| {
+        let (message, help) = wrong.split_once("; ").unwrap_or((&wrong, ""));
+        vec![Diagnostic::new(&tree.place, &Path::default(), message, help)]
+    })?;
+    let (Some(available), estimate) = (available, of(spec)) else { return Ok(()) };
+    let needed = estimate.bytes();
+    if needed <= available.bytes {
+        return Ok(());
+    }
+    let (key, part) = estimate.greatest().unwrap_or(("", 0));
+    let path = Path::parse(key).unwrap_or_default();
+    let message = format!(
+        "a run takes about {} of memory, {} of it for `{key}`, and {}",
+        shown(needed),
+        shown(part),
+        if available.stated {
+            format!("{LIMIT} allows {}", shown(available.bytes))
+        } else {
+            format!("{} are available", shown(available.bytes))
+        }
+    );
+    let allow = (needed as f64 / 1e8).ceil() / 10.0;
+    let help = format!("write less there, or allow more with {LIMIT}=\"{allow} GB\" in the environment");
+    Err(vec![Diagnostic::new(tree.place_of(&path), &path, message, help)])
+}
+
+/// The environment variable that states the memory available.
+pub const LIMIT: &str = "ECNLAB_MAX_MEMORY";
+
+/// Bytes with two digits: "1.2 GB".
+fn shown(bytes: u64) -> String {
+    let unit =
+        [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)].into_iter().find(|(_, unit)| bytes as f64 >= *unit);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(name, unit)| {
+            let value = bytes as f64 / unit;
+            if value < 10.0 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
+        },
+    )
+}

@@ -1,0 +1,138 @@
+//! What does not fit into memory is refused before anything is laid out.
+
+use std::sync::Arc;
+
+use ecnlab_spec::{Asked, Available, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+
+const FILE: &str = r#"format = 1
+duration = "10 s"
+[link.l]
+from = "a"
+to = "b"
+rate = "1 Mbps"
+delay = "10 ms"
+queue = "q"
+[flow.f]
+from = "a"
+to = "b"
+count = COUNT
+traffic = "ftp"
+[queue.q]
+discipline = "fq"
+limit = "1000 packets"
+flows = OUTER
+[queue.q.class.each]
+discipline = "fq"
+limit = "1000 packets"
+flows = INNER
+[queue.q.class.each.class.each]
+discipline = "droptail"
+limit = "100 packets"
+"#;
+
+/// Has so much memory and no laws.
+#[derive(Debug)]
+struct Machine(Result<u64, &'static str>);
+
+impl Supplier for Machine {
+    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::outside::Supply> {
+        Err("there is none".to_owned())
+    }
+    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {
+        Err("there is none".to_owned())
+    }
+    fn memory(&self) -> Result<Option<Available>, String> {
+        let available = |bytes| Some(Available { bytes, stated: false });
+        self.0.map(available).map_err(str::to_owned)
+    }
+}
+
+const GB: u64 = 1_000_000_000;
+
+fn file(flows: u32, outer: u32, inner: u32) -> String {
+    let file = FILE.replace("COUNT", &flows.to_string()).replace("OUTER", &outer.to_string());
+    file.replace("INNER", &inner.to_string())
+}
+
+fn read(text: &str, memory: u64) -> Result<Scenario, String> {
+    parse_scenario_with("x.toml", text, Arc::new(Machine(Ok(memory)))).map_err(|wrong| wrong.to_string())
+}
+
+fn memory(flows: u32, outer: u32, inner: u32) -> u64 {
+    parse_scenario("x.toml", &file(flows, outer, inner)).unwrap().memory()
+}
+
+#[test]
+fn four_billion_inner_queues_are_refused_with_their_key() {
+    let wrong = read(&file(1, 65_536, 65_536), 22 * GB).unwrap_err();
+    assert!(wrong.starts_with("x.toml:17:9: a run takes about 4.0 TB of memory, 4.0 TB of it"), "{wrong}");
+    assert!(wrong.contains("for `queue.q.flows`, and 22 GB are available; write less there"), "{wrong}");
+    assert!(wrong.contains("or allow more with ECNLAB_MAX_MEMORY=\"40"), "{wrong}");
+}
+
+#[test]
+fn the_key_is_that_of_the_most_inner_queues() {
+    let wrong = read(&file(1, 1024, 65_536), GB).unwrap_err();
+    assert!(wrong.starts_with("x.toml:21:9:") && wrong.contains("`queue.q.class.each.flows`"), "{wrong}");
+}
+
+#[test]
+fn millions_of_flows_are_refused_before_they_are_laid_out() {
+    for (count, needed) in [(1_000_000, "8."), (10_000_000, "8")] {
+        let wrong = read(&file(count, 1, 1), GB).unwrap_err();
+        assert!(wrong.starts_with("x.toml:12:9: a run takes about 8"), "{wrong}");
+        assert!(wrong.contains(needed) && wrong.contains("`flow.f.count`, and 1.0 GB are available"), "{wrong}");
+    }
+}
+
+#[test]
+fn arrays_of_nodes_count_as_links_and_flows() {
+    let text = file(1, 1, 1).replace("count = 1\n", "").replace("10 s", "10 ms") + "[node.a]\ncount = 1000000\n";
+    let wrong = read(&text, GB).unwrap_err();
+    assert!(wrong.starts_with("x.toml:3:") && wrong.contains("for `link.l`"), "{wrong}");
+}
+
+#[test]
+fn what_fits_is_read() {
+    let text = file(1000, 1024, 4);
+    let needed = read(&text, 22 * GB).unwrap().memory();
+    assert!(read(&text, needed).is_ok() && read(&text, needed - 1).is_err());
+}
+
+#[test]
+fn sums_do_not_overflow() {
+    let mut text = file(16_000_000, 65_536, 65_536);
+    let mut table = "queue.q.class.each.class.each".to_owned();
+    for _ in 0..8 {
+        text = text.replace(
+            &format!("[{table}]\ndiscipline = \"droptail\"\nlimit = \"100 packets\"\n"),
+            &format!("[{table}]\ndiscipline = \"fq\"\nlimit = \"100 packets\"\nflows = 65536\n"),
+        );
+        table += ".class.each";
+        text += &format!("[{table}]\ndiscipline = \"droptail\"\nlimit = \"100 packets\"\n");
+    }
+    let wrong = read(&text, 22 * GB).unwrap_err();
+    assert!(wrong.contains("for `queue.q.flows`"), "{wrong}");
+}
+
+#[test]
+fn a_limit_that_is_no_size_is_told_with_its_remedy() {
+    let machine = Arc::new(Machine(Err("ECNLAB_MAX_MEMORY is \"much\"; write a size such as \"8 GB\"")));
+    let wrong = parse_scenario_with("x.toml", &file(1, 1, 1), machine).unwrap_err().to_string();
+    assert!(wrong.contains("ECNLAB_MAX_MEMORY is \"much\"; write a size"), "{wrong}");
+}
+
+#[test]
+fn overrides_are_held_to_the_same_memory() {
+    let small = read(&file(1, 1, 1), GB).unwrap();
+    let wrong = small.with(&[("flow.f.count".to_owned(), 1_000_000.into())]).unwrap_err().to_string();
+    assert!(wrong.starts_with("override:1:") && wrong.contains("`flow.f.count`"), "{wrong}");
+}
+
+#[test]
+fn the_estimate_grows_with_what_it_counts() {
+    let base = memory(1000, 1024, 1);
+    for more in [memory(100_000, 1024, 1), memory(1000, 65_536, 2), memory(1000, 1024, 128)] {
+        assert!(more > base, "{more} and {base}");
+    }
+}
