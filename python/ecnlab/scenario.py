@@ -79,6 +79,8 @@ class Checked(NamedTuple):
     expected: list[Expected]
     """What to expect of the tables of a scenario that grow."""
     advice: Advice
+    memory: int = 0
+    """Bytes that a run of a scenario is estimated to take."""
 
 
 def check(path: str | os.PathLike[str]) -> list[Expected]:
@@ -103,7 +105,7 @@ def checked(path: str | os.PathLike[str]) -> Checked:
         return Checked([], advice.of_experiment(experiment))
     scenario = Scenario(str(path), text)
     refuse_too_large(scenario, Path())
-    return Checked(expected(scenario), advice.of_scenario(scenario))
+    return Checked(expected(scenario), advice.of_scenario(scenario), scenario.memory)
 
 
 def is_experiment(text: str) -> bool:

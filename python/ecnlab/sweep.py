@@ -6,6 +6,7 @@ import gc
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from ecnlab import digests, metrics, store, taps, volume
-from ecnlab._core import Experiment, ExperimentRun, Scenario
+from ecnlab._core import Experiment, ExperimentRun, Scenario, available_memory
 from ecnlab.answerers import answerer_of
 from ecnlab.columns import SUMMARY, TABLES
 from ecnlab.differences import differences
@@ -190,7 +191,10 @@ def sweep(
         _refuse_other(folder, parts, question)
         _write_question(folder, question, wanted, answerer)
         todo = _Todo(question, parts, tapping)
-        _do(todo, parts, tapping, answerer, workers or _cores(), progress or (lambda _done, _all: None))
+        at_a_time = workers or _cores()
+        if engine == PACKETS:
+            at_a_time = min(at_a_time, _workers_that_fit(todo.scenarios()))
+        _do(todo, parts, tapping, answerer, at_a_time, progress or (lambda _done, _all: None))
         tables = _merge(folder, question, parts)
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
@@ -575,6 +579,13 @@ def _add_keyed(experiment: Experiment, values: _Values, growing: Growing) -> Non
         growing.add(
             "metrics", keys.drop("seed", "spec_hash").join(rows, on="id", maintain_order="left_right").drop("id")
         )
+
+
+def _workers_that_fit(scenarios: Iterable[Scenario]) -> int:
+    """How many of the runs, each as large as the largest, the memory holds at a time; a scenario too large is refused when read."""
+    available = available_memory()
+    largest = max((scenario.memory for scenario in scenarios), default=0)
+    return max(1, available // largest) if available and largest else sys.maxsize
 
 
 def _cores() -> int:

@@ -43,6 +43,10 @@ def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
     write_part(Path(task["folder"]), task["id"], {name: found[name] for name in tables if name in found}, files, large)
 
 
+_ADMITTED: Final = {"ECNLAB_LAWS": "on", "ECNLAB_MAX_MEMORY": "1000000000 GB"}
+"""The environment of a worker: what it is asked has been read, and admitted, by the process that asks."""
+
+
 class Worker:
     """A process that does one run at a time; begun when there is one to do, and again when it has died."""
 
@@ -114,7 +118,7 @@ class Worker:
             stderr=self._errors,
             text=True,
             encoding="utf-8",
-            env={**os.environ, "POLARS_MAX_THREADS": "1", "ECNLAB_LAWS": "on"},  # what is asked was read here
+            env={**os.environ, "POLARS_MAX_THREADS": "1", **_ADMITTED},
         )
 
     def _show_printed(self) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
-from ecnlab import console
+from ecnlab import console, volume
 from ecnlab.advice import Advice
 from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
 from ecnlab.cli.options import File, as_json, examples, no_python
 from ecnlab.errors import EcnlabError, SpecError
 from ecnlab.scenario import Checked, checked
 from ecnlab.types import Diagnostic
+
+SHOWN: Final = 100_000_000
+"""The memory of less is not shown, in bytes."""
 
 
 @click.command()
@@ -24,7 +28,7 @@ from ecnlab.types import Diagnostic
       ecnlab check dumbbell.toml gain.toml --json
 """)
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Check that scenario and experiment FILES can be run, and estimate the size of their tables.
+    """Check that scenario and experiment FILES can be run, and estimate the size of their tables and the memory of a run.
 
     All files are checked; the exit code is that of the worst. Warnings do not change it.
 
@@ -45,6 +49,8 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
             console.say(f"{file}: ok")
             for size in about.expected:
                 console.say(f"  {size}")
+            if about.memory > SHOWN:
+                console.say(f"  memory: about {volume.size(about.memory)}")
         elif code != OK and not as_json:
             console.complain(said)
     if as_json:

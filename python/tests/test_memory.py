@@ -1,0 +1,136 @@
+"""Memory: `check` estimates what a run takes, and what does not fit is refused before anything is allocated."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from conftest import EXPERIMENT
+
+import ecnlab
+from ecnlab.sweep import _workers_that_fit
+
+SCENARIO = """\
+format = 1
+duration = "2 s"
+warmup = "1 s"
+
+[link.pipe]
+from = "a"
+to = "b"
+rate = "1 Gbps"
+delay = "20 ms"
+queue = "q"
+
+[queue.q]
+discipline = "droptail"
+limit = "1000 packets"
+
+[flow.bulk]
+from = "a"
+to = "b"
+count = 20000
+traffic = "ftp"
+start = { uniform = ["0 s", "1 s"] }
+"""
+
+NESTED = """\
+discipline = "fq"
+limit = "1000 packets"
+flows = 65536
+[queue.q.class.each]
+discipline = "fq"
+limit = "1000 packets"
+flows = 65536
+[queue.q.class.each.class.each]
+discipline = "droptail"
+limit = "1000 packets"
+"""
+
+DROPTAIL = 'discipline = "droptail"\nlimit = "1000 packets"\n'
+
+MEASURE = """\
+import sys
+from pathlib import Path
+import ecnlab
+ecnlab.run(sys.argv[1], out=sys.argv[2])
+# Unlike `ru_maxrss` without what this process shared with its parent before it began.
+line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+print(int(line.split()[1]) * 1024)
+"""
+
+
+@pytest.mark.parametrize("change", [("", ""), (DROPTAIL, NESTED.replace("65536", "256")), ('"ftp"', '"crr"')])
+def test_the_estimate_is_within_a_fifth_of_what_a_run_takes(tmp_path, change):
+    """Of 20,000 flows, and of as many with 65,536 inner queues."""
+    crr = '{ kind = "crr", request = "1500 B", response = "10 kB", think = "100 ms" }'
+    file = tmp_path / "x.toml"
+    file.write_text(SCENARIO.replace(*change).replace('"crr"', crr) if change[0] else SCENARIO)
+    estimate = ecnlab.scenario.read_scenario(file).memory
+    command = [sys.executable, "-c", MEASURE, str(file), str(tmp_path / "r")]
+    taken = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert taken / 1.2 < estimate < taken * 1.2
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ((DROPTAIL, NESTED), "x.toml:15:9: a run takes about 4.0 TB of memory, 4.0 TB of it for `queue.q.flows`, and "),
+        (
+            ("20000", "10000000"),
+            "x.toml:19:9: a run takes about 82 GB of memory, 82 GB of it for `flow.bulk.count`, and ",
+        ),
+        (
+            ("20000", "1000000"),
+            "x.toml:19:9: a run takes about 8.3 GB of memory, 8.2 GB of it for `flow.bulk.count`, and ",
+        ),
+    ],
+)
+def test_check_and_run_refuse_what_no_memory_holds(cli, tmp_path, monkeypatch, change, said):
+    monkeypatch.setenv("ECNLAB_MAX_MEMORY", "4 GB")
+    (tmp_path / "x.toml").write_text(SCENARIO.replace(*change))
+    for command in (["check", "x.toml"], ["run", "x.toml", "--out", "r"]):
+        done = cli(*command)
+        assert done.returncode in (1, 2)
+        assert said + "ECNLAB_MAX_MEMORY allows 4.0 GB; write less there, or allow more with" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_four_billion_queues_are_refused_without_a_stated_limit(tmp_path, monkeypatch):
+    monkeypatch.delenv("ECNLAB_MAX_MEMORY", raising=False)
+    (tmp_path / "x.toml").write_text(SCENARIO.replace(DROPTAIL, NESTED))
+    with pytest.raises(ecnlab.SpecError, match=r"`queue.q.flows`, and .* are available; write less"):
+        ecnlab.check(tmp_path / "x.toml")
+
+
+def test_a_sweep_is_refused_for_its_largest_point(experiment, tmp_path, monkeypatch):
+    monkeypatch.setenv("ECNLAB_MAX_MEMORY", "4 GB")
+    grid = '[grid.count]\npath = "flow.marked.count"\nvalues = [1, 1000000]\n\n[arm.red]'
+    experiment.write_text(EXPERIMENT.replace("[arm.red]", grid))
+    for refused in (ecnlab.check, lambda file: ecnlab.sweep(file, tmp_path / "out")):
+        with pytest.raises(ecnlab.SpecError, match=r":\d+:\d+: a run takes about .* for `flow.marked.count`"):
+            refused(experiment)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_sweep_has_no_more_workers_than_fit(scenario, monkeypatch):
+    one = ecnlab.scenario.read_scenario(scenario)
+    for fit, available in [(1, 1.5), (3, 3.9)]:
+        monkeypatch.setenv("ECNLAB_MAX_MEMORY", f"{int(available * one.memory)} B")
+        assert _workers_that_fit([one, one]) == fit
+    assert _workers_that_fit([]) > 1000
+
+
+def test_check_prints_the_memory_of_a_large_run(cli, tmp_path):
+    (tmp_path / "x.toml").write_text(SCENARIO)
+    assert "  memory: about 2" in cli("check", "x.toml").stdout
+    (tmp_path / "x.toml").write_text(SCENARIO.replace("20000", "2"))
+    assert "memory" not in cli("check", "x.toml").stdout
+
+
+def test_a_limit_that_is_no_size_is_refused(scenario, monkeypatch):
+    monkeypatch.setenv("ECNLAB_MAX_MEMORY", "much")
+    with pytest.raises(ecnlab.SpecError, match='ECNLAB_MAX_MEMORY is "much"; write a size such as "8 GB"'):
+        ecnlab.check(scenario)
