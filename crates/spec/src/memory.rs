@@ -24,12 +24,18 @@ const KEPT: u64 = 65;
 const GIVEN_BACK: u64 = 32 << 20;
 /// Rows of a table that are in memory while it is written (`BLOCK_ROWS` in python/ecnlab/growing.py).
 const BLOCK_ROWS: u64 = 1 << 18;
-/// Bytes of a row while it is written, as measured.
-const ROW: u64 = 850;
+/// Bytes of a row of a table that is one block, and of a block's rows of a larger table, as measured.
+const ROW: u64 = 230;
+const ROW_OF_BLOCK: u64 = 850;
+/// Rows of the table of packets for each packet on each link.
+const EVENTS: f64 = 3.0;
 /// Bytes of a full packet.
 const PACKET: f64 = 1500.0;
 /// Segments that a connection has in flight before the first is acknowledged.
 const INITIAL_WINDOW: f64 = 10.0;
+
+/// The part that TCP fills of a buffer that is larger than its paths need, as measured of the profile `modern`.
+const FILLED: f64 = 0.5;
 
 /// The memory that a process may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,27 +124,18 @@ fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups
         || key_of("link", name, spec.links[name].forward.count),
         |inner| format!("queue.{}.{inner}", link.queue),
     );
-    // The inner queues of one are one block.
+    // The inner queues of one that is not nested are one block.
     estimate.add(key, bytes, if each >= GIVEN_BACK && !queue.is_nested() { 0 } else { bytes });
 }
 
-/// Packets in queues and on wires: no more than the flows' windows, than the bottlenecks have room for, and than a window
-/// grows to that starts with [`INITIAL_WINDOW`] and has one segment more for each that is delivered.
+/// Packets in queues and on wires: no more than the bottlenecks have room for, than UDP sends, and than the windows of TCP,
+/// which start with [`INITIAL_WINDOW`] and grow by one segment for each that is delivered; of these [`FILLED`].
 ///
 /// Bottlenecks are the arrays of links whose rates together are less than twice the least of any array.
 fn add_packets(estimate: &mut Estimate, spec: &Spec) {
-    let seconds = spec.head.duration.as_secs();
-    let count = |flow: &Flow| instances(flow.count, [&flow.from, &flow.to], spec) as f64;
-    let begun: f64 = spec.flows.values().map(|flow| INITIAL_WINDOW * count(flow)).sum();
-    let windows: f64 = spec.flows.values().map(|flow| window(flow, spec) * count(flow)).sum();
-    let arrays = || {
-        spec.links.values().flat_map(|duplex| {
-            let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], spec) as f64;
-            let directions = [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten();
-            directions.map(move |link| (link, links, links * packets_per_second(link)))
-        })
-    };
-    let least = arrays().map(|(_, _, rate)| rate).fold(f64::INFINITY, f64::min);
+    let of = |tcp: bool| spec.flows.values().filter(move |flow| flow.traffic.uses_tcp() == tcp);
+    let windows: f64 = of(true).map(|flow| window(flow, spec) * count_of(flow, spec)).sum();
+    let (sent, least) = (sent(spec), least_rate(spec));
     let room = |(link, links, rate): (&'_ Link, f64, f64)| {
         let queue = spec.queues.get(&link.queue)?;
         let limit = match queue.common.limit {
@@ -146,17 +143,42 @@ fn add_packets(estimate: &mut Estimate, spec: &Spec) {
             Length::Bytes(bytes) => bytes / PACKET,
         };
         let on_wire = rate * link.delay.max().unwrap_or_default().as_secs();
-        Some(((links * limit + on_wire).min(begun + rate * seconds), link.queue.clone()))
+        Some((links * limit + on_wire, link.queue.clone()))
     };
-    let room: Vec<_> = arrays().filter(|(_, _, rate)| *rate < 2.0 * least).filter_map(room).collect();
-    let sent = begun + least * seconds;
-    let packets = room.iter().map(|(packets, _)| packets).sum::<f64>().min(windows).min(sent);
+    let room: Vec<_> = directions(spec).filter(|(_, _, rate)| *rate < 2.0 * least).filter_map(room).collect();
+    let all = room.iter().map(|(packets, _)| packets).sum::<f64>();
+    let udp = of(false).map(|flow| window(flow, spec) * count_of(flow, spec)).sum::<f64>().min(all);
+    let packets = udp + FILLED * windows.min(sent).min(all - udp);
     // What neither a rate nor a window bounds is not known beforehand.
     let Some((_, queue)) = room.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| packets.is_finite()) else {
         return;
     };
     let bytes = (packets * memory::of_packet() as f64) as u64;
-    estimate.add(format!("queue.{queue}.limit"), bytes, bytes);
+    estimate.add(format!("queue.{queue}.limit"), bytes, 0);
+}
+
+/// Each direction of each array of links: how many there are, and the packets that they carry together in a second.
+fn directions(spec: &Spec) -> impl Iterator<Item = (&Link, f64, f64)> {
+    spec.links.values().flat_map(|duplex| {
+        let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], spec) as f64;
+        let both = [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten();
+        both.map(move |link| (link, links, links * packets_per_second(link)))
+    })
+}
+
+/// Packets that the bottleneck carries in a second.
+fn least_rate(spec: &Spec) -> f64 {
+    directions(spec).map(|(_, _, rate)| rate).fold(f64::INFINITY, f64::min)
+}
+
+/// Packets that the bottleneck carries in the run, and those under way before the first is acknowledged.
+fn sent(spec: &Spec) -> f64 {
+    let begun: f64 = spec.flows.values().map(|flow| INITIAL_WINDOW * count_of(flow, spec)).sum();
+    begun + least_rate(spec) * spec.head.duration.as_secs()
+}
+
+fn count_of(flow: &Flow, spec: &Spec) -> f64 {
+    instances(flow.count, [&flow.from, &flow.to], spec) as f64
 }
 
 fn packets_per_second(link: &Link) -> f64 {
@@ -178,16 +200,17 @@ fn window(flow: &Flow, spec: &Spec) -> f64 {
     }
 }
 
-/// Blocks of the tables that are written while the run goes on.
+/// Rows of the tables that are written while the run goes on: all of a small table, a block of a large one.
 fn add_tables(estimate: &mut Estimate, spec: &Spec, links: u64, flows: u64) {
-    let held = |rows: u64| rows.min(BLOCK_ROWS).saturating_mul(ROW);
+    let held = |rows: u64| if rows < BLOCK_ROWS { rows * ROW } else { BLOCK_ROWS * ROW_OF_BLOCK };
     if let Some(sample) = spec.head.sample.filter(|sample| !sample.is_zero()) {
         let instants = spec.head.duration.whole(sample).saturating_add(1);
         let bytes = held(instants.saturating_mul(links)) + held(instants.saturating_mul(flows));
         estimate.add("sample".to_owned(), bytes, bytes);
     }
     if spec.head.packets {
-        let bytes = held(u64::MAX);
+        let arrays = directions(spec).count() as f64;
+        let bytes = held((EVENTS * arrays * sent(spec)) as u64);
         estimate.add("packets".to_owned(), bytes, bytes);
     }
 }
