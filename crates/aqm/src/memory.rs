@@ -2,7 +2,6 @@
 
 use crate::fifo::Held;
 use crate::layout::Inner;
-use crate::registry::Params;
 use crate::tree::Branch;
 use crate::{Config, Item, Queue};
 
@@ -10,8 +9,8 @@ use crate::{Config, Item, Queue};
 const SCHEDULED: u64 = 26;
 /// Bytes of an object of Python with some attributes.
 const OBJECT: u64 = 1000;
-/// Bytes of the bins of SFB: two sets of 8 levels with 16 bins of 8 bytes.
-const SFB: u64 = 2 * 8 * 16 * 8;
+/// The key of a discipline with inner queues that are all alike, which states how many there are.
+const FLOWS: &str = "flows";
 
 impl<P: Item> Queue<P> {
     /// Bytes of an empty queue, inner queues at every depth included; `u64::MAX` if they are more. `config` has passed
@@ -38,8 +37,7 @@ fn heap<P: Item>(config: &Config) -> u64 {
             groups.iter().map(of_group).fold(0, u64::saturating_add)
         }
     };
-    let law = if matches!(config.params, Params::Sfb(_)) { SFB } else { 0 };
-    inner.saturating_add(size_of::<Branch<P>>() as u64 + law)
+    inner.saturating_add(size_of::<Branch<P>>() as u64)
 }
 
 impl Config {
@@ -54,17 +52,15 @@ impl Config {
     }
 
     fn most_inner(&self) -> Option<(u32, String)> {
-        let own = match &self.params {
-            Params::Fq(params) => Some(params.flows),
-            Params::FqCodel(params) => Some(params.flows),
-            Params::FqPie(params) => Some(params.flows),
-            _ => None,
+        let own = match self.params.inner(self) {
+            Some(Inner::Alike(n, _)) => Some(u32::try_from(n).unwrap_or(u32::MAX)),
+            Some(Inner::Named(_)) | None => None,
         };
         let within = self.classes.iter().filter_map(|(name, class)| {
             class.queue.most_inner().map(|(flows, key)| (flows, format!("class.{name}.{key}")))
         });
         // Of equally many the outermost.
-        own.map(|flows| (flows, "flows".to_owned()))
+        own.map(|flows| (flows, FLOWS.to_owned()))
             .into_iter()
             .chain(within)
             .reduce(|most, next| if next.0 > most.0 { next } else { most })
