@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -421,8 +422,10 @@ def test_the_page_has_the_examples_as_they_are_and_names_every_method():
 
 def test_the_page_shows_what_its_command_prints():
     command, shown = re.findall(r"```sh\n\.venv/bin/(ecnlab [^\n]*)\n```.*?```text\n(.*?)```", PAGE, re.DOTALL)[0]
+    # pytest sets COLUMNS; without it, and without a terminal, every column is printed.
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
-        [*ecnlab_command(), *command.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True
+        [*ecnlab_command(), *command.split()[1:]], cwd=ROOT, capture_output=True, text=True, check=True, env=env
     )
     printed = [line.rstrip() for line in done.stdout.splitlines()]
     assert [line for line in shown.splitlines() if line.rstrip() not in printed] == []
