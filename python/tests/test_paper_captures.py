@@ -18,14 +18,6 @@ from ecnlab.scenario import read_experiment
 PAPERS = Path(__file__).parents[2] / "papers"
 EXPERIMENTS = sorted(path for path in PAPERS.glob("*/*.toml") if "\nscenario = " in path.read_text())
 EVERY = bool(os.environ.get("ECNLAB_EVERY_POINT"))
-OPEN = {
-    "rfc2884/linux-transactions": [
-        "None {'congestion': 'low', 'maxp': '0.02'}: server to c: retransmits_fast is 105, by the capture 104",
-        "None {'congestion': 'low', 'maxp': '0.02'}: server to c: fast_recoveries is 105, by the capture 104",
-    ]
-}
-"""Differences of the quick test without a known cause: docs/trace.md, "Beside the simulator"."""
-
 FEW = 3
 """Points of an experiment in the quick test, at even distances in its grid."""
 
@@ -57,7 +49,7 @@ def test_the_analysis_of_captures_gives_the_simulators_own_counters(path: Path) 
         both = [scenario] if not_compared(standard) == not_compared(scenario) else [scenario, standard]
         for asked in both:
             found += [f"{run.arm} {run.point}: {what}" for what in differences(asked, count(asked, run.seed))]
-    assert found == ([] if EVERY else OPEN.get(f"{path.parent.name}/{path.stem}", []))
+    assert found == []
 
 
 def test_senders_with_rack_are_told_apart_and_agree_at_every_point() -> None:

@@ -164,12 +164,26 @@ pub struct Connection {
     reset: bool,
     /// When the last SYN or SYN-ACK came, of either end.
     handshake: [Option<u64>; 2],
+    /// The answer to a SYN or SYN-ACK of this end that was sent more than once.
+    answered: [Option<Answered>; 2],
     /// Where feedback counts: AccECN, from its SYN on; DCTCP's, where that is the standard.
     counted: Option<Box<Counted>>,
 }
 
+/// An answer to what was sent more than once.
+#[derive(Clone, Copy, Debug)]
+struct Answered {
+    at: u64,
+    /// The timestamp it echoes.
+    echo: u32,
+    /// The round trip by the capture's clock.
+    rtt: u64,
+}
+
 /// No SYN is answered after so many milliseconds.
 const SYN_TICKS: u32 = 1 << 20;
+/// Linux' timestamps, and those of many others, count milliseconds.
+const TICK: u64 = 1_000_000;
 /// Flags that ask for ECN or answer.
 const ECHO: Flags = Flags::ECE.union(Flags::CWR);
 
@@ -188,6 +202,7 @@ impl Connection {
             has_syn_ack: false,
             reset: false,
             handshake: [None; 2],
+            answered: [None; 2],
             counted: None,
         }
     }
@@ -372,7 +387,9 @@ impl Connection {
     fn third(&mut self, i: usize, segment: &Segment<'_>) {
         let Some(asked_at) = self.handshake[1 - i].take() else { return };
         self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
-        self.note_round_trip(1 - i, asked_at, segment.time, &TcpOptions::parse(segment.options));
+        let options = TcpOptions::parse(segment.options);
+        self.note_round_trip(1 - i, asked_at, segment.time, &options);
+        self.read_clock(i, segment.time, &options);
         let declined = self.counted.as_ref().is_some_and(|counted| counted.is_declined());
         if declined && i == self.opener && !segment.flags.intersects(ACCURATE) {
             // The client took the SYN-ACK without AccECN for the first.
@@ -386,13 +403,27 @@ impl Connection {
     /// The SYN of end `i`, last sent at `asked_at`, is answered. Where it was sent before, too, the timestamp tells which
     /// one is, by a clock of milliseconds (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
     fn note_round_trip(&mut self, i: usize, asked_at: u64, time: u64, answer: &TcpOptions) {
-        let last = self.ends[i].options.and_then(|options| options.timestamps);
-        let Some((last, answer)) = last.zip(answer.timestamps) else { return };
+        let End { options, counts, stream, .. } = &mut self.ends[i];
+        let Some((last, answer)) = options.and_then(|o| o.timestamps).zip(answer.timestamps) else { return };
         let before = last.value.wrapping_sub(answer.echo);
-        if before < SYN_TICKS {
-            let since_last = time.saturating_sub(asked_at);
-            self.ends[i].stream.least_round_trip(since_last.saturating_add(u64::from(before) * 1_000_000));
+        if before >= SYN_TICKS {
+            return;
         }
+        let rtt = time.saturating_sub(asked_at).saturating_add(u64::from(before) * TICK);
+        if counts.syn > 1 {
+            self.answered[i] = Some(Answered { at: time, echo: answer.echo, rtt });
+        } else {
+            stream.least_round_trip(rtt);
+        }
+    }
+
+    /// The first packet of end `i` after the answer to a SYN that it sent more than once. If it is sent at once, it has the
+    /// timestamp with which the sender compares the echo (Linux: tcp_rtt_tsopt_us).
+    fn read_clock(&mut self, i: usize, time: u64, options: &TcpOptions) {
+        let Some(Answered { at, echo, rtt }) = self.answered[i].take() else { return };
+        let clock = options.timestamps.filter(|_| time.saturating_sub(at) < TICK);
+        let ticks = clock.map(|clock| clock.value.wrapping_sub(echo)).filter(|&ticks| ticks < SYN_TICKS);
+        self.ends[i].stream.least_round_trip(ticks.map_or(rtt, |ticks| u64::from(ticks.max(1)) * TICK));
     }
 }
 

@@ -163,3 +163,32 @@ fn a_timestamp_tells_of_a_timeout_in_vain() {
     };
     assert_eq!((reductions(1000), reductions(1900)), (1, 0));
 }
+
+#[test]
+fn the_round_trip_of_a_repeated_syn_is_read_by_the_senders_clock() {
+    // Segment 1 leaves 10 ms after segment 0 and arrives first: more than a quarter of the 40 ms of the client's clock, not
+    // of the 41 ms of the capture's.
+    let recoveries = |ticks: u32| {
+        let mut syn = TcpOptions::default();
+        syn.sack_permitted = true;
+        let stamped = |value, echo| {
+            let mut options = syn.clone();
+            options.timestamps = Some(Timestamps { value, echo });
+            options
+        };
+        let mut all = vec![
+            c(0, Flags::SYN, 0, 0).options(stamped(500, 0)),
+            c(1000, Flags::SYN, 0, 0).options(stamped(1500, 0)),
+            s(1041, Flags::SYN | A, 0, 1).options(stamped(9, 1500)),
+            c(1041, A, 1, 1).options(stamped(1500 + ticks, 9)),
+            d(2000, 0),
+            d(2010, 1),
+            sack(2100, 0, 1, 2),
+            d(2100, 0),
+            a(2200, 2),
+        ];
+        all.extend([d(3000, 2), d(3000, 3), d(3300, 3), a(3400, 4), a(3400, 4)]);
+        counts(&found(&all), 0).recoveries
+    };
+    assert_eq!((recoveries(40), recoveries(41)), (1, 0));
+}
