@@ -21,6 +21,7 @@ from typing import Final
 from ecnlab import store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux import source
+from ecnlab.linux.children import GROUP, end_with_parent
 from ecnlab.linux.kernel import (
     ABOUT,
     ADDED,
@@ -195,10 +196,16 @@ def _make(tree: Path, words: list[str], scratch: Path) -> None:
 def _make_steps(tree: Path, words: list[str], scratch: Path) -> Generator[int, None, None]:
     """Run make, gently; gives the number of files compiled, now and then. Raises EcnlabError with the end of its log."""
     log = scratch / "log"
-    command = ["nice", "-n", "10", "make", "-C", str(tree), *words]
+    command = [*GROUP, "nice", "-n", "10", "make", "-C", str(tree), *words]
+    parent = os.getpid()
     with log.open("wb") as file:
         child = subprocess.Popen(
-            command, stdout=file, stderr=subprocess.STDOUT, env=_environment(), start_new_session=True
+            command,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=_environment(),
+            start_new_session=True,
+            preexec_fn=lambda: end_with_parent(signal.SIGTERM, parent),
         )
         try:
             while child.poll() is None:

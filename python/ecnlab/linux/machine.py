@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from ecnlab.errors import RunError
+from ecnlab.linux.children import end_with_parent
 from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.programs import install
 
@@ -90,7 +91,7 @@ def _run(
         *options,
     ]
     environment = {"ECNLAB_SEED": str(seed), "LD_PRELOAD": str(kernel.entropy), "TMPDIR": str(root), "HOME": str(root)}
-    console = root / "console"
+    console, parent = root / "console", os.getpid()
     with console.open("wb") as log, CORES.one() as core:
         child = subprocess.Popen(
             command,
@@ -100,7 +101,7 @@ def _run(
             env=environment,
             cwd=root,
             start_new_session=True,
-            preexec_fn=lambda: _prepare(core),
+            preexec_fn=lambda: _prepare(core, parent),
         )
         try:
             why = _wait(child, limit_s, check)
@@ -138,7 +139,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     child.wait()
 
 
-def _prepare(core: int) -> None:
+def _prepare(core: int, parent: int) -> None:
+    end_with_parent(signal.SIGKILL, parent)
     os.sched_setaffinity(0, {core})
     ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
 
