@@ -80,7 +80,7 @@ class Checked(NamedTuple):
     """What to expect of the tables of a scenario that grow."""
     advice: Advice
     memory: int = 0
-    """Bytes that a run of a scenario is estimated to take."""
+    """Bytes that a run is estimated to take; of an experiment, its largest."""
 
 
 def check(path: str | os.PathLike[str]) -> list[Expected]:
@@ -102,7 +102,8 @@ def checked(path: str | os.PathLike[str]) -> Checked:
     if is_experiment(text):
         experiment = _experiment(path, text)
         refuse_any_too_large(experiment.scenarios, Path(), metrics.tables(experiment.metrics))
-        return Checked([], advice.of_experiment(experiment))
+        largest = max((scenario.memory for scenario in experiment.scenarios), default=0)
+        return Checked([], advice.of_experiment(experiment), largest)
     scenario = Scenario(str(path), text)
     refuse_too_large(scenario, Path())
     return Checked(expected(scenario), advice.of_scenario(scenario), scenario.memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from conftest import EXPERIMENT
 
 import ecnlab
+from ecnlab.scenario import read_scenario
 from ecnlab.sweep import _workers_that_fit
 
 SCENARIO = """\
@@ -132,6 +134,15 @@ def test_check_prints_the_memory_of_a_large_run(cli, tmp_path):
     assert "  memory: about 2" in cli("check", "x.toml").stdout
     (tmp_path / "x.toml").write_text(SCENARIO.replace("20000", "2"))
     assert "memory" not in cli("check", "x.toml").stdout
+
+
+def test_check_states_tables_and_memory_as_json(cli, tmp_path, scenario, experiment):
+    (tmp_path / "bad.toml").write_text("format = 1")
+    found = json.loads(cli("check", scenario, experiment, tmp_path / "bad.toml", "--json").stdout)["estimates"]
+    assert [one["path"] for one in found] == [str(scenario), str(experiment)]
+    assert found[0]["memory_bytes"] == read_scenario(scenario).memory
+    assert found[1]["memory_bytes"] >= found[0]["memory_bytes"] > 50_000_000
+    assert all(table["bytes"] is None or table["bytes"] >= table["rows"] > 0 for table in found[0]["tables"])
 
 
 def test_a_limit_that_is_no_size_is_refused(scenario, monkeypatch):

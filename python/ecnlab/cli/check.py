@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -37,12 +37,14 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
     """
     found: list[Diagnostic] = []
     warnings: list[Diagnostic] = []
+    estimates: list[dict[str, Any]] = []
     codes = [OK]
     for file in files:
         wrong, about, code, said = _check(file)
         found += wrong
         codes.append(code)
         warnings += about.advice.diagnostics
+        estimates += [_estimate(file, about)] if code == OK else []
         if not as_json:
             console.warn(about.advice.lines)
         if code == OK and not as_json:
@@ -54,7 +56,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
         elif code != OK and not as_json:
             console.complain(said)
     if as_json:
-        console.write_json({"findings": found, "warnings": warnings})
+        console.write_json({"findings": found, "warnings": warnings, "estimates": estimates})
     raise SystemExit(max(codes))
 
 
@@ -70,6 +72,12 @@ def _check(file: Path) -> tuple[list[Diagnostic], Checked, int, str]:
     except OSError as error:
         said = f"{error.filename or file}: {error.strerror or error}"
         return [_unread(file, said)], nothing, IO_FAILED, said
+
+
+def _estimate(file: Path, about: Checked) -> dict[str, Any]:
+    """What a run takes: bytes of memory, rows and bytes of the tables that grow; null where nothing bounds them."""
+    tables = [{"table": size.table, "rows": size.rows, "bytes": size.bytes} for size in about.expected]
+    return {"path": str(file), "memory_bytes": about.memory, "tables": tables}
 
 
 def _unread(file: Path, message: str) -> Diagnostic:
