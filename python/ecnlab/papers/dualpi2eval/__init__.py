@@ -29,6 +29,12 @@ def _draw(_sweeps: Mapping[str, Sweep]) -> Drawn:
 PAPER: Final = Paper(
     "dualpi2eval",
     GRID,
-    (Step("mixed-rtt", 2, 4, ("classes",)), Step("overload", 2, 4, ("classes",), place={"aqm": "dualpi2"})),
+    (
+        Step("mixed-rtt", 2, 4, ("classes",)),
+        *(
+            Step(f"overload-{queue.lower()}", 2, 4, ("classes",), place={"aqm": "dualpi2", "udp_in": queue})
+            for queue in ("C", "L")
+        ),
+    ),
     _draw,
 )
