@@ -620,7 +620,7 @@ KWON_FAHMY: dict[str, Recipe] = {
 CELLS = ("mixed-rtt", "overload-c", "overload-l")
 
 
-def placed(found: pl.DataFrame, step: str) -> pl.DataFrame:
+def in_cell_of(found: pl.DataFrame, step: str) -> pl.DataFrame:
     """With the queue discipline and the queue of UDP, which the steps with UDP do not vary."""
     if step == "mixed-rtt":
         return found
@@ -629,7 +629,7 @@ def placed(found: pl.DataFrame, step: str) -> pl.DataFrame:
 
 def in_cells(table: str, value: pl.Expr, where: pl.Expr) -> Recipe:
     def of(results: Results, step: str) -> pl.DataFrame:
-        return placed(per_run(results, step, table, value, (c("link") == "bottleneck") & where), step)
+        return in_cell_of(per_run(results, step, table, value, (c("link") == "bottleneck") & where), step)
 
     return steps(of, *CELLS)
 
@@ -654,7 +654,7 @@ def over(value: Recipe, other: Recipe) -> Recipe:
 
 def group_rate(name: str) -> Recipe:
     def of(results: Results, step: str) -> pl.DataFrame:
-        return placed(per_run(results, step, "flows", c("goodput_bps").sum(), c("group") == name), step)
+        return in_cell_of(per_run(results, step, "flows", c("goodput_bps").sum(), c("group") == name), step)
 
     return steps(of, *CELLS)
 
