@@ -617,13 +617,19 @@ KWON_FAHMY: dict[str, Recipe] = {
 
 # ------------------------------------------------------------------------------------------------------ DualPI2's data
 
-CELLS = ("mixed-rtt", "overload")
+CELLS = ("mixed-rtt", "overload-c", "overload-l")
+
+
+def in_cell_of(found: pl.DataFrame, step: str) -> pl.DataFrame:
+    """With the queue discipline and the queue of UDP, which the steps with UDP do not vary."""
+    if step == "mixed-rtt":
+        return found
+    return found.with_columns(pl.lit("dualpi2").alias("aqm"), pl.lit(step[-1].upper()).alias("udp_in"))
 
 
 def in_cells(table: str, value: pl.Expr, where: pl.Expr) -> Recipe:
     def of(results: Results, step: str) -> pl.DataFrame:
-        found = per_run(results, step, table, value, (c("link") == "bottleneck") & where)
-        return found if "aqm" in found.columns else found.with_columns(pl.lit("dualpi2").alias("aqm"))
+        return in_cell_of(per_run(results, step, table, value, (c("link") == "bottleneck") & where), step)
 
     return steps(of, *CELLS)
 
@@ -648,8 +654,7 @@ def over(value: Recipe, other: Recipe) -> Recipe:
 
 def group_rate(name: str) -> Recipe:
     def of(results: Results, step: str) -> pl.DataFrame:
-        found = per_run(results, step, "flows", c("goodput_bps").mean(), c("group") == name)
-        return found if "aqm" in found.columns else found.with_columns(pl.lit("dualpi2").alias("aqm"))
+        return in_cell_of(per_run(results, step, "flows", c("goodput_bps").sum(), c("group") == name), step)
 
     return steps(of, *CELLS)
 
