@@ -135,7 +135,7 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "dctcp.g": [{"tcp.x.congestion.g": 0.125}],
     "dctcp.codepoint": [{"tcp.x.congestion.codepoint": "ect1", "tcp.x.ecn": "dctcp"}],
     "red.becn": [{"queue.x.becn": {"thresh": "9 kB"}}],
-    "red.first_passes": [{"queue.x.first_passes": False}],
+    "red.first_passes": [{"queue.x.first_passes": passes} for passes in (True, False)],
     "red.frozen_gentle": [{"queue.x.frozen_gentle": True, "queue.x.gentle": True, "queue.x.adaptive": {}}],
     "pie.active_threshold": [{"queue.x.profile": "rfc8033", "queue.x.active_threshold": "3 kB"}],
     "pie.max_burst": [{"queue.x.profile": "rfc8033", "queue.x.max_burst": "100 ms"}],
