@@ -71,7 +71,7 @@ tcp = "x"
 QUEUES: Final[Mapping[str, str]] = {
     "droptail": 'limit = "50 packets"',
     "red": 'limit = "60 kB", min_th = "7500 B", max_th = "22500 B", max_p = 0.1, weight = 0.001953125, '
-    'mean_packet = "1500 B", ecn = true, first_passes = true',
+    'mean_packet = "1500 B", ecn = true',
     "codel": 'limit = "1000 packets"',
     "docsis_pie": 'limit = "100 packets"',
     "step": 'limit = "100 packets", threshold = "20 packets"',
@@ -135,6 +135,7 @@ OWN: Final[Mapping[str, list[Mapping[str, object]]]] = {
     "dctcp.g": [{"tcp.x.congestion.g": 0.125}],
     "dctcp.codepoint": [{"tcp.x.congestion.codepoint": "ect1", "tcp.x.ecn": "dctcp"}],
     "red.becn": [{"queue.x.becn": {"thresh": "9 kB"}}],
+    "red.first_passes": [{"queue.x.first_passes": passes} for passes in (True, False)],
     "red.frozen_gentle": [{"queue.x.frozen_gentle": True, "queue.x.gentle": True, "queue.x.adaptive": {}}],
     "pie.active_threshold": [{"queue.x.profile": "rfc8033", "queue.x.active_threshold": "3 kB"}],
     "pie.max_burst": [{"queue.x.profile": "rfc8033", "queue.x.max_burst": "100 ms"}],

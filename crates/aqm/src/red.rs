@@ -166,8 +166,19 @@ impl Params {
         Impossible::unless(!self.count_arrival || self.spacing == Spacing::Uniform, "count_arrival", || {
             "only spacing = \"uniform\" has a choice of counts".to_owned()
         })?;
+        self.check_linux()?;
         self.becn.map_or(Ok(()), |becn| becn.check(self))?;
         self.check_adaptation()
+    }
+
+    fn check_linux(&self) -> Result<(), Impossible> {
+        let linux = self.spacing == Spacing::Linux;
+        Impossible::unless(!linux || !self.first_passes, "first_passes", || {
+            "spacing = \"linux\" lets that packet pass: leave it out".to_owned()
+        })?;
+        Impossible::unless(!linux || self.probability == Probability::Packets, "probability", || {
+            "spacing = \"linux\" counts packets: write \"packets\"".to_owned()
+        })
     }
 
     fn check_adaptation(&self) -> Result<(), Impossible> {

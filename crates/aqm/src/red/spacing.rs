@@ -19,6 +19,10 @@ pub enum Spacing {
     Wait,
     /// Geometric, mean k: p_b itself (FJ93 §7, method 1).
     Geometric,
+    /// Uniform on 1..=k, mean (k+1)/2, by one random number R per gap, uniform on 0..1: the packet is signalled for which
+    /// count·p_b reaches R; count includes the arriving packet. The first packet from `min_th` on draws R and passes (Linux
+    /// include/net/red.h, `red_action`). Unlike `uniform` where p_b changes within a gap.
+    Linux,
 }
 
 /// What is as likely as any other to be signalled.
@@ -59,6 +63,8 @@ pub struct Spacer {
     packets: u64,
     /// Their bytes.
     bytes: u64,
+    /// `linux`: the random number R of this gap; infinite if none is drawn.
+    threshold: f64,
 }
 
 impl Spacer {
@@ -71,6 +77,7 @@ impl Spacer {
             mean_packet: params.mean_packet.0 as f64,
             packets: 0,
             bytes: 0,
+            threshold: f64::INFINITY,
         }
     }
 
@@ -83,6 +90,10 @@ impl Spacer {
             self.restart();
         } else {
             self.passed(size);
+        }
+        if self.spacing == Spacing::Linux && self.threshold == f64::INFINITY && p_b < 1.0 {
+            self.restart();
+            self.threshold = rng.unit();
         }
         chosen
     }
@@ -99,6 +110,7 @@ impl Spacer {
     pub fn restart(&mut self) {
         self.packets = 0;
         self.bytes = 0;
+        self.threshold = f64::INFINITY;
     }
 
     /// The probability p_a of the arriving packet.
@@ -122,6 +134,8 @@ impl Spacer {
             Spacing::Geometric => return p,
             Spacing::Wait if count * p < 1.0 => return 0.0,
             Spacing::Wait => 2.0 - count * p,
+            Spacing::Linux if p < 1.0 && count * p < self.threshold => return 0.0,
+            Spacing::Linux => return 1.0,
             Spacing::Uniform => 1.0 - count * p,
         };
         // Past the end of the range the signal is due.
@@ -129,7 +143,7 @@ impl Spacer {
     }
 
     fn counts_arrival(&self) -> bool {
-        self.count_arrival || self.spacing == Spacing::Wait
+        self.count_arrival || matches!(self.spacing, Spacing::Wait | Spacing::Linux)
     }
     fn count_packets(&self) -> f64 {
         (self.packets + u64::from(self.counts_arrival())) as f64
@@ -203,6 +217,49 @@ mod tests {
         let gaps = gaps(spacer(|p| p.spacing = Spacing::Geometric), 0.125, 500);
         assert!((gaps[1] / gaps[0] - 0.875).abs() < 1e-9);
         assert!((mean(&gaps) - 8.0).abs() < 1e-5);
+    }
+
+    fn linux() -> (Spacer, Rng) {
+        (spacer(|p| p.spacing = Spacing::Linux), Rng::named(3, "spacing"))
+    }
+
+    #[test]
+    fn linux_signals_the_packet_whose_count_times_p_reaches_the_number_drawn() {
+        let (mut spacer, mut rng) = linux();
+        for _ in 0..20 {
+            let r = rng.clone().unit();
+            spacer.restart();
+            // The first packet draws R and passes. Then p_b is 1/50 for the packets with n/50 < R, and 1/100 for as many more.
+            let n = libm::ceil(50.0 * r) as usize - 1;
+            for p in [0.02].repeat(n + 1).into_iter().chain([0.01].repeat(n)) {
+                assert!(!spacer.chooses(p, 500, &mut rng), "R = {r}, n = {n}");
+            }
+            assert_eq!(spacer.packets, 2 * n as u64);
+            // The count of this packet is 2n+1, and the one at which 2p_b signals is at most n+1.
+            assert!(spacer.chooses(0.02, 500, &mut rng), "R = {r}, n = {n}");
+        }
+    }
+
+    #[test]
+    fn linux_gaps_are_uniform_on_1_to_k_at_a_constant_p() {
+        let (mut spacer, mut rng) = linux();
+        assert!(!spacer.chooses(0.125, 500, &mut rng));
+        let mut seen = [0_u32; 8];
+        for _ in 0..8_000 {
+            let gap = (1..).find(|_| spacer.chooses(0.125, 500, &mut rng)).unwrap_or(0);
+            seen[gap - 1] += 1;
+        }
+        let chi2: f64 = seen.iter().map(|&n| (f64::from(n) - 1000.0) * (f64::from(n) - 1000.0) / 1000.0).sum();
+        assert!(chi2 < 24.3, "{chi2}: {seen:?}");
+    }
+
+    #[test]
+    fn linux_draws_anew_after_packets_that_are_all_signalled() {
+        let (mut spacer, mut rng) = linux();
+        for _ in 0..2 {
+            assert!(spacer.chooses(1.0, 500, &mut rng));
+        }
+        assert!(!spacer.chooses(0.999, 500, &mut rng), "the first packet in the region passes");
     }
 
     #[test]

@@ -153,6 +153,19 @@ fn a_gentle_slope_is_frozen_only_where_there_is_one_and_max_p_moves() {
 }
 
 #[test]
+fn linux_spacing_counts_packets_and_has_its_own_first_packet() {
+    let key = |change: fn(&mut Params)| {
+        let mut params = Params { spacing: Spacing::Linux, ..between(5.0, 15.0) };
+        change(&mut params);
+        params.check().err().map(|e| e.key)
+    };
+    assert_eq!(key(|_| {}), None);
+    assert_eq!(key(|p| p.first_passes = true), Some("first_passes".to_owned()));
+    assert_eq!(key(|p| p.probability = Probability::Bytes), Some("probability".to_owned()));
+    assert_eq!(key(|p| p.count_arrival = true), Some("count_arrival".to_owned()));
+}
+
+#[test]
 fn impossible_values_are_refused_by_key() {
     let refused = |change: fn(&mut Params)| {
         let mut params = between(5.0, 15.0);

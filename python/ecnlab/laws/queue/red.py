@@ -34,7 +34,7 @@ COLUMNS: Final = {
 
 KERNEL_HAS: Final[dict[str, object]] = {
     "probability": "packets",
-    "spacing": "uniform",
+    "spacing": "linux",
     "count_arrival": False,
     "count_reset": "forced",
     "first_passes": True,
@@ -91,9 +91,9 @@ def _check_settings(queue: Table, path: str, found: Findings) -> None:
     """Refuse settings that sch_red does not have; only tell of those that hardly matter."""
     for key, only in KERNEL_HAS.items():
         value = queue.get(key)
-        if value == only:
+        if value == only or (key == "first_passes" and queue["spacing"] == KERNEL_HAS["spacing"]):
             continue
-        if key in ("count_arrival", "count_reset", "first_passes"):
+        if key in ("count_arrival", "count_reset", "first_passes") or (key == "spacing" and value == "uniform"):
             found.tell(path, key, value, only)
         else:
             found.refuse_value(f"{path}.{key}", value, f"its RED has {json.dumps(only)}" if only else "leave it out")
@@ -156,7 +156,7 @@ def _control_law(place: Place) -> ControlLaw:
         above=queue["above"],
         mark_p=queue.get("mark_p", math.inf),
         limit=place.packets(*length(queue["limit"])),
-        spacing=queue["spacing"],
+        spacing="uniform" if queue["spacing"] == "linux" else queue["spacing"],
     )
     return law if queue["probability"] == "packets" else law.scaled(place.wire_bytes / quantity(queue["mean_packet"]))
 
