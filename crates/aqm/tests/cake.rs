@@ -1,7 +1,6 @@
 //! `cake` and `cobalt`, against arithmetic done by hand. Packets of 125 B take 1 ms on the link; times are in ms.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::replay::{Arrival, replay};
@@ -9,7 +8,9 @@ use ecnlab_aqm::{Class, Common, Config, DropReason, Full, LinkContext, MarkReaso
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Dscp, Ecn};
 
-type Bench = bench::Bench<1000>;
+struct Here;
+
+type Bench = bench::Bench<1000, Here>;
 
 const BE: u8 = 0;
 const CS1: u8 = 8;

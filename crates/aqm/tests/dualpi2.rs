@@ -1,7 +1,6 @@
 //! Laws across inner queues, `dualpi2` and `pi2`, against arithmetic done by hand.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason, MarkReason, Tally};
@@ -10,7 +9,9 @@ use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
 /// Times are in µs.
-type Bench = bench::Bench<1>;
+struct Here;
+
+type Bench = bench::Bench<1, Here>;
 
 impl Bench {
     fn dualpi2(keys: &str) -> Bench {

@@ -1,7 +1,6 @@
 //! A law from outside (`external`): its object is asked and told as a law of this crate is.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use std::sync::{Arc, Mutex};
 

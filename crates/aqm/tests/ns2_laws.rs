@@ -1,7 +1,7 @@
 //! PI, REM and AVQ against ns-2's own, before the same arrivals. `tests/crosscheck/laws.tcl` has made what is in `ns2/`, and
 //! `make crosscheck` makes it again.
 
-mod packet;
+use crate::packet;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason, LinkContext, MarkReason, Queue, Watch};

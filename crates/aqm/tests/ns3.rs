@@ -1,8 +1,8 @@
 //! What ns-3's test suites of queue discs expect, of the laws here: src/traffic-control/test and src/test/ns3tc at 14064644. Arrivals,
 //! settings and expected counts are theirs; docs/validation.md says which of their tests have no counterpart.
 
-mod bench;
-mod packet;
+use crate::bench;
+use crate::packet;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason, Full, LinkContext, MarkReason, Queue};
@@ -12,7 +12,9 @@ use ecnlab_wire::{Dscp, Ecn};
 use packet::Packet;
 
 /// Times are in tenths of a millisecond.
-type Bench = bench::Bench<100>;
+struct Here;
+
+type Bench = bench::Bench<100, Here>;
 
 impl Bench {
     /// So many packets at once.

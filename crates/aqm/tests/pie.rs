@@ -1,7 +1,6 @@
 //! PIE, `pie`, and the laws built on it, `docsis_pie` and `fq_pie`, as whole queues, against arithmetic done by hand.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason};
@@ -9,7 +8,9 @@ use ecnlab_base::Length;
 use ecnlab_wire::Ecn;
 
 /// Times are in ms.
-type Bench = bench::Bench<1000>;
+struct Here;
+
+type Bench = bench::Bench<1000, Here>;
 
 impl Bench {
     fn pie(keys: &str, limit: f64) -> Bench {

@@ -1,7 +1,6 @@
 //! Queue protection and NQB within `dualpi2`: what becomes of packets of L, against arithmetic done by hand.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason, MarkReason};
@@ -9,7 +8,9 @@ use ecnlab_base::Length;
 use ecnlab_wire::Ecn;
 
 /// Times are in µs. The link has 1 Mbit/s.
-type Bench = bench::Bench<1>;
+struct Here;
+
+type Bench = bench::Bench<1, Here>;
 
 /// The DSCP of RFC 9956.
 const NQB: u8 = 45;

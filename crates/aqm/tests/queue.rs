@@ -1,6 +1,6 @@
 //! What a queue does with a verdict, with a full buffer, and with time.
 
-mod packet;
+use crate::packet;
 
 use ecnlab_aqm::red::{self, Above, Idle, Threshold, Weight};
 use ecnlab_aqm::registry::Params;

@@ -1,7 +1,7 @@
 //! What can be read off a queue and its classes, and that books which do not balance are found.
 
-mod bench;
-mod packet;
+use crate::bench;
+use crate::packet;
 
 use ecnlab_aqm::red::{self, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
@@ -13,7 +13,9 @@ use ecnlab_wire::Ecn;
 use packet::LONGER;
 
 /// Times are in ms.
-type Bench = bench::Bench<1000>;
+struct Here;
+
+type Bench = bench::Bench<1000, Here>;
 
 impl Bench {
     fn put(&mut self, ms: u64, flow: u64, len: u32) -> u32 {

@@ -2,8 +2,7 @@
 //! fills a link of 10 Mbit/s, and a backlog that a second stream puts before it. Packets of 1400 B, `probability 1`, `min 30000`,
 //! `max 30001`, `burst 38` (which `tc` makes a weight of 1/32), `limit 1M`.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason};

@@ -1,7 +1,6 @@
 //! Queues of several queues: `fq`, `fq_codel` and `classes`, against arithmetic done by hand.
 
-mod bench;
-mod packet;
+use crate::bench;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
@@ -13,7 +12,9 @@ use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
 /// Times are in ms.
-type Bench = bench::Bench<1000>;
+struct Here;
+
+type Bench = bench::Bench<1000, Here>;
 
 impl Bench {
     fn fq_codel(limit: f64, change: impl FnOnce(&mut fq_codel::Params)) -> Bench {

@@ -4,7 +4,7 @@
 //! The path: 10 Mbit/s, 20 ms each way, packets of 1500 B (1.2 ms each) with 1448 B of payload. The least RTT is 40 ms, 1.2 ms,
 //! and what the fast access and the ACKs take: 41.3 ms. The pipe holds 34.4 packets.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Source quenches on their way from the router to the sender.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

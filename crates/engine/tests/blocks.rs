@@ -1,6 +1,6 @@
 //! Tables handed on while a run goes on are the tables of the run.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;

@@ -1,6 +1,6 @@
 //! Boxes that are hostile to ECN, at a link's far end.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! What captures see: packets as the bytes that they would have on a wire, and what became of each.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;

@@ -1,7 +1,7 @@
 //! Window laws on simulated paths against closed forms of the literature. Each test says beforehand how near is near enough, and
 //! prints what it has found (`cargo test -p ecnlab-engine --test closed_forms -- --nocapture`).
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

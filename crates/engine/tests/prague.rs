@@ -8,7 +8,7 @@
 //!
 //! which is 2.73 where marks are few, at any rate. Marks at even distances would make it 2q.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

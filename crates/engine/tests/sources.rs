@@ -1,6 +1,6 @@
 //! UDP and web traffic over simulated links, against arithmetic done by hand.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

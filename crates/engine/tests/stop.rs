@@ -1,6 +1,6 @@
 //! Flows that stop: what becomes of what they have under way.
 
-mod common;
+use crate::common;
 
 use common::{crr, droptail, flow, ftp, number, path, tcp};
 use ecnlab_base::{Bytes, Dur, Time};

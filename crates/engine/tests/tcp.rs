@@ -1,6 +1,6 @@
 //! TCP over simulated links, against arithmetic done by hand.
 
-mod common;
+use crate::common;
 
 use common::{crr, droptail, flow, ftp, number, path, red, tcp};
 use ecnlab_base::{Bytes, Dur};

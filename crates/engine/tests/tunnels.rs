@@ -1,6 +1,6 @@
 //! Tunnels: where they begin and end, what queues within see, and what the hosts hear.
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

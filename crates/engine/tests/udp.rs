@@ -1,6 +1,6 @@
 //! ECN-capable datagrams, and senders of datagrams that obey source quenches.
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::AtomicBool;
 

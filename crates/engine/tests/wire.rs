@@ -1,6 +1,6 @@
 //! Jitter and burst loss on a link, against arithmetic done by hand.
 
-mod common;
+use crate::common;
 
 use common::{crr, droptail, flow, ftp, number, path, red, tcp};
 use ecnlab_base::{Bytes, Dist, Dur, Time};

@@ -1,6 +1,6 @@
 //! Every mistake in an experiment is answered with its line, its key and a remedy.
 
-mod common;
+use crate::common;
 
 use common::GOOD;
 use ecnlab_spec::parse_experiment;

@@ -1,7 +1,7 @@
 //! Every mistake in a scenario is answered with its line, its key and a remedy. One table: what is written, and
 //! what is said.
 
-mod common;
+use crate::common;
 
 use common::GOOD;
 use ecnlab_spec::parse_scenario;

@@ -1,6 +1,6 @@
 //! DualPI2 in a closed loop: what RFC 9332 promises of a scalable flow beside a Classic one, of examples/coexist.toml.
 
-mod common;
+use crate::common;
 
 use std::fs;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! `docs/scenario.md` says all of the format, and what it says is true.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

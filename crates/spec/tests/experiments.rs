@@ -1,6 +1,6 @@
 //! Grids, arms and replicates: how many runs there are, and what they share.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,7 @@
 //! "A law is one file" (docs/design.md, law 2): a law has its source file, its row in a registry, a
 //! test, a page and a use in an example or a paper; and no law's file is without its row.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,6 +1,6 @@
 //! No text, however broken, brings the reader down, and every refusal points into the text.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

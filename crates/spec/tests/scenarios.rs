@@ -1,6 +1,6 @@
 //! Good scenarios: what is filled in, how arrays pair, what the hash depends on.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! What is generated is current, and says what it must.
 
-mod common;
+use crate::common;
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! The test language itself: every kind of claim can fail, and mistakes in a script are named with their line.
 
-mod script;
+use crate::script;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Each rule of AccECN (RFC 9768), and those of DCTCP's echo and of L4S, kept and broken by hand: the violation is found, at
 //! its packet, and nothing else is.
 
-mod common;
+use crate::common;
 
 use common::{A, MSS, P, a, broken, c, d, ecn_handshake, s};
 use ecnlab_trace::{Negotiation, Rule, Standard};

@@ -1,6 +1,6 @@
 //! Containers: every format reads the same, and what is no capture is told where and why.
 
-mod common;
+use crate::common;
 
 use std::io::{Cursor, Write};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Two captures of the same packets: who is whose twin, and where that cannot be told.
 
-mod common;
+use crate::common;
 
 use std::io::Cursor;
 

@@ -1,7 +1,7 @@
 //! Senders with RACK and tail loss probes, and what tells them from others. The sender answers in no time, so that what it
 //! sends at any other time is sent by a timer.
 
-mod common;
+use crate::common;
 
 use common::{A, ECE, MSS, P, a, c, d, found, s};
 use ecnlab_trace::{Analysis, StreamCounts};

@@ -1,6 +1,6 @@
 //! Each rule of ECN, kept and broken by hand: the violation is found, at its packet, and nothing else is.
 
-mod common;
+use crate::common;
 
 use common::{A, CWR, ECE, MSS, P, a, broken, c, d, ecn_handshake, plain_handshake, s};
 use ecnlab_trace::{RULES, Rule, Standard};

@@ -1,6 +1,6 @@
 //! What connections are found to be: retransmissions and their causes, round trips, negotiation, halves of captures.
 
-mod common;
+use crate::common;
 
 use common::{A, MSS, P, a, c, d, ecn_handshake, found, plain_handshake, s};
 use ecnlab_trace::{Analysis, End, Filter, Negotiation};

@@ -1,5 +1,7 @@
 //! A queue under test, and what befalls its packets.
 
+use std::marker::PhantomData;
+
 use ecnlab_aqm::{Config, DropReason, LinkContext, MarkReason, Queue, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 use ecnlab_wire::{Dscp, Ecn};
@@ -27,19 +29,21 @@ impl Watch<Packet> for Diary {
 }
 
 /// A queue on a link of 1 Mbit/s, where 125 B take 1 ms. Times are in units of `US` microseconds, and packets are numbered
-/// from 1. Flows from 100 on are of the group "high", others of "low".
-pub struct Bench<const US: u64> {
+/// from 1. Flows from 100 on are of the group "high", others of "low". `Of` is the file that has methods of its own for it.
+pub struct Bench<const US: u64, Of = ()> {
     pub queue: Queue<Packet>,
     pub diary: Diary,
     sent: u32,
+    of: PhantomData<Of>,
 }
 
-impl<const US: u64> Bench<US> {
+impl<const US: u64, Of> Bench<US, Of> {
     pub fn new(config: &Config) -> Self {
         assert_eq!(config.check(), Ok(()));
         let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
         let groups = ["low", "high"].map(str::to_owned);
-        Bench { queue: Queue::new(config, link, &groups, Rng::named(1, "queue")), diary: Diary::default(), sent: 0 }
+        let queue = Queue::new(config, link, &groups, Rng::named(1, "queue"));
+        Bench { queue, diary: Diary::default(), sent: 0, of: PhantomData }
     }
     /// A packet arrives. Its number.
     pub fn put_as(&mut self, t: u64, flow: u64, len: u32, ecn: Ecn, dscp: u8) -> u32 {

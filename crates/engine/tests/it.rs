@@ -1,0 +1,17 @@
+//! All integration tests, one module a file: one program is linked sooner than many.
+
+mod bbr;
+mod becn;
+mod blocks;
+mod boxes;
+mod captures;
+mod closed_forms;
+mod common;
+mod link;
+mod prague;
+mod sources;
+mod stop;
+mod tcp;
+mod tunnels;
+mod udp;
+mod wire;

@@ -1,0 +1,14 @@
+//! All integration tests, one module a file: one program is linked sooner than many.
+
+mod bad_experiments;
+mod bad_input;
+mod coexist;
+mod common;
+mod docs;
+mod experiments;
+mod laws;
+mod memory;
+mod mutations;
+mod outside;
+mod scenarios;
+mod schema;

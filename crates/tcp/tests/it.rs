@@ -1,0 +1,6 @@
+//! All integration tests, one module a file: one program is linked sooner than many.
+
+mod garbage;
+mod laws;
+mod script;
+mod script_language;
