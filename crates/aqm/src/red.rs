@@ -242,7 +242,7 @@ impl Red {
     /// A packet arrives: the average, and what follows from it.
     #[inline]
     pub(crate) fn arrival(&mut self, view: &View, now: Time) {
-        self.ewma.arrival(view);
+        self.ewma.arrival(view, now);
         let avg = self.avg();
         self.adaptation.on_average(avg, now, &mut self.curve);
     }
