@@ -209,10 +209,15 @@ struct Switches {
 }
 
 impl Red {
+    /// RED whose average counts in whole packets ([`Ewma::in_whole_packets`]).
+    pub(crate) fn in_whole_packets(self) -> Red {
+        Red { ewma: self.ewma.in_whole_packets(), ..self }
+    }
+
     /// The average in the thresholds' unit.
     fn avg(&self) -> f64 {
         match self.switches.unit {
-            Unit::Packets => self.ewma.packets,
+            Unit::Packets => self.ewma.read(),
             Unit::Bytes => self.ewma.bytes,
         }
     }

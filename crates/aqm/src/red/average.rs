@@ -66,6 +66,8 @@ pub struct Ewma {
     /// Transmissions of a mean packet that a second holds.
     per_second: f64,
     damping: Damping,
+    /// Whether the average counts as whole packets where it is compared, as in CHOKe on Linux.
+    whole: bool,
     /// The last arrival. Idle time before it is in the average.
     counted: Time,
 }
@@ -82,8 +84,21 @@ impl Ewma {
             idle,
             per_second,
             damping,
+            whole: false,
             counted: Time::ZERO,
         }
+    }
+
+    /// The same in whole packets: sch_choke keeps the average of packets in fixed point and takes its whole part (`qavg >> Wlog`),
+    /// also to find the next average, which so is half a packet higher in the mean.
+    pub const fn in_whole_packets(self) -> Ewma {
+        Ewma { whole: true, ..self }
+    }
+
+    /// The average in packets as it is compared with thresholds and queues.
+    #[inline]
+    pub fn read(&self) -> f64 {
+        if self.whole { libm::floor(self.packets) } else { self.packets }
     }
 
     /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle. Idle time counts once: after a
@@ -92,7 +107,7 @@ impl Ewma {
     pub fn arrival(&mut self, view: &View, now: Time) {
         match view.idle {
             None => {
-                self.packets += self.weight * (view.packets as f64 - self.packets);
+                self.packets += self.weight * (view.packets as f64 - self.read());
                 self.bytes += self.weight * (view.bytes as f64 - self.bytes);
             }
             Some(idle) => self.decay(idle.min(now.since(self.counted))),
@@ -156,6 +171,19 @@ mod tests {
         }
         // 10 * (1 - 0.998^500), 0.998^500 = 0.36751.
         assert!((avg.packets - 6.3249).abs() < 1e-4, "{}", avg.packets);
+    }
+
+    #[test]
+    fn in_whole_packets_it_settles_half_a_packet_above_the_queue() {
+        // 0 -> 3/4 (cut down to 0) -> 3/2 (1) -> 2 (2) -> 9/4 (2) -> 5/2 (2) -> 11/4 (2) -> 3 (3) -> 3.
+        let mut avg = ewma(0.25, Idle::Fj93).in_whole_packets();
+        for packets in [0.75, 1.5, 2.0, 2.25, 2.5, 2.75, 3.0, 3.0] {
+            avg.arrival(&busy(3, 4500), Time::ZERO);
+            assert_eq!(avg.packets, packets);
+        }
+        avg.packets = 3.75;
+        avg.arrival(&busy(3, 4500), Time::ZERO);
+        assert_eq!((avg.packets, avg.read()), (3.75, 3.0));
     }
 
     #[test]
