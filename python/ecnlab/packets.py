@@ -184,7 +184,7 @@ def _dscps(queue: Mapping[str, Any]) -> Iterator[int]:
 
 def _sent(question: Question, rows: Sequence[Arrival], ours: Sequence[Ours]) -> list[Sent]:
     return [
-        Sent(row.at_ns, row.length, row.tos, question.twin.priority(place), busy_ns)
+        Sent(row.at_ns, row.length, row.tos, question.twin.priority(place), busy_ns, row.flow)
         for row, (_, _, place, busy_ns) in zip(rows, ours, strict=True)
     ]
 

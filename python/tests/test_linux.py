@@ -462,7 +462,7 @@ def test_a_kernel_is_booted_with_the_switches_of_its_use(monkeypatch, tmp_path, 
     monkeypatch.setattr(engine, "find", lambda: kernel_there)
     with pytest.raises(Booted) as given:
         if boots == "replay":
-            replay.replay(kernel_there, [replay.Line(Twin("pfifo limit 1"), [replay.Sent(1, 100, 0, 0, 1)], 9)])
+            replay.replay(kernel_there, [replay.Line(Twin("pfifo limit 1"), [replay.Sent(1, 100, 0, 0, 1, 0)], 9)])
         else:
             engine.Linux().tables(Scenario("x.toml", LINUX), 1, events=False)
     assert given.value.args == options

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Columns, Integral};
-use crate::red::{self, Above, Red, Threshold, Weight};
+use crate::red::{self, Above, Idle, Red, Spacing, Threshold, Weight};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
 
 /// CHOKe's keys in `[queue.NAME]`: RED's, of which Linux has a choice.
@@ -52,7 +52,8 @@ impl Params {
 
     fn red(&self) -> red::Params {
         let Params { min_th, max_th, max_p, weight, mean_packet, above } = *self;
-        red::Params { max_p, weight, mean_packet, above, ..red::Params::new(min_th, max_th) }
+        let like_linux = red::Params { idle: Idle::Linux, spacing: Spacing::Linux, ..red::Params::new(min_th, max_th) };
+        red::Params { max_p, weight, mean_packet, above, ..like_linux }
     }
 }
 
@@ -69,7 +70,7 @@ impl Aqm for Choke {
     const COLUMNS: Columns = Red::COLUMNS;
 
     fn new(params: &Params, link: LinkContext) -> Choke {
-        Choke { red: Red::new(&params.red(), link) }
+        Choke { red: Red::new(&params.red(), link).in_whole_packets() }
     }
 
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
@@ -105,10 +106,35 @@ mod tests {
     const THRESHOLDS: &str = "min_th = \"5 packets\"\nmax_th = \"15 packets\"\n";
 
     #[test]
-    fn what_a_scenario_leaves_out_is_red_s_but_that_marks_go_on_above() {
+    fn what_a_scenario_leaves_out_is_red_s_but_for_linux_s_choices() {
         let params: Params = toml::from_str(THRESHOLDS).unwrap();
         let red = red::Params::new(params.min_th, params.max_th);
-        assert_eq!(params.red(), red::Params { above: Above::Mark, ..red });
+        let linux = red::Params { above: Above::Mark, idle: Idle::Linux, spacing: Spacing::Linux, ..red };
+        assert_eq!(params.red(), linux);
+    }
+
+    #[test]
+    fn the_probability_is_that_of_whole_packets() {
+        // The average goes from 0 to 5.625 (0.5625 times 10): 5 whole packets, at which p_b is 0. At 5.625 p_b is 1/16, which signals
+        // within 17 packets.
+        let params: Params = toml::from_str(&format!("{THRESHOLDS}max_p = 1.0\nweight = 0.5625")).unwrap();
+        let link = LinkContext { rate: ecnlab_base::Rate::from_bps(1_000_000), delay: ecnlab_base::Dur::ZERO };
+        let mut choke = Choke::new(&params, link);
+        let packet = PacketView {
+            size: 500,
+            ecn: ecnlab_wire::Ecn::Ect0,
+            flow: 0,
+            can_mark: true,
+            sojourn: ecnlab_base::Dur::ZERO,
+        };
+        let view =
+            |packets: u64| View { packets, bytes: 500 * packets, in_all: 500 * packets, idle: None, asked: false };
+        let mut rng = Rng::named(1, "choke");
+        assert_eq!(choke.on_enqueue(&packet, &view(10), Time::ZERO, &mut rng), Verdict::Compare);
+        assert_eq!(choke.values()[0], 5.625);
+        for _ in 0..20 {
+            assert_eq!(choke.on_unlike(&packet, &view(10), &mut rng), Verdict::Pass);
+        }
     }
 
     #[test]

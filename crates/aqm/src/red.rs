@@ -220,10 +220,15 @@ struct Switches {
 }
 
 impl Red {
+    /// RED whose average counts in whole packets ([`Ewma::in_whole_packets`]).
+    pub(crate) fn in_whole_packets(self) -> Red {
+        Red { ewma: self.ewma.in_whole_packets(), ..self }
+    }
+
     /// The average in the thresholds' unit.
     fn avg(&self) -> f64 {
         match self.switches.unit {
-            Unit::Packets => self.ewma.packets,
+            Unit::Packets => self.ewma.read(),
             Unit::Bytes => self.ewma.bytes,
         }
     }
@@ -253,7 +258,7 @@ impl Red {
     /// A packet arrives: the average, and what follows from it.
     #[inline]
     pub(crate) fn arrival(&mut self, view: &View, now: Time) {
-        self.ewma.arrival(view);
+        self.ewma.arrival(view, now);
         let avg = self.avg();
         self.adaptation.on_average(avg, now, &mut self.curve);
     }

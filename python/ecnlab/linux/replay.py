@@ -40,6 +40,8 @@ class Sent(NamedTuple):
     priority: int
     busy_ns: int
     """For how long the line is busy with it."""
+    flow: int
+    """Packets of one flow have the same addresses."""
 
 
 class Left(NamedTuple):
@@ -125,6 +127,6 @@ def _arrivals(lines: Sequence[Line]) -> list[str]:
     ]
     rows.sort(key=lambda row: row[:3])
     return [str(len(rows))] + [
-        f"{at_ns} {i} {number} {packet.length} {packet.tos} {packet.priority} {packet.busy_ns}"
+        f"{at_ns} {i} {number} {packet.length} {packet.tos} {packet.priority} {packet.busy_ns} {packet.flow}"
         for at_ns, i, number, packet in rows
     ]

@@ -1,6 +1,6 @@
 //! The average queue: an exponentially weighted moving average of what arrivals find.
 
-use ecnlab_base::Dur;
+use ecnlab_base::{Dur, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -66,25 +66,53 @@ pub struct Ewma {
     /// Transmissions of a mean packet that a second holds.
     per_second: f64,
     damping: Damping,
+    /// Whether the average counts as whole packets where it is compared, as in CHOKe on Linux.
+    whole: bool,
+    /// The last arrival. Idle time before it is in the average.
+    counted: Time,
 }
 
 impl Ewma {
     /// An average of zero, on a link that sends `per_second` mean packets a second.
     pub fn new(weight: f64, idle: Idle, per_second: f64) -> Ewma {
         let damping = Damping::new(weight, per_second);
-        Ewma { packets: 0.0, bytes: 0.0, weight, log_decay: libm::log1p(-weight), idle, per_second, damping }
+        Ewma {
+            packets: 0.0,
+            bytes: 0.0,
+            weight,
+            log_decay: libm::log1p(-weight),
+            idle,
+            per_second,
+            damping,
+            whole: false,
+            counted: Time::ZERO,
+        }
     }
 
-    /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle.
+    /// The same in whole packets: sch_choke keeps the average of packets in fixed point and takes its whole part (`qavg >> Wlog`),
+    /// also to find the next average, which so is half a packet higher in the mean.
+    pub const fn in_whole_packets(self) -> Ewma {
+        Ewma { whole: true, ..self }
+    }
+
+    /// The average in packets as it is compared with thresholds and queues.
     #[inline]
-    pub fn arrival(&mut self, view: &View) {
+    pub fn read(&self) -> f64 {
+        if self.whole { libm::floor(self.packets) } else { self.packets }
+    }
+
+    /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle. Idle time counts once: after a
+    /// packet that was dropped before an idle link, only the time since then.
+    #[inline]
+    pub fn arrival(&mut self, view: &View, now: Time) {
         match view.idle {
             None => {
-                self.packets += self.weight * (view.packets as f64 - self.packets);
+                self.packets += self.weight * (view.packets as f64 - self.read());
                 self.bytes += self.weight * (view.bytes as f64 - self.bytes);
             }
-            Some(idle) => self.decay(idle),
+            Some(idle) => self.decay(idle.min(now.since(self.counted))),
         }
+        self.counted = now;
     }
 
     fn decay(&mut self, idle: Dur) {
@@ -114,6 +142,11 @@ mod tests {
         View { packets, bytes, in_all: bytes, idle: None, asked: false }
     }
 
+    /// The link has been idle for `idle`, and this is the first packet since.
+    fn idle(idle: Dur) -> (View, Time) {
+        (View { packets: 0, bytes: 0, in_all: 0, idle: Some(idle), asked: false }, Time::ZERO + idle)
+    }
+
     fn ewma(weight: f64, idle: Idle) -> Ewma {
         // A transmission lasts 1 ms.
         Ewma::new(weight, idle, 1000.0)
@@ -124,7 +157,7 @@ mod tests {
         let mut avg = ewma(0.5, Idle::Fj93);
         // 0 -> (0+1)/2 -> (0.5+2)/2 -> (1.25+3)/2, and bytes alongside.
         for (q, packets) in [(1, 0.5), (2, 1.25), (3, 2.125)] {
-            avg.arrival(&busy(q, 1000 * q));
+            avg.arrival(&busy(q, 1000 * q), Time::ZERO);
             assert_eq!(avg.packets, packets);
             assert_eq!(avg.bytes, 1000.0 * packets);
         }
@@ -134,29 +167,59 @@ mod tests {
     fn a_constant_queue_is_approached_geometrically() {
         let mut avg = ewma(0.002, Idle::Fj93);
         for _ in 0..500 {
-            avg.arrival(&busy(10, 5000));
+            avg.arrival(&busy(10, 5000), Time::ZERO);
         }
         // 10 * (1 - 0.998^500), 0.998^500 = 0.36751.
         assert!((avg.packets - 6.3249).abs() < 1e-4, "{}", avg.packets);
     }
 
     #[test]
+    fn in_whole_packets_it_settles_half_a_packet_above_the_queue() {
+        // 0 -> 3/4 (cut down to 0) -> 3/2 (1) -> 2 (2) -> 9/4 (2) -> 5/2 (2) -> 11/4 (2) -> 3 (3) -> 3.
+        let mut avg = ewma(0.25, Idle::Fj93).in_whole_packets();
+        for packets in [0.75, 1.5, 2.0, 2.25, 2.5, 2.75, 3.0, 3.0] {
+            avg.arrival(&busy(3, 4500), Time::ZERO);
+            assert_eq!(avg.packets, packets);
+        }
+        avg.packets = 3.75;
+        avg.arrival(&busy(3, 4500), Time::ZERO);
+        assert_eq!((avg.packets, avg.read()), (3.75, 3.0));
+    }
+
+    #[test]
     fn no_idle_time_leaves_it_alone_at_any_weight() {
         let mut avg = ewma(1.0, Idle::Fj93);
-        avg.arrival(&busy(10, 5000));
-        avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::ZERO), asked: false });
+        avg.arrival(&busy(10, 5000), Time::ZERO);
+        let (view, now) = idle(Dur::ZERO);
+        avg.arrival(&view, now);
         assert_eq!((avg.packets, avg.bytes), (10.0, 5000.0));
     }
 
     #[test]
     fn idle_time_decays_it_as_if_small_packets_had_been_sent() {
         // 10.5 transmissions fit: 0.9^10.5 = 0.33079, and ns-2's 0.9^(10+1) = 0.31381.
-        for (idle, left) in [(Idle::Fj93, 0.33079), (Idle::Ns2, 0.31381)] {
-            let mut avg = ewma(0.1, idle);
+        for (way, left) in [(Idle::Fj93, 0.33079), (Idle::Ns2, 0.31381)] {
+            let mut avg = ewma(0.1, way);
             (avg.packets, avg.bytes) = (10.0, 5000.0);
-            avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::from_us(10_500)), asked: false });
-            assert!((avg.packets - 10.0 * left).abs() < 1e-4, "{idle:?}: {}", avg.packets);
-            assert!((avg.bytes - 5000.0 * left).abs() < 0.05, "{idle:?}: {}", avg.bytes);
+            let (view, now) = idle(Dur::from_us(10_500));
+            avg.arrival(&view, now);
+            assert!((avg.packets - 10.0 * left).abs() < 1e-4, "{way:?}: {}", avg.packets);
+            assert!((avg.bytes - 5000.0 * left).abs() < 0.05, "{way:?}: {}", avg.bytes);
+        }
+    }
+
+    #[test]
+    fn idle_time_before_a_dropped_packet_counts_once() {
+        // Idle from 0 on, and every packet is dropped: at 10 ms, at once again, and at 12 ms. 0.9^10 = 0.348678, 0.9^12 = 0.282430;
+        // for ns-2 each arrival is a sample of its own: 0.9^11, 0.9^12, 0.9^15.
+        for (way, left) in [(Idle::Fj93, [0.348678, 0.348678, 0.282430]), (Idle::Ns2, [0.313811, 0.282430, 0.205891])] {
+            let mut avg = ewma(0.1, way);
+            avg.packets = 1.0;
+            for (ms, left) in [10, 10, 12].into_iter().zip(left) {
+                let (view, now) = idle(Dur::from_ms(ms));
+                avg.arrival(&view, now);
+                assert!((avg.packets - left).abs() < 1e-6, "{way:?}: {ms} ms: {}", avg.packets);
+            }
         }
     }
 
@@ -164,10 +227,11 @@ mod tests {
     fn linux_decays_by_a_line_and_then_by_shifts() {
         // 1500 B at 20 Mbit/s take 600 us, 9375 ticks: with w = 2^-9, -ln(1-w) / 9375 = 2.0855e-7 shifts a tick, and 31 shifts
         // in 1.4865e8; 2^19 is the first cell of which less than 512 hold that. A shift begins in the cell 10: 10 · 0.1093.
-        let mut avg = Ewma::new(1.0 / 512.0, Idle::Linux, 1e9 / 600_000.0);
-        let left = |avg: &mut Ewma, us: u64| {
+        let left = |us: u64| {
+            let mut avg = Ewma::new(1.0 / 512.0, Idle::Linux, 1e9 / 600_000.0);
             avg.packets = 8.0;
-            avg.arrival(&View { packets: 0, bytes: 0, in_all: 0, idle: Some(Dur::from_us(us)), asked: false });
+            let (view, now) = idle(Dur::from_us(us));
+            avg.arrival(&view, now);
             avg.packets / 8.0
         };
         for (us, expected) in [
@@ -181,7 +245,7 @@ mod tests {
             (255 * 524_288, libm::exp2(-31.0)),
             (1 << 40, libm::exp2(-31.0)),
         ] {
-            assert_eq!(left(&mut avg, us), expected, "{us}");
+            assert_eq!(left(us), expected, "{us}");
         }
     }
 }

@@ -24,7 +24,7 @@
 /* The start is a multiple of PART, as are units of codel_time_t, and 18 minutes late: CoDel takes what was less than 16 intervals
  * after the kernel's own start for the end of a series of signals. */
 enum { LATER = 1 << 20, MOST_BYTES = 65535, ROOM = 64 << 20, PART = 1 << 20, /* ns */
-       HEADER = sizeof(struct iphdr), MOST_DEVICES = 1 << 16 };
+       HEADER = sizeof(struct iphdr), MOST_DEVICES = 1 << 16, MOST_SOURCES = 1 << 16 };
 
 /* A line of /arrivals. */
 struct arrival {
@@ -35,6 +35,7 @@ struct arrival {
     unsigned tos;
     uint32_t priority; /* what a discipline takes for the class */
     uint32_t busy;     /* ns for which the packet keeps the device busy (driver/line.c) */
+    unsigned flow;     /* a flow has a source address of its own */
 };
 
 /* A packet that has left. */
@@ -60,8 +61,9 @@ static void read_arrivals(void)
         fail("cannot read /arrivals");
     for (size_t i = 0; i < n_arrivals; i++) {
         struct arrival *a = &arrivals[i];
-        if (fscanf(file, "%" SCNu64 " %u %u %u %u %" SCNu32 " %" SCNu32, &a->at, &a->device, &a->number, &a->length,
-                   &a->tos, &a->priority, &a->busy) != 7 || a->length < HEADER + sizeof a->number || a->length > MOST_BYTES)
+        if (fscanf(file, "%" SCNu64 " %u %u %u %u %" SCNu32 " %" SCNu32 " %u", &a->at, &a->device, &a->number, &a->length,
+                   &a->tos, &a->priority, &a->busy, &a->flow) != 8 || a->flow >= MOST_SOURCES ||
+            a->length < HEADER + sizeof a->number || a->length > MOST_BYTES)
             fail("line %zu of /arrivals is no packet", i + 2);
     }
     fclose(file);
@@ -95,7 +97,7 @@ static void send_packet(const struct arrival *a)
 {
     static unsigned char packet[MOST_BYTES];
     struct iphdr header = {.version = 4, .ihl = HEADER / 4, .tos = (uint8_t)a->tos, .tot_len = htons((uint16_t)a->length),
-                           .id = htons(1), .ttl = 64, .protocol = 253, .saddr = htonl(0x0a000001),
+                           .id = htons(1), .ttl = 64, .protocol = 253, .saddr = htonl(0x0a020000 + a->flow),
                            .daddr = htonl(0x0a010000 + a->device)};
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = header.daddr};
     memcpy(packet, &header, HEADER);
