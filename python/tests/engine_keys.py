@@ -228,22 +228,22 @@ def keys() -> Iterator[Key]:
         table = _resolved(properties[section]["additionalProperties"])["properties"]
         path = "node.c." if section == "node" else f"{section}.x."
         yield from _keys(f"[{section}.NAME]", "", path, table, AROUND.get(section, {}))
-    for name, table in _members(root()["definitions"]["Params"], "kind"):
-        traffic: dict[str, object] = {"kind": name, **_table(TRAFFIC.get(name, ""))}
+    for name, table, needed in _members(root()["definitions"]["Params"], "kind"):
+        traffic: dict[str, object] = {"kind": name, **needed, **_table(TRAFFIC.get(name, ""))}
         around = {"flow.x": {"from": "a", "to": "b", "traffic": traffic}}
         yield from _law("Traffic", name, "flow.x.traffic.", table, around)
     tcp = properties["tcp"]["additionalProperties"]["properties"]
     yield from _keys("[tcp.NAME]", "", "tcp.x.", tcp, {})
-    for name, table in _members(root()["definitions"]["WindowLaw"], "kind"):
+    for name, table, needed in _members(root()["definitions"]["WindowLaw"], "kind"):
         yield from _law(
             "Congestion control",
             name,
             "tcp.x.congestion.",
             table,
-            {"tcp.x.congestion": {"kind": name}, **LAWS.get(name, {})},
+            {"tcp.x.congestion": {"kind": name, **needed}, **LAWS.get(name, {})},
         )
-    for name, table in _members(properties["queue"]["additionalProperties"], "discipline"):
-        queue: dict[str, object] = {"discipline": name, **_table(QUEUES.get(name, ""))}
+    for name, table, needed in _members(properties["queue"]["additionalProperties"], "discipline"):
+        queue: dict[str, object] = {"discipline": name, **needed, **_table(QUEUES.get(name, ""))}
         yield from _law("[queue.NAME]", name, "queue.x.", table, {"queue.x": queue})
 
 
@@ -252,12 +252,14 @@ def _table(text: str) -> dict[str, object]:
     return table
 
 
-def _members(family: Mapping[str, Any], by: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each member of a family that has keys, by its name."""
+def _members(family: Mapping[str, Any], by: str) -> Iterator[tuple[str, dict[str, Any], dict[str, object]]]:
+    """Each member of a family that has keys: its name, its keys, and a value for each key that it must have."""
     for member in family["oneOf"]:
         name = member.get("properties", {}).get(by, {}).get("const")
         if name not in (None, EXTERNAL):
-            yield name, {key: about for key, about in member["properties"].items() if key not in (by, "class")}
+            table = {key: about for key, about in member["properties"].items() if key not in (by, "class")}
+            needed = {key: next(_values(table[key])) for key in member.get("required", ()) if key in table}
+            yield name, table, needed
 
 
 def _law(section: str, name: str, path: str, table: Mapping[str, Any], around: Mapping[str, object]) -> Iterator[Key]:
