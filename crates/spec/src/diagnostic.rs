@@ -6,6 +6,9 @@ use crate::path::Path;
 use crate::source::Place;
 use crate::text::visible;
 
+/// Characters of a line that are shown; of a longer line those around the place.
+const LONGEST: usize = 120;
+
 /// One thing wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -56,11 +59,15 @@ impl fmt::Display for Diagnostic {
         }
         let number = self.line.to_string();
         let part = |from: usize, len: usize| self.excerpt.chars().skip(from).take(len).collect::<String>();
-        let (before, meant) = (part(0, self.column - 1), part(self.column - 1, self.width));
+        let (at, all) = (self.column - 1, self.excerpt.chars().count());
+        let from = if all > LONGEST { at.saturating_sub(LONGEST / 3) } else { 0 };
+        let (before, meant) = (part(from, at - from), part(at, self.width.min(LONGEST - (at - from).min(LONGEST))));
         // Tabs stay tabs under themselves, so that the caret stands where a terminal shows the text.
         let indent: String = visible(&before).chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let carets = "^".repeat(visible(&meant).chars().count().max(1));
-        write!(f, "\n  {number} | {}", visible(&self.excerpt))?;
+        let (cut, open) = (if from > 0 { "\u{2026}" } else { "" }, if from + LONGEST < all { "\u{2026}" } else { "" });
+        write!(f, "\n  {number} | {cut}{}{open}", visible(&part(from, LONGEST)))?;
+        let indent = if cut.is_empty() { indent } else { format!(" {indent}") };
         write!(f, "\n  {:width$} | {indent}{carets}", "", width = number.len())
     }
 }
@@ -133,6 +140,21 @@ mod tests {
         assert_eq!(suggest("c", &["a", "b"], "nodes"), "valid nodes: a, b");
         assert_eq!(suggest("colour", &keys, "keys"), "valid keys: min_th, max_th, weight");
         assert_eq!(suggest("x", &[""; 0], "queues"), "there are no queues");
+    }
+
+    #[test]
+    fn of_a_long_line_the_part_around_the_place_is_shown() {
+        let shown = |column: usize, width: usize, length: usize| {
+            let excerpt = "x".repeat(length);
+            let (path, key, message, help) = Default::default();
+            Diagnostic { path, line: 1, column, key, message, help, excerpt, width }.to_string()
+        };
+        let (x120, carets) = ("x".repeat(120), |from: usize, n: usize| " ".repeat(from) + &"^".repeat(n));
+        assert_eq!(shown(3, 2, 120), format!(":1:3: \n  1 | {x120}\n    | {}", carets(2, 2)));
+        assert_eq!(shown(3, 2, 121), format!(":1:3: \n  1 | {x120}…\n    | {}", carets(2, 2)));
+        assert_eq!(shown(3, 5000, 4000), format!(":1:3: \n  1 | {x120}…\n    | {}", carets(2, 118)));
+        assert_eq!(shown(301, 5, 4000), format!(":1:301: \n  1 | …{x120}…\n    | {}", carets(41, 5)));
+        assert_eq!(shown(301, 5, 310), format!(":1:301: \n  1 | …{}\n    | {}", "x".repeat(50), carets(41, 5)));
     }
 
     #[test]
