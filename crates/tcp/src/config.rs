@@ -165,7 +165,8 @@ pub enum DelayedAck {
     #[serde(rename = "linux-2.0")]
     Linux20,
     /// Linux 7. Quick ACKs: the first 16 segments; 16 after a pause or a duplicate; two after a mark, or after a
-    /// retransmission by a sender with ECN; one with CWR; one for a segment with PSH or smaller than others, unless this end
+    /// retransmission by a sender with ECN; one with CWR; one more for each segment that opens the receive window, which grows
+    /// up to `receive_buffer`; one for a segment with PSH or smaller than others, unless this end
     /// answers with data. Behind a hole, with SACK, the fourth ACK and later ones wait up to 1 ms. Otherwise the delay follows the spacing of the data, from `ack_delay` up to the RTT or 200 ms.
     /// `ecn_immediate_ack` has no effect.
     #[serde(rename = "linux-7")]

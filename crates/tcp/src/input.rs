@@ -7,7 +7,7 @@ use crate::config::DelayedAck;
 use crate::ecn::{Acked, Feedback, Marks};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
-use crate::receiver::AckDue;
+use crate::receiver::{AckDue, Echo};
 
 impl Endpoint {
     pub(crate) fn on_synchronised(&mut self, segment: &Segment, now: Time, out: &mut Out) {
@@ -168,6 +168,18 @@ impl Endpoint {
         }
     }
 
+    /// Hands a segment to the receiver, which under `linux-7` follows the RTT of echoed timestamps.
+    #[inline(always)]
+    fn take_in(&mut self, segment: &Segment, now: Time) -> crate::receiver::Arrival {
+        let (config, flight) = (&self.config, &self.tx.flight);
+        if config.delayed_ack != DelayedAck::Linux7 {
+            return self.rx.take(segment, config, &flight.rto, now);
+        }
+        let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
+        let echo = echoed.and_then(|value| Some(Echo { value, age: flight.echo_age(value, config, now)? }));
+        self.rx.take_with_echo(segment, echo, config, &flight.rto, now)
+    }
+
     /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it. The feedback scheme
     /// `asks_for_ack` or lets it wait.
     #[inline(always)]
@@ -181,7 +193,7 @@ impl Endpoint {
             } else {
                 segment
             };
-            self.rx.take(heard, &self.config, &self.tx.flight.rto, now)
+            self.take_in(heard, now)
         } else {
             crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
         };

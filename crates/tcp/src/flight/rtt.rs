@@ -1,10 +1,10 @@
 //! The RTT that an ACK shows.
 
-use ecnlab_base::Dur;
+use ecnlab_base::{Dur, Time};
 
 use super::{AckSeen, Cx, Flight};
 use crate::cc::CongestionControl;
-use crate::config::RttSampling;
+use crate::config::{Config, RttSampling};
 
 impl Flight {
     /// The RTT that an ACK of new data shows, where all up to `una` was acknowledged before it.
@@ -41,8 +41,13 @@ impl Flight {
 
     /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).
     pub fn stamp_rtt(&self, echoed: u32, cx: &Cx) -> Option<Dur> {
-        let ticks = self.clock(cx.config, cx.now).wrapping_sub(echoed);
+        self.echo_age(echoed, cx.config, cx.now)
+    }
+
+    /// How long ago the timestamp `echoed` was sent, in whole ticks of its clock.
+    pub fn echo_age(&self, echoed: u32, config: &Config, now: Time) -> Option<Dur> {
+        let ticks = self.clock(config, now).wrapping_sub(echoed);
         // An echo from the future is no echo of ours.
-        ((ticks as i32) >= 0).then(|| cx.config.timestamp_clock.saturating_mul(ticks.into()))
+        ((ticks as i32) >= 0).then(|| config.timestamp_clock.saturating_mul(ticks.into()))
     }
 }

@@ -1,6 +1,7 @@
 //! The receiving half: reassembly, when to acknowledge, what to report.
 
 mod compression;
+mod growth;
 mod quickack;
 
 use ecnlab_base::{Dur, Time};
@@ -12,6 +13,7 @@ use crate::rto::Rto;
 use crate::wheel;
 
 use compression::{BLOCKS_EXPECTED, Compression};
+pub(crate) use growth::Echo;
 use quickack::{Brought, QuickAck};
 
 /// When the ACK that a segment calls for is due.
@@ -200,6 +202,24 @@ impl Receiver {
     pub fn reaches_last_ack(&self, segment: &Segment) -> bool {
         let end = self.offset(segment.seq) + i64::from(segment.seq_len());
         (self.last_ack_sent as i64..=self.next as i64).contains(&end)
+    }
+
+    /// Takes in the payload and FIN of an acceptable segment, which echoes a timestamp of this end as `echo`, under
+    /// [`DelayedAck::Linux7`].
+    pub fn take_with_echo(
+        &mut self,
+        segment: &Segment,
+        echo: Option<Echo>,
+        config: &Config,
+        rto: &Rto,
+        now: Time,
+    ) -> Arrival {
+        if segment.len > 0 {
+            self.quick_ack.on_echo(segment, echo);
+        }
+        let arrival = self.take(segment, config, rto, now);
+        self.quick_ack.on_read(self.next, now);
+        arrival
     }
 
     /// Takes in the payload and FIN of an acceptable segment.

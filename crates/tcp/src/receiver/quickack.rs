@@ -4,6 +4,7 @@
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Ecn, Flags, Segment};
 
+use super::growth::{Echo, Growth};
 use crate::config::Config;
 use crate::rto::Rto;
 
@@ -53,6 +54,7 @@ pub(crate) struct QuickAck {
     pushed: bool,
     /// This end has answered data with data (pingpong).
     interactive: bool,
+    growth: Growth,
 }
 
 impl QuickAck {
@@ -70,6 +72,7 @@ impl QuickAck {
             nearly_full: 0,
             pushed: false,
             interactive: false,
+            growth: Growth::new(config),
         }
     }
 
@@ -84,6 +87,18 @@ impl QuickAck {
             return Dur::ZERO;
         }
         if self.now || read { Dur::ZERO } else { self.delay(config, rto) }
+    }
+
+    /// A segment with data is about to be taken in.
+    pub fn on_echo(&mut self, segment: &Segment, echo: Option<Echo>) {
+        if segment.len >= self.full {
+            self.growth.sample(echo);
+        }
+    }
+
+    /// The application has read `read` bytes in total.
+    pub fn on_read(&mut self, read: u64, now: Time) {
+        self.growth.read(read, now);
     }
 
     /// Whether the application's read sends the ACK.
@@ -113,6 +128,9 @@ impl QuickAck {
                 self.enter(2, config);
             }
             _ => self.ect = true,
+        }
+        if self.growth.opens(segment.len) {
+            self.left |= 1;
         }
         read
     }
