@@ -341,7 +341,7 @@ impl Aqm for Red {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
         self.arrival(view, now);
         self.decide(packet.size, view, rng)

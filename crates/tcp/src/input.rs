@@ -171,13 +171,22 @@ impl Endpoint {
     /// Hands a segment to the receiver, which under `linux-7` follows the RTT of echoed timestamps.
     #[inline(always)]
     fn take_in(&mut self, segment: &Segment, now: Time) -> crate::receiver::Arrival {
-        let (config, flight) = (&self.config, &self.tx.flight);
-        if config.delayed_ack != DelayedAck::Linux7 {
-            return self.rx.take(segment, config, &flight.rto, now);
+        let grows = self.config.delayed_ack == DelayedAck::Linux7;
+        if grows {
+            self.note_echo(segment, now);
         }
+        let arrival = self.rx.take(segment, &self.config, &self.tx.flight.rto, now);
+        if grows {
+            self.rx.note_read(now);
+        }
+        arrival
+    }
+
+    #[cold]
+    fn note_echo(&mut self, segment: &Segment, now: Time) {
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
-        let echo = echoed.and_then(|value| Some(Echo { value, age: flight.echo_age(value, config, now)? }));
-        self.rx.take_with_echo(segment, echo, config, &flight.rto, now)
+        let age = |value| self.tx.flight.echo_age(value, &self.config, now);
+        self.rx.note_echo(segment, echoed.and_then(|value| Some(Echo { value, age: age(value)? })));
     }
 
     /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it. The feedback scheme

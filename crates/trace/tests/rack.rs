@@ -172,7 +172,7 @@ fn the_round_trip_of_a_repeated_syn_is_read_by_the_senders_clock() {
         let mut syn = TcpOptions::default();
         syn.sack_permitted = true;
         let stamped = |value, echo| {
-            let mut options = syn.clone();
+            let mut options = syn;
             options.timestamps = Some(Timestamps { value, echo });
             options
         };

@@ -68,7 +68,7 @@ pub struct Ewma {
     damping: Damping,
     /// Whether the average counts as whole packets where it is compared, as in CHOKe on Linux.
     whole: bool,
-    /// The last arrival. Idle time before it is in the average.
+    /// The last arrival before an idle link. Idle time before it is in the average.
     counted: Time,
 }
 
@@ -96,9 +96,15 @@ impl Ewma {
     }
 
     /// The average in packets as it is compared with thresholds and queues.
-    #[inline]
+    #[inline(always)]
     pub fn read(&self) -> f64 {
-        if self.whole { libm::floor(self.packets) } else { self.packets }
+        if self.whole { self.whole_packets() } else { self.packets }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn whole_packets(&self) -> f64 {
+        libm::floor(self.packets)
     }
 
     /// A packet arrives and finds `view`: avg = (1-w)·avg + w·q, or the decay where the link was idle. Idle time counts once: after a
@@ -110,9 +116,11 @@ impl Ewma {
                 self.packets += self.weight * (view.packets as f64 - self.read());
                 self.bytes += self.weight * (view.bytes as f64 - self.bytes);
             }
-            Some(idle) => self.decay(idle.min(now.since(self.counted))),
+            Some(idle) => {
+                self.decay(idle.min(now.since(self.counted)));
+                self.counted = now;
+            }
         }
-        self.counted = now;
     }
 
     fn decay(&mut self, idle: Dur) {

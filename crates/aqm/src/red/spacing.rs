@@ -91,11 +91,19 @@ impl Spacer {
         } else {
             self.passed(size);
         }
-        if self.spacing == Spacing::Linux && self.threshold == f64::INFINITY && p_b < 1.0 {
+        if self.spacing == Spacing::Linux && p_b < 1.0 {
+            self.draw_threshold(rng);
+        }
+        chosen
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn draw_threshold(&mut self, rng: &mut Rng) {
+        if self.threshold == f64::INFINITY {
             self.restart();
             self.threshold = rng.unit();
         }
-        chosen
     }
 
     /// Counts a packet that was not signalled.

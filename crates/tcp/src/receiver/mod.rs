@@ -204,25 +204,21 @@ impl Receiver {
         (self.last_ack_sent as i64..=self.next as i64).contains(&end)
     }
 
-    /// Takes in the payload and FIN of an acceptable segment, which echoes a timestamp of this end as `echo`, under
-    /// [`DelayedAck::Linux7`].
-    pub fn take_with_echo(
-        &mut self,
-        segment: &Segment,
-        echo: Option<Echo>,
-        config: &Config,
-        rto: &Rto,
-        now: Time,
-    ) -> Arrival {
+    /// Under [`DelayedAck::Linux7`], before an acceptable segment is taken in: it echoes a timestamp of this end.
+    pub fn note_echo(&mut self, segment: &Segment, echo: Option<Echo>) {
         if segment.len > 0 {
             self.quick_ack.on_echo(segment, echo);
         }
-        let arrival = self.take(segment, config, rto, now);
+    }
+
+    /// Under [`DelayedAck::Linux7`], after it was taken in: the application has read what is in order.
+    #[cold]
+    pub fn note_read(&mut self, now: Time) {
         self.quick_ack.on_read(self.next, now);
-        arrival
     }
 
     /// Takes in the payload and FIN of an acceptable segment.
+    #[inline(always)]
     pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
         let before = self.next;
         let had_gap = self.has_gap();
