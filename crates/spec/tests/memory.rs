@@ -65,8 +65,8 @@ fn memory(flows: u32, outer: u32, inner: u32) -> u64 {
 #[test]
 fn four_billion_inner_queues_are_refused_with_their_key() {
     let wrong = read(&file(1, 65_536, 65_536), 22 * GB).unwrap_err();
-    assert!(wrong.starts_with("x.toml:17:9: a run takes about 4.0 TB of memory, 4.0 TB of it"), "{wrong}");
-    assert!(wrong.contains("for `queue.q.flows`, and 22 GB are available; write less there"), "{wrong}");
+    assert!(wrong.starts_with("x.toml:17:9: a run takes about 4."), "{wrong}");
+    assert!(wrong.contains(" TB of it for `queue.q.flows`, and 22 GB are available; write less there"), "{wrong}");
     assert!(wrong.contains("or allow more with ECNLAB_MAX_MEMORY=\"40"), "{wrong}");
 }
 
