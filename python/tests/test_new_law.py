@@ -195,4 +195,4 @@ def test_a_command_must_end_as_the_page_says(tmp_path: Path, monkeypatch: pytest
 def test_no_command_of_the_page_changes_the_environment_of_the_checkout() -> None:
     with pytest.raises(StaleError, match="environment of this checkout"):
         newlaw.run(Run("make test", refused=False))
-    assert {command for command in COMMANDS if command.startswith("make ")} <= newlaw.VERBS
+    assert {command for command in COMMANDS if command.startswith("make ")} <= {newlaw.BUILD, newlaw.SCHEMA}
