@@ -227,6 +227,18 @@ mod tests {
         assert!((mean(&gaps) - 8.0).abs() < 1e-5);
     }
 
+    /// That 8000 gaps at p_b = 1/8 are uniform on 1..=8.
+    fn assert_uniform_on_1_to_8(spacer: &mut Spacer, rng: &mut Rng) {
+        let mut seen = [0_u32; 8];
+        for _ in 0..8_000 {
+            let gap = (1..).find(|_| spacer.chooses(0.125, 500, rng)).unwrap_or(0);
+            seen[gap - 1] += 1;
+        }
+        // Chi-square over 8 cells of 1000: 7 degrees of freedom pass 24.3 once in a thousand.
+        let chi2: f64 = seen.iter().map(|&n| (f64::from(n) - 1000.0) * (f64::from(n) - 1000.0) / 1000.0).sum();
+        assert!(chi2 < 24.3, "{chi2}: {seen:?}");
+    }
+
     fn linux() -> (Spacer, Rng) {
         (spacer(|p| p.spacing = Spacing::Linux), Rng::named(3, "spacing"))
     }
@@ -252,13 +264,7 @@ mod tests {
     fn linux_gaps_are_uniform_on_1_to_k_at_a_constant_p() {
         let (mut spacer, mut rng) = linux();
         assert!(!spacer.chooses(0.125, 500, &mut rng));
-        let mut seen = [0_u32; 8];
-        for _ in 0..8_000 {
-            let gap = (1..).find(|_| spacer.chooses(0.125, 500, &mut rng)).unwrap_or(0);
-            seen[gap - 1] += 1;
-        }
-        let chi2: f64 = seen.iter().map(|&n| (f64::from(n) - 1000.0) * (f64::from(n) - 1000.0) / 1000.0).sum();
-        assert!(chi2 < 24.3, "{chi2}: {seen:?}");
+        assert_uniform_on_1_to_8(&mut spacer, &mut rng);
     }
 
     #[test]
@@ -291,14 +297,7 @@ mod tests {
     fn draws_follow_the_probabilities() {
         let mut spacer = spacer(|_| {});
         let mut rng = Rng::named(3, "spacing");
-        let mut seen = [0_u32; 8];
-        for _ in 0..8_000 {
-            let gap = (1..).find(|_| spacer.chooses(0.125, 500, &mut rng)).unwrap_or(0);
-            seen[gap - 1] += 1;
-        }
-        // Chi-square over 8 cells of 1000: 7 degrees of freedom pass 24.3 once in a thousand.
-        let chi2: f64 = seen.iter().map(|&n| (f64::from(n) - 1000.0) * (f64::from(n) - 1000.0) / 1000.0).sum();
-        assert!(chi2 < 24.3, "{chi2}: {seen:?}");
+        assert_uniform_on_1_to_8(&mut spacer, &mut rng);
     }
 
     #[test]
