@@ -36,6 +36,7 @@ pub mod pi;
 pub mod pi2;
 pub mod pie;
 mod queue;
+mod recipe;
 pub mod red;
 pub mod registry;
 pub mod rem;

@@ -13,10 +13,10 @@ const OBJECT: u64 = 1000;
 const FLOWS: &str = "flows";
 
 impl<P: Item> Queue<P> {
-    /// Bytes of an empty queue, inner queues at every depth included; `u64::MAX` if they are more. `config` has passed
-    /// [`Config::check`].
-    pub fn memory(config: &Config) -> u64 {
-        (size_of::<Queue<P>>() as u64).saturating_add(heap::<P>(config))
+    /// Bytes of a queue that packets of so many `flows` come to, without the packets; `u64::MAX` if they are more.
+    /// `config` has passed [`Config::check`].
+    pub fn memory(config: &Config, flows: f64) -> u64 {
+        (size_of::<Queue<P>>() as u64).saturating_add(heap::<P>(config, flows))
     }
 
     /// Bytes of a packet that is held.
@@ -26,18 +26,35 @@ impl<P: Item> Queue<P> {
 }
 
 /// Bytes that a queue, whole or inner, has on the heap.
-fn heap<P: Item>(config: &Config) -> u64 {
-    let class = |queue: &Config| (Branch::<P>::CLASS as u64 + SCHEDULED).saturating_add(heap::<P>(queue));
+fn heap<P: Item>(config: &Config, flows: f64) -> u64 {
+    let place = Branch::<P>::CLASS as u64 + SCHEDULED;
     let inner = match config.params.inner(config) {
         None if config.params.outside().is_some() => return OBJECT,
         None => return 0,
-        Some(Inner::Named(queues)) => queues.iter().fold(0, |sum: u64, (_, queue)| sum.saturating_add(class(queue))),
+        Some(Inner::Named(queues)) => queues
+            .iter()
+            .fold(0, |sum: u64, (_, queue)| sum.saturating_add(place).saturating_add(heap::<P>(queue, flows))),
         Some(Inner::Alike(n, groups)) => {
-            let of_group = |(_, queue): &(String, Config)| class(queue).saturating_mul(n as u64);
+            let of_group = |(_, queue): &(String, Config)| alike::<P>(n, queue, flows, place);
             groups.iter().map(of_group).fold(0, u64::saturating_add)
         }
     };
     inner.saturating_add(size_of::<Branch<P>>() as u64)
+}
+
+/// Bytes of `n` inner queues, of which each has its `place` from the beginning. Those with inner queues of their own are
+/// made when their first packet comes, the first of them at once.
+fn alike<P: Item>(n: usize, queue: &Config, flows: f64, place: u64) -> u64 {
+    let made = if queue.params.is_composed() { (hit(n, flows) + 1.0).min(n as f64) } else { n as f64 };
+    let each = heap::<P>(queue, flows / made);
+    // `as` saturates.
+    ((each as f64 * made) as u64).saturating_add(place.saturating_mul(n as u64))
+}
+
+/// Of `n` queues the mean number that `flows` flows are hashed to: `n - n (1 - 1/n)^flows`.
+fn hit(n: usize, flows: f64) -> f64 {
+    let n = n as f64;
+    -n * libm::expm1(flows * libm::log1p(-1.0 / n))
 }
 
 impl Config {
@@ -64,5 +81,19 @@ impl Config {
             .into_iter()
             .chain(within)
             .reduce(|most, next| if next.0 > most.0 { next } else { most })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_hit_as_many_queues_as_chance_has_it() {
+        // Two flows share one of two queues half the time. Of three queues, two flows hit 1 with probability 1/3, else 2.
+        for (n, flows, mean) in [(1, 1.0, 1.0), (5, 0.0, 0.0), (5, 1.0, 1.0), (2, 2.0, 1.5), (3, 2.0, 5.0 / 3.0)] {
+            assert!((hit(n, flows) - mean).abs() < 1e-12, "{n} queues, {flows} flows: {}", hit(n, flows));
+        }
+        assert_eq!((hit(7, f64::INFINITY), hit(1, 5.0)), (7.0, 1.0));
     }
 }

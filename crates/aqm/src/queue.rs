@@ -4,7 +4,7 @@ use ecnlab_base::{Length, Rng, Time};
 
 use crate::books::Books;
 use crate::columns::Column;
-use crate::tree::{Branch, Node};
+use crate::tree::Node;
 use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
 
 /// What the queue as a whole is called among its classes.
@@ -36,7 +36,7 @@ impl<P: Item> Queue<P> {
         let has_row = config.common.quantiles || config.params.is_composed();
         let is_open = match &node {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
-            Node::Branch(_) => false,
+            Node::Tree(_) => false,
         };
         Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, node }
     }
@@ -46,10 +46,10 @@ impl<P: Item> Queue<P> {
         self.books.arrived(&packet);
         match &mut self.node {
             Node::Leaf(fifo) => fifo.enqueue(packet, now, &mut self.books, watch),
-            Node::Branch(branch) => {
+            Node::Tree(tree) => {
                 let is_idle = self.books.held.packets == 0 && now >= self.books.busy_until;
                 self.books.idles += u64::from(is_idle);
-                branch.enqueue(packet, now, &mut self.books, watch);
+                tree.make(&mut self.books).enqueue(packet, now, &mut self.books, watch);
             }
         }
     }
@@ -59,8 +59,8 @@ impl<P: Item> Queue<P> {
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
         let packet = match &mut self.node {
             Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch)?.packet,
-            Node::Branch(branch) => {
-                let packet = branch.pull(now, &mut self.books, watch)?.packet;
+            Node::Tree(tree) => {
+                let packet = tree.made_mut()?.pull(now, &mut self.books, watch)?.packet;
                 self.books.busy_until = now.saturating_add(self.link.rate.time_for(packet.wire_len().into()));
                 packet
             }
@@ -101,36 +101,25 @@ impl<P: Item> Queue<P> {
     /// The names of its classes: itself first, if it has inner queues or keeps quantiles.
     pub fn class_names(&self) -> Vec<String> {
         let whole = self.has_row.then(|| ALL.to_owned());
-        whole.into_iter().chain(self.branch().map(Branch::class_names).unwrap_or_default()).collect()
+        whole.into_iter().chain(self.node.class_names()).collect()
     }
     /// What its classes counted since the start, and their statistics since the last time, which was when those of the
     /// `whole` were cut.
     pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
         let counts = self.books.counters.total();
         let whole = self.has_row.then(|| ClassReading { name: ALL.to_owned(), counts, stats: whole.clone() });
-        let inner = match &mut self.node {
-            Node::Leaf(_) => Vec::new(),
-            Node::Branch(branch) => branch.cut_classes(),
-        };
-        whole.into_iter().chain(inner).collect()
+        whole.into_iter().chain(self.node.cut_classes()).collect()
     }
     /// Its classes now, with what their laws have in `columns`.
     pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
         let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
         let whole = self.has_row.then_some(ClassSample { held: self.books.held, values });
-        whole.into_iter().chain(self.branch().map(|b| b.class_samples(columns)).unwrap_or_default()).collect()
-    }
-
-    fn branch(&self) -> Option<&Branch<P>> {
-        match &self.node {
-            Node::Leaf(_) => None,
-            Node::Branch(branch) => Some(branch),
-        }
+        whole.into_iter().chain(self.node.class_samples(columns)).collect()
     }
 
     /// The places of the inner queues that `packet` would go to, from the outermost on; empty for one FIFO.
-    pub fn place(&self, packet: &P) -> Vec<usize> {
-        self.branch().map(|branch| branch.place(packet)).unwrap_or_default()
+    pub fn place(&mut self, packet: &P) -> Vec<usize> {
+        self.node.place(packet, &mut self.books)
     }
 
     /// Whether packets may wait although the link is free.
@@ -154,7 +143,7 @@ impl<P: Item> Queue<P> {
     pub fn head_len(&self) -> Option<u32> {
         match &self.node {
             Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
-            Node::Branch(branch) => branch.head_len(),
+            Node::Tree(tree) => tree.made()?.head_len(),
         }
     }
     /// Packets held.

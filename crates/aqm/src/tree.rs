@@ -3,6 +3,8 @@
 //! An inner queue is a FIFO with its law or a tree again. What befalls a packet is done and counted by [`Books`], as in
 //! a single FIFO; each inner queue counts besides what it saw itself, so that conservation is checked for each.
 
+use std::sync::Arc;
+
 use ecnlab_base::Time;
 
 use crate::across::{Coupling, InnerView};
@@ -10,7 +12,8 @@ use crate::books::Books;
 use crate::columns::Column;
 use crate::counters::Group;
 use crate::fifo::{Fifo, Held, Judged};
-use crate::layout::{Classifier, Inner, Layout};
+use crate::layout::{Classifier, Inner};
+use crate::recipe::{Recipe, Tree};
 use crate::registry::Made;
 use crate::room::Room;
 use crate::rows::Rows;
@@ -69,7 +72,7 @@ pub(crate) enum Node<P> {
     /// A FIFO.
     Leaf(Fifo<P>),
     /// Several.
-    Branch(Box<Branch<P>>),
+    Tree(Tree<P>),
 }
 
 /// A named inner queue, as it stands at one instant.
@@ -103,15 +106,18 @@ impl<P: Item> Node<P> {
     /// An empty queue as `config` says; what is drawn for it comes from `books`.
     pub fn new(config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Node<P> {
         match config.params.make(config, link, groups) {
-            Made::Layout(layout) => Node::Branch(Box::new(Branch::new(layout, config, link, groups, books))),
+            Made::Layout(layout) => {
+                let recipe = Recipe::new(layout, config, link, groups);
+                Node::Tree(Tree::Made(Box::new(Branch::new(&recipe, books))))
+            }
             Made::Law(law) => Node::Leaf(Fifo::new(law, config, link)),
         }
     }
 
-    fn enqueue(&mut self, packet: P, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
+    pub fn enqueue(&mut self, packet: P, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         match self {
             Node::Leaf(fifo) => fifo.enqueue(packet, now, books, watch),
-            Node::Branch(branch) => branch.enqueue(packet, now, books, watch),
+            Node::Tree(tree) => tree.make(books).enqueue(packet, now, books, watch),
         }
     }
 
@@ -120,7 +126,7 @@ impl<P: Item> Node<P> {
     fn take(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
         match self {
             Node::Leaf(fifo) => fifo.take(now, books, watch),
-            Node::Branch(branch) => branch.pull(now, books, watch),
+            Node::Tree(tree) => tree.made_mut()?.pull(now, books, watch),
         }
     }
 
@@ -128,7 +134,10 @@ impl<P: Item> Node<P> {
     fn step(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Judged<P> {
         match self {
             Node::Leaf(fifo) => fifo.step(flows, now, books, watch),
-            Node::Branch(branch) => branch.pull(now, books, watch).map_or(Judged::Empty, Judged::Gone),
+            Node::Tree(tree) => {
+                let held = tree.made_mut().and_then(|branch| branch.pull(now, books, watch));
+                held.map_or(Judged::Empty, Judged::Gone)
+            }
         }
     }
 
@@ -136,7 +145,7 @@ impl<P: Item> Node<P> {
     fn look(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
         match self {
             Node::Leaf(fifo) => fifo.look(flows, now, books, watch),
-            Node::Branch(_) => None,
+            Node::Tree(_) => None,
         }
     }
 
@@ -144,14 +153,14 @@ impl<P: Item> Node<P> {
     fn is_at_rest(&self) -> bool {
         match self {
             Node::Leaf(fifo) => fifo.law().is_at_rest(),
-            Node::Branch(_) => true,
+            Node::Tree(_) => true,
         }
     }
 
     fn went(&mut self, held: &Held<P>, now: Time) {
         match self {
             Node::Leaf(fifo) => fifo.went(held, now),
-            Node::Branch(_) => {}
+            Node::Tree(_) => {}
         }
     }
 
@@ -159,7 +168,15 @@ impl<P: Item> Node<P> {
     fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
         match self {
             Node::Leaf(fifo) => fifo.peek(now, books, watch),
-            Node::Branch(branch) => branch.peek(now, books, watch),
+            Node::Tree(tree) => tree.made_mut()?.peek(now, books, watch),
+        }
+    }
+
+    /// As [`Branch::place`]; empty for one FIFO.
+    pub fn place(&mut self, packet: &P, books: &mut Books) -> Vec<usize> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.make(books).place(packet, books),
         }
     }
 
@@ -167,7 +184,7 @@ impl<P: Item> Node<P> {
     pub fn is_shaped(&self) -> bool {
         match self {
             Node::Leaf(_) => false,
-            Node::Branch(branch) => branch.shaped,
+            Node::Tree(tree) => tree.made().is_some_and(|branch| branch.shaped),
         }
     }
 
@@ -175,7 +192,7 @@ impl<P: Item> Node<P> {
     pub fn ready(&self) -> Time {
         match self {
             Node::Leaf(_) => Time::ZERO,
-            Node::Branch(branch) => branch.ready,
+            Node::Tree(tree) => tree.made().map_or(Time::ZERO, |branch| branch.ready),
         }
     }
 
@@ -183,7 +200,7 @@ impl<P: Item> Node<P> {
     fn shed(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
         match self {
             Node::Leaf(fifo) => fifo.shed(most, now, books, watch),
-            Node::Branch(branch) => branch.shed(most, now, books, watch),
+            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.shed(most, now, books, watch)),
         }
     }
 
@@ -191,14 +208,14 @@ impl<P: Item> Node<P> {
     pub fn observe(&mut self, now: Time, books: &Books) {
         match self {
             Node::Leaf(fifo) => fifo.observe(now, books),
-            Node::Branch(branch) => branch.observe(now, books),
+            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.observe(now, books)),
         }
     }
 
     fn held(&self) -> Tally {
         match self {
             Node::Leaf(fifo) => fifo.held(),
-            Node::Branch(branch) => branch.held,
+            Node::Tree(tree) => tree.made().map(|branch| branch.held).unwrap_or_default(),
         }
     }
 
@@ -206,7 +223,7 @@ impl<P: Item> Node<P> {
     fn droppable(&self) -> Tally {
         match self {
             Node::Leaf(fifo) => fifo.droppable(),
-            Node::Branch(branch) => branch.droppable(),
+            Node::Tree(tree) => tree.made().map(Branch::droppable).unwrap_or_default(),
         }
     }
 
@@ -214,7 +231,7 @@ impl<P: Item> Node<P> {
     pub fn counted(&self) -> Option<Tally> {
         match self {
             Node::Leaf(fifo) => Some(fifo.counted()),
-            Node::Branch(branch) => branch.counted(),
+            Node::Tree(tree) => tree.made().map_or(Some(Tally::default()), Branch::counted),
         }
     }
 
@@ -222,7 +239,31 @@ impl<P: Item> Node<P> {
     pub fn cut_stats(&mut self, passed: u64) -> Stats {
         match self {
             Node::Leaf(fifo) => fifo.cut_stats(passed),
-            Node::Branch(branch) => branch.cut_stats(),
+            Node::Tree(tree) => tree.made_mut().map(Branch::cut_stats).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Branch::class_names`]; of one FIFO none.
+    pub fn class_names(&self) -> Vec<String> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.made().map(Branch::class_names).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Branch::cut_classes`]; of one FIFO none.
+    pub fn cut_classes(&mut self) -> Vec<ClassReading> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.made_mut().map(Branch::cut_classes).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Branch::class_samples`]; of one FIFO none.
+    pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.made().map(|branch| branch.class_samples(columns)).unwrap_or_default(),
         }
     }
 
@@ -230,7 +271,7 @@ impl<P: Item> Node<P> {
     pub fn tell_apart(&mut self, groups: usize) {
         match self {
             Node::Leaf(fifo) => fifo.tell_apart(groups),
-            Node::Branch(branch) => branch.gauge.tell_apart(groups),
+            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.gauge.tell_apart(groups)),
         }
     }
 
@@ -238,7 +279,7 @@ impl<P: Item> Node<P> {
     pub fn value(&self, name: &str) -> Option<f64> {
         match self {
             Node::Leaf(fifo) => fifo.value(name),
-            Node::Branch(branch) => branch.value(name),
+            Node::Tree(tree) => tree.made()?.value(name),
         }
     }
 
@@ -246,7 +287,31 @@ impl<P: Item> Node<P> {
     pub fn speaks_back(&self) -> bool {
         match self {
             Node::Leaf(fifo) => fifo.law().speaks_back().is_some(),
-            Node::Branch(branch) => branch.speaks_back(),
+            Node::Tree(tree) => tree.made().is_some_and(Branch::speaks_back),
+        }
+    }
+}
+
+impl<P: Item> Class<P> {
+    fn new(node: Node<P>) -> Class<P> {
+        Class { node, counts: Group::default(), asleep: false }
+    }
+
+    /// `n` classes as `config` says. Of those that have inner queues themselves only the first is made at once: it shows
+    /// what the others will be.
+    fn alike(n: usize, config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Vec<Class<P>> {
+        match config.params.make(config, link, groups) {
+            Made::Layout(layout) => {
+                let recipe = Arc::new(Recipe::new(layout, config, link, groups));
+                let mut trees: Vec<Tree<P>> = (0..n).map(|_| Tree::Unmade(recipe.clone())).collect();
+                trees.first_mut().map(|first| first.make(books));
+                trees.into_iter().map(Node::Tree).map(Class::new).collect()
+            }
+            Made::Law(law) => {
+                let others = (1..n).map(|_| Node::new(config, link, groups, books));
+                let first = Node::Leaf(Fifo::new(law, config, link));
+                std::iter::once(first).chain(others).map(Class::new).collect()
+            }
         }
     }
 }
@@ -256,14 +321,17 @@ impl<P: Item> Backlog for Class<P> {
         match &self.node {
             _ if self.asleep => None,
             Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
-            Node::Branch(branch) => branch.peeked_len().or((branch.held.packets > 0).then_some(1)),
+            Node::Tree(tree) => {
+                let branch = tree.made()?;
+                branch.peeked_len().or((branch.held.packets > 0).then_some(1))
+            }
         }
     }
     fn head_since(&self) -> Option<Time> {
         match &self.node {
             _ if self.asleep => None,
             Node::Leaf(fifo) => fifo.head().map(|held| held.since),
-            Node::Branch(branch) => branch.classes.iter().filter_map(Backlog::head_since).min(),
+            Node::Tree(tree) => tree.made()?.classes.iter().filter_map(Backlog::head_since).min(),
         }
     }
 }
@@ -274,27 +342,36 @@ impl<P> Branch<P> {
 }
 
 impl<P: Item> Branch<P> {
-    /// Empty queues as `layout` has them, with what `config` says of all together.
-    pub fn new(layout: Layout, config: &Config, link: LinkContext, groups: &[String], books: &mut Books) -> Branch<P> {
+    /// Empty queues as `recipe` has them; what is drawn for them comes from `books`.
+    pub fn new(recipe: &Recipe, books: &mut Books) -> Branch<P> {
+        let Recipe { layout, config, link, groups } = recipe;
+        let layout = layout.clone();
         let classifier = match layout.classifier {
             Classifier::Flows(None) => Classifier::Flows(Some(books.rng.u64())),
             given => given,
         };
         let scheduler = layout.scheduler.on(link.rate, &mut books.rng);
-        let mut class = |i: usize, config: &Config, quantiles: bool| {
-            let config = Config { common: Common { quantiles, ..config.common }, ..config.clone() };
-            let link = LinkContext { rate: scheduler.shape().map_or(link.rate, |shape| shape.rate(i)), ..link };
-            Class { node: Node::new(&config, link, groups, books), counts: Group::default(), asleep: false }
+        let of = |config: &Config, quantiles: bool| Config {
+            common: Common { quantiles, ..config.common },
+            ..config.clone()
         };
+        let link = |i| LinkContext { rate: scheduler.shape().map_or(link.rate, |shape| shape.rate(i)), ..*link };
         let (names, rows, classes): (_, _, Vec<_>) = match layout.queues {
             Inner::Named(queues) => {
-                let made = queues.into_iter().enumerate().map(|(i, (name, queue))| (name, class(i, &queue, true)));
+                let made = queues
+                    .into_iter()
+                    .enumerate()
+                    .map(|(i, (name, queue))| (name, Class::new(Node::new(&of(&queue, true), link(i), groups, books))));
                 let (names, classes) = made.unzip();
                 (names, Rows::NONE, classes)
             }
-            Inner::Alike(n, groups) => {
-                let (names, queues): (_, Vec<Config>) = groups.into_iter().unzip();
-                let classes = (0..n * queues.len()).map(|i| class(i, &queues[i / n], false)).collect();
+            Inner::Alike(n, alike) => {
+                let (names, queues): (_, Vec<Config>) = alike.into_iter().unzip();
+                let mut classes = Vec::with_capacity(n * queues.len());
+                for queue in &queues {
+                    let link = link(classes.len());
+                    classes.extend(Class::alike(n, &of(queue, false), link, groups, books));
+                }
                 (Vec::new(), Rows::new(n, names), classes)
             }
         };
@@ -628,14 +705,10 @@ impl<P: Item> Branch<P> {
     }
 
     /// As [`crate::Queue::place`].
-    pub fn place(&self, packet: &P) -> Vec<usize> {
+    pub fn place(&mut self, packet: &P, books: &mut Books) -> Vec<usize> {
         let own = self.scheduler.shape().and_then(|shape| shape.place(&Header::of(packet)));
         let i = own.unwrap_or_else(|| self.classifier.place(packet, self.classes.len()));
-        let inner = match &self.classes[i].node {
-            Node::Leaf(_) => Vec::new(),
-            Node::Branch(branch) => branch.place(packet),
-        };
-        std::iter::once(i).chain(inner).collect()
+        std::iter::once(i).chain(self.classes[i].node.place(packet, books)).collect()
     }
 
     /// Whether source quenches are ever to be expected.
@@ -652,11 +725,7 @@ impl<P: Item> Branch<P> {
     pub fn class_names(&self) -> Vec<String> {
         let named = self.names.iter().zip(&self.classes);
         let of = |(name, class): (&String, &Class<P>)| {
-            let inner = match &class.node {
-                Node::Leaf(_) => Vec::new(),
-                Node::Branch(branch) => branch.class_names(),
-            };
-            let inner = inner.into_iter().map(|inner| format!("{name}/{inner}")).collect::<Vec<_>>();
+            let inner = class.node.class_names().into_iter().map(|inner| format!("{name}/{inner}")).collect::<Vec<_>>();
             std::iter::once(name.clone()).chain(inner).collect::<Vec<_>>()
         };
         named.flat_map(of).chain(self.rows.names().cloned()).collect()
@@ -667,11 +736,11 @@ impl<P: Item> Branch<P> {
         let named = self.names.iter().zip(&mut self.classes);
         let of = |(name, class): (&String, &mut Class<P>)| {
             let own = ClassReading { name: name.clone(), counts: class.counts, stats: class.node.cut_stats(0) };
-            let inner = match &mut class.node {
-                Node::Leaf(_) => Vec::new(),
-                Node::Branch(branch) => branch.cut_classes(),
-            };
-            let inner = inner.into_iter().map(|inner| ClassReading { name: format!("{name}/{}", inner.name), ..inner });
+            let inner = class
+                .node
+                .cut_classes()
+                .into_iter()
+                .map(|inner| ClassReading { name: format!("{name}/{}", inner.name), ..inner });
             std::iter::once(own).chain(inner).collect::<Vec<_>>()
         };
         let mut readings: Vec<ClassReading> = named.flat_map(of).collect();
@@ -686,10 +755,7 @@ impl<P: Item> Branch<P> {
         let named = self.classes.iter().take(self.names.len());
         let of = |class: &Class<P>| {
             let values = columns.iter().map(|column| class.node.value(column.name).unwrap_or(f64::NAN)).collect();
-            let inner = match &class.node {
-                Node::Leaf(_) => Vec::new(),
-                Node::Branch(branch) => branch.class_samples(columns),
-            };
+            let inner = class.node.class_samples(columns);
             let own = ClassSample { held: class.node.held(), values };
             std::iter::once(own).chain(inner).collect::<Vec<_>>()
         };

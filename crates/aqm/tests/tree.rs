@@ -1,6 +1,7 @@
 //! Queues of several queues: `fq`, `fq_codel` and `classes`, against arithmetic done by hand.
 
 use crate::bench;
+use crate::packet::Packet;
 
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{
@@ -8,7 +9,7 @@ use ecnlab_aqm::{
     fq_codel,
 };
 use ecnlab_base::{Bytes, Dur, Length};
-use ecnlab_wire::Ecn;
+use ecnlab_wire::{Dscp, Ecn};
 use proptest::prelude::*;
 
 /// Times are in ms.
@@ -359,6 +360,48 @@ fn what_cannot_be_is_refused_by_key() {
         let key = refused(Config::new(Params::FqCodel(params), Common::with_limit(Length::Packets(9.0))));
         assert!(text.starts_with(&key), "{text}: {key}");
     }
+}
+
+/// `outer` queues of flows, each with `inner` queues like `each`.
+fn nested(outer: u32, inner: Params, each: Config) -> Config {
+    let alike = |flows| Params::Fq(fq::Params { flows, salt: Some(7), ..fq::Params::default() });
+    let inner = composed(inner, 99.0, Full::Tail, vec![("each", Member::default(), each)]);
+    composed(alike(outer), 999.0, Full::Tail, vec![("each", Member::default(), inner)])
+}
+
+#[test]
+fn inner_queues_in_use_are_all_that_take_memory() {
+    // 67 million FIFOs of some 900 B would take 60 GB.
+    let inner = Params::Fq(fq::Params { flows: 1024, ..fq::Params::default() });
+    let mut bench = Bench::new(&nested(65_536, inner, droptail(9.0)));
+    (0..5).for_each(|flow| bench.fill(2, flow, 1000, Ecn::NotEct));
+    assert_eq!((bench.queue.packets(), bench.queue.bytes()), (10, 10_000));
+    // Five flows in five queues, quantum 1514: two packets of each, one flow after the other.
+    assert_eq!(bench.flows(1), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
+}
+
+#[test]
+fn an_inner_queue_made_at_its_first_packet_is_as_one_made_at_time_zero() {
+    // Of the two queues of flows the first is made at once and the other when packets come at 1.003 s: of each, PIE's
+    // ticks are at multiples of its interval, and its draws are the same.
+    let pie = Config::new(Params::Pie(toml::from_str("").unwrap()), Common::with_limit(Length::Packets(99.0)));
+    let config = nested(2, classes(classes::Schedule::Strict), pie);
+    let dropped_of = |wanted: usize| {
+        let mut bench = Bench::new(&config);
+        let packet = |flow| Packet { id: 0, len: 1500, ecn: Ecn::NotEct, dscp: Dscp::from_bits(0), group: 0, flow };
+        let flow = (0..).find(|flow| bench.queue.place(&packet(*flow))[0] == wanted).unwrap();
+        let mut bench = Bench::new(&config);
+        for ms in 1003..3003 {
+            bench.put(ms, flow, 1500, Ecn::NotEct);
+            if ms % 2 == 0 {
+                bench.take(ms);
+            }
+        }
+        bench.dropped()
+    };
+    let first = dropped_of(0);
+    assert!(first.len() > 100);
+    assert_eq!(first, dropped_of(1));
 }
 
 proptest! {

@@ -51,9 +51,9 @@ pub fn of_histograms(queue: &Config, groups: usize) -> u64 {
     ((own + queue.class_names().len()) * READINGS * HISTOGRAM) as u64
 }
 
-/// Bytes of an empty queue.
-pub fn of_queue(queue: &Config) -> u64 {
-    Queue::<Packet>::memory(queue)
+/// Bytes of a queue that packets of so many `flows` come to, without the packets.
+pub fn of_queue(queue: &Config, flows: f64) -> u64 {
+    Queue::<Packet>::memory(queue, flows)
 }
 
 /// Bytes of a packet in a queue or on a wire.

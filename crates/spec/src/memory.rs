@@ -118,7 +118,7 @@ fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups
     let histograms = memory::of_histograms(queue, groups).saturating_mul(crossed);
     let bytes = memory::of_link(queue, groups).saturating_mul(count).saturating_add(histograms);
     estimate.add(key_of("link", name, spec.links[name].forward.count), bytes, bytes);
-    let each = memory::of_queue(queue);
+    let each = memory::of_queue(queue, connections(spec));
     let bytes = each.saturating_mul(count);
     let key = queue.inner_key().map_or_else(
         || key_of("link", name, spec.links[name].forward.count),
@@ -228,6 +228,13 @@ fn instances(count: Option<u32>, ends: [&String; 2], spec: &Spec) -> u64 {
 /// Flows of all tables.
 fn flows(spec: &Spec) -> u64 {
     spec.flows.values().map(|flow| instances(flow.count, [&flow.from, &flow.to], spec)).sum()
+}
+
+/// Connections of all flows, each of which a hash may send to a queue of its own. How many follow each other is not known
+/// beforehand.
+fn connections(spec: &Spec) -> f64 {
+    let one = |flow: &Flow| matches!(flow.traffic, Params::Ftp(_) | Params::Cbr(_) | Params::OnOff(_));
+    if spec.flows.values().all(one) { flows(spec) as f64 } else { f64::INFINITY }
 }
 
 /// Nodes that an end names.
