@@ -349,6 +349,44 @@ def test_planted_trends_are_decided(published, measured, averaged) -> None:
     assert answer["R25.rate"] == answer["R29"] == "yes"
 
 
+def test_what_the_rfc_says_of_every_load_and_max_p_is_asked_at_every_load_and_max_p(published, measured, averaged) -> None:
+    places = {
+        name: tests["place"].to_list()
+        for (name,), tests in judge_claims(published, measured, averaged, GRID).group_by("id")
+    }
+    # Three loads and six max_p; the exception is the one place of 18 that R29 and R29.high leave out.
+    assert len(places["R29"]) == 12 and len(places["R29.high"]) == 5 and len(places["R29.exception"]) == 1
+    assert len(places["R30"]) == len(places["R36"]) == 18
+    # Reno and SACK/FACK at six max_p, NewReno and SACK at three.
+    assert len(places["R38.timeouts"]) == len(places["R38.retransmits"]) == 3 * (6 + 6 + 3 + 3)
+    assert len(places["R38.mice"]) == 36
+    assert len(places["R37.like_reno"]) == 18 and len(places["R24.constant"]) == 12
+
+
+def test_a_test_with_many_retransmissions_counts_once_however_many_there_are() -> None:
+    # 4 of 1000 segments, 5 of 1000 and 500 of 1000: two of three tests reach 1 in 200.
+    runs = {"replicate": [0, 1, 2], "retransmits": [4, 5, 500], "data_segments_sent": 1000, "group": "ecn"}
+    found = step_quantity("rfc2884", "retransmits_ecn_often", given(flows_run=pl.DataFrame(runs)))
+    assert found["value"].to_list() == [0.0, 1.0, 1.0]
+
+
+def test_the_ends_of_a_line_of_the_grid_are_paired_by_seed() -> None:
+    def speeds(congestion: str, group: str, values: list[float]) -> pl.DataFrame:
+        finish = {"replicate": range(len(values)), "bytes_delivered": values, "start_s": 0.0, "finish_s": 8.0}
+        return pl.DataFrame(finish).with_columns(
+            congestion=pl.lit(congestion), group=pl.lit(group), maxp=pl.lit("0.1"), recovery=pl.lit("reno")
+        )
+
+    ecn = {"low": [3.0, 4.0], "moderate": [9.0, 9.0], "high": [8.0, 5.0]}
+    both = [speeds(load, group, x if group == "ecn" else [2.0, 2.0]) for load, x in ecn.items() for group in ("ecn", "plain")]
+    runs = given(flows_run=pl.concat(both))
+    rise = step_quantity("rfc2884", "bulk_gain_by_load", runs)
+    assert (rise["value"] - rise["other"]).to_list() == pytest.approx([2.5, 0.5])
+    fall = step_quantity("rfc2884", "bulk_difference_by_load", runs)
+    assert (fall["value"] - fall["other"]).to_list() == pytest.approx([5.0, 1.0])
+    assert "congestion" not in rise.columns
+
+
 def test_a_number_nobody_measured_is_an_error(published, averaged) -> None:
     with pytest.raises(EcnlabError, match=r"R27\.1: 0 measured points"):
         judge_numbers(published, averaged.filter(pl.col("metric") != "bulk_gain"), GRID)

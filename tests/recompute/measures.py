@@ -132,7 +132,8 @@ def fairness(results: Results, step: str) -> pl.DataFrame:
 
 def mice(results: Results) -> pl.DataFrame:
     short, long = (
-        RFC2884[name](results).with_columns(value=c("value") / c("other")) for name in ("transaction_gain", "bulk_gain")
+        both(results).with_columns(value=c("value") / c("other"))
+        for both in (steps(sides("flows", rate, rate), "transactions"), steps(sides("flows_run", speed, speed), "bulk"))
     )
     return against(short, long.drop("arm"))
 
@@ -241,6 +242,35 @@ def over_reno(value: pl.Expr, table: str, step: str) -> Recipe:
     return of
 
 
+def ends(values: Recipe, axis: str, there: str, here: str) -> Recipe:
+    """The label ``there`` of an axis beside ``here``, each seed: the two ends of a line of the grid."""
+
+    def of(results: Results) -> pl.DataFrame:
+        found = values(results)
+        return against(found.filter(c(axis) == there).drop(axis), found.filter(c(axis) == here).drop(axis))
+
+    return of
+
+
+def gains(table: str, value: pl.Expr, *names: str) -> Recipe:
+    """The gain of each seed."""
+    both = steps(sides(table, value, value), *names)
+    return lambda results: both(results).with_columns(value=c("value") / c("other") - 1).drop("other")
+
+
+def distances(table: str, value: pl.Expr, *names: str) -> Recipe:
+    """What the ECN client has more, each seed."""
+    both = steps(sides(table, value, value), *names)
+    return lambda results: both(results).with_columns(value=c("value") - c("other")).drop("other")
+
+
+def often(results: Results) -> pl.DataFrame:
+    """1 for each test with 1 in 200 segments of the ECN flow sent again, else 0."""
+    return steps(only("flows_run", "ecn", (again / sent >= 0.005).cast(pl.Int8)), *BULK)(results)
+
+
+SIZES = "transactions-size"
+
 RFC2884: dict[str, Recipe] = {
     "bulk_gain": steps(sides("flows_run", speed, speed), *BULK),
     "bulk_difference": steps(sides("flows_run", speed, speed), *BULK),
@@ -258,6 +288,16 @@ RFC2884: dict[str, Recipe] = {
     "retransmits_saved": lambda results: against(
         *(steps(only("flows_run", side, again / sent), *BULK)(results) for side in ("plain", "ecn"))
     ),
+    "retransmits_ecn_often": often,
+    "bulk_gain_by_load": ends(gains("flows_run", speed, "bulk"), "congestion", "high", "low"),
+    "bulk_difference_by_load": ends(distances("flows_run", speed, "bulk"), "congestion", "high", "low"),
+    "bulk_gain_by_max_p": ends(gains("flows_run", speed, "bulk"), "maxp", "0.5", "0.02"),
+    "transaction_gain_by_load": ends(gains("flows", rate, "transactions"), "congestion", "high", "low"),
+    "transaction_difference_by_load": ends(distances("flows", rate, "transactions"), "congestion", "high", "low"),
+    "transaction_gain_by_max_p": ends(gains("flows", rate, "transactions"), "maxp", "0.5", "0.02"),
+    "size_gain_by_load": ends(gains("flows", rate, SIZES), "congestion", "high", "moderate"),
+    "size_gain_by_max_p": ends(gains("flows", rate, SIZES), "maxp", "0.5", "0.02"),
+    "size_gain_by_size": ends(gains("flows", rate, SIZES), "size", "20 KB", "5 KB"),
     "timeouts_ecn": steps(only("flows_run", "ecn", expiries, sent), *BULK),
     "timeouts_plain": steps(only("flows_run", "plain", expiries, again), *BULK),
     "timeouts_inferred": steps(only("flows_run", "plain", again - c("retransmits_fast").sum(), again), *BULK),
