@@ -218,6 +218,35 @@ def test_a_queue_is_full_by_the_buffer_of_its_own_setting(name) -> None:
         assert found["setting"].to_list() == [run.point.get("setting", "testbed")]
 
 
+# --------------------------------------------------------------- all flows with ECN
+
+
+def test_what_all_flows_gain_and_send_again_is_of_all_flows_together() -> None:
+    def flows(arm: str, goodput: list[float], again: list[int]) -> pl.DataFrame:
+        rows = {"goodput_bps": goodput, "retransmits": again, "data_segments_sent": [100, 300], "group": ["ecn", "plain"]}
+        return pl.DataFrame({**rows, "arm": arm, "congestion": "high", "maxp": "0.1", "replicate": 0})
+
+    both = given(flows=pl.concat([flows("ecn", [3.0, 6.0], [0, 4]), flows("plain", [2.0, 8.0], [40, 0])]))
+    for name, value, other in (("homogeneous_total_gain", 9.0, 10.0), ("homogeneous_resent", 0.01, 0.1)):
+        (row,) = step_quantity("rfc2884", name, both).iter_rows(named=True)
+        assert (row["value"], row["other"]) == pytest.approx((value, other))
+
+
+def test_the_summary_of_all_flows_says_where_their_goodput_is_smaller(published) -> None:
+    rows = [
+        {"metric": "homogeneous_total_gain", "congestion": "high", "maxp": maxp, "mean": mean}
+        for maxp, mean in (("0.02", -0.05), ("0.1", 0.02), ("0.5", 0.03))
+    ]
+    rows.append({"metric": "homogeneous_transaction_gain", "congestion": "high", "maxp": "0.1", "mean": 0.5})
+    for side, mean in (("ecn", 0.4), ("plain", -0.2)):
+        rows.append({"metric": f"bulk_{side}_against_nobody", "congestion": "high", "maxp": "0.1", "mean": mean})
+    points = pl.DataFrame(rows).with_columns(low=pl.col("mean") - 0.001, high=pl.col("mean") + 0.001, n=20)
+    told = runs.left_over(material(PAPER, GRID, points))
+    assert told.answer == "Partly"
+    assert "larger in 2 of 3 settings (load, max_p) and smaller in 1; at high load it changes by −5.0%" in told.evidence
+    assert "ECN client changes by 40.0% (" in told.evidence and "non-ECN client by −20.0% (" in told.evidence
+
+
 # --------------------------------------------------------------- the joint reading
 
 

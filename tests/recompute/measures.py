@@ -269,6 +269,11 @@ def often(results: Results) -> pl.DataFrame:
     return steps(only("flows_run", "ecn", (again / sent >= 0.005).cast(pl.Int8)), *BULK)(results)
 
 
+def all_against_none(value: pl.Expr) -> Recipe:
+    """Of all flows together, where all use ECN beside where none does."""
+    return ends(steps(lambda r, step: per_run(r, step, "flows", value), "homogeneous-bulk"), "arm", "ecn", "plain")
+
+
 SIZES = "transactions-size"
 
 RFC2884: dict[str, Recipe] = {
@@ -298,6 +303,8 @@ RFC2884: dict[str, Recipe] = {
     "size_gain_by_load": ends(gains("flows", rate, SIZES), "congestion", "high", "moderate"),
     "size_gain_by_max_p": ends(gains("flows", rate, SIZES), "maxp", "0.5", "0.02"),
     "size_gain_by_size": ends(gains("flows", rate, SIZES), "size", "20 KB", "5 KB"),
+    "homogeneous_total_gain": all_against_none(c("goodput_bps").sum()),
+    "homogeneous_resent": all_against_none(again / sent),
     "timeouts_ecn": steps(only("flows_run", "ecn", expiries, sent), *BULK),
     "timeouts_plain": steps(only("flows_run", "plain", expiries, again), *BULK),
     "timeouts_inferred": steps(only("flows_run", "plain", again - c("retransmits_fast").sum(), again), *BULK),
