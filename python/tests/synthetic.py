@@ -87,7 +87,8 @@ class MadeUp:
                 "share_in_region": share + rng.normal(0, 0.002),
                 "share_above": 0.05 * math.log2(flows) + rng.normal(0, 0.002),
                 "utilisation": 0.99,
-                "queue_mean_packets": 20.0,
+                "queue_mean_packets": 20.0 if key.get("variant") == "tail" else 8.0,
+                "queue_var_packets": 9.0 if key.get("variant") == "tail" else 16.0,
             }
         ]
 

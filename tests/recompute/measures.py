@@ -274,7 +274,21 @@ def all_against_none(value: pl.Expr) -> Recipe:
     return ends(steps(lambda r, step: per_run(r, step, "flows", value), "homogeneous-bulk"), "arm", "ecn", "plain")
 
 
-SIZES = "transactions-size"
+def timer_share(table: str, step: str, over: pl.Expr) -> Recipe:
+    """The part of ``over`` that is timeouts, of the non-ECN client's flow in each run."""
+    return steps(only(table, "plain", expiries / over), step)
+
+
+def other_recoveries(recipe: Recipe) -> Recipe:
+    return lambda results: one_against(recipe(results), "recovery", "reno")
+
+
+def link_of_faults(value: pl.Expr) -> Recipe:
+    return beside_red(fault(lambda r, step: placed(per_run(r, step, "links", value, SHAPERS))))
+
+
+SIZES, VERY_HIGH = "transactions-size", "very-high"
+EPISODES, GOODPUT = c("fast_recoveries").sum() + expiries, c("goodput_bps").first()
 
 RFC2884: dict[str, Recipe] = {
     "bulk_gain": steps(sides("flows_run", speed, speed), *BULK),
@@ -303,6 +317,13 @@ RFC2884: dict[str, Recipe] = {
     "size_gain_by_load": ends(gains("flows", rate, SIZES), "congestion", "high", "moderate"),
     "size_gain_by_max_p": ends(gains("flows", rate, SIZES), "maxp", "0.5", "0.02"),
     "size_gain_by_size": ends(gains("flows", rate, SIZES), "size", "20 KB", "5 KB"),
+    "timeouts_over_reno": other_recoveries(timer_share("flows_run", "bulk", again)),
+    "very_high_timeouts_over_reno": other_recoveries(timer_share("flows", VERY_HIGH, again)),
+    "very_high_gain_over_reno": other_recoveries(gains("flows", GOODPUT, VERY_HIGH)),
+    "longer_by_timer": steps(only("flows", "plain", expiries, EPISODES), "transactions-longer"),
+    "by_timer_by_size": ends(timer_share("flows", SIZES, EPISODES), "size", "20 KB", "5 KB"),
+    "fault_queue_against_red": link_of_faults(c("queue_mean_packets").first()),
+    "fault_queue_deviation_against_red": link_of_faults(c("queue_var_packets").first().sqrt()),
     "homogeneous_total_gain": all_against_none(c("goodput_bps").sum()),
     "homogeneous_resent": all_against_none(again / sent),
     "timeouts_ecn": steps(only("flows_run", "ecn", expiries, sent), *BULK),

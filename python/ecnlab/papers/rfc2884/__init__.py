@@ -41,6 +41,7 @@ PAPER: Final = Paper(
         Step("synchrony", 5, 20, SERIES),
         Step("shares", 5, 20),
         Step("degenerate", 5, 20),
+        Step("very-high", 5, 30),
         Step("joint-bulk", 3, 20),
         Step("joint-bulk-max_p", 3, 20),
         Step("joint-transactions", 3, 20),
