@@ -51,6 +51,8 @@ KEYS: Final = OF_ROWS | OF_OTHERS
 def analyse(paper: Paper, published: Published, sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     """The samples of all steps of ``paper``. ``sweeps`` is by the name of the step."""
     parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in paper.steps if not step.drawn]
+    if paper.of_samples:
+        parts.append(paper.of_samples(published, pl.concat(parts)))
     return paper.grid.ordered(pl.concat(parts))
 
 

@@ -14,6 +14,7 @@ import polars as pl
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
+from ecnlab.papers.published import Published
 from ecnlab.report import Chart, Finding, Group, Table
 from ecnlab.sweep import Sweep
 
@@ -93,3 +94,5 @@ class Paper:
     """Sentences of the summary, blocks of sections and words in their texts that ``report.toml`` names and code makes."""
     blocks: Mapping[str, Callable[[Material], Made | Sequence[Made]]] = field(default_factory=dict)
     words: Mapping[str, Callable[[Material], str]] = field(default_factory=dict)
+    of_samples: Callable[[Published, pl.DataFrame], pl.DataFrame] | None = None
+    """Samples that are computed from the samples of all steps, such as a choice made again for resampled seeds."""
