@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ecnlab.papers.paper import Paper, Step, named
-from ecnlab.papers.rfc2884 import faults, linux, readings, runs
+from ecnlab.papers.rfc2884 import faults, linux, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID
 
 SERIES: Final = ("flow_series", "queue_series")
@@ -56,6 +56,7 @@ PAPER: Final = Paper(
     blocks=named(
         readings.taken,
         readings.side_by_side,
+        readings.resamples,
         readings.misses,
         readings.nearest,
         readings.chosen,
@@ -65,4 +66,5 @@ PAPER: Final = Paper(
         linux.beside_the_kernel,
     ),
     words=named(linux.on_linux),
+    of_samples=thresholds.resampled,
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import polars as pl
 
 from ecnlab.papers import blocks
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Number, read_toml
-from ecnlab.papers.rfc2884.grid import GRID
-from ecnlab.papers.rfc2884.thresholds import choose, measured, smallest, timeouts
+from ecnlab.papers.rfc2884.grid import GRID, LOADS
+from ecnlab.papers.rfc2884.thresholds import HALVES, RESAMPLES, RESAMPLING_SEED, choose, measured, smallest, timeouts
 from ecnlab.papers.written import quantity
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
@@ -18,29 +19,53 @@ from ecnlab.report.page import Cell
 # --------------------------------------------------------------- the summary
 
 
+FEWEST: Final = 20
+"""Seeds of the joint reading below which the summary says nothing of it: the choice changes from one set of seeds to the next."""
+
+STATEMENT: Final = "Thresholds chosen on half of the printed numbers give the other half."
+
+
 def worth(given: Material) -> Finding:
     """What the joint reading says of the numbers that had no part in it, beside the first reading, and who agrees under which.
 
-    Both are counted over the seeds of the joint reading: with fewer seeds intervals are wider, and hold more.
+    Both are counted over the seeds of the joint reading: with fewer seeds intervals are wider.
     """
+    seeds = min(given.at("joint_share")["n"])
+    if seeds < FEWEST:
+        return Finding(
+            "Undecided",
+            "open",
+            STATEMENT,
+            f"Not counted with {seeds} seeds of the joint reading; the full size has {FEWEST} (`--full`).",
+        )
     first = {load: row["min_th"] for load, row in smallest(given).items()}
     told, agree, asked = [], 0, 0
-    for swapped in (False, True):
+    for name, swapped in HALVES.items():
         choices = choose(given, swapped=swapped)
         judging = [number for number in given.published.numbers if number.id not in choices[_load(number)].chosen_by]
         taken = {load: choice.min_th for load, choice in choices.items()}
         held, before = (len(_agreeing(given, labels, judging)) for labels in (taken, first))
         told.append(
-            f"min_th {', '.join(f'{label} at {load}' for load, label in taken.items())} load: of the {len(judging)} numbers that "
+            f"min_th {', '.join(f'{label} at {load}' for load, label in taken.items())} load "
+            f"({_how_often(given, name, taken)} of {RESAMPLES} resamples of the seeds): of the {len(judging)} numbers that "
             f"had no part in the choice {held} agree, and {before} with the smallest thresholds"
         )
         agree, asked = agree + held, asked + len(judging)
     return blocks.counted(
         agree,
         asked,
-        "Thresholds chosen on half of the printed numbers give the other half.",
+        STATEMENT,
         f"{told[0]}. With the halves exchanged {told[1]}. {_under_which(given)}",
     )
+
+
+def _how_often(given: Material, half: str, taken: Mapping[str, str]) -> str:
+    """In what shares of the resamples the rule takes these min_th, by load."""
+    shares = (
+        given.point("joint_choice", variant=half, congestion=load, min_th=label)["mean"]
+        for load, label in taken.items()
+    )
+    return ", ".join(quantity(share, given.metric("joint_choice")) for share in shares)
 
 
 def _under_which(given: Material) -> str:
@@ -104,6 +129,30 @@ def side_by_side(given: Material) -> Table:
     return Table("Every printed number under both readings.", columns, rows, cards=True)
 
 
+def resamples(given: Material) -> Table:
+    """How often the joint reading takes each threshold when the seeds are drawn again."""
+    labels = given.at("joint_choice")["min_th"].unique(maintain_order=True).to_list()
+    rows: list[list[Cell | str]] = []
+    for load in LOADS:
+        for half in HALVES:
+            shares = {
+                row["min_th"]: row["mean"]
+                for row in given.at("joint_choice", congestion=load, variant=half).iter_rows(named=True)
+            }
+            rows.append(
+                [
+                    load,
+                    half,
+                    *blocks.numeric(*(f"{shares[label]:.1%}" if shares.get(label) else "" for label in labels)),
+                ]
+            )
+    caption = (
+        f"Which min_th the joint reading takes in {RESAMPLES} resamples of its seeds (drawn with replacement, seed {RESAMPLING_SEED}): "
+        "share of the resamples, by load and by which half of the printed numbers chooses."
+    )
+    return Table(caption, ["load", "halves", *labels], rows, cards=True)
+
+
 def misses(given: Material) -> Table:
     """The candidates of the joint reading."""
     exchanged = choose(given, swapped=True)
@@ -163,6 +212,6 @@ def chosen(given: Material) -> Table:
     ]
     return Table(
         "What the rule chooses from the runs of this report, and what the experiments use.",
-        ["congestion", "chosen now", "share of time in the region", "used, from red-settings.toml"],
+        ["congestion", "chosen now", "least share of time in the region, of all max_p", "used, from red-settings.toml"],
         rows,
     )

@@ -1,44 +1,63 @@
-"""The two readings of the thresholds that the RFC does not print: how each chooses them from the runs."""
+"""The two readings of the thresholds that the RFC does not print: how each chooses them from the runs.
+
+Both ask that RED's average stays in the region at every max_p that is run. `choose` does the joint reading from the means over all
+seeds, `resampled` again for seeds drawn with replacement, so that the report shows how far the choice is one of these seeds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, Protocol
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from ecnlab.papers import judge
 from ecnlab.papers.material import Material, Row
-from ecnlab.papers.published import Number
+from ecnlab.papers.published import Number, Published
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
-from ecnlab.papers.samples import interval
+from ecnlab.papers.samples import at, interval
 
 SHARE: Final = 0.9
-"""The share of time in the region that settings must reach."""
+"""The share of time in the region that settings must reach, at every max_p that is run."""
 
 MAX_P: Final = "0.1"
-"""The max_p at which they are chosen: the one value the RFC prints numbers of for every load."""
+"""The max_p at which timeouts choose: the one value the RFC prints numbers of for every load."""
 
 PRIMARY: Final = {"recovery": "reno", "maxp": MAX_P}
+
+HALVES: Final = {"as printed": False, "exchanged": True}
+"""Which half of the printed numbers chooses, as the points of ``joint_choice`` call it: the first, or the other."""
+
+RESAMPLES: Final = 1000
+RESAMPLING_SEED: Final = 2884
+
+Values = NDArray[np.float64]
 
 # --------------------------------------------------------------- the first reading: section 4.4 as a rule
 
 
 def smallest(given: Material) -> dict[str, Row]:
-    """The point of the search that the rule takes at each congestion level.
+    """The point of the search that the rule takes at each congestion level: of the max_p at which its share is least.
 
-    The smallest min_th whose mean share of time in [min_th, max_th) reaches `SHARE`, else the one with the largest
-    share. No gain enters.
+    The smallest min_th whose mean share of time in [min_th, max_th) reaches `SHARE` at every max_p, else the one with the
+    largest of these least shares. No gain enters.
     """
     chosen: dict[str, Row] = {}
-    for (load,), found in given.at("search_share", maxp=MAX_P).group_by(["congestion"], maintain_order=True):
-        rows = list(found.iter_rows(named=True))
+    for (load,), found in given.at("search_share").group_by(["congestion"], maintain_order=True):
+        rows = [min(of.iter_rows(named=True), key=lambda row: row["mean"]) for of in _by_min_th(found)]
         enough = [row for row in rows if row["mean"] >= SHARE]
         chosen[str(load)] = (
             min(enough, key=lambda row: GRID.score(row["min_th"])) if enough else max(rows, key=lambda row: row["mean"])
         )
     return chosen
+
+
+def _by_min_th(found: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    return (rows for _, rows in found.group_by("min_th", maintain_order=True))
 
 
 # --------------------------------------------------------------- the joint reading: that of joint-bulk.toml
@@ -53,6 +72,72 @@ class Choice:
     scores: Mapping[str, float]
 
 
+class Means(Protocol):
+    """Means of metrics at places of the grid: one, or one for each of several samples of seeds."""
+
+    def labels(self, load: str) -> list[str]:
+        """Every min_th that was run at the load, the smallest first."""
+        ...
+
+    def mean(self, metric: str, **where: str | list[str]) -> Values:
+        """The mean at the one place."""
+        ...
+
+    def least(self, metric: str, **where: str | list[str]) -> Values:
+        """The least mean of all places there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The means over all seeds."""
+
+    given: Material
+
+    def labels(self, load: str) -> list[str]:
+        return _ordered(self.given.at("joint_share", congestion=load, **PRIMARY))
+
+    def mean(self, metric: str, **where: str | list[str]) -> Values:
+        return np.array([self.given.point(metric, **where)["mean"]])
+
+    def least(self, metric: str, **where: str | list[str]) -> Values:
+        return self.given.at(metric, **where)["mean"].to_numpy().min(keepdims=True)
+
+
+class _Resampled:
+    """Means over seeds drawn with replacement, the same seeds in every experiment of the reading."""
+
+    def __init__(self, samples: pl.DataFrame) -> None:
+        self._samples = samples
+
+    @cached_property
+    def _drawn(self) -> NDArray[np.int64]:
+        joint = at(self._samples, "joint_share", PRIMARY)
+        seeds = joint["replicate"].n_unique()
+        return np.random.default_rng(RESAMPLING_SEED).integers(0, seeds, (RESAMPLES, seeds))
+
+    def labels(self, load: str) -> list[str]:
+        return _ordered(at(self._samples, "joint_share", {"congestion": load, **PRIMARY}))
+
+    def mean(self, metric: str, **where: str | list[str]) -> Values:
+        return self._mean(metric, at(self._samples, metric, where))
+
+    def least(self, metric: str, **where: str | list[str]) -> Values:
+        by_max_p = at(self._samples, metric, where).group_by("maxp", maintain_order=True)
+        return np.min([self._mean(metric, rows) for _, rows in by_max_p], axis=0)
+
+    def _mean(self, metric: str, rows: pl.DataFrame) -> Values:
+        ordered = rows.sort("replicate")
+        means: Values = ordered["value"].to_numpy()[self._drawn].mean(axis=1)
+        if not ordered["other"].is_null().all():
+            means = means / ordered["other"].to_numpy()[self._drawn].mean(axis=1)
+        return means - 1.0 if metric.endswith("_gain") else means
+
+
+def _ordered(rows: pl.DataFrame) -> list[str]:
+    return sorted(rows["min_th"].unique().to_list(), key=GRID.score)
+
+
 def choose(given: Material, *, swapped: bool = False) -> dict[str, Choice]:
     """One min_th for each load, chosen on one half of the printed numbers to be judged on the other.
 
@@ -61,10 +146,30 @@ def choose(given: Material, *, swapped: bool = False) -> dict[str, Choice]:
     found = {}
     for load in LOADS:
         choosing = halves(given.published.numbers, load)[1 if swapped else 0]
-        scores = {label: _score(given, load, label, choosing) for label in _candidates(given, load)}
-        taken = min(scores, key=lambda label: (scores[label], GRID.score(label)))
-        found[load] = Choice(taken, tuple(number.id for number in choosing), scores)
+        scores = _scores(given.published, load, choosing, _Measured(given))
+        listed = {label: float(score[0]) for label, score in scores.items() if np.isfinite(score[0])}
+        taken = min(listed, key=lambda label: (listed[label], GRID.score(label)))
+        found[load] = Choice(taken, tuple(number.id for number in choosing), listed)
     return found
+
+
+def resampled(published: Published, samples: pl.DataFrame) -> pl.DataFrame:
+    """Samples of ``joint_choice``: for each resample of the seeds 1 at the min_th that it takes, 0 at the others.
+
+    `RESAMPLES` times, from the seed `RESAMPLING_SEED`; the variant says which half of the printed numbers chose.
+    """
+    parts, means = [], _Resampled(samples)
+    for load in LOADS:
+        for name, swapped in HALVES.items():
+            choosing = halves(published.numbers, load)[1 if swapped else 0]
+            scores = _scores(published, load, choosing, means)
+            # Of equal scores the smaller min_th: labels are in their order, and argmin takes the first.
+            taken = np.argmin(np.array(list(scores.values())), axis=0)
+            for i, label in enumerate(scores):
+                frame = pl.DataFrame({"replicate": range(RESAMPLES), "value": (taken == i).astype(np.float64)})
+                place = frame.with_columns(congestion=pl.lit(load), variant=pl.lit(name), min_th=pl.lit(label))
+                parts.append(GRID.samples("joint_choice", place))
+    return pl.concat(parts)
 
 
 def halves(numbers: Sequence[Number], load: str) -> tuple[list[Number], list[Number]]:
@@ -85,17 +190,21 @@ def timeouts(given: Material, load: str, min_th: str) -> float:
     return float(given.point("joint_timeouts_plain", congestion=load, min_th=min_th, **PRIMARY)["mean"])
 
 
-def _candidates(given: Material, load: str) -> list[str]:
-    """Each min_th that keeps the average in the region, as section 4.4 asks; all where none does."""
-    share = given.at("joint_share", congestion=load, **PRIMARY)
-    inside = share.filter(pl.col("mean") >= SHARE)
-    return (share if inside.is_empty() else inside)["min_th"].to_list()
+def _scores(published: Published, load: str, choosing: Sequence[Number], means: Means) -> dict[str, Values]:
+    """The misses of each min_th, in margins: infinite where it is no candidate, since its average leaves the region.
 
-
-def _score(given: Material, load: str, min_th: str, choosing: Sequence[Number]) -> float:
-    """The misses of the numbers that choose, in margins, and how far timeouts are over the limit of R30."""
-    missed: float = sum(
-        abs(measured(given, number, min_th)["mean"] - number.value) / given.metric(number.metric).margin
-        for number in choosing
-    )
-    return missed + max(0.0, timeouts(given, load, min_th) / given.published.claim("R30").limit - 1.0)
+    A miss is that of a number that chooses, and how far timeouts are over the limit of R30. All are candidates where none
+    stays in the region.
+    """
+    scores, inside = {}, {}
+    for label in means.labels(load):
+        place = {"congestion": load, "min_th": label}
+        share = np.minimum(means.least("search_share", **place), means.least("joint_share", recovery="reno", **place))
+        inside[label] = share >= SHARE
+        over = means.mean("joint_timeouts_plain", **place, **PRIMARY) / published.claim("R30").limit - 1.0
+        scores[label] = np.maximum(0.0, over)
+        for number in choosing:
+            there = means.mean(f"joint_{number.metric}", **{**number.where, "min_th": label})
+            scores[label] = scores[label] + np.abs(there - number.value) / published.metrics[number.metric].margin
+    none = ~np.any(list(inside.values()), axis=0)
+    return {label: np.where(inside[label] | none, score, np.inf) for label, score in scores.items()}
