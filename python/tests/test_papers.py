@@ -18,6 +18,7 @@ from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import blocks, measures, readme, registry, reproduction
 from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Drawn, Paper, Step
 from ecnlab.papers.published import Claim, Metric, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
@@ -156,13 +157,30 @@ def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds,
     assert found.tone == {"Yes": "yes", "No": "no"}.get(answer, "partly")
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "answer", "words"),
+    [
+        (["yes"] * 3, "yes", "yes, in all 3 places"),
+        (["yes"] + ["no"] * 32, "no", "no; of 33 places 1 yes, 32 no"),
+        (["yes"] * 32 + ["no"], "no", "no; of 33 places 32 yes, 1 no"),
+        (["no", "undecided"], "no", "no; of 2 places 1 no, 1 undecided"),
+        (["yes", "undecided", "partly"], "undecided", "undecided; of 3 places 1 yes, 1 partly, 1 undecided"),
+        (["yes", "partly"], "partly", "partly; of 2 places 1 yes, 1 partly"),
+    ],
+)
+def test_one_place_refutes_a_claim_about_every_place(outcomes, answer, words) -> None:
+    assert together(outcomes) == answer
+    tests = pl.DataFrame({"outcome": outcomes, "answer": answer, "upto": ""})
+    assert blocks.in_words(tests) == words
+
+
 def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:
     about = {"id": "S01", "row": "S01", "statement": "", "metric": "error", "where": {}}
     metric = Metric("error", "", "gain", percent=True)
     published = Published("p", "", "", "", {"error": metric}, (), (Claim(**about, test="near", tolerance=0.2),))
-    places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "partly", "id": "S01"}
+    places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "no", "id": "S01"}
     found = blocks.ranged(pl.DataFrame(places), published, "S01", "It is near.", "errors")
-    assert (found.answer, found.tone) == ("Partly", "partly")
+    assert (found.answer, found.tone) == ("No", "no")
     assert found.evidence == "In 2 of 3 settings; errors from −2.0% to −40%."
 
 

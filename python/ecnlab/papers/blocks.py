@@ -17,11 +17,16 @@ from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
-VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
+VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no", "inconclusive": "open"}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
 CHIPS: Final = VERDICTS | ANSWERS
 
-PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
+PLURAL: Final = {
+    "agrees": "agree",
+    "same direction": "same direction",
+    "differs": "differ",
+    "inconclusive": "inconclusive",
+}
 
 
 def verdicts(of_numbers: Iterable[str]) -> Tally:
@@ -142,9 +147,18 @@ def _reach(row: Mapping[str, Any]) -> str:
 
 
 def in_words(tests: pl.DataFrame) -> str:
-    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds."""
+    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds.
+
+    Of a claim about several places, with the number of places for each of their answers.
+    """
     answer, upto = str(tests["answer"][0]), str(tests["upto"][0])
-    return f"{answer}, up to {upto}" if upto and tests.height == 1 else answer
+    if tests.height == 1:
+        return f"{answer}, up to {upto}" if upto else answer
+    found = Counter(tests["outcome"])
+    if len(found) == 1:
+        return f"{answer}, in all {tests.height} places"
+    counts = ", ".join(f"{found[outcome]} {outcome}" for outcome in ANSWERS if found[outcome])
+    return f"{answer}; of {tests.height} places {counts}"
 
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
