@@ -16,7 +16,7 @@ import pytest
 from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import blocks, measures, readme, registry, reproduction
+from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Drawn, Paper, Step
@@ -333,6 +333,38 @@ def test_the_full_size_builds_on_the_quick_one_and_nothing_is_done_twice(small, 
         papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
     assert re.search(r"§1, p.\u00a02", html) and "Fig.\u00a03" in html
+
+
+def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> None:
+    published = read_published(small)
+    (number,), (claim,) = published.numbers, published.claims
+    of = {number.id: {"quick": "agrees", "full": "differs"}, claim.id: {"quick": "yes", "full": "yes"}}
+    (small / sizes.QUOTED).write_text(json.dumps({"format": 1, "verdicts": of}))
+    papers.reproduce("small", tmp_path / "out")
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "agrees (full size: differs)" in html and html.count("(full size:") == 1
+    assert re.search(r"verdicts that the full size changes.{0,60}1 of 2", html, re.DOTALL)
+    papers.reproduce("small", tmp_path / "out", full=True)
+    assert "full size:" not in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_the_quick_size_decides_nothing_that_the_full_one_decides_otherwise(name) -> None:
+    folder = find(name)[1]
+    of = json.loads((folder / sizes.QUOTED).read_text())["verdicts"]
+    assert set(of) == read_published(folder).ids(), f"`make readme PAPER={name} FROM=...` of a full run makes them"
+    assert sizes.contradicted(of) == []
+
+
+def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
+    of = {
+        "same": {"quick": "differs", "full": "differs"},
+        "open": {"quick": "inconclusive", "full": "agrees"},
+        "undecided": {"quick": "undecided", "full": "no"},
+        "other": {"quick": "agrees", "full": "differs"},
+        "closed": {"quick": "yes", "full": "undecided"},
+    }
+    assert sizes.contradicted(of) == ["other", "closed"]
 
 
 def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp_path, monkeypatch) -> None:

@@ -32,6 +32,7 @@ from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.registry import find
+from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
 from ecnlab.papers.words import JUDGED
 from ecnlab.scenario import read_experiment
 from ecnlab.sweep import load_sweep
@@ -39,7 +40,6 @@ from ecnlab.sweep import load_sweep
 FORMAT: Final = 1
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
-QUOTED: Final = "quoted.json"
 NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
 KEPT: Final = ("linux",)
 """Tables whose quoted rows stay where a results folder does not have them: not every full run asks the Linux kernel."""
@@ -161,7 +161,8 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     )
     render(folder, evidence)
     rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
-    return _dump({"format": FORMAT, "run": run, "tables": rows})
+    sizes = both_sizes(pl.read_parquet(analysis["quick"]), verdicts(tables["numbers"], tables["claims"]))
+    return _dump({"format": FORMAT, "run": run, "verdicts": sizes, "tables": rows})
 
 
 def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
@@ -270,8 +271,9 @@ def _dump(held: Mapping[str, Any]) -> str:
         return ",\n".join("   " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
 
     run = json.dumps(held["run"], indent=1, ensure_ascii=False).replace("\n", "\n ")
+    verdicts = ",\n".join(f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in held["verdicts"].items())
     tables = ",\n".join(f'  "{name}": [\n{lines(rows)}\n  ]' for name, rows in held["tables"].items())
-    return f'{{\n "format": {held["format"]},\n "run": {run},\n "tables": {{\n{tables}\n }}\n}}\n'
+    return f'{{\n "format": {held["format"]},\n "run": {run},\n "verdicts": {{\n{verdicts}\n }},\n "tables": {{\n{tables}\n }}\n}}\n'
 
 
 def main(arguments: list[str]) -> int:
