@@ -16,7 +16,7 @@ import pytest
 from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes
+from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes, unbuilt
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Drawn, Paper, Step
@@ -458,6 +458,20 @@ def quoting(small, tmp_path) -> Path:
     papers.reproduce("small", tmp_path / "out", full=True)
     readme.make("small", tmp_path / "out")
     return small
+
+
+def test_what_is_not_built_is_one_list_that_the_schema_does_not_have() -> None:
+    papers_ = find("rfc2884")[1].parent
+    schema = "".join(path.read_text() for path in (papers_.parent / "schema").glob("*.json"))
+    listed = unbuilt.features(papers_)
+    assert [name for one in listed.values() for name in one["names"] if f'"{name}"' in schema] == []
+    assert '"vegas"' in schema  # which the list had once
+    stated = re.compile(r"(?:not|cannot be|n't) (?:built|implemented)", re.IGNORECASE)
+    for name in PAPERS:
+        text = re.sub(r"^#.*$", "", (find(name)[1] / readme.TEMPLATE).read_text(), flags=re.MULTILINE)
+        assert stated.findall(text) == []
+    with pytest.raises(EcnlabError, match="no feature 'vegas'"):
+        unbuilt.text(papers_, "vegas")
 
 
 def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path) -> None:

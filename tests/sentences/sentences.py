@@ -24,7 +24,7 @@ from ecnlab import store
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_published, read_toml
-from ecnlab.papers.readme import TEMPLATE, quoted_evidence
+from ecnlab.papers.readme import TEMPLATE, quoted_evidence, template
 from ecnlab.papers.references import REFERENCE, Evidence, resolve
 from ecnlab.papers.registry import PAPERS, find
 
@@ -82,7 +82,7 @@ def of_readme(name: str) -> Iterator[Sentence]:
     """The sentences of a paper's README; a row of a table is one."""
     paper, folder = find(name)
     evidence = quoted_evidence(paper, folder, read_published(folder))
-    text = SKIPPED.sub(lambda match: "\n" * match[0].count("\n"), (folder / TEMPLATE).read_text(encoding="utf-8"))
+    text = SKIPPED.sub(lambda match: "\n" * match[0].count("\n"), template(folder))
     line = 1
     for block in re.split(r"(\n\s*\n)", text):
         at = f"papers/{name}/{TEMPLATE}:{line + len(block) - len(block.lstrip(chr(10)))}"

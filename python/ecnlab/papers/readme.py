@@ -27,6 +27,7 @@ from ecnlab import store
 from ecnlab.answerers import answerer_of
 from ecnlab.engines import PACKETS
 from ecnlab.errors import EcnlabError
+from ecnlab.papers import unbuilt
 from ecnlab.papers.grid import MEANS
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
@@ -45,6 +46,9 @@ KEPT: Final = ("linux",)
 """Tables whose quoted rows stay where a results folder does not have them: not every full run asks the Linux kernel."""
 
 JUDGEMENTS: Final = ("numbers", "claims")
+
+UNBUILT: Final = re.compile(r"\{unbuilt ([^{}\s]+)\}")
+"""Where the text of a feature that ecnlab does not have is quoted (`ecnlab.papers.unbuilt`)."""
 
 TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
 """A percentage or a decimal: what a measured number looks like."""
@@ -79,11 +83,17 @@ def make(paper: str, results: Path | None = None) -> Path:
     return folder / README
 
 
+def template(folder: Path) -> str:
+    """The README with references, and with the texts of features that ecnlab does not have."""
+    text = (folder / TEMPLATE).read_text(encoding="utf-8")
+    return UNBUILT.sub(lambda match: unbuilt.text(folder.parent, match[1]), text)
+
+
 def render(folder: Path, evidence: Evidence) -> str:
     """The text of the README. Raises EcnlabError naming the template and the reference that is wrong."""
     path = folder / TEMPLATE
     try:
-        return NOTICE + fill(path.read_text(encoding="utf-8"), evidence)
+        return NOTICE + fill(template(folder), evidence)
     except EcnlabError as error:
         raise EcnlabError(f"{path}: {error}") from error
 
