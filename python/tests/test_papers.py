@@ -160,12 +160,12 @@ def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds,
 @pytest.mark.parametrize(
     ("outcomes", "answer", "words"),
     [
-        (["yes"] * 3, "yes", "yes, in all 3 places"),
-        (["yes"] + ["no"] * 32, "no", "no; of 33 places 1 yes, 32 no"),
-        (["yes"] * 32 + ["no"], "no", "no; of 33 places 32 yes, 1 no"),
-        (["no", "undecided"], "no", "no; of 2 places 1 no, 1 undecided"),
-        (["yes", "undecided", "partly"], "undecided", "undecided; of 3 places 1 yes, 1 partly, 1 undecided"),
-        (["yes", "partly"], "partly", "partly; of 2 places 1 yes, 1 partly"),
+        (["yes"] * 3, "yes", "yes (in all 3 places)"),
+        (["yes"] + ["no"] * 32, "no", "no (of 33 places 1 yes, 32 no)"),
+        (["yes"] * 32 + ["no"], "no", "no (of 33 places 32 yes, 1 no)"),
+        (["no", "undecided"], "no", "no (of 2 places 1 no, 1 undecided)"),
+        (["yes", "undecided", "partly"], "undecided", "undecided (of 3 places 1 yes, 1 partly, 1 undecided)"),
+        (["yes", "partly"], "partly", "partly (of 2 places 1 yes, 1 partly)"),
     ],
 )
 def test_one_place_refutes_a_claim_about_every_place(outcomes, answer, words) -> None:
@@ -480,7 +480,7 @@ def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path
     mean = quantity(results["numbers"][0]["mean"], read_published(quoting).metrics["goodput"])
     assert (
         made
-        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes.\n"
+        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes (in all 2 places).\n"
     )
     (quoting / "README.md").unlink()
     assert readme.main(["small"]) == 0

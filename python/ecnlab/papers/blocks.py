@@ -13,6 +13,7 @@ import polars as pl
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.written import as_printed as as_printed
+from ecnlab.papers.written import in_words as in_words
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
@@ -168,21 +169,6 @@ def _reach(row: Mapping[str, Any]) -> str:
     if row["outcome"] != "partly":
         return ""
     return f"; holds up to {row['upto']}" if row["upto"] else "; by the slope alone"
-
-
-def in_words(tests: pl.DataFrame) -> str:
-    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds.
-
-    Of a claim about several places, with the number of places for each of their answers.
-    """
-    answer, upto = str(tests["answer"][0]), str(tests["upto"][0])
-    if tests.height == 1:
-        return f"{answer}, up to {upto}" if upto else answer
-    found = Counter(tests["outcome"])
-    if len(found) == 1:
-        return f"{answer}, in all {tests.height} places"
-    counts = ", ".join(f"{found[outcome]} {outcome}" for outcome in ANSWERS if found[outcome])
-    return f"{answer}; of {tests.height} places {counts}"
 
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:
