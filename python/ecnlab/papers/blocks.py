@@ -158,7 +158,9 @@ def evidence(tests: pl.DataFrame, metric: Metric, test: str) -> str:
         mean, interval = parts(row, metric)
         if test in ("trend", "no-trend"):
             values = " → ".join(quantity(value, metric) for value in row["values"])
-            said.append(f"{values} over {row['place']}; slope {mean} per doubling ({interval}){_reach(row)}")
+            slope = f"{mean} per doubling ({interval})"
+            slope = f"{mean.rstrip('%')} points per doubling ({interval.replace('%', '')})" if metric.percent else slope
+            said.append(f"{values} over {row['place']}; slope {slope}{_reach(row)}")
         else:
             said.append(f"{row['place']}: {mean} ({interval})" if row["place"] else f"{mean} ({interval})")
     return "; ".join(said)

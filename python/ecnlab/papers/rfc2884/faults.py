@@ -6,6 +6,7 @@ The settings are those of ``disciplines.toml`` (the testbed), ``tail-drop.toml``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -84,7 +85,14 @@ def by_setting(fault: Fault, given: Material) -> dict[str, Answer]:
             answers.setdefault(row["setting"], []).append(outcome(claim, interval(row)))
     asked = [setting for setting, found in answers.items() if len(found) == len(fault.claims)]
     ordered = sorted(asked, key=lambda setting: (setting != TESTBED, GRID.score(setting), setting))
-    return {setting: together(answers[setting]) for setting in ordered}
+    return {setting: _of_both(answers[setting]) for setting in ordered}
+
+
+def _of_both(answers: Sequence[Answer]) -> Answer:
+    """The answer about a fault from those to its claims: partly there where one of them holds."""
+    if "yes" in answers:
+        return "yes" if set(answers) == {"yes"} else "partly"
+    return "no" if set(answers) == {"no"} else "undecided"
 
 
 def four_faults(given: Material) -> Finding:
