@@ -101,7 +101,7 @@ class _Measured:
         return np.array([self.given.point(metric, **where)["mean"]])
 
     def least(self, metric: str, **where: str | list[str]) -> Values:
-        return self.given.at(metric, **where)["mean"].to_numpy().min(keepdims=True)
+        return np.array([self.given.at(metric, **where)["mean"].to_numpy().min()])
 
 
 class _Resampled:
@@ -124,7 +124,8 @@ class _Resampled:
 
     def least(self, metric: str, **where: str | list[str]) -> Values:
         by_max_p = at(self._samples, metric, where).group_by("maxp", maintain_order=True)
-        return np.min([self._mean(metric, rows) for _, rows in by_max_p], axis=0)
+        least: Values = np.min([self._mean(metric, rows) for _, rows in by_max_p], axis=0)
+        return least
 
     def _mean(self, metric: str, rows: pl.DataFrame) -> Values:
         ordered = rows.sort("replicate")
