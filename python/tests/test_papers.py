@@ -119,6 +119,7 @@ SEEDS_OF_ITS_OWN = {
     "lossy-unharmed",
     "ends",
     "calibration",
+    "calibration-drop",
 }
 """Experiments whose results are set beside no other's; why the seeds are others is in the file."""
 
