@@ -127,7 +127,9 @@ def test_the_networks_are_the_chosen_combinations() -> None:
     for name, gentle in (("calibration", True), ("calibration-drop", False)):
         experiment = read_experiment(PAPER / f"{name}.toml")
         assert set(experiment.axes) == set(calibration.KEYS)
-        assert all(run.scenario.resolved["queue"]["red"]["gentle"] == gentle for run in experiment.with_replicates(1).runs)
+        assert all(
+            run.scenario.resolved["queue"]["red"]["gentle"] == gentle for run in experiment.with_replicates(1).runs
+        )
 
 
 def test_the_control_curves_cross_at_the_equilibrium() -> None:

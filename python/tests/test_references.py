@@ -26,7 +26,16 @@ POINTS = [
     ("rate", "low", "0.1", 13.49, 13.487, 13.493, 20),
     ("rate", "high", "0.1", 13.5, -math.inf, math.inf, 1),
 ]
-NUMBERS = {"id": ["R1"], "metric": ["gain"], "verdict": ["agrees"], "printed": [0.5], "mean": [0.6], "low": [0.53], "high": [0.66], "n": [20]}
+NUMBERS = {
+    "id": ["R1"],
+    "metric": ["gain"],
+    "verdict": ["agrees"],
+    "printed": [0.5],
+    "mean": [0.6],
+    "low": [0.53],
+    "high": [0.66],
+    "n": [20],
+}
 CLAIMS = {"id": ["C1", "C1"], "metric": ["gain"] * 2, "place": ["low", "high"], "answer": ["partly"] * 2}
 SPAN = {"mean": [0.18, 0.6], "low": [0.12, 0.53], "high": [0.24, 0.66], "values": [[0.18], [0.6]], "n": [20, 20]}
 
@@ -67,7 +76,10 @@ def evidence() -> Evidence:
         ("{number R1 : printed}, {number R1}", "50%, 60% (53% to 66%)"),
         ("{claim C1 : answer}; {claim C1 place=low : interval}", "partly; 12% to 24%"),
         ("{tally numbers agrees} of {tally numbers}", "3 of 4"),
-        ("{tally numbers of=gain} of gains, {tally numbers agrees but=gain} of {tally numbers but=gain}", "1 of gains, 2 of 3"),
+        (
+            "{tally numbers of=gain} of gains, {tally numbers agrees but=gain} of {tally numbers but=gain}",
+            "1 of gains, 2 of 3",
+        ),
         ("{runs} runs, {runs bulk : seeds} seeds", "20,571 runs, 30 seeds"),
         ("{given 90%}", "90%"),
         ('{"hardly any" hardly share load=low}', "hardly any"),

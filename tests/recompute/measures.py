@@ -609,13 +609,15 @@ def kept(results: Results) -> pl.DataFrame:
     rows = results.read("short", "flow_series", c("time_s") >= 20).collect()
     keys, found = results.axes("short"), []
     for place, run in rows.group_by(keys):
-        shares = []
+        shares: list[float] = []
         for _, flow in run.sort("time_s").group_by("flow"):
             window = flow["cwnd_bytes"].to_numpy().astype(float)
             threshold = flow["ssthresh_bytes"].fill_null(-1).to_numpy()
-            for i in range(1, len(window) - 9):
-                if window[i] < window[i - 1] and threshold[i] != threshold[i - 1]:
-                    shares.append(window[i : i + 10].mean() / window[i - 1])
+            shares += [
+                window[i : i + 10].mean() / window[i - 1]
+                for i in range(1, len(window) - 9)
+                if window[i] < window[i - 1] and threshold[i] != threshold[i - 1]
+            ]
         found.append((*place, float(np.mean(shares))))
     return pl.DataFrame(found, schema=[*keys, "value"], orient="row")
 

@@ -26,7 +26,19 @@ RENO: Final = laws.label("reno", laws.windows())
 ECN_AB: Final = laws.label("ecn-alpha-beta", laws.windows())
 
 GRID: Final = Grid(
-    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "above", "object_size", "inter_session", "udp_rate"),
+    keys=(
+        "test",
+        "arm",
+        "against",
+        "flows",
+        "loss",
+        "min_th",
+        "maxp",
+        "above",
+        "object_size",
+        "inter_session",
+        "udp_rate",
+    ),
     names={
         "reno": RENO,
         "reno-ecn": f"{RENO}-ECN",
