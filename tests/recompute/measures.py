@@ -470,6 +470,21 @@ def _web_loss(results: Results, step: str) -> pl.DataFrame:
     return per_run(results, step, "queues", c("dropped").sum() / c("arrived").sum(), PIPE & (c("group") == "web"))
 
 
+def web_losses(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        percent = _web_loss(results, step).with_columns(c("value") * 100)
+        return percent.with_columns(pages=pl.lit("start to start")) if step == "web" else percent
+
+    return steps(of, *WEB)(results)
+
+
+over_ecn = over(link("utilisation", *ALIKE), "ecn")
+
+
+def lead(results: Results) -> pl.DataFrame:
+    return over_ecn(results).with_columns(value=c("value") - c("other")).drop("other")
+
+
 def _gain(results: Results) -> pl.DataFrame:
     return _quotient(heavy_gain(results), 1.0)
 
@@ -512,6 +527,8 @@ AKUJOBI: dict[str, Recipe] = {
     "utilisation_less_eb20": over(link("utilisation", *ALIKE, scale=100.0), "eb20"),
     "utilisation_less_becn": over(link("utilisation", *ALIKE, scale=100.0), "becn"),
     "loss_less_becn": over(_all_loss, "becn"),
+    "utilisation_way": over(lead, "becn"),
+    "web_loss": web_losses,
     "delay_of_ecn": web(_objects(c("delay_s").mean())),
     "delay_fairness_of_ecn": web(_objects(c("delay_s").mean() ** 2 / (c("delay_s") ** 2).mean())),
     "web_loss_of_ecn": web(_web_loss),
@@ -612,6 +629,39 @@ def reductions(results: Results) -> pl.DataFrame:
     return steps(lambda r, step: per_run(r, step, "flows", count.mean() / 40), *CASES)(results)  # 40 s are measured
 
 
+def round_trips(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        keys, rows = results.axes(step), results.read(step, "flow_series", c("time_s") >= BEGUN)
+        each = rows.group_by([*keys, "flow"]).agg((c("srtt_s").std() * 1000).alias("value"))
+        return each.group_by(keys).agg(c("value").mean()).collect()
+
+    return steps(of, *CASES)(results)
+
+
+def queue_follows(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        keys, since = results.axes(step), c("time_s") >= BEGUN
+        queue = results.read(step, "queue_series", since & NECK).select(*keys, "time_s", "bytes")
+        windows = results.read(step, "flow_series", since).group_by([*keys, "time_s"]).agg(c("cwnd_bytes").sum())
+        both = queue.join(windows, on=[*keys, "time_s"]).collect()
+        rows = [
+            (*place, float(np.corrcoef(run["bytes"].to_numpy(), run["cwnd_bytes"].to_numpy())[0, 1]))
+            for place, run in both.group_by(keys)
+        ]
+        return pl.DataFrame(rows, schema=[*keys, "value"], orient="row", infer_schema_length=None)
+
+    return steps(of, *CASES)(results)
+
+
+def timeouts(results: Results) -> pl.DataFrame:
+    return steps(lambda r, step: per_run(r, step, "flows", expiries), *CASES)(results)
+
+
+def recoveries(results: Results) -> pl.DataFrame:
+    both = expiries + c("fast_recoveries").sum()
+    return steps(lambda r, step: per_run(r, step, "flows", both), *CASES)(results)
+
+
 def correlation(results: Results) -> pl.DataFrame:
     return steps(lambda r, step: windows_together(r, step, BEGUN), *CASES)(results)
 
@@ -633,6 +683,10 @@ KADHUM_HASSAN: dict[str, Recipe] = {
     "throughput_difference": two(neck(c("delivered_bytes").first() / 5000)),  # 8 bits in 40 s, in kb/s
     "goodput_difference": two(total_goodput),
     "delay_deviation_difference": two(delay_deviation),
+    "rtt_deviation_difference": two(round_trips),
+    "queue_follows": queue_follows,
+    "timeouts_difference": two(timeouts),
+    "timeout_share": lambda results: against(timeouts(results), recoveries(results)),
     "early_peak": early_peak,
     "window_swing": window_swing,
     "cut_correlation": all_bins,
@@ -642,7 +696,7 @@ KADHUM_HASSAN: dict[str, Recipe] = {
 
 # ------------------------------------------------------------------------------------------------------ Kwon & Fahmy
 
-TABLES = ("tables", "sensitivity")
+TABLES = ("tables", "above", "sensitivity")
 
 
 def column(table: str, value: pl.Expr, where: pl.Expr, *names: str) -> Recipe:
@@ -657,6 +711,7 @@ COLUMNS: dict[str, tuple[str, pl.Expr, pl.Expr]] = {
         c("link").is_in([f"L{i}" for i in range(1, 10)]) & (c("group") == "all"),
     ),
     **{name: ("flows", c("goodput_bps").sum() / 1e6, c("group") == name) for name in ("web", "udp", "ftp")},
+    "goodput": ("flows", c("goodput_bps").sum() / 1e6, pl.lit(True)),
 }
 
 
@@ -671,6 +726,28 @@ def rivals(results: Results) -> pl.DataFrame:
     return against(bulk, rival)
 
 
+def kept(results: Results) -> pl.DataFrame:
+    """Window in the second after a reduction (10 samples of 100 ms), over the window before, mean over all reductions."""
+    rows = results.read("short", "flow_series", c("time_s") >= 20).collect()
+    keys, found = results.axes("short"), []
+    for place, run in rows.group_by(keys):
+        shares: list[float] = []
+        for _, flow in run.sort("time_s").group_by("flow"):
+            window = flow["cwnd_bytes"].to_numpy().astype(float)
+            threshold = flow["ssthresh_bytes"].fill_null(-1).to_numpy()
+            shares += [
+                window[i : i + 10].mean() / window[i - 1]
+                for i in range(1, len(window) - 9)
+                if window[i] < window[i - 1] and threshold[i] != threshold[i - 1]
+            ]
+        found.append((*place, float(np.mean(shares))))
+    return pl.DataFrame(found, schema=[*keys, "value"], orient="row")
+
+
+def pipe_queue(results: Results) -> pl.DataFrame:
+    return per_run(results, "vegas", "links", c("queue_mean_packets").first(), PIPE)
+
+
 KWON_FAHMY: dict[str, Recipe] = {
     **{f"{name}_gain": arms(column(*how)) for name, how in COLUMNS.items()},
     **{
@@ -679,7 +756,9 @@ KWON_FAHMY: dict[str, Recipe] = {
         )
         for name in ("udp", "ftp")
     },
-    **{name: column(*how, "tables") for name, how in COLUMNS.items()},
+    **{name: column(*how, "tables", "above") for name, how in COLUMNS.items()},
+    "kept_gain": arms(kept),
+    "vegas_gain": arms(pipe_queue),
     "share_gain": rivals,
 }
 
