@@ -255,7 +255,9 @@ def ends(values: Recipe, axis: str, there: str, here: str) -> Recipe:
 def gains(table: str, value: pl.Expr, *names: str) -> Recipe:
     """The gain of each seed in which there is something to gain on."""
     both = steps(sides(table, value, value), *names)
-    return lambda results: both(results).filter(c("other") > 0).with_columns(value=c("value") / c("other") - 1).drop("other")
+    return lambda results: (
+        both(results).filter(c("other") > 0).with_columns(value=c("value") / c("other") - 1).drop("other")
+    )
 
 
 def distances(table: str, value: pl.Expr, *names: str) -> Recipe:

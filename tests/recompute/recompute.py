@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from measures import RECIPES, Results
-from rules import Point, outcome, point, seeds, together, trend, verdict
+from rules import Point, outcome, point, seeds, size, together, trend, verdict
 
 PAPERS = Path(__file__).parents[2] / "papers"
 NEAR = 1e-6
@@ -42,6 +42,7 @@ class Paper:
         self.stored: dict[str, Any] = json.loads((folder / "results.json").read_text())
         self.printed = tomllib.loads((PAPERS / name / "published.toml").read_text())
         self.metrics: dict[str, Any] = tomllib.loads((PAPERS / name / "metrics.toml").read_text())["metric"]
+        self.full: bool = self.stored.get("full", True)
         self._measured: dict[str, pl.DataFrame] = {}
 
     def entries(self) -> list[dict[str, Any]]:
@@ -77,8 +78,9 @@ class Paper:
 def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
     """How an entry computed again differs from the report; nothing if it does not."""
     rows, frame, metric = paper.rows(entry), paper.at(entry), paper.metrics[entry["metric"]]
+    size(paper.full)
     if "axis" in entry:
-        yield from _along(rows[0], frame, metric, entry)
+        yield from _along(rows[0], frame, metric, entry, paper.full)
         return
     found = {place: point(*_columns(group), metric) for place, group in _places(frame)}
     if len(found) != len(rows):
@@ -88,7 +90,9 @@ def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
         (here,) = found.values()
         margin = entry.get("margin", metric.get("margin", 0.0))
         yield from _compared(here, rows[0])
-        yield from _other("verdict", verdict(here, entry["value"], margin, metric.get("neutral")), rows[0]["verdict"])
+        yield from _other(
+            "verdict", verdict(here, entry["value"], margin, metric.get("neutral"), not paper.full), rows[0]["verdict"]
+        )
         return
     for place, row in _matched(found, rows, entry["id"]):
         yield from _compared(place, row)
@@ -96,12 +100,14 @@ def differences(paper: Paper, entry: dict[str, Any]) -> Iterator[str]:
     yield from _other("answer", together([outcome(here, entry) for here in found.values()]), rows[0]["answer"])
 
 
-def _along(row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any]) -> Iterator[str]:
+def _along(
+    row: dict[str, Any], frame: pl.DataFrame, metric: dict[str, Any], entry: dict[str, Any], full: bool
+) -> Iterator[str]:
     labels = sorted(frame[entry["axis"]].unique(), key=_score)
     columns = np.column_stack([seeds(*_columns(frame.filter(pl.col(entry["axis"]) == x)), metric) for x in labels])
     slope, answer, reach = trend([math.log2(_score(label)) for label in labels], columns, entry)
     yield from _compared(slope, row)
-    yield from _other("answer", answer, row["answer"])
+    yield from _other("answer", "undecided" if answer == "partly" and not full else answer, row["answer"])
     if answer == "partly" and reach and labels[reach - 1] not in row["upto"]:
         yield f"up to {labels[reach - 1]}, the report has {row['upto']!r}"
 

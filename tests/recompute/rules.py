@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 LEVEL = 0.95
+"""Confidence of intervals; `size` sets it."""
 WHOLE_PACKETS = 1e-3
 ROUNDING = 1e-12
 
@@ -55,6 +56,11 @@ def seeds(value: Values, other: Values | None, metric: dict[str, Any]) -> Values
 
 def _ratio(value: Values, other: Values, metric: dict[str, Any]) -> float:
     return math.fsum(value) / math.fsum(other) - (metric["kind"] == "gain")
+
+
+def size(full: bool) -> None:
+    """Makes intervals those of the full size, or of verdicts of the quick one."""
+    globals()["LEVEL"] = 0.95 if full else 0.99
 
 
 def _student(x: Values) -> Point:
@@ -118,14 +124,15 @@ def _fieller(value: Values, other: Values) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def verdict(found: Point, printed: float, margin: float, neutral: float | None) -> str:
-    """Of a printed number."""
+def verdict(found: Point, printed: float, margin: float, neutral: float | None, strict: bool = False) -> str:
+    """Of a printed number. In the quick size, ``strict``, agreement needs the whole interval within the margin."""
     if not (found.n > 1 and math.isfinite(found.high - found.low)):
         return "inconclusive"
     apart = max(printed - margin - found.high, found.low - printed - margin)
     if apart <= 0:
-        half = max(abs(found.mean - printed), (found.high - found.low) / 2)
-        return "agrees" if half <= margin else "inconclusive"
+        ends = (found.low, found.high) if strict else (found.mean,)
+        off = max(abs(end - printed) for end in ends)
+        return "agrees" if max(off, (found.high - found.low) / 2) <= margin else "inconclusive"
     if neutral is None or printed == neutral:
         return "differs"
     beyond = found.low > neutral if printed > neutral else found.high < neutral

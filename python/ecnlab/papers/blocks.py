@@ -18,6 +18,7 @@ from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
+from ecnlab.stats import LEVEL
 
 VERDICTS: Final[dict[str, Tone]] = {
     "agrees": "yes",
@@ -81,10 +82,12 @@ def number_table(
     context: Mapping[str, str],
     grid: Grid,
     full: Mapping[str, str] = NONE,
+    level: float = LEVEL,
 ) -> Table:
     """Every printed number with its measurement.
 
-    ``context`` adds to a metric's name what all its points share; ``full`` has the verdicts of the full size, by id.
+    ``context`` adds to a metric's name what all its points share; ``full`` has the verdicts of the full size, by id; ``level``
+    is the confidence of the intervals.
     """
     rows: list[list[Cell | str]] = []
     said: dict[str, str] = {}
@@ -109,7 +112,7 @@ def number_table(
                 Cell(why),
             ]
         )
-    columns = ["row", "printed in", "settings", "printed", "measured", "95% interval", "n", "verdict", "why"]
+    columns = ["row", "printed in", "settings", "printed", "measured", f"{level:.0%} interval", "n", "verdict", "why"]
     return Table(
         "Every printed number, and what the runs measure at the same place.", columns, rows, cards=True, notes=True
     )
@@ -122,9 +125,13 @@ def once(reason: str, name: str, said: dict[str, str]) -> str:
 
 
 def claim_table(
-    claims: pl.DataFrame, published: Published, reasons: Mapping[str, str], full: Mapping[str, str] = NONE
+    claims: pl.DataFrame,
+    published: Published,
+    reasons: Mapping[str, str],
+    full: Mapping[str, str] = NONE,
+    level: float = LEVEL,
 ) -> Table:
-    """Every claim with its test, interval and answer. ``full`` has the answers of the full size, by id."""
+    """Every claim with its test, interval and answer. ``full`` and ``level`` are as for `number_table`."""
     rows: list[list[Cell | str]] = []
     said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
@@ -144,7 +151,7 @@ def claim_table(
         )
     return Table(
         "Every claim without a number, decided by intervals.",
-        ["claim", "printed in", "evidence, with 95% intervals", "n", "holds", "why"],
+        ["claim", "printed in", f"evidence, with {level:.0%} intervals", "n", "holds", "why"],
         rows,
         cards=True,
         notes=True,

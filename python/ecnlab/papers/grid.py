@@ -10,6 +10,7 @@ import polars as pl
 
 from ecnlab.papers.published import Metric
 from ecnlab.papers.samples import estimate
+from ecnlab.stats import LEVEL
 
 VALUES: Final[dict[str, type[pl.DataType]]] = {"replicate": pl.UInt32, "value": pl.Float64, "other": pl.Float64}
 MEANS: Final[dict[str, type[pl.DataType]]] = {"mean": pl.Float64, "low": pl.Float64, "high": pl.Float64, "n": pl.UInt32}
@@ -39,14 +40,14 @@ class Grid:
         whole = given.with_columns(pl.lit(metric).alias("metric"), *blank, *other)
         return whole.select([pl.col(name).cast(kind) for name, kind in (self._places() | VALUES).items()])
 
-    def points(self, frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> pl.DataFrame:
-        """The mean of each metric at each place of the grid, with its 95% interval.
+    def points(self, frame: pl.DataFrame, metrics: Mapping[str, Metric], level: float = LEVEL) -> pl.DataFrame:
+        """The mean of each metric at each place of the grid, with its interval.
 
         Places where a ratio has no value (nothing to divide by) are left out.
         """
         rows = []
         for place, group in self.ordered(frame).group_by(["metric", *self.keys], maintain_order=True):
-            interval = estimate(group, metrics[str(place[0])])
+            interval = estimate(group, metrics[str(place[0])], level)
             if interval is not None:
                 rows.append((*place, interval.mean, interval.low, interval.high, interval.n))
         return pl.DataFrame(rows, schema=self._places() | MEANS, orient="row")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -14,22 +15,45 @@ from ecnlab.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Claim, Metric, Number, Published
 from ecnlab.papers.samples import at, interval, per_seed
-from ecnlab.stats import Answer, Interval
+from ecnlab.stats import LEVEL, Answer, Interval
 
 
-def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """One row a printed number: what was measured there and the verdict. See `ecnlab.stats.verdict`."""
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How verdicts are made in one size of a paper."""
+
+    level: float
+    """The confidence of intervals."""
+    strict: bool
+    """Whether a number agrees only with its whole interval within the margin, and no trend holds partly."""
+
+
+FULL: Final = Rules(LEVEL, strict=False)
+QUICK: Final = Rules(0.99, strict=True)
+"""Fewer seeds decide less, so that what they decide is what the full size decides."""
+
+
+def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules: Rules = FULL) -> pl.DataFrame:
+    """One row a printed number: what was measured there and the verdict. See `ecnlab.stats.verdict`.
+
+    ``points`` have intervals of the confidence that ``rules`` ask.
+    """
     return pl.DataFrame(
-        [_number(number, published.metrics[number.metric], points, grid) for number in published.numbers]
+        [_number(number, published.metrics[number.metric], points, grid, rules) for number in published.numbers]
     )
 
 
-def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFrame, grid: Grid) -> pl.DataFrame:
-    """One row a claim and tested place: the interval, whether it holds, and the answer to the whole claim."""
+def judge_claims(
+    published: Published, samples: pl.DataFrame, points: pl.DataFrame, grid: Grid, rules: Rules = FULL
+) -> pl.DataFrame:
+    """One row a claim and tested place: the interval, whether it holds, and the answer to the whole claim.
+
+    ``points`` are as for `judge_numbers`.
+    """
     rows = []
     for claim in published.claims:
         metric = published.metrics[claim.metric]
-        tests = [_along(claim, metric, samples, grid)] if claim.axis else _places(claim, points, grid)
+        tests = [_along(claim, metric, samples, grid, rules)] if claim.axis else _places(claim, points, grid)
         answer = together([test["outcome"] for test in tests])
         about = {
             "id": claim.id,
@@ -42,7 +66,7 @@ def judge_claims(published: Published, samples: pl.DataFrame, points: pl.DataFra
     return pl.DataFrame(rows)
 
 
-def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) -> dict[str, Any]:
+def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:
     place = at(points, number.metric, number.where)
     if place.height != 1:
         raise EcnlabError(
@@ -65,13 +89,17 @@ def _number(number: Number, metric: Metric, points: pl.DataFrame, grid: Grid) ->
         "high": measured.high,
         "n": measured.n,
         "margin": number.within(metric),
-        "verdict": verdict(number, metric, measured),
+        "verdict": verdict(number, metric, measured, rules),
     }
 
 
-def verdict(number: Number, metric: Metric, measured: Interval) -> stats.Verdict:
+def verdict(number: Number, metric: Metric, measured: Interval, rules: Rules = FULL) -> stats.Verdict:
     """What ``measured`` says of a printed number of ``metric``."""
-    return stats.verdict(measured, number.value, number.within(metric), metric.neutral)
+    margin = number.within(metric)
+    found = stats.verdict(measured, number.value, margin, metric.neutral)
+    if found == "agrees" and rules.strict and not stats.equivalent(measured, number.value, margin):
+        return "inconclusive"
+    return found
 
 
 def _places(claim: Claim, points: pl.DataFrame, grid: Grid) -> list[dict[str, Any]]:
@@ -109,7 +137,7 @@ def outcome(claim: Claim, measured: Interval) -> Answer:
             return "no" if outside else "undecided"
 
 
-def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> dict[str, Any]:
+def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid, rules: Rules) -> dict[str, Any]:
     """A claim about an axis. ``upto`` is how far it holds, where that is not to the end."""
     rows = at(samples, claim.metric, claim.where)
     labels = sorted(rows[claim.axis].unique(), key=grid.score)
@@ -122,16 +150,16 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> d
     scores = [math.log2(grid.score(label)) for label in labels]
     columns = [per_seed(rows.filter(pl.col(claim.axis) == label), metric) for label in labels]
     if claim.test == "trend":
-        found = stats.follows(scores, np.column_stack(columns), claim.expected)
+        found = stats.follows(scores, np.column_stack(columns), claim.expected, rules.level)
     else:
-        found = stats.excludes(scores, np.column_stack(columns), claim.excluded, claim.tolerance)
+        found = stats.excludes(scores, np.column_stack(columns), claim.excluded, claim.tolerance, rules.level)
     partly = found.answer == "partly" and found.reach
     return {
         "place": ", ".join(labels),
         "values": [float(column.mean()) for column in columns],
         **_interval(found.trend.slope),
         "upto": grid.on_axis(claim.axis, labels[found.reach - 1]) if partly else "",
-        "outcome": found.answer,
+        "outcome": "undecided" if found.answer == "partly" and rules.strict else found.answer,
     }
 
 

@@ -19,13 +19,19 @@ from ecnlab.report import Page, Section, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
 AGREEMENT: Final = (
-    "A number agrees if the measured mean lies within a margin of it and the 95% interval is no wider than two margins. It "
+    "A number agrees if the measured mean lies within a margin of it and the interval is no wider than two margins. It "
     "differs if no value of the interval lies within the margin of it; if the whole interval then lies on its side of no effect, it has "
     "the same direction. Otherwise the runs are inconclusive."
 )
 ANSWERS: Final = (
     "A claim is asked at every place it speaks of. It holds (yes) if it is shown at all of them, and does not (no) if it is refuted at "
     "one; partly is for trends that hold on a part of their axis. Otherwise it is undecided."
+)
+
+
+IN_QUICK: Final = (
+    "In the quick size the intervals of verdicts are of {level:.0%}; a number agrees only with its whole interval within the margin, and no "
+    "trend holds partly: what few seeds decide is what the full size decides."
 )
 
 
@@ -83,11 +89,18 @@ def _changed(given: Material) -> list[tuple[str, str]]:
 def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     """All that was printed, beside what was measured."""
     numbers = blocks.number_table(
-        given.numbers, given.published, given.reasons, page.get("context", {}), given.grid, given.full
+        given.numbers,
+        given.published,
+        given.reasons,
+        page.get("context", {}),
+        given.grid,
+        given.full,
+        given.rules.level,
     )
-    claims = blocks.claim_table(given.claims, given.published, given.reasons, given.full)
+    claims = blocks.claim_table(given.claims, given.published, given.reasons, given.full, given.rules.level)
+    quick = f" {IN_QUICK.format(level=given.rules.level)}" if given.rules.strict else ""
     return [
-        Section("numbers", "The printed numbers", f"{AGREEMENT} {page['agreement'].strip()}", [numbers]),
+        Section("numbers", "The printed numbers", f"{AGREEMENT}{quick} {page['agreement'].strip()}", [numbers]),
         Section("claims", "The claims", ANSWERS, [claims]),
     ]
 

@@ -13,6 +13,7 @@ from ecnlab import store
 from ecnlab.errors import EcnlabError
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import FULL, QUICK, Rules
 from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.reasons import read_reasons
 from ecnlab.papers.references import Evidence
@@ -62,6 +63,11 @@ class Material:
         reasons = read_reasons(folder / "reasons.toml", evidence)
         full = {} if tables.about["full"] else of_full(folder)
         return cls(folder, published, grid, points, numbers, claims, tables, reasons, full)
+
+    @property
+    def rules(self) -> Rules:
+        """How verdicts are made in this size."""
+        return FULL if self.tables.about["full"] else QUICK
 
     def metric(self, name: str) -> Metric:
         """The metric called ``name``."""

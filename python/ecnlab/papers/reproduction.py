@@ -20,7 +20,7 @@ from ecnlab.engines import LINUX, PACKETS
 from ecnlab.errors import EcnlabError
 from ecnlab.fallback import said
 from ecnlab.papers.index import index_page
-from ecnlab.papers.judge import judge_claims, judge_numbers
+from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.material import Stored
 from ecnlab.papers.measuring import analyse, samples
@@ -68,7 +68,7 @@ def reproduce(
     sweeps = {name: done[name] for name in asked}
     drawn = found.draw(sweeps)
     about = {**_about(found, sweeps, full=full), "linux": _kernel_of(done), **drawn.facts}
-    tables = {**_analyse(found, published, sweeps), **_of_all(done), **drawn.tables}
+    tables = {**_analyse(found, published, sweeps, full=full), **_of_all(done), **drawn.tables}
     if linux:
         tables["linux"] = _beside(found, published, done)
     remake = _remake(paper, target, full=full, linux=linux)
@@ -184,13 +184,13 @@ def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int]
     return lambda done, _of: progress(before + done, total)
 
 
-def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
+def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep], *, full: bool) -> dict[str, pl.DataFrame]:
     measured, quick = analyse(paper, published, sweeps)
-    points, numbers, claims = _judged(paper, published, measured)
-    _, *of_quick = _judged(paper, published, quick)
+    of_quick = _judged(paper, published, quick, QUICK)
+    numbers, claims = _judged(paper, published, measured, FULL) if full else of_quick
     return {
         "samples": measured,
-        "points": points,
+        "points": paper.grid.points(measured, published.metrics),
         "numbers": numbers,
         "claims": claims,
         "quick": verdicts(*of_quick),
@@ -198,11 +198,13 @@ def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep]) ->
 
 
 def _judged(
-    paper: Paper, published: Published, measured: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Points, numbers and claims from samples."""
-    points = paper.grid.points(measured, published.metrics)
-    return points, judge_numbers(published, points, paper.grid), judge_claims(published, measured, points, paper.grid)
+    paper: Paper, published: Published, measured: pl.DataFrame, rules: Rules
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Numbers and claims from samples."""
+    asked = {entry.metric for entry in (*published.numbers, *published.claims)}
+    points = paper.grid.points(measured.filter(pl.col("metric").is_in(asked)), published.metrics, rules.level)
+    numbers = judge_numbers(published, points, paper.grid, rules)
+    return numbers, judge_claims(published, measured, points, paper.grid, rules)
 
 
 def _of_all(sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:

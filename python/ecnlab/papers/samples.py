@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ecnlab import stats
 from ecnlab.errors import EcnlabError
 from ecnlab.papers.published import Metric, Where
-from ecnlab.stats import Interval
+from ecnlab.stats import LEVEL, Interval
 
 HAIR: Final = 1e-3
 """Part of the room between its bounds by which a measured value may be outside: counters are of whole packets."""
 
 
-def estimate(group: pl.DataFrame, metric: Metric) -> Interval | None:
+def estimate(group: pl.DataFrame, metric: Metric, level: float = LEVEL) -> Interval | None:
     """The interval of one place, within the metric's bounds; None where a ratio has no value.
 
     A ratio with bounds has the interval of its parts (`stats.ratio_parts`), one without Fieller's. Raises EcnlabError if
@@ -33,9 +33,9 @@ def estimate(group: pl.DataFrame, metric: Metric) -> Interval | None:
     if metric.kind in ("gain", "ratio") and other.mean() == 0.0:
         return None
     if not metric.limits.bind:
-        return _unbounded(value, other, metric.kind)
-    spread = stats.mean_interval(per_seed(group, metric))
-    mean = spread.mean if metric.kind in ("mean", "difference") else _unbounded(value, other, metric.kind).mean
+        return _unbounded(value, other, metric.kind, level)
+    spread = stats.mean_interval(per_seed(group, metric), level)
+    mean = spread.mean if metric.kind in ("mean", "difference") else _unbounded(value, other, metric.kind, level).mean
     return metric.limits.interval(spread.shifted(float(_settled(np.asarray([mean]), metric)[0]) - spread.mean))
 
 
@@ -52,14 +52,14 @@ def _settled(values: NDArray[np.float64], metric: Metric) -> NDArray[np.float64]
     return np.clip(values, low, high)
 
 
-def _unbounded(value: NDArray[np.float64], other: NDArray[np.float64], kind: str) -> Interval:
+def _unbounded(value: NDArray[np.float64], other: NDArray[np.float64], kind: str, level: float) -> Interval:
     match kind:
         case "mean":
-            return stats.mean_interval(value)
+            return stats.mean_interval(value, level)
         case "difference":
-            return stats.paired_difference(value, other)
+            return stats.paired_difference(value, other, level)
         case _:
-            interval = stats.ratio_of_means(value, other)
+            interval = stats.ratio_of_means(value, other, level)
             return interval.shifted(-1.0) if kind == "gain" else interval
 
 
