@@ -544,6 +544,39 @@ def reductions(results: Results) -> pl.DataFrame:
     return steps(lambda r, step: per_run(r, step, "flows", count.mean() / 40), *CASES)(results)  # 40 s are measured
 
 
+def round_trips(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        keys, rows = results.axes(step), results.read(step, "flow_series", c("time_s") >= BEGUN)
+        each = rows.group_by([*keys, "flow"]).agg((c("srtt_s").std() * 1000).alias("value"))
+        return each.group_by(keys).agg(c("value").mean()).collect()
+
+    return steps(of, *CASES)(results)
+
+
+def queue_follows(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        keys, since = results.axes(step), c("time_s") >= BEGUN
+        queue = results.read(step, "queue_series", since & NECK).select(*keys, "time_s", "bytes")
+        windows = results.read(step, "flow_series", since).group_by([*keys, "time_s"]).agg(c("cwnd_bytes").sum())
+        both = queue.join(windows, on=[*keys, "time_s"]).collect()
+        rows = [
+            (*place, float(np.corrcoef(run["bytes"].to_numpy(), run["cwnd_bytes"].to_numpy())[0, 1]))
+            for place, run in both.group_by(keys)
+        ]
+        return pl.DataFrame(rows, schema=[*keys, "value"], orient="row", infer_schema_length=None)
+
+    return steps(of, *CASES)(results)
+
+
+def timeouts(results: Results) -> pl.DataFrame:
+    return steps(lambda r, step: per_run(r, step, "flows", expiries), *CASES)(results)
+
+
+def recoveries(results: Results) -> pl.DataFrame:
+    both = expiries + c("fast_recoveries").sum()
+    return steps(lambda r, step: per_run(r, step, "flows", both), *CASES)(results)
+
+
 def correlation(results: Results) -> pl.DataFrame:
     return steps(lambda r, step: windows_together(r, step, BEGUN), *CASES)(results)
 
@@ -565,6 +598,10 @@ KADHUM_HASSAN: dict[str, Recipe] = {
     "throughput_difference": two(neck(c("delivered_bytes").first() / 5000)),  # 8 bits in 40 s, in kb/s
     "goodput_difference": two(total_goodput),
     "delay_deviation_difference": two(delay_deviation),
+    "rtt_deviation_difference": two(round_trips),
+    "queue_follows": queue_follows,
+    "timeouts_difference": two(timeouts),
+    "timeout_share": lambda results: against(timeouts(results), recoveries(results)),
     "early_peak": early_peak,
     "window_swing": window_swing,
     "cut_correlation": all_bins,

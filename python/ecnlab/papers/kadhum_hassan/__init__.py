@@ -24,9 +24,10 @@ PAPER: Final = Paper(
         Step("variants-10", 10, 40),
         Step("variants-30", 10, 40),
         Step("apart", 10, 40),
+        Step("clock", 20, 40),
     ),
     runs.draw,
-    own=named(measure.window_swing, measure.cut_correlation, measure.cut_together),
+    own=named(measure.queue_follows, measure.window_swing, measure.cut_correlation, measure.cut_together),
     findings={f"loss_{users}": partial(answers.loss, users=users) for users in USERS}
     | named(answers.unit, answers.buffer, answers.marks),
     blocks={f"time_{users}": partial(runs.over_time, users=users) for users in USERS}

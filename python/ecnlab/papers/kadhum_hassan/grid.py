@@ -10,7 +10,7 @@ QUEUES: Final = ("droptail", "red", "ecn")
 USERS: Final = ("10", "30")
 
 GRID: Final = Grid(
-    keys=("variant", "users", "queue", "against", "thresholds", "starts", "bin"),
+    keys=("variant", "users", "queue", "against", "thresholds", "starts", "bin", "clock"),
     names={"droptail": "drop-tail", "red": "RED", "ecn": "ECN-RED"},
     words={
         "users": "{} users",
@@ -18,5 +18,6 @@ GRID: Final = Grid(
         "thresholds": "thresholds {}",
         "starts": "starts {}",
         "bin": "within {}",
+        "clock": "clock of {}",
     },
 )

@@ -1,4 +1,4 @@
-"""What Kadhum & Hassan's pictures of windows say, as numbers: how far windows swing, and whether they are cut together.
+"""Kadhum & Hassan's figures of windows as numbers: how far they swing, whether they are cut together and the queue follows.
 
 All else is measured as ``papers/kadhum-hassan/metrics.toml`` says.
 """
@@ -31,6 +31,19 @@ def window_swing(sweep: Tables) -> pl.LazyFrame:
     swing = (window.quantile(0.95) - window.quantile(0.05)) / SEGMENT_BYTES
     each = series.group_by([*keys, "flow"], maintain_order=True).agg(swing.alias("value"))
     return each.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
+
+
+def queue_follows(sweep: Tables) -> pl.LazyFrame:
+    """Correlation over time of the bytes in the queue and the sum of all windows: 1 when one follows the other."""
+    windows, queue = (
+        sweep.table(name).filter(pl.col("time_s") >= WARMUP_S) for name in ("flow_series", "queue_series")
+    )
+    keys = GRID.run_keys(windows)
+    total = windows.group_by([*keys, "time_s"], maintain_order=True).agg(pl.col("cwnd_bytes").sum())
+    both = total.join(
+        queue.filter(pl.col("link") == LINK).select(*keys, "time_s", "bytes"), on=[*keys, "time_s"], maintain_order="left"
+    )
+    return both.group_by(keys, maintain_order=True).agg(pl.corr("cwnd_bytes", "bytes").alias("value"))
 
 
 def cut_correlation(sweep: Tables) -> pl.LazyFrame:
