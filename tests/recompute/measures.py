@@ -402,6 +402,21 @@ def _web_loss(results: Results, step: str) -> pl.DataFrame:
     return per_run(results, step, "queues", c("dropped").sum() / c("arrived").sum(), PIPE & (c("group") == "web"))
 
 
+def web_losses(results: Results) -> pl.DataFrame:
+    def of(results: Results, step: str) -> pl.DataFrame:
+        percent = _web_loss(results, step).with_columns(c("value") * 100)
+        return percent.with_columns(pages=pl.lit("start to start")) if step == "web" else percent
+
+    return steps(of, *WEB)(results)
+
+
+over_ecn = over(link("utilisation", *ALIKE), "ecn")
+
+
+def lead(results: Results) -> pl.DataFrame:
+    return over_ecn(results).with_columns(value=c("value") - c("other")).drop("other")
+
+
 def _gain(results: Results) -> pl.DataFrame:
     return _quotient(heavy_gain(results), 1.0)
 
@@ -444,6 +459,8 @@ AKUJOBI: dict[str, Recipe] = {
     "utilisation_less_eb20": over(link("utilisation", *ALIKE, scale=100.0), "eb20"),
     "utilisation_less_becn": over(link("utilisation", *ALIKE, scale=100.0), "becn"),
     "loss_less_becn": over(_all_loss, "becn"),
+    "utilisation_way": over(lead, "becn"),
+    "web_loss": web_losses,
     "delay_of_ecn": web(_objects(c("delay_s").mean())),
     "delay_fairness_of_ecn": web(_objects(c("delay_s").mean() ** 2 / (c("delay_s") ** 2).mean())),
     "web_loss_of_ecn": web(_web_loss),
