@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute sentences readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,9 @@ reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/repor
 
 recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
 	$(BIN)/python tests/recompute/recompute.py $(ARGS)
+
+sentences: build ## sixty sentences of READMEs and reports, each with the source of its numbers; ARGS="--seed 7 --results results rfc2884"
+	$(BIN)/python tests/sentences/sentences.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)

@@ -26,7 +26,10 @@ ROUNDING = 1e-12
 
 Direction = Literal["increasing", "decreasing", "undecided"]
 Answer = Literal["yes", "partly", "no", "undecided"]
-Verdict = Literal["agrees", "same direction", "differs"]
+Verdict = Literal["agrees", "same direction", "differs", "inconclusive"]
+
+WIDEST = 2.0
+"""Margins that the interval of a measurement may be wide if the verdict is to be *agrees*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,20 +357,21 @@ def equivalent(measured: Interval, target: float, margin: float) -> bool:
 def verdict(measured: Interval, printed: float, margin: float, neutral: float | None = 0.0) -> Verdict:
     """Compare a measurement with a printed number that came without an interval.
 
-    ``agrees``: the printed value lies inside the interval, or the mean lies
-    within ``margin`` of it. ``same direction``: it does not, but the whole
-    interval lies on the printed value's side of ``neutral`` (0 for a gain);
-    ``None`` says that the quantity has no direction. ``differs``: neither.
-    One replicate, or an unbounded interval, agrees with nothing.
+    ``agrees``: the mean lies within ``margin`` of the printed value, and the interval is no wider than `WIDEST` margins,
+    so that fewer replicates do not agree more easily. ``differs``: no value of the interval lies within ``margin`` of the
+    printed one. ``same direction``: so it is, but the whole interval lies on the printed value's side of ``neutral`` (0
+    for a gain); ``None`` says that the quantity has no direction. ``inconclusive``: neither agreement nor difference
+    is shown, as with one replicate or an unbounded interval.
     """
-    bounded = measured.n > 1 and math.isfinite(measured.low) and math.isfinite(measured.high)
-    if bounded and (measured.contains(printed) or abs(measured.mean - printed) <= margin):
-        return "agrees"
-    if neutral is None or not bounded or printed == neutral:
+    if measured.n < 2 or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
+        return "inconclusive"
+    if measured.low <= printed + margin and measured.high >= printed - margin:
+        near = abs(measured.mean - printed) <= margin
+        return "agrees" if near and measured.high - measured.low <= WIDEST * margin else "inconclusive"
+    if neutral is None or printed == neutral:
         return "differs"
-    if printed > neutral:
-        return "same direction" if measured.low > neutral else "differs"
-    return "same direction" if measured.high < neutral else "differs"
+    beyond = measured.low > neutral if printed > neutral else measured.high < neutral
+    return "same direction" if beyond else "differs"
 
 
 def batch_means(series: ArrayLike, batches: int = 20, level: float = LEVEL) -> Interval:

@@ -32,7 +32,7 @@ def of_step(paper: str, step: str, sweep: Tables) -> pl.DataFrame:
 def of_all(paper: str, sweeps: Mapping[str, Tables]) -> pl.DataFrame:
     """What all steps give."""
     found, folder = find(paper)
-    return analyse(found, read_published(folder), sweeps)
+    return analyse(found, read_published(folder), sweeps)[0]
 
 
 def quantity(paper: str, name: str, sweep: Tables) -> pl.DataFrame:

@@ -16,8 +16,9 @@ import pytest
 from ecnlab import papers, store
 from ecnlab.errors import EcnlabError
 from ecnlab.linux.kernel import find as find_kernel
-from ecnlab.papers import blocks, measures, readme, registry, reproduction
+from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes, unbuilt
 from ecnlab.papers.grid import Grid
+from ecnlab.papers.judge import together
 from ecnlab.papers.paper import Drawn, Paper, Step
 from ecnlab.papers.published import Claim, Metric, Published, read_published
 from ecnlab.papers.registry import PAPERS, find
@@ -156,13 +157,30 @@ def test_a_sentence_about_several_cases_is_true_in_all_in_some_or_in_none(holds,
     assert found.tone == {"Yes": "yes", "No": "no"}.get(answer, "partly")
 
 
+@pytest.mark.parametrize(
+    ("outcomes", "answer", "words"),
+    [
+        (["yes"] * 3, "yes", "yes (in all 3 places)"),
+        (["yes"] + ["no"] * 32, "no", "no (of 33 places 1 yes, 32 no)"),
+        (["yes"] * 32 + ["no"], "no", "no (of 33 places 32 yes, 1 no)"),
+        (["no", "undecided"], "no", "no (of 2 places 1 no, 1 undecided)"),
+        (["yes", "undecided", "partly"], "undecided", "undecided (of 3 places 1 yes, 1 partly, 1 undecided)"),
+        (["yes", "partly"], "partly", "partly (of 2 places 1 yes, 1 partly)"),
+    ],
+)
+def test_one_place_refutes_a_claim_about_every_place(outcomes, answer, words) -> None:
+    assert together(outcomes) == answer
+    tests = pl.DataFrame({"outcome": outcomes, "answer": answer, "upto": ""})
+    assert blocks.in_words(tests) == words
+
+
 def test_a_claim_of_many_places_is_told_by_how_many_and_by_its_range() -> None:
     about = {"id": "S01", "row": "S01", "statement": "", "metric": "error", "where": {}}
     metric = Metric("error", "", "gain", percent=True)
     published = Published("p", "", "", "", {"error": metric}, (), (Claim(**about, test="near", tolerance=0.2),))
-    places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "partly", "id": "S01"}
+    places = {"mean": [0.15, -0.02, -0.4], "outcome": ["yes", "yes", "no"], "answer": "no", "id": "S01"}
     found = blocks.ranged(pl.DataFrame(places), published, "S01", "It is near.", "errors")
-    assert (found.answer, found.tone) == ("Partly", "partly")
+    assert (found.answer, found.tone) == ("No", "no")
     assert found.evidence == "In 2 of 3 settings; errors from −2.0% to −40%."
 
 
@@ -317,6 +335,40 @@ def test_the_full_size_builds_on_the_quick_one_and_nothing_is_done_twice(small, 
     assert re.search(r"§1, p.\u00a02", html) and "Fig.\u00a03" in html
 
 
+def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> None:
+    published = read_published(small)
+    (number,), (claim,) = published.numbers, published.claims
+    of = {number.id: {"quick": "agrees", "full": "differs"}, claim.id: {"quick": "yes", "full": "yes"}}
+    (small / sizes.QUOTED).write_text(json.dumps({"format": 1, "verdicts": of}))
+    papers.reproduce("small", tmp_path / "out")
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "agrees (full size: differs)" in html and html.count("(full size:") == 1
+    assert re.search(r"verdicts that the full size changes.{0,60}1 of 2", html, re.DOTALL)
+    papers.reproduce("small", tmp_path / "out", full=True)
+    assert "full size:" not in (tmp_path / "out" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", sorted(PAPERS))
+def test_the_quick_size_decides_nothing_that_the_full_one_decides_otherwise(name) -> None:
+    folder = find(name)[1]
+    of = json.loads((folder / sizes.QUOTED).read_text()).get("verdicts")
+    if of is None:
+        pytest.skip("the quoted run is of before both sizes were quoted")
+    assert set(of) == read_published(folder).ids(), f"`make readme PAPER={name} FROM=...` of a full run makes them"
+    assert sizes.contradicted(of) == []
+
+
+def test_a_quick_verdict_that_decides_nothing_contradicts_nothing() -> None:
+    of = {
+        "same": {"quick": "differs", "full": "differs"},
+        "open": {"quick": "inconclusive", "full": "agrees"},
+        "undecided": {"quick": "undecided", "full": "no"},
+        "other": {"quick": "agrees", "full": "differs"},
+        "closed": {"quick": "yes", "full": "undecided"},
+    }
+    assert sizes.contradicted(of) == ["other", "closed"]
+
+
 def test_what_cannot_be_asked_of_linux_is_told_before_anything_starts(small, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path / "nothing"))
     for on_linux, told in (((), "nothing of small is asked"), (SMALL.steps, "`ecnlab linux build` builds one")):
@@ -410,13 +462,27 @@ def quoting(small, tmp_path) -> Path:
     return small
 
 
+def test_what_is_not_built_is_one_list_that_the_schema_does_not_have() -> None:
+    papers_ = find("rfc2884")[1].parent
+    schema = "".join(path.read_text() for path in (papers_.parent / "schema").glob("*.json"))
+    listed = unbuilt.features(papers_)
+    assert [name for one in listed.values() for name in one["names"] if f'"{name}"' in schema] == []
+    assert '"vegas"' in schema  # which the list had once
+    stated = re.compile(r"(?:not|cannot be|n't) (?:built|implemented)", re.IGNORECASE)
+    for name in PAPERS:
+        text = re.sub(r"^#.*$", "", (find(name)[1] / readme.TEMPLATE).read_text(), flags=re.MULTILINE)
+        assert stated.findall(text) == []
+    with pytest.raises(EcnlabError, match="no feature 'vegas'"):
+        unbuilt.text(papers_, "vegas")
+
+
 def test_a_readme_is_made_from_a_full_run_and_again_without_it(quoting, tmp_path) -> None:
     made = (quoting / "README.md").read_text()
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     mean = quantity(results["numbers"][0]["mean"], read_published(quoting).metrics["goodput"])
     assert (
         made
-        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes.\n"
+        == f"{readme.NOTICE}# Small\n\n## What holds\n\n{mean} of a pipe, more than half of it (printed 2000000): yes (in all 2 places).\n"
     )
     (quoting / "README.md").unlink()
     assert readme.main(["small"]) == 0

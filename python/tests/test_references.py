@@ -27,7 +27,13 @@ POINTS = [
     ("rate", "high", "0.1", 13.5, -math.inf, math.inf, 1),
 ]
 NUMBERS = {"id": ["R1"], "metric": ["gain"], "printed": [0.5], "mean": [0.6], "low": [0.53], "high": [0.66], "n": [20]}
-CLAIMS = {"id": ["C1", "C1"], "metric": ["gain"] * 2, "place": ["low", "high"], "answer": ["partly"] * 2}
+CLAIMS = {
+    "id": ["C1", "C1"],
+    "metric": ["gain"] * 2,
+    "place": ["low", "high"],
+    "answer": ["no"] * 2,
+    "outcome": ["yes", "no"],
+}
 SPAN = {"mean": [0.18, 0.6], "low": [0.12, 0.53], "high": [0.24, 0.66], "values": [[0.18], [0.6]], "n": [20, 20]}
 
 
@@ -65,7 +71,7 @@ def evidence() -> Evidence:
         ("{rate load=low}", "13.490 (13.487 to 13.493)"),
         ("{rate load=high : interval}", "unbounded to unbounded"),
         ("{number R1 : printed}, {number R1}", "50%, 60% (53% to 66%)"),
-        ("{claim C1 : answer}; {claim C1 place=low : interval}", "partly; 12% to 24%"),
+        ("{claim C1 : answer}; {claim C1 place=low : interval}", "no (of 2 places 1 yes, 1 no); 12% to 24%"),
         ("{tally numbers agrees} of {tally numbers}", "3 of 4"),
         ("{runs} runs, {runs bulk : seeds} seeds", "20,571 runs, 30 seeds"),
         ("{given 90%}", "90%"),

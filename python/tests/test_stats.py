@@ -89,7 +89,7 @@ def test_where_nothing_varied_the_interval_is_the_value() -> None:
 def test_one_replicate_excludes_only_what_the_bounds_exclude() -> None:
     found = SHARE.interval(stats.mean_interval([0.7]))
     assert (found.low, found.high) == (0.0, 1.0)
-    assert stats.verdict(found, 0.7, 0.1) == "differs"  # and agrees with nothing
+    assert stats.verdict(found, 0.7, 0.1) == "inconclusive"
 
 
 def test_bounds_without_room_are_refused() -> None:
@@ -254,20 +254,32 @@ GAIN = Interval(0.30, 0.25, 0.35, 20)
 @pytest.mark.parametrize(
     ("printed", "margin", "neutral", "expected"),
     [
-        (0.26, 0.0, 0.0, "agrees"),
+        (0.34, 0.05, 0.0, "agrees"),
         (0.38, 0.1, 0.0, "agrees"),
         (0.60, 0.1, 0.0, "same direction"),
         (-0.20, 0.1, 0.0, "differs"),
         (0.60, 0.1, None, "differs"),
         (0.60, 0.1, 0.28, "differs"),
+        (0.30, 0.04, 0.0, "inconclusive"),  # the interval is 0.10 wide, 2 margins are 0.08
+        (0.42, 0.1, 0.0, "inconclusive"),  # the mean is 0.12 off, the end of the interval 0.07
+        (0.25, 0.0, 0.0, "inconclusive"),
+        (0.24, 0.0, 0.0, "same direction"),
     ],
 )
 def test_verdicts(printed, margin, neutral, expected) -> None:
     assert stats.verdict(GAIN, printed, margin, neutral) == expected
 
 
-def test_an_unbounded_interval_agrees_with_nothing() -> None:
-    assert stats.verdict(Interval(0.3, -math.inf, math.inf, 1), 0.3, 0.1) == "differs"
+def test_an_unbounded_interval_is_inconclusive() -> None:
+    assert stats.verdict(Interval(0.3, -math.inf, math.inf, 1), 0.3, 0.1) == "inconclusive"
+    assert stats.verdict(Interval(0.3, 0.0, 1.0, 1), 0.9, 0.1) == "inconclusive"
+
+
+def test_fewer_replicates_do_not_agree_more_easily() -> None:
+    """DualPI2's M02: an interval from -9.7 to 19.4 ms holds every printed delay."""
+    few, many = Interval(4.85, -9.7, 19.4, 2), Interval(4.85, 4.8, 4.9, 30)
+    assert [stats.verdict(measured, 6.0, 0.5, None) for measured in (few, many)] == ["inconclusive", "differs"]
+    assert [stats.verdict(measured, 5.0, 0.5, None) for measured in (few, many)] == ["inconclusive", "agrees"]
 
 
 def test_equivalence_needs_the_whole_interval_inside_the_margin() -> None:

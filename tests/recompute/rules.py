@@ -120,14 +120,16 @@ def _fieller(value: Values, other: Values) -> tuple[float, float]:
 
 def verdict(found: Point, printed: float, margin: float, neutral: float | None) -> str:
     """Of a printed number."""
-    known = found.n > 1 and math.isfinite(found.high - found.low)
-    if known and (found.low <= printed <= found.high or abs(found.mean - printed) <= margin):
-        return "agrees"
-    if known and neutral is not None:
-        beyond = found.low > neutral if printed > neutral else found.high < neutral
-        if printed != neutral and beyond:
-            return "same direction"
-    return "differs"
+    if not (found.n > 1 and math.isfinite(found.high - found.low)):
+        return "inconclusive"
+    apart = max(printed - margin - found.high, found.low - printed - margin)
+    if apart <= 0:
+        half = max(abs(found.mean - printed), (found.high - found.low) / 2)
+        return "agrees" if half <= margin else "inconclusive"
+    if neutral is None or printed == neutral:
+        return "differs"
+    beyond = found.low > neutral if printed > neutral else found.high < neutral
+    return "same direction" if beyond else "differs"
 
 
 def outcome(found: Point, claim: dict[str, Any]) -> str:
@@ -145,9 +147,7 @@ def outcome(found: Point, claim: dict[str, Any]) -> str:
 
 def together(outcomes: list[str]) -> str:
     """The answer to a claim of several places."""
-    if len(set(outcomes)) == 1:
-        return outcomes[0]
-    return "partly" if {"yes", "partly"} & set(outcomes) else "undecided"
+    return max(outcomes, key=["yes", "partly", "undecided", "no"].index)
 
 
 def trend(scores: list[float], columns: Values, claim: dict[str, Any]) -> tuple[Point, str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import polars as pl
@@ -12,16 +13,28 @@ import polars as pl
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.written import as_printed as as_printed
+from ecnlab.papers.written import in_words as in_words
 from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
-VERDICTS: Final[dict[str, Tone]] = {"agrees": "yes", "same direction": "partly", "differs": "no"}
+VERDICTS: Final[dict[str, Tone]] = {
+    "agrees": "yes",
+    "same direction": "partly",
+    "differs": "no",
+    "inconclusive": "open",
+}
 ANSWERS: Final[dict[str, Tone]] = {"yes": "yes", "partly": "partly", "no": "no", "undecided": "open"}
 CHIPS: Final = VERDICTS | ANSWERS
+NONE: Final[Mapping[str, str]] = {}
 
-PLURAL: Final = {"agrees": "agree", "same direction": "same direction", "differs": "differ"}
+PLURAL: Final = {
+    "agrees": "agree",
+    "same direction": "same direction",
+    "differs": "differ",
+    "inconclusive": "inconclusive",
+}
 
 
 def verdicts(of_numbers: Iterable[str]) -> Tally:
@@ -41,6 +54,16 @@ def chip(word: str) -> Cell:
     return Cell(word, tone=CHIPS[word])
 
 
+def marked(found: Finding, verdict: str, full: str) -> Finding:
+    """A sentence of the summary, with the verdict of the ``full`` size if that is another."""
+    return found if full == verdict else replace(found, evidence=f"{found.evidence} In the full size: {full}.")
+
+
+def in_full(said: str, verdict: str, full: str) -> str:
+    """A verdict in words, with that of the ``full`` size if it is another."""
+    return said if full == verdict else f"{said} (full size: {full})"
+
+
 def numeric(*texts: str) -> list[Cell]:
     """Cells that are set as numbers."""
     return [Cell(text, True) for text in texts]
@@ -57,8 +80,12 @@ def number_table(
     reasons: Mapping[str, str],
     context: Mapping[str, str],
     grid: Grid,
+    full: Mapping[str, str] = NONE,
 ) -> Table:
-    """Every printed number with its measurement. ``context`` adds to a metric's name what all its points share."""
+    """Every printed number with its measurement.
+
+    ``context`` adds to a metric's name what all its points share; ``full`` has the verdicts of the full size, by id.
+    """
     rows: list[list[Cell | str]] = []
     said: dict[str, str] = {}
     sources = {number.id: number.source for number in published.numbers}
@@ -66,7 +93,8 @@ def number_table(
         metric = published.metrics[row["metric"]]
         unit, (mean, interval) = row["unit"], parts(row, metric)
         about = "about " if row["about"] else ""
-        why = "" if row["verdict"] == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
+        verdict = row["verdict"]
+        why = "" if verdict == "agrees" else once(reasons.get(row["id"], ""), row["id"], said)
         settings = "; ".join(part for part in (grid.place(row), context.get(row["metric"], "")) if part)
         rows.append(
             [
@@ -77,7 +105,7 @@ def number_table(
                 Cell(f"{mean} {unit}" if unit else mean, True),
                 Cell(interval, True),
                 Cell(str(row["n"]), True),
-                chip(row["verdict"]),
+                Cell(in_full(verdict, verdict, full.get(row["id"], verdict)), tone=VERDICTS[verdict]),
                 Cell(why),
             ]
         )
@@ -93,8 +121,10 @@ def once(reason: str, name: str, said: dict[str, str]) -> str:
     return reason if first == name else f"As for {first}."
 
 
-def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str, str]) -> Table:
-    """Every claim with its test, interval and answer."""
+def claim_table(
+    claims: pl.DataFrame, published: Published, reasons: Mapping[str, str], full: Mapping[str, str] = NONE
+) -> Table:
+    """Every claim with its test, interval and answer. ``full`` has the answers of the full size, by id."""
     rows: list[list[Cell | str]] = []
     said: dict[str, str] = {}
     by_id = {claim.id: claim for claim in published.claims}
@@ -108,7 +138,7 @@ def claim_table(claims: pl.DataFrame, published: Published, reasons: Mapping[str
                 Cell(claim.source),
                 Cell(evidence(tests, published.metrics[claim.metric], claim.test)),
                 Cell(str(tests["n"].min()), True),
-                Cell(in_words(tests), tone=ANSWERS[answer]),
+                Cell(in_full(in_words(tests), answer, full.get(claim.id, answer)), tone=ANSWERS[answer]),
                 Cell(why),
             ]
         )
@@ -139,12 +169,6 @@ def _reach(row: Mapping[str, Any]) -> str:
     if row["outcome"] != "partly":
         return ""
     return f"; holds up to {row['upto']}" if row["upto"] else "; by the slope alone"
-
-
-def in_words(tests: pl.DataFrame) -> str:
-    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds."""
-    answer, upto = str(tests["answer"][0]), str(tests["upto"][0])
-    return f"{answer}, up to {upto}" if upto and tests.height == 1 else answer
 
 
 def finding(claims: pl.DataFrame, published: Published, name: str, statement: str) -> Finding:

@@ -135,13 +135,12 @@ def _along(claim: Claim, metric: Metric, samples: pl.DataFrame, grid: Grid) -> d
     }
 
 
-def together(outcomes: Sequence[str]) -> Answer:
-    """The answer to a claim from those at its places."""
-    if all(o == "yes" for o in outcomes):
-        return "yes"
-    if all(o == "no" for o in outcomes):
-        return "no"
-    return "partly" if {"yes", "partly"} & set(outcomes) else "undecided"
+def together(outcomes: Sequence[Answer]) -> Answer:
+    """The answer to a claim about every one of its places: one *no* refutes it, and one undecided place leaves it open."""
+    for answer in ("no", "undecided", "partly"):
+        if answer in outcomes:
+            return answer
+    return "yes"
 
 
 def _interval(interval: Interval) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -13,9 +13,20 @@ from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.networks import networks
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_toml
+from ecnlab.papers.sizes import verdicts
 from ecnlab.papers.told import Report
 from ecnlab.report import Page, Section, Table
 from ecnlab.report.page import Cell, Tone
+
+AGREEMENT: Final = (
+    "A number agrees if the measured mean lies within a margin of it and the 95% interval is no wider than two margins. It "
+    "differs if no value of the interval lies within the margin of it; if the whole interval then lies on its side of no effect, it has "
+    "the same direction. Otherwise the runs are inconclusive."
+)
+ANSWERS: Final = (
+    "A claim is asked at every place it speaks of. It holds (yes) if it is shown at all of them, and does not (no) if it is refuted at "
+    "one; partly is for trends that hold on a part of their axis. Otherwise it is undecided."
+)
 
 
 def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
@@ -35,6 +46,7 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
             ("simulated runs", f"{about['runs']:,}"),
             ("simulated time", f"{about['simulated_s'] / 3600:,.0f} h"),
             ("seeds per point", about["replicates"]),
+            *_changed(given),
         ],
         sections=[
             *_printed(given, report.page),
@@ -54,13 +66,22 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
     )
 
 
+def _changed(given: Material) -> list[tuple[str, str]]:
+    """In the quick size: how many verdicts the full one changes."""
+    rows = verdicts(given.numbers, given.claims).iter_rows()
+    changed = sum(given.full.get(name, verdict) != verdict for name, verdict in rows)
+    return [("verdicts that the full size changes", f"{changed} of {len(given.full)}")] if given.full else []
+
+
 def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
     """All that was printed, beside what was measured."""
-    numbers = blocks.number_table(given.numbers, given.published, given.reasons, page.get("context", {}), given.grid)
-    claims = blocks.claim_table(given.claims, given.published, given.reasons)
+    numbers = blocks.number_table(
+        given.numbers, given.published, given.reasons, page.get("context", {}), given.grid, given.full
+    )
+    claims = blocks.claim_table(given.claims, given.published, given.reasons, given.full)
     return [
-        Section("numbers", "The printed numbers", page["agreement"].strip(), [numbers]),
-        Section("claims", "The claims", "", [claims]),
+        Section("numbers", "The printed numbers", f"{AGREEMENT} {page['agreement'].strip()}", [numbers]),
+        Section("claims", "The claims", ANSWERS, [claims]),
     ]
 
 

@@ -17,6 +17,7 @@ from ecnlab.papers.published import Metric, Published, read_published
 from ecnlab.papers.reasons import read_reasons
 from ecnlab.papers.references import Evidence
 from ecnlab.papers.samples import at
+from ecnlab.papers.sizes import of_full
 from ecnlab.report import Finding
 from ecnlab.report.page import Cell
 
@@ -49,6 +50,8 @@ class Material:
     claims: pl.DataFrame = field(default_factory=pl.DataFrame)
     tables: Stored = field(default_factory=lambda: Stored(Path(), {}))
     reasons: Mapping[str, str] = field(default_factory=dict)
+    full: Mapping[str, str] = field(default_factory=dict)
+    """In the quick size, by id the verdicts of the full one."""
 
     @classmethod
     def read(cls, folder: Path, tables: Stored, grid: Grid) -> Material:
@@ -57,7 +60,8 @@ class Material:
         points, numbers, claims = tables["points"], tables["numbers"], tables["claims"]
         evidence = Evidence(published, grid, {"points": points, "numbers": numbers, "claims": claims})
         reasons = read_reasons(folder / "reasons.toml", evidence)
-        return cls(folder, published, grid, points, numbers, claims, tables, reasons)
+        full = {} if tables.about["full"] else of_full(folder)
+        return cls(folder, published, grid, points, numbers, claims, tables, reasons, full)
 
     def metric(self, name: str) -> Metric:
         """The metric called ``name``."""
@@ -85,5 +89,8 @@ class Material:
     def say(self, claim: str, statement: str, range_of: str = "") -> Finding:
         """A claim as one sentence of the summary; of many places with the ``range_of`` what it is about."""
         if range_of:
-            return blocks.ranged(self.claims, self.published, claim, statement, range_of)
-        return blocks.finding(self.claims, self.published, claim, statement)
+            found = blocks.ranged(self.claims, self.published, claim, statement, range_of)
+        else:
+            found = blocks.finding(self.claims, self.published, claim, statement)
+        answer = self.claims.filter(pl.col("id") == claim)["answer"][0]
+        return blocks.marked(found, answer, self.full.get(claim, answer))

@@ -48,10 +48,12 @@ OF_OTHERS: Final = frozenset(["of", "filter", "value", "other", "in", "beside"])
 KEYS: Final = OF_ROWS | OF_OTHERS
 
 
-def analyse(paper: Paper, published: Published, sweeps: Mapping[str, Tables]) -> pl.DataFrame:
-    """The samples of all steps of ``paper``. ``sweeps`` is by the name of the step."""
-    parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in paper.steps if not step.drawn]
-    return paper.grid.ordered(pl.concat(parts))
+def analyse(paper: Paper, published: Published, sweeps: Mapping[str, Tables]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The samples of all steps of ``paper``, and those of them that the quick size has. ``sweeps`` is by the name of the step."""
+    steps = [step for step in paper.steps if not step.drawn]
+    parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in steps]
+    quick = [part.filter(pl.col("replicate") < step.quick) for step, part in zip(steps, parts, strict=True)]
+    return paper.grid.ordered(pl.concat(parts)), paper.grid.ordered(pl.concat(quick))
 
 
 def samples(

@@ -27,11 +27,13 @@ from ecnlab import store
 from ecnlab.answerers import answerer_of
 from ecnlab.engines import PACKETS
 from ecnlab.errors import EcnlabError
+from ecnlab.papers import unbuilt
 from ecnlab.papers.grid import MEANS
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.registry import find
+from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
 from ecnlab.papers.words import JUDGED
 from ecnlab.scenario import read_experiment
 from ecnlab.sweep import load_sweep
@@ -39,12 +41,14 @@ from ecnlab.sweep import load_sweep
 FORMAT: Final = 1
 TEMPLATE: Final = "README.in.md"
 README: Final = "README.md"
-QUOTED: Final = "quoted.json"
 NOTICE: Final = "<!-- Made by `make readme` from README.in.md and quoted.json: change those. -->\n"
 KEPT: Final = ("linux",)
 """Tables whose quoted rows stay where a results folder does not have them: not every full run asks the Linux kernel."""
 
 JUDGEMENTS: Final = ("numbers", "claims")
+
+UNBUILT: Final = re.compile(r"\{unbuilt ([^{}\s]+)\}")
+"""Where the text of a feature that ecnlab does not have is quoted (`ecnlab.papers.unbuilt`)."""
 
 TYPED: Final = re.compile(r"(?<![\w.-])[+−-]?\d+(?:\.\d+)?(?: ?%)|(?<![\w.-])[+−-]?\d+\.\d+(?![\w.]*\w)")
 """A percentage or a decimal: what a measured number looks like."""
@@ -79,11 +83,17 @@ def make(paper: str, results: Path | None = None) -> Path:
     return folder / README
 
 
+def template(folder: Path) -> str:
+    """The README with references, and with the texts of features that ecnlab does not have."""
+    text = (folder / TEMPLATE).read_text(encoding="utf-8")
+    return UNBUILT.sub(lambda match: unbuilt.text(folder.parent, match[1]), text)
+
+
 def render(folder: Path, evidence: Evidence) -> str:
     """The text of the README. Raises EcnlabError naming the template and the reference that is wrong."""
     path = folder / TEMPLATE
     try:
-        return NOTICE + fill(path.read_text(encoding="utf-8"), evidence)
+        return NOTICE + fill(template(folder), evidence)
     except EcnlabError as error:
         raise EcnlabError(f"{path}: {error}") from error
 
@@ -161,7 +171,8 @@ def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> s
     )
     render(folder, evidence)
     rows = {name: [_plain(row) for row in seen.values()] for name, seen in sorted(evidence.seen.items())}
-    return _dump({"format": FORMAT, "run": run, "tables": rows})
+    sizes = both_sizes(pl.read_parquet(analysis["quick"]), verdicts(tables["numbers"], tables["claims"]))
+    return _dump({"format": FORMAT, "run": run, "verdicts": sizes, "tables": rows})
 
 
 def _run(paper: Paper, folder: Path, about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
@@ -270,8 +281,9 @@ def _dump(held: Mapping[str, Any]) -> str:
         return ",\n".join("   " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
 
     run = json.dumps(held["run"], indent=1, ensure_ascii=False).replace("\n", "\n ")
+    verdicts = ",\n".join(f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in held["verdicts"].items())
     tables = ",\n".join(f'  "{name}": [\n{lines(rows)}\n  ]' for name, rows in held["tables"].items())
-    return f'{{\n "format": {held["format"]},\n "run": {run},\n "tables": {{\n{tables}\n }}\n}}\n'
+    return f'{{\n "format": {held["format"]},\n "run": {run},\n "verdicts": {{\n{verdicts}\n }},\n "tables": {{\n{tables}\n }}\n}}\n'
 
 
 def main(arguments: list[str]) -> int:

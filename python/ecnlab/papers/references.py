@@ -27,7 +27,7 @@ from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.samples import at
 from ecnlab.papers.words import OF_SEVERAL, RULES
-from ecnlab.papers.written import as_printed, parts, quantity, with_interval
+from ecnlab.papers.written import as_printed, in_words, parts, quantity, with_interval
 
 REFERENCE: Final = re.compile(r"\{([^{}]+)\}")
 PICKS: Final = ("min", "max", "nearest")
@@ -256,7 +256,9 @@ def _printed(asked: _Asked, evidence: Evidence) -> str:
     if chosen.is_empty():
         raise EcnlabError(f"there is no {kind} {name!r} there")
     rows = evidence.rows(table, chosen)
-    if len(rows) != 1 and asked.form not in (["answer"], ["statement"]):
+    if asked.form == ["answer"] and len(rows) > 1:
+        return in_words(chosen)
+    if len(rows) != 1 and asked.form != ["statement"]:
         raise EcnlabError(f"{name} has {len(rows)} tests: name one (place=...)")
     return _formed(rows[0], evidence.published.metrics[rows[0]["metric"]], asked.form, evidence.grid)
 

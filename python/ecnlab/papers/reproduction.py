@@ -27,6 +27,7 @@ from ecnlab.papers.measuring import analyse, samples
 from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
+from ecnlab.papers.sizes import verdicts
 from ecnlab.provenance import maker
 from ecnlab.report import render
 from ecnlab.scenario import read_experiment
@@ -184,14 +185,24 @@ def _shifted(progress: Progress, before: int, total: int) -> Callable[[int, int]
 
 
 def _analyse(paper: Paper, published: Published, sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:
-    measured = analyse(paper, published, sweeps)
-    points = paper.grid.points(measured, published.metrics)
+    measured, quick = analyse(paper, published, sweeps)
+    points, numbers, claims = _judged(paper, published, measured)
+    _, *of_quick = _judged(paper, published, quick)
     return {
         "samples": measured,
         "points": points,
-        "numbers": judge_numbers(published, points, paper.grid),
-        "claims": judge_claims(published, measured, points, paper.grid),
+        "numbers": numbers,
+        "claims": claims,
+        "quick": verdicts(*of_quick),
     }
+
+
+def _judged(
+    paper: Paper, published: Published, measured: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Points, numbers and claims from samples."""
+    points = paper.grid.points(measured, published.metrics)
+    return points, judge_numbers(published, points, paper.grid), judge_claims(published, measured, points, paper.grid)
 
 
 def _of_all(sweeps: Mapping[str, Sweep]) -> dict[str, pl.DataFrame]:

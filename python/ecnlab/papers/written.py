@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
+import polars as pl
+
 from ecnlab.papers.published import Metric
 
+OUTCOMES: Final = ("yes", "partly", "no", "undecided")
 MOST_DIGITS: Final = 8
 """Digits after which two values that differ are written alike all the same."""
 
@@ -58,3 +62,18 @@ def _percent(points: float, more: int) -> str:
     if abs(points) >= 0.1:
         return f"{points:.{1 + more}f}%"
     return f"{points:.{1 + more}g}%" if abs(points) >= 0.001 else "0%"
+
+
+def in_words(tests: pl.DataFrame) -> str:
+    """The answer to a claim; of a trend that ends, with the value of the axis up to which it holds.
+
+    Of a claim about several places, with the number of places for each of their outcomes.
+    """
+    answer, upto = str(tests["answer"][0]), str(tests["upto"][0] or "") if "upto" in tests.columns else ""
+    if tests.height == 1:
+        return f"{answer}, up to {upto}" if upto else answer
+    found = Counter(tests["outcome"])
+    if len(found) == 1:
+        return f"{answer} (in all {tests.height} places)"
+    counts = ", ".join(f"{found[outcome]} {outcome}" for outcome in OUTCOMES if found[outcome])
+    return f"{answer} (of {tests.height} places {counts})"
