@@ -41,7 +41,9 @@ def queue_follows(sweep: Tables) -> pl.LazyFrame:
     keys = GRID.run_keys(windows)
     total = windows.group_by([*keys, "time_s"], maintain_order=True).agg(pl.col("cwnd_bytes").sum())
     both = total.join(
-        queue.filter(pl.col("link") == LINK).select(*keys, "time_s", "bytes"), on=[*keys, "time_s"], maintain_order="left"
+        queue.filter(pl.col("link") == LINK).select(*keys, "time_s", "bytes"),
+        on=[*keys, "time_s"],
+        maintain_order="left",
     )
     return both.group_by(keys, maintain_order=True).agg(pl.corr("cwnd_bytes", "bytes").alias("value"))
 
