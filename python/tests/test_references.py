@@ -26,7 +26,16 @@ POINTS = [
     ("rate", "low", "0.1", 13.49, 13.487, 13.493, 20),
     ("rate", "high", "0.1", 13.5, -math.inf, math.inf, 1),
 ]
-NUMBERS = {"id": ["R1"], "metric": ["gain"], "printed": [0.5], "mean": [0.6], "low": [0.53], "high": [0.66], "n": [20]}
+NUMBERS = {
+    "id": ["R1"],
+    "metric": ["gain"],
+    "verdict": ["agrees"],
+    "printed": [0.5],
+    "mean": [0.6],
+    "low": [0.53],
+    "high": [0.66],
+    "n": [20],
+}
 CLAIMS = {
     "id": ["C1", "C1"],
     "metric": ["gain"] * 2,
@@ -73,6 +82,10 @@ def evidence() -> Evidence:
         ("{number R1 : printed}, {number R1}", "50%, 60% (53% to 66%)"),
         ("{claim C1 : answer}; {claim C1 place=low : interval}", "no (of 2 places 1 yes, 1 no); 12% to 24%"),
         ("{tally numbers agrees} of {tally numbers}", "3 of 4"),
+        (
+            "{tally numbers of=gain} of gains, {tally numbers agrees but=gain} of {tally numbers but=gain}",
+            "1 of gains, 2 of 3",
+        ),
         ("{runs} runs, {runs bulk : seeds} seeds", "20,571 runs, 30 seeds"),
         ("{given 90%}", "90%"),
         ('{"hardly any" hardly share load=low}', "hardly any"),
@@ -99,6 +112,8 @@ def test_a_reference_gives_what_was_measured(evidence, text, filled) -> None:
         ("{range gain load=low}", "two points"),
         ("{number R9}", "no number 'R9'"),
         ("{claim C1}", "name one"),
+        ("{tally numbers but=rate}", "no number is of 'rate'"),
+        ("{tally claims of=gain}", "`of` and `but`"),
         ('{"hardly" hardly gain load=low}', "the rule 'hardly' of the word 'hardly' does not hold: 18%"),
         ('{"alike" alike gain maxp=0.1}', "does not hold"),
         ('{"alike" alike gain load=low}', "two points"),

@@ -628,7 +628,7 @@ KADHUM_HASSAN: dict[str, Recipe] = {
 
 # ------------------------------------------------------------------------------------------------------ Kwon & Fahmy
 
-TABLES = ("tables", "sensitivity")
+TABLES = ("tables", "above", "sensitivity")
 
 
 def column(table: str, value: pl.Expr, where: pl.Expr, *names: str) -> Recipe:
@@ -643,6 +643,7 @@ COLUMNS: dict[str, tuple[str, pl.Expr, pl.Expr]] = {
         c("link").is_in([f"L{i}" for i in range(1, 10)]) & (c("group") == "all"),
     ),
     **{name: ("flows", c("goodput_bps").sum() / 1e6, c("group") == name) for name in ("web", "udp", "ftp")},
+    "goodput": ("flows", c("goodput_bps").sum() / 1e6, pl.lit(True)),
 }
 
 
@@ -657,6 +658,28 @@ def rivals(results: Results) -> pl.DataFrame:
     return against(bulk, rival)
 
 
+def kept(results: Results) -> pl.DataFrame:
+    """Window in the second after a reduction (10 samples of 100 ms), over the window before, mean over all reductions."""
+    rows = results.read("short", "flow_series", c("time_s") >= 20).collect()
+    keys, found = results.axes("short"), []
+    for place, run in rows.group_by(keys):
+        shares: list[float] = []
+        for _, flow in run.sort("time_s").group_by("flow"):
+            window = flow["cwnd_bytes"].to_numpy().astype(float)
+            threshold = flow["ssthresh_bytes"].fill_null(-1).to_numpy()
+            shares += [
+                window[i : i + 10].mean() / window[i - 1]
+                for i in range(1, len(window) - 9)
+                if window[i] < window[i - 1] and threshold[i] != threshold[i - 1]
+            ]
+        found.append((*place, float(np.mean(shares))))
+    return pl.DataFrame(found, schema=[*keys, "value"], orient="row")
+
+
+def pipe_queue(results: Results) -> pl.DataFrame:
+    return per_run(results, "vegas", "links", c("queue_mean_packets").first(), PIPE)
+
+
 KWON_FAHMY: dict[str, Recipe] = {
     **{f"{name}_gain": arms(column(*how)) for name, how in COLUMNS.items()},
     **{
@@ -665,7 +688,9 @@ KWON_FAHMY: dict[str, Recipe] = {
         )
         for name in ("udp", "ftp")
     },
-    **{name: column(*how, "tables") for name, how in COLUMNS.items()},
+    **{name: column(*how, "tables", "above") for name, how in COLUMNS.items()},
+    "kept_gain": arms(kept),
+    "vegas_gain": arms(pipe_queue),
     "share_gain": rivals,
 }
 

@@ -37,10 +37,10 @@ PLURAL: Final = {
 }
 
 
-def verdicts(of_numbers: Iterable[str]) -> Tally:
-    """How many printed numbers have each verdict."""
+def verdicts(of_numbers: Iterable[str], what: str = "printed numbers") -> Tally:
+    """How many printed numbers have each verdict; ``what`` they are called."""
     found = Counter(of_numbers)
-    return Tally(f"{found.total()} printed numbers:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
+    return Tally(f"{found.total()} {what}:", [(PLURAL[v], tone, found[v]) for v, tone in VERDICTS.items()])
 
 
 def answers(of_claims: Iterable[str]) -> Tally:

@@ -23,7 +23,7 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
     """
     results = {name: store.read_json(out / name / "results.json") for name in names}
     answers = {name: _answers(found) for name, found in results.items()}
-    verdicts = {name: [number["verdict"] for number in found["numbers"]] for name, found in results.items()}
+    verdicts = {name: _verdicts(found) for name, found in results.items()}
     made = next(iter(results.values()))["ecnlab"]
     rows = [_row(name, found, verdicts[name], answers[name]) for name, found in results.items()]
     return Page(
@@ -43,6 +43,11 @@ def index_page(out: Path, names: Sequence[str]) -> Page:
         ],
         footer=f"Made by ecnlab {made['version']} (build {made['build']}) from the results beside this page.",
     )
+
+
+def _verdicts(results: Mapping[str, Any]) -> list[str]:
+    """The verdicts of the printed numbers, without those that are easy to meet."""
+    return [number["verdict"] for number in results["numbers"] if number["metric"] not in results["apart"]]
 
 
 def _answers(results: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_toml
 from ecnlab.papers.sizes import verdicts
 from ecnlab.papers.told import Report
-from ecnlab.report import Page, Section, Table
+from ecnlab.report import Page, Section, Table, Tally
 from ecnlab.report.page import Cell, Tone
 
 AGREEMENT: Final = (
@@ -40,7 +40,7 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
         title=report.page["title"],
         kicker=f"ecnlab {made['version']} · {'full' if about['full'] else 'quick'} size",
         lede=report.page["lede"].strip(),
-        tallies=[blocks.verdicts(given.numbers["verdict"]), blocks.answers(blocks.by_claim(given.claims))],
+        tallies=[*_tallies(given), blocks.answers(blocks.by_claim(given.claims))],
         findings=report.findings(),
         facts=[
             ("simulated runs", f"{about['runs']:,}"),
@@ -66,6 +66,13 @@ def paper_page(folder: Path, tables: Stored, paper: Paper) -> Page:
     )
 
 
+def _tallies(given: Material) -> list[Tally]:
+    """Verdicts of the printed numbers, those that are easy to meet apart."""
+    easy = pl.col("metric").is_in(given.published.apart)
+    counted, apart = given.numbers.filter(~easy)["verdict"], given.numbers.filter(easy)["verdict"]
+    return [blocks.verdicts(counted), *([blocks.verdicts(apart, "that are easy to meet")] if apart.len() else [])]
+
+
 def _changed(given: Material) -> list[tuple[str, str]]:
     """In the quick size: how many verdicts the full one changes."""
     rows = verdicts(given.numbers, given.claims).iter_rows()
@@ -86,7 +93,7 @@ def _printed(given: Material, page: Mapping[str, Any]) -> list[Section]:
 
 
 def _checklist(paper: str, rows: list[dict[str, Any]]) -> Section:
-    tones: dict[str, Tone] = {"shown": "yes", "not-reproducible": "no"}
+    tones: dict[str, Tone] = {"shown": "yes", "not-run": "open", "not-reproducible": "no"}
     cells: list[list[Cell | str]] = [
         [
             Cell(row["what"], lead=row["id"]),

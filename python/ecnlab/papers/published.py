@@ -42,6 +42,8 @@ class Metric:
     digits: int = 3
     bounds: Sequence[float] = ()
     """The least and the largest value there can be, ``inf`` where there is none; nothing for a quantity without bounds."""
+    apart: bool = False
+    """Whether its printed numbers are easy to meet, and have a tally of their own."""
     steps: Sequence[str] = ()
     """The steps in which it is measured as ``measure`` says."""
     measure: Mapping[str, Any] = field(default_factory=dict)
@@ -125,6 +127,11 @@ class Published:
     def claim(self, name: str) -> Claim:
         """The claim of that id. Raises KeyError if there is none."""
         return {claim.id: claim for claim in self.claims}[name]
+
+    @property
+    def apart(self) -> list[str]:
+        """The metrics whose printed numbers have a tally of their own."""
+        return [name for name, metric in self.metrics.items() if metric.apart]
 
     def ids(self) -> set[str]:
         """Of all numbers and claims."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -264,10 +265,23 @@ def _printed(asked: _Asked, evidence: Evidence) -> str:
 
 
 def _tally(asked: _Asked, evidence: Evidence) -> str:
-    """How many numbers or claims there are, or have a verdict or answer."""
+    """How many numbers or claims there are, or have a verdict or answer; numbers of one metric (``of``) or without it (``but``)."""
     _, table, *wanted = asked.words
-    counts: dict[str, int] = evidence.about["tally"][table]
-    return str(counts.get(" ".join(wanted), 0) if wanted else sum(counts.values()))
+    counts: Mapping[str, int] = evidence.about["tally"][table]
+    if not asked.options:
+        return str(_counted(counts, wanted))
+    ((how, metric),) = asked.options.items()
+    if how not in ("of", "but") or table != "numbers":
+        raise EcnlabError("`of` and `but` of a tally of numbers name a metric")
+    rows = evidence.tables[table].filter(pl.col("metric") == metric)
+    if rows.is_empty():
+        raise EcnlabError(f"no number is of {metric!r}")
+    these = _counted(Counter(row["verdict"] for row in evidence.rows(table, rows)), wanted)
+    return str(these if how == "of" else _counted(counts, wanted) - these)
+
+
+def _counted(counts: Mapping[str, int], wanted: Sequence[str]) -> int:
+    return counts.get(" ".join(wanted), 0) if wanted else sum(counts.values())
 
 
 def _runs(asked: _Asked, evidence: Evidence) -> str:

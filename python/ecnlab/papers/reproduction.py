@@ -227,6 +227,7 @@ def _write(
             "date": published.date,
         },
         **about,
+        "apart": published.apart,
         "numbers": _plain(tables["numbers"]),
         "claims": _plain(tables["claims"]),
     }

@@ -18,16 +18,33 @@ AS_IS: Final = "as is"
 MORE_FTP: Final = "10 more FTP"
 MORE_UDP: Final = "10 more UDP"
 
+SLIDE_7: Final = "slide 7"
+GENTLE: Final = "gentle"
+"""RED above max_th in the calibrations: drops from there on, or gentle."""
+
 RENO: Final = laws.label("reno", laws.windows())
 ECN_AB: Final = laws.label("ecn-alpha-beta", laws.windows())
 
 GRID: Final = Grid(
-    keys=("test", "arm", "against", "flows", "loss", "min_th", "maxp", "object_size", "inter_session", "udp_rate"),
+    keys=(
+        "test",
+        "arm",
+        "against",
+        "flows",
+        "loss",
+        "min_th",
+        "maxp",
+        "above",
+        "object_size",
+        "inter_session",
+        "udp_rate",
+    ),
     names={
         "reno": RENO,
         "reno-ecn": f"{RENO}-ECN",
         "ecn-ab": ECN_AB,
         "ecn-ab-real": f"{ECN_AB}, real windows",
+        "vegas": laws.label("vegas", laws.windows()),
     },
     words={
         "against": "against {}",

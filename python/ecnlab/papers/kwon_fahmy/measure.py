@@ -63,6 +63,25 @@ def rate_full(sweep: Tables) -> pl.LazyFrame:
     return _beside_model(sweep, lambda arm, window: partial(_full, window) if arm == "reno" else None)
 
 
+SHORT_TERM: Final = 10
+"""Samples of short.toml in the second that stands for the short term."""
+
+
+def kept(sweep: Tables) -> pl.LazyFrame:
+    """Slide 11: the mean window in the second from a reduction on, over the window before it; mean over all reductions."""
+    series = sweep.table("flow_series").filter(pl.col("time_s") >= WARMUP_S)
+    keys = GRID.run_keys(series)
+    window, threshold = pl.col("cwnd_bytes"), pl.col("ssthresh_bytes")
+    after = window.cast(pl.Float64).reverse().rolling_mean(SHORT_TERM).reverse()
+    reduced = (window < window.shift(1)) & threshold.ne_missing(threshold.shift(1))
+    flows = series.sort(*keys, "flow", "time_s").with_columns(
+        (after / window.shift(1)).over(*keys, "flow").alias("value"),
+        reduced.over(*keys, "flow").alias("reduced"),
+    )
+    usable = flows.filter("reduced", pl.col("value").is_not_null())
+    return usable.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
+
+
 def queue_predicted(sweep: Tables) -> pl.LazyFrame:
     """Slide 17: the queue where model senders and model queue agree."""
     return _at_equilibrium(sweep, 0)

@@ -9,11 +9,14 @@ import numpy as np
 import polars as pl
 
 from ecnlab.papers import blocks, measures
+from ecnlab.papers.judge import verdict
 from ecnlab.papers.kwon_fahmy import measure
-from ecnlab.papers.kwon_fahmy.calibration import FITTED
+from ecnlab.papers.kwon_fahmy.calibration import FITTED, FITTED_RATE
 from ecnlab.papers.kwon_fahmy.grid import ARMS, AS_IS, GRID, MORE_FTP, MORE_UDP, PRIMARY
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
+from ecnlab.papers.published import Number
+from ecnlab.papers.samples import interval
 from ecnlab.papers.written import quantity
 from ecnlab.report import Axis, Chart, Figure, Finding, Group, Point, Series, Table
 from ecnlab.report.page import Cell
@@ -25,35 +28,47 @@ COLUMNS: Final = tuple(FITTED)
 # --------------------------------------------------------------- the summary
 
 
-def ordering(given: Material) -> Finding:
-    """How many printed differences of slide 20, all fifteen, have the sign that was printed, by their intervals."""
-    gains = [f"{metric}_gain" for metric in COLUMNS]
-    rows = given.numbers.filter(pl.col("row") == "W11", pl.col("metric").is_in(gains))
-    printed = rows["printed"].sign()
-    same, other = (
-        int(((side > 0) & (rows["low"] > 0) | (side < 0) & (rows["high"] < 0)).sum()) for side in (printed, -printed)
-    )
-    return blocks.counted(
-        same,
-        rows.height,
-        "The differences that slide 20 prints have the printed sign.",
-        f"Five columns, three pairs: {same} of {rows.height} decided as printed, {other} the other way, "
-        f"{rows.height - same - other} undecided.",
-        least=0.5,
-    )
-
-
 def values(given: Material) -> Finding:
-    """How many of the values that no calibration has seen are predicted."""
-    verdicts = given.numbers.filter(pl.col("id").str.contains(".value.", literal=True))["verdict"]
+    """How many of the cells that no calibration has seen are predicted."""
+    verdicts = given.numbers["verdict"]
     agree = int((verdicts == "agrees").sum())
     return blocks.counted(
         agree,
         verdicts.len(),
-        "Calibrated on Reno's row of slide 20 alone, the network gives the other values of both tables.",
-        f"{agree} of {verdicts.len()} within a tenth or inside the interval; the five of the fitted row are not counted.",
+        "Calibrated on Reno's row of slide 20 alone, the network gives the other cells of both tables.",
+        f"{agree} of {verdicts.len()} agree; the five of the fitted row are not counted, nor UDP of the other two, whose rate is fitted.",
         least=0.5,
     )
+
+
+def variants(given: Material) -> Table:
+    """How many of the same cells agree with RED as slide 7 has it, and with gentle RED on the network calibrated with that."""
+    cells = str(len(_cells(given)))
+    rows: list[list[Cell | str]] = [
+        [name, *blocks.numeric(str(_agreeing(given, tests)), cells)] for name, tests in VARIANTS.items()
+    ]
+    return Table("Printed cells that agree; on slide 21 with ten more FTP sessions", ["RED", "agree", "of"], rows)
+
+
+VARIANTS: Final = {
+    "dropped above max_th (slide 7; judged)": {20: AS_IS, 21: MORE_FTP},
+    "gentle, dropped above twice max_th": {20: "gentle drops", 21: "gentle drops + 10 FTP"},
+    "gentle, marked": {20: "gentle marks", 21: "gentle marks + 10 FTP"},
+}
+"""What becomes of ECN-capable packets, and the tests in which it does, by slide."""
+
+
+def _cells(given: Material) -> list[Number]:
+    return [number for number in given.published.numbers if number.where["test"] in (AS_IS, MORE_FTP)]
+
+
+def _agreeing(given: Material, tests: Mapping[int, str]) -> int:
+    """How many printed cells agree with what is measured in ``tests``, by slide."""
+    said = []
+    for number in _cells(given):
+        point = given.point(number.metric, test=tests[number.slide], arm=str(number.where["arm"]))
+        said.append(verdict(number, given.metric(number.metric), interval(point)))
+    return said.count("agrees")
 
 
 # --------------------------------------------------------------- slides 20 and 21, value by value
@@ -65,6 +80,11 @@ def printed_tables(given: Material) -> list[Table]:
         _table(given, AS_IS, "Slide 20", 20),
         _table(given, MORE_FTP, "Slide 21, ten more FTP sessions", 21),
         _table(given, MORE_UDP, "Slide 21, ten more UDP sources", 21),
+        *(
+            _table(given, tests[slide], f"Slide {slide}{more}, ECN-capable packets {name}", slide)
+            for name, tests in list(VARIANTS.items())[1:]
+            for slide, more in ((20, ""), (21, ", ten more FTP sessions"))
+        ),
     ]
 
 
@@ -83,6 +103,8 @@ def _printed(given: Material, slide: int, arm: str, metric: str) -> str:
         return "not printed"
     if (slide, arm) == (20, "reno"):
         return f"{quantity(FITTED[metric], given.metric(metric))} (fitted)"
+    if (slide, metric) == (20, "udp"):
+        return f"{quantity(FITTED_RATE[arm], given.metric(metric))} (rate fitted)"
     row = given.numbers.filter(pl.col("metric") == metric, pl.col("arm") == arm, pl.col("row") == f"W{slide - 9}")
     return blocks.as_printed(row["printed"].item(), given.metric(metric))
 
