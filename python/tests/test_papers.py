@@ -355,7 +355,10 @@ def test_the_full_size_builds_on_the_quick_one_and_nothing_is_done_twice(small, 
 def test_a_quick_report_marks_what_the_full_size_changes(small, tmp_path) -> None:
     published = read_published(small)
     (number,), (claim,) = published.numbers, published.claims
-    of = {number.id: {"quick": "inconclusive", "full": "differs"}, claim.id: {"quick": "undecided", "full": "undecided"}}
+    of = {
+        number.id: {"quick": "inconclusive", "full": "differs"},
+        claim.id: {"quick": "undecided", "full": "undecided"},
+    }
     (small / sizes.QUOTED).write_text(json.dumps({"format": 1, "verdicts": of}))
     papers.reproduce("small", tmp_path / "out")
     html = (tmp_path / "out" / "report.html").read_text()
