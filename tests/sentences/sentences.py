@@ -28,6 +28,8 @@ from ecnlab.papers.readme import TEMPLATE, quoted_evidence, template
 from ecnlab.papers.references import REFERENCE, Evidence, resolve
 from ecnlab.papers.registry import PAPERS, find
 
+MOST = 8
+"""Sources of one reference that are printed."""
 NUMBER = re.compile(r"(?<![\w.])[+−-]?\d[\d,]*(?:\.\d+)?(?: ?%)?")
 END = re.compile(r"(?<=[.;!?])\s+(?=[A-Z0-9{*`“\"(])")
 ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.MULTILINE)
@@ -54,7 +56,9 @@ class Sentence:
         for match in REFERENCE.finditer(self.text):
             value, sources = self._filled(match[1])
             yield f"    {value!r} from {{{' '.join(match[1].split())}}}"
-            yield from (f"        {source}" for source in sources)
+            yield from (f"        {source}" for source in sources[:MOST])
+            if sources[MOST:]:
+                yield f"        and {len(sources) - MOST} more"
         yield from (f"    {number[0].strip()!r} is typed" for number in NUMBER.finditer(REFERENCE.sub(" ", self.text)))
 
     def _filled(self, reference: str) -> tuple[str, list[str]]:
