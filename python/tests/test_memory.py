@@ -64,6 +64,10 @@ print(int(line.split()[1]) * 1024)
 """
 
 
+WEB = (
+    '{ kind = "web", sessions = 400, inter_session = "100 ms", pages = 20, inter_page = "500 ms", objects = 10, '
+    'inter_object = "10 ms", object_size = "12 kB", packet = "1000 B" }'
+)
 CRR = '{ kind = "crr", request = "1500 B", response = "10 kB", think = "100 ms" }'
 
 
@@ -74,8 +78,10 @@ CRR = '{ kind = "crr", request = "1500 B", response = "10 kB", think = "100 ms" 
         SCENARIO.replace(DROPTAIL, NESTED.replace("65536", "256")),
         SCENARIO.replace(DROPTAIL, NESTED).replace("20000", "10"),
         SCENARIO.replace('"ftp"', CRR),
+        SCENARIO.replace('"ftp"', CRR.replace("100 ms", "10 ms")).replace("20000", "1000").replace('"2 s"', '"30 s"'),
+        SCENARIO.replace('"ftp"', WEB).replace("20000", "3").replace('"2 s"', '"30 s"'),
     ],
-    ids=["ftp", "256 queues of 256", "65,536 queues of 65,536 and 10 flows", "crr"],
+    ids=["ftp", "256 queues of 256", "65,536 queues of 65,536 and 10 flows", "crr", "transactions", "web"],
 )
 def test_the_estimate_is_within_a_fifth_of_what_a_run_takes(tmp_path, text):
     file = tmp_path / "x.toml"

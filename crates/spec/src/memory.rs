@@ -27,6 +27,13 @@ const BLOCK_ROWS: u64 = 1 << 18;
 /// Bytes of a row of a table that is one block, and of a block's rows of a larger table, as measured.
 const ROW: u64 = 230;
 const ROW_OF_BLOCK: u64 = 850;
+/// Bytes of a row of the table of transactions, of an object of the web, and in addition of each row that is written at once,
+/// as measured.
+const TRANSACTION: f64 = 115.0;
+const OBJECT: f64 = 195.0;
+const TRANSACTION_OF_BLOCK: f64 = 190.0;
+/// Round trips that a transaction takes at least: one for the handshake, one for request and response.
+const ROUND_TRIPS: f64 = 2.0;
 /// Rows of the table of packets for each packet on each link.
 const EVENTS: f64 = 3.0;
 /// Bytes of a full packet.
@@ -102,6 +109,7 @@ pub(crate) fn of(spec: &Spec) -> Estimate {
         tcp_flows += if flow.traffic.uses_tcp() { count } else { 0 };
     }
     add_packets(&mut estimate, spec);
+    add_transactions(&mut estimate, spec);
     add_tables(&mut estimate, spec, links, tcp_flows);
     estimate
 }
@@ -198,6 +206,45 @@ fn window(flow: &Flow, spec: &Spec) -> f64 {
             buffer(flow.tcp_from()).max(buffer(flow.tcp_to())) as f64 / PACKET
         }
     }
+}
+
+/// Rows of the table of transactions, of which each flow has some.
+fn add_transactions(estimate: &mut Estimate, spec: &Spec) {
+    let of = |flow: &Flow| transactions(flow, spec) * count_of(flow, spec);
+    let all: f64 = spec.flows.values().map(of).sum();
+    let at_once = TRANSACTION_OF_BLOCK * (BLOCK_ROWS as f64 / all).min(1.0);
+    for (name, flow) in &spec.flows {
+        let own = if matches!(flow.traffic, Params::Web(_)) { OBJECT } else { TRANSACTION };
+        // `as` saturates.
+        let bytes = (of(flow) * (own + at_once)) as u64;
+        estimate.add(key_of("flow", name, flow.count), bytes, bytes);
+    }
+}
+
+/// Transactions of a flow: as many as round trips, its own times and its part of the bottleneck leave room for.
+fn transactions(flow: &Flow, spec: &Spec) -> f64 {
+    let duration = spec.head.duration.as_secs();
+    let room = |bytes: f64| least_rate(spec) * PACKET / bytes.max(1.0) * duration / count_of(flow, spec);
+    match &flow.traffic {
+        Params::Crr(p) => {
+            let each = p.think.as_secs() + ROUND_TRIPS * round_trip(spec);
+            (duration / each).min(room((p.request.mean().0 + p.response.mean().0) as f64))
+        }
+        Params::Web(p) => {
+            let sessions = f64::from(p.sessions).min(1.0 + duration / p.inter_session.mean().as_secs());
+            (sessions * p.pages.mean() * p.objects.mean()).min(room(p.object_size.mean().0 as f64))
+        }
+        Params::Cbr(_) | Params::Ftp(_) | Params::OnOff(_) => 0.0,
+    }
+}
+
+/// The delays of one link of each array, in both directions.
+fn round_trip(spec: &Spec) -> f64 {
+    let both = spec.links.values().map(|duplex| {
+        let there = duplex.forward.delay.mean().as_secs();
+        there + duplex.reverse.as_ref().map_or(there, |link| link.delay.mean().as_secs())
+    });
+    both.sum()
 }
 
 /// Rows of the tables that are written while the run goes on: all of a small table, a block of a large one.
