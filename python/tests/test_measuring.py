@@ -9,6 +9,7 @@ import pytest
 from analysed import given
 
 from ecnlab.errors import EcnlabError
+from ecnlab.papers import measuring
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.measuring import KEYS, Quantities
 from ecnlab.papers.published import Metric, Published, read_published
@@ -146,3 +147,13 @@ def test_what_a_paper_says_is_whole_and_used(name) -> None:
         beside |= {recipe["beside"]} if "beside" in recipe else set()
     assert asked >= {*recipes, *paper.own}, "measured and not asked for"
     assert beside == set(published.beside)
+
+
+def test_the_quick_size_of_a_comparison_of_two_steps_has_the_seeds_of_both() -> None:
+    paper, folder = find("rfc2884")
+    published = read_published(folder)
+    steps = {step.name: step for step in paper.steps}
+    assert (steps["transactions"].quick, steps["bulk"].quick) == (20, 10)
+    rows = {"metric": ["mice_over_bulk"] * 25 + ["transaction_gain"] * 25, "replicate": [*range(25)] * 2}
+    kept = measuring._quick(paper, published, steps["transactions"], pl.DataFrame(rows))
+    assert dict(kept.group_by("metric").len().iter_rows()) == {"mice_over_bulk": 10, "transaction_gain": 20}

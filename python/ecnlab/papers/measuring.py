@@ -52,9 +52,30 @@ def analyse(paper: Paper, published: Published, sweeps: Mapping[str, Tables]) ->
     """The samples of all steps of ``paper``, and those of them that the quick size has. ``sweeps`` is by the name of the step."""
     steps = [step for step in paper.steps if not step.drawn]
     parts = [samples(paper, published, step, sweeps[step.name], sweeps) for step in steps]
-    quick = [part.filter(pl.col("replicate") < step.quick) for step, part in zip(steps, parts, strict=True)]
+    quick = [_quick(paper, published, step, part) for step, part in zip(steps, parts, strict=True)]
     further = [paper.of_samples(published, pl.concat(parts))] if paper.of_samples else []
     return paper.grid.ordered(pl.concat([*parts, *further])), paper.grid.ordered(pl.concat(quick))
+
+
+def _quick(paper: Paper, published: Published, step: Step, samples_: pl.DataFrame) -> pl.DataFrame:
+    """The samples of a step that the quick size has: of the seeds that all steps have which a metric compares."""
+    there = {one.name: one.quick for one in paper.steps}
+    names = samples_["metric"].unique().to_list()
+    seeds = {name: min([step.quick, *(there[other] for other in _compared_steps(published, name))]) for name in names}
+    limit = pl.col("metric").replace_strict(seeds, return_dtype=pl.Int64)
+    return samples_.filter(pl.col("replicate") < limit)
+
+
+def _compared_steps(published: Published, name: str) -> set[str]:
+    """The other steps that a metric or quantity takes values from."""
+    metric = published.metrics.get(name)
+    recipe = metric.measure if metric and metric.measure else published.quantities.get(name, {})
+    found = {recipe["in"]} if "in" in recipe else set()
+    of = recipe.get("of", [])
+    parts = [of] if isinstance(of, str) else of
+    for part in parts:
+        found |= _compared_steps(published, part) if part != name else set()
+    return found
 
 
 def samples(
