@@ -32,7 +32,7 @@ PAPER: Final = Paper(
     (
         Step("mixed-rtt", 2, 4, ("classes",)),
         *(
-            Step(f"overload-{queue.lower()}", 4, 4, ("classes",), place={"aqm": "dualpi2", "udp_in": queue})
+            Step(f"overload-{queue.lower()}", 2, 4, ("classes",), place={"aqm": "dualpi2", "udp_in": queue})
             for queue in ("C", "L")
         ),
         Step("equal-rtt", 2, 8, ("classes", "queue_series"), place={"aqm": "dualpi2"}),
