@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ecnlab import laws
-from ecnlab._core import Experiment, Scenario, disciplines_with_ecn
+from ecnlab._core import Experiment, Scenario
 from ecnlab.metrics import NAMED, REMEDIES
 from ecnlab.quantities import TIMES, quantity
 from ecnlab.types import Diagnostic
@@ -178,10 +178,9 @@ def _path(links: list[tuple[str, str, Table]], start: str, end: str) -> list[int
 
 def _unmarked(passages: Iterable[Passage]) -> Iterator[Warn]:
     """Queues that drop packets of ECN-capable flows though they could mark them."""
-    can_mark = disciplines_with_ecn()
     for at in passages:
         law = at.queue["discipline"]
-        if at.capable and law in can_mark and not at.queue["ecn"]:
+        if at.capable and laws.facts("queue", law)["uses_ecn"] and not at.queue["ecn"]:
             key = f"{at.path}.ecn"
             message = (
                 f"`{key}` is false: `{law}` drops packets of ECN-capable flows ({_listed(at.capable)}), and marks none"
@@ -192,8 +191,7 @@ def _unmarked(passages: Iterable[Passage]) -> Iterator[Warn]:
 def _short(passages: Iterable[Passage]) -> Iterator[Warn]:
     """Thresholds that one packet exceeds: it takes longer to send, or is longer."""
     for at in passages:
-        law = laws.queues().get(at.queue["discipline"])
-        for key, value, consequence in law.thresholds(at.queue) if law and at.flows else ():
+        for key, value, consequence in laws.acts_above(at.queue) if at.flows else ():
             path = f"{at.path}.{key}"
             takes = 8.0 * at.packet / at.rate_bps
             if value.split()[1] not in TIMES:

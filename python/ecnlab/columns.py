@@ -157,7 +157,7 @@ CLASSES: Final = {
     "tail_drops": Column("count", "of dropped, because the buffer was full, whichever packet was dropped"),
     "queue_mean_packets": Column("packets", "time average of the class's queue length"),
     "queue_mean_bytes": Column("bytes", "time average of the class's queue length"),
-    **laws.columns("links"),
+    **laws.columns("classes"),
     "sojourn_mean_s": Column("s", "mean sojourn time of a packet"),
     **QUANTILES,
     "sojourn_max_s": Column("s", "longest sojourn time"),
@@ -229,7 +229,7 @@ CLASS_SERIES: Final = {
     "class": Column("", "class, as in `classes`", "text"),
     "packets": Column("packets", "queue length of the class"),
     "bytes": Column("bytes", "queue length of the class"),
-    **laws.columns("queue_series"),
+    **laws.columns("class_series"),
 }
 
 FLOW_SERIES: Final = {

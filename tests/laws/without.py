@@ -3,7 +3,7 @@
 "A law is one file" (docs/design.md, law 2) means that a copy of the sources without a law's file, its line in the
 folder's index and its rows in the registry is a whole program: no other code asks for the law, and no type, function
 or constant is there for its sake alone. A method or a field of what laws share may have one user. Laws that others are
-built on stay, and so does what is no law but the way in which scenarios put laws together. The law's file in Python goes
+built on stay, and so does what is no law but the way in which scenarios put laws together. A file in Python that it has goes
 too: every module that remains is imported and type-checked.
 """
 
@@ -34,7 +34,7 @@ INDEX = {
 FAMILIES = {"crates/aqm/src": "queue", "crates/tcp/src/cc": "congestion"}
 """Folders of python/ecnlab/laws for the laws of a folder, where the folder's own name is not the family's."""
 ROWS = {
-    "crates/aqm/src": r'\s*"[\w-]+": {module}::(\w+),',
+    "crates/aqm/src": r'\s*"[\w-]+": {module}::(\w+);',
     "crates/tcp/src/cc": r"\s*(\w+)\({module}::",
 }
 """A row of a registry: of a queue, of a window law. The group is the law's type."""
@@ -51,7 +51,7 @@ from ecnlab import laws
 for module in pkgutil.walk_packages(ecnlab.__path__, "ecnlab."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-for family in (laws.queues, laws.windows, laws.slow_starts, laws.recoveries, laws.feedbacks):
+for family in (laws.queues, laws.windows, laws.recoveries, laws.feedbacks):
     family()
 """
 """Imports every module of the copy in the current folder, and reads the files of all laws."""
@@ -81,7 +81,7 @@ class Law:
 
 
 def python_files(law: Law) -> list[Path]:
-    """The law's files in Python, from the root: one for each name that its rows give it."""
+    """Where the law may have files in Python, from the root: one for each name that its rows give it."""
     family = FAMILIES.get(law.folder.as_posix()) or law.folder.parts[3]
     lines = [line for line in (ROOT / law.registry).read_text().splitlines() if law.row(line)]
     names = [re.findall(r'"([\w+-]+)"', line)[0] for line in lines]
@@ -174,7 +174,7 @@ def copy(law: Law) -> None:
     (sources / law.source).unlink()
     shutil.rmtree(sources / law.folder / law.module, ignore_errors=True)
     for file in python_files(law):
-        (sources / file).unlink()
+        (sources / file).unlink(missing_ok=True)
     drop_lines(sources / INDEX[law.folder.as_posix()], lambda line: line == f"pub mod {law.module};")
     drop_lines(sources / law.registry, lambda line: law.row(line) is not None)
 

@@ -3,7 +3,7 @@
 use ecnlab_base::{Dur, Rng, Time};
 
 use crate::books::Books;
-use crate::columns::{Columns, Integral};
+use crate::columns::Integral;
 use crate::registry::Joint;
 use crate::{DropReason, Item, LinkContext, MarkReason, PacketView, Watch};
 
@@ -66,9 +66,6 @@ pub trait Across {
     /// What a scenario says of the discipline.
     type Params;
 
-    /// The columns that it keeps for the record, in the row of all inner queues together.
-    const COLUMNS: Columns = Columns::NONE;
-
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
 
@@ -97,13 +94,13 @@ pub trait Across {
     /// One tick, at `now`.
     fn on_tick(&mut self, _queues: &[InnerView], _now: Time) {}
 
-    /// What it has for the columns of [`Across::COLUMNS`]`.values`, now.
+    /// What it has for the columns of [`Facts::values`], now.
     fn values(&self) -> Vec<f64> {
         Vec::new()
     }
     /// What it keeps has been as it is for `time`: time to integrate.
     fn elapsed(&mut self, _time: Dur) {}
-    /// The integrals for the columns of [`Across::COLUMNS`]`.means` since the last call, which begin anew.
+    /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
     fn cut(&mut self) -> Vec<Integral> {
         Vec::new()
     }

@@ -8,8 +8,25 @@ use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Column, Columns, Integral};
+use crate::columns::{Average, Columns, Integral};
+use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use ecnlab_base::facts::Column;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "avq",
+    label: "AVQ",
+    summary: "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue",
+    reference: "S. Kunniyur and R. Srikant, 'Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue management', SIGCOMM 2001; ns-2.35, queue/vq.cc",
+    columns: Columns {
+        values: &[Column::new("avq_capacity_bps", "bit/s", "AVQ's virtual capacity")],
+        means: &[Column::new("mean_avq_capacity_bps", "bit/s", "time average of AVQ's virtual capacity")],
+    },
+    shown: &["gamma", "alpha"],
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// AVQ's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,16 +119,6 @@ impl Avq {
 
 impl Aqm for Avq {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-
-    const COLUMNS: Columns = Columns {
-        values: &[Column { name: "avq_capacity_bps", unit: "bit/s", about: "AVQ's virtual capacity" }],
-        means: &[Column {
-            name: "mean_avq_capacity_bps",
-            unit: "bit/s",
-            about: "time average of AVQ's virtual capacity",
-        }],
-    };
 
     fn new(params: &Params, link: LinkContext) -> Avq {
         let rate = link.rate.bps() as f64 / 8.0;

@@ -7,8 +7,21 @@ use ecnlab_base::{Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Columns, Integral, SIGNAL_P};
+use crate::columns::{Average, Integral, SIGNAL_P};
+use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "blue",
+    label: "BLUE",
+    summary: "BLUE (Feng et al. 1999): signals more often after overflows, less after idle times",
+    reference: "W. Feng, D. Kandlur, D. Saha and K. Shin, 'The BLUE active queue management algorithms', IEEE/ACM ToN 10(4), 2002",
+    columns: SIGNAL_P,
+    shown: &["increment", "decrement", "freeze_time"],
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// BLUE's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -69,9 +82,6 @@ impl Blue {
 
 impl Aqm for Blue {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-
-    const COLUMNS: Columns = SIGNAL_P;
 
     fn new(params: &Params, _link: LinkContext) -> Blue {
         Blue { params: *params, p: 0.0, changed: Time::ZERO, now: Time::ZERO, average: Average::default() }

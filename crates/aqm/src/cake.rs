@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::pace::Pace;
 use self::tins::{Tin, Tins};
 use crate::config::QUANTUM;
+use crate::facts::{ActsAbove, Facts};
 use crate::layout::{Classifier, Compose, Inner, Layout};
 use crate::scheduler::Scheduler;
 use crate::{Common, Config, Impossible, cobalt, registry};
@@ -24,6 +25,19 @@ const QUEUES: usize = 1024;
 const LEAST_MEMORY: u64 = 4 << 20;
 /// The most memory where none is given, in packets of `mtu` (`sch->limit` of `cake_init`).
 const MOST_PACKETS: u64 = 10_240;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "cake",
+    label: "CAKE",
+    summary: "CAKE (Linux): tins of flows with COBALT each, hosts and flows isolated, behind a virtual clock",
+    reference: "Linux, net/sched/sch_cake.c",
+    shown: &["rate", "rtt", "diffserv", "isolation"],
+    acts_above: &[ActsAbove::late("target")],
+    // Linux has no limit in packets: memory is used up long before this one is.
+    defaults: &[("limit", "\"1000000 packets\""), ("full", "\"fattest\""), ("ecn", "true")],
+    ..Facts::PLAIN
+};
 
 /// CAKE's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -198,10 +212,6 @@ pub struct Cake;
 
 impl Compose for Cake {
     type Params = Params;
-
-    /// Linux has no limit in packets: memory is used up long before this one is.
-    const DEFAULTS: &'static [(&'static str, &'static str)] =
-        &[("limit", "\"1000000 packets\""), ("full", "\"fattest\""), ("ecn", "true")];
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
         let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };

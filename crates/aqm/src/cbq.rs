@@ -8,6 +8,7 @@ use ecnlab_base::{Bytes, Dur, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Facts;
 use crate::layout::{Compose, Layout};
 use crate::shape::{Heads, Shape};
 use crate::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
@@ -17,6 +18,16 @@ use crate::{Config, Impossible};
 const LONGEST: i64 = 1 << 60;
 /// The level up to which all classes lend (Linux's TC_CBQ_MAXLEVEL).
 const ALL_LEVELS: usize = DEPTH;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "cbq",
+    label: "CBQ",
+    summary: "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time",
+    reference: "S. Floyd and V. Jacobson, 'Link-sharing and resource management models for packet networks', IEEE/ACM ToN 3(4), 1995; Linux, net/sched/sch_cbq.c (1998 to 2023)",
+    shown: &["sharing.*.rate", "sharing.*.maxburst"],
+    ..Facts::OF_CLASSES
+};
 
 /// The keys in `[queue.NAME]` of class-based queueing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -126,8 +137,6 @@ pub struct Cbq;
 
 impl Compose for Cbq {
     type Params = Params;
-
-    const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         sharing::layout(Regulator::new(params, &Hierarchy::of(&params.sharing, config)), config, groups)

@@ -8,9 +8,22 @@ use ecnlab_base::{Bytes, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Columns, Integral};
+use crate::columns::Integral;
+use crate::facts::Facts;
 use crate::red::{self, Above, Idle, Red, Spacing, Threshold, Weight};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "choke",
+    label: "CHOKe",
+    summary: "CHOKe (Pan et al. 2000): RED that drops an arrival and a packet drawn from the queue if both are of one flow",
+    reference: "R. Pan, B. Prabhakar and K. Psounis, 'CHOKe, a stateless active queue management scheme for approximating fair bandwidth allocation', INFOCOM 2000; Linux, net/sched/sch_choke.c",
+    columns: red::FACTS.columns,
+    shown: &["min_th", "max_th", "max_p"],
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// CHOKe's keys in `[queue.NAME]`: RED's, of which Linux has a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,9 +78,6 @@ pub struct Choke {
 
 impl Aqm for Choke {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-
-    const COLUMNS: Columns = Red::COLUMNS;
 
     fn new(params: &Params, link: LinkContext) -> Choke {
         Choke { red: Red::new(&params.red(), link).in_whole_packets() }

@@ -5,10 +5,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Class;
+use crate::facts::Facts;
 use crate::layout::{Compose, Inner, Layout};
 use crate::members::{self, in_order};
 use crate::scheduler::{Credit, MTU, Rounds, Scheduler};
 use crate::{Config, Impossible};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "classes",
+    label: "classes",
+    summary: "inner queues for classes of packets, each with its discipline",
+    ..Facts::OF_CLASSES
+};
 
 /// The keys in `[queue.NAME]` of a queue with classes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -107,8 +116,6 @@ pub struct Classes;
 
 impl Compose for Classes {
     type Params = Params;
-
-    const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         Layout {

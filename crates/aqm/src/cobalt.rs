@@ -7,8 +7,28 @@ use ecnlab_base::{Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Column, Columns, Integral};
+use crate::columns::{Average, Columns, Integral};
+use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use ecnlab_base::facts::Column;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "cobalt",
+    label: "COBALT",
+    summary: "COBALT (Linux's CAKE): CoDel whose count fades, and BLUE beside it",
+    reference: "Linux, net/sched/sch_cake.c",
+    columns: Columns {
+        values: &[
+            Column::new("cobalt_count", "count", "COBALT's count, also while it fades").with_fractions(),
+            Column::new("cobalt_p", "ratio", "drop probability of COBALT's BLUE"),
+        ],
+        means: &[Column::new("mean_cobalt_p", "ratio", "time average of the drop probability of COBALT's BLUE")],
+    },
+    shown: &["target", "interval"],
+    acts_above: &[ActsAbove::late("target")],
+    ..Facts::PLAIN
+};
 
 /// COBALT's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -249,18 +269,6 @@ fn fixed(p: f64) -> u32 {
 
 impl Aqm for Cobalt {
     type Params = Params;
-
-    const COLUMNS: Columns = Columns {
-        values: &[
-            Column { name: "cobalt_count", unit: "", about: "COBALT's count, also while it fades" },
-            Column { name: "cobalt_p", unit: "ratio", about: "drop probability of COBALT's BLUE" },
-        ],
-        means: &[Column {
-            name: "mean_cobalt_p",
-            unit: "ratio",
-            about: "time average of the drop probability of COBALT's BLUE",
-        }],
-    };
 
     fn new(params: &Params, _link: LinkContext) -> Cobalt {
         let ns = |dur: Dur| dur.whole(Dur::from_ns(1));

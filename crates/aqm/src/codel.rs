@@ -6,8 +6,25 @@ use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Column, Columns, Integral};
+use crate::columns::{Columns, Integral};
+use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use ecnlab_base::facts::Column;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "codel",
+    label: "CoDel",
+    summary: "Controlled Delay (RFC 8289): signals by the time that packets wait",
+    reference: "RFC 8289; Linux, include/net/codel_impl.h",
+    columns: Columns {
+        values: &[Column::new("codel_count", "count", "CoDel's count while it is dropping, else 0").with_fractions()],
+        means: &[Column::new("share_dropping", "ratio", "share of time CoDel was dropping")],
+    },
+    shown: &["target", "interval"],
+    acts_above: &[ActsAbove::late("target")],
+    ..Facts::PLAIN
+};
 
 /// CoDel's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -243,11 +260,6 @@ fn newton_step(root: u16, count: u32) -> u16 {
 
 impl Aqm for Codel {
     type Params = Params;
-
-    const COLUMNS: Columns = Columns {
-        values: &[Column { name: "codel_count", unit: "", about: "CoDel's count while it is dropping, else 0" }],
-        means: &[Column { name: "share_dropping", unit: "ratio", about: "share of time CoDel was dropping" }],
-    };
 
     fn new(params: &Params, _link: LinkContext) -> Codel {
         let clock = params.clock;

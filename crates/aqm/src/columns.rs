@@ -1,17 +1,7 @@
 //! What a law keeps for the record: columns that it names itself, in the tables of all queues.
 
 use ecnlab_base::Dur;
-
-/// A column of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit; "" for none.
-    pub unit: &'static str,
-    /// What it means, in one line.
-    pub about: &'static str,
-}
+use ecnlab_base::facts::Column;
 
 /// The columns of one law. Laws that keep the same give it the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,20 +64,9 @@ impl Average {
 
 /// Of laws whose state is the probability with which they signal.
 pub const SIGNAL_P: Columns = Columns {
-    values: &[Column { name: "signal_p", unit: "ratio", about: "probability with which the law signals a packet" }],
-    means: &[Column { name: "mean_signal_p", unit: "ratio", about: "time average of the probability of a signal" }],
+    values: &[Column::new("signal_p", "ratio", "probability with which the law signals a packet")],
+    means: &[Column::new("mean_signal_p", "ratio", "time average of the probability of a signal")],
 };
-
-/// The columns of all lists, each name once, in the order in which they come.
-pub fn union(lists: impl IntoIterator<Item = &'static [Column]>) -> Vec<Column> {
-    let mut all: Vec<Column> = Vec::new();
-    for column in lists.into_iter().flatten() {
-        if all.iter().all(|known| known.name != column.name) {
-            all.push(*column);
-        }
-    }
-    all
-}
 
 #[cfg(test)]
 mod tests {
@@ -99,12 +78,5 @@ mod tests {
         let long = Integral::Time(1 << 53).plus(Integral::Time(1));
         assert_eq!(long, Integral::Time((1 << 53) + 1));
         assert_eq!(Integral::Value(1.5).plus(Integral::Value(2.0)).sum(), 3.5);
-    }
-
-    #[test]
-    fn a_name_is_one_column() {
-        const A: Column = Column { name: "a", unit: "s", about: "" };
-        const B: Column = Column { name: "b", unit: "s", about: "" };
-        assert_eq!(union([&[A, B][..], &[A][..]]), [A, B]);
     }
 }

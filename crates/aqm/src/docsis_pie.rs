@@ -6,8 +6,23 @@ use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Columns, Integral};
+use crate::columns::{Average, Integral};
+use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View, pie};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "docsis_pie",
+    label: "DOCSIS-PIE",
+    summary: "DOCSIS-PIE (RFC 8034): PIE as cable modems have it",
+    reference: "RFC 8034",
+    columns: pie::FACTS.columns,
+    shown: &["target"],
+    acts_above: &[ActsAbove::aim("target")],
+    marks: false,
+    uses_ecn: false,
+    ..Facts::PLAIN
+};
 
 /// DOCSIS-PIE's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -220,10 +235,6 @@ fn is_below_a_third(view: &View, buffer: Length) -> bool {
 
 impl Aqm for DocsisPie {
     type Params = Params;
-
-    const COLUMNS: Columns = pie::COLUMNS;
-
-    const MARKS: bool = false;
 
     fn new(params: &Params, link: LinkContext) -> DocsisPie {
         DocsisPie {

@@ -4,7 +4,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "droptail",
+    label: "drop-tail",
+    summary: "FIFO that drops only when it is full",
+    reference: "RFC 2884, section 2",
+    uses_ecn: false,
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// Nothing to set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,8 +36,6 @@ pub struct DropTail;
 
 impl Aqm for DropTail {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-    const USES_ECN: bool = false;
 
     fn new(_params: &Params, _link: LinkContext) -> DropTail {
         DropTail

@@ -13,17 +13,54 @@ use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Column, Columns, Integral};
+use crate::columns::{Average, Columns, Integral};
+use crate::facts::{ActsAbove, Facts};
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::registry;
 use crate::scheduler::{Credit, MTU, Scheduler};
 use crate::{
     Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
 };
+use ecnlab_base::facts::Column;
 use profile::{Linux, Rfc9332};
 use protection::Protection;
 
 pub(crate) use profile::roll;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "dualpi2",
+    label: "DualPI2",
+    summary: "DualPI2 (RFC 9332): a queue for L4S and one for the rest, coupled by one controller",
+    reference: "RFC 9332; Linux, net/sched/sch_dualpi2.c",
+    columns: Columns {
+        values: &[
+            CONTROLLER.values[0],
+            Column::new(
+                "sanctioned",
+                "packets",
+                "packets that queue protection redirected since the start of the run; missing without `protection`",
+            )
+            .with_fractions(),
+        ],
+        means: &[
+            CONTROLLER.means[0],
+            Column::new(
+                "sanctioned_per_s",
+                "1/s",
+                "packets that queue protection redirected, in each second; missing without `protection`",
+            ),
+        ],
+    },
+    shown: &["profile", "target", "coupling_factor", "protection"],
+    acts_above: &[
+        ActsAbove { key: "step_thresh", consequence: "every packet that finds another one in L is marked" },
+        ActsAbove::aim("target"),
+    ],
+    // Linux (`dualpi2_reset_default`).
+    defaults: &[("limit", "\"10000 packets\""), ("ecn", "true")],
+    ..Facts::PLAIN
+};
 
 /// DualPI2's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -281,9 +318,6 @@ impl Form {
 impl Compose for DualPi2 {
     type Params = Params;
 
-    /// Linux (`dualpi2_reset_default`).
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("limit", "\"10000 packets\""), ("ecn", "true")];
-
     fn groups(params: &Params) -> Vec<(&'static str, &str)> {
         params.l4s.groups.iter().map(|group| ("l4s.groups", group.as_str())).collect()
     }
@@ -305,25 +339,6 @@ impl Compose for DualPi2 {
 
 impl Across for DualPi2 {
     type Params = Params;
-
-    const COLUMNS: Columns = Columns {
-        values: &[
-            COLUMNS.values[0],
-            Column {
-                name: "sanctioned",
-                unit: "packets",
-                about: "packets that queue protection redirected since the start of the run",
-            },
-        ],
-        means: &[
-            COLUMNS.means[0],
-            Column {
-                name: "sanctioned_per_s",
-                unit: "1/s",
-                about: "packets that queue protection redirected, in each second",
-            },
-        ],
-    };
 
     fn new(params: &Params, link: LinkContext) -> DualPi2 {
         let form = match params.profile {
@@ -396,9 +411,9 @@ impl Across for DualPi2 {
 }
 
 /// The columns of all laws with this controller.
-pub const COLUMNS: Columns = Columns {
-    values: &[Column { name: "pi2_p", unit: "ratio", about: "p', the base probability of PI2's controller" }],
-    means: &[Column { name: "mean_pi2_p", unit: "ratio", about: "time average of p', the base probability of PI2" }],
+pub const CONTROLLER: Columns = Columns {
+    values: &[Column::new("pi2_p", "ratio", "PI2's base probability p'")],
+    means: &[Column::new("mean_pi2_p", "ratio", "time average of PI2's base probability p'")],
 };
 
 #[cfg(test)]

@@ -5,8 +5,19 @@ use ecnlab_base::{Dur, Length, Outside, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Facts;
 use crate::outside::{Object, Supply};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "external",
+    label: "a law in Python",
+    summary: "a class in a file of Python, which has the methods of a law over one FIFO",
+    shown: &["python"],
+    named_by: Some("python"),
+    ..Facts::PLAIN
+};
 
 /// Where the law stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,8 +40,6 @@ pub struct External {
 
 impl Aqm for External {
     type Params = Params;
-
-    const NAMED_BY: Option<&'static str> = Some("python");
 
     fn new(params: &Params, link: LinkContext) -> External {
         let law = params.0.law();

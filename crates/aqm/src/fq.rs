@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::QUANTUM;
+use crate::facts::Facts;
 use crate::layout::{Classifier, Compose, Inner, Layout};
 use crate::scheduler::{Rounds, Scheduler};
 use crate::{Config, Impossible};
@@ -13,6 +14,16 @@ use crate::{Config, Impossible};
 const EACH: &str = "each";
 /// The most inner queues.
 const MOST: u32 = 65_536;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "fq",
+    label: "flow queues",
+    summary: "flows in inner queues that are all alike, served in rounds",
+    reference: "P. McKenney, 'Stochastic fairness queueing', INFOCOM 1990; M. Shreedhar and G. Varghese, 'Efficient fair queuing using deficit round-robin', IEEE/ACM ToN 4(3), 1996",
+    shown: &["flows", "quantum"],
+    ..Facts::OF_CLASSES
+};
 
 /// The keys in `[queue.NAME]` of flows in queues of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -120,8 +131,6 @@ pub struct Fq;
 
 impl Compose for Fq {
     type Params = Params;
-
-    const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
         let each = config.classes.get(EACH).map(|class| class.queue.clone());

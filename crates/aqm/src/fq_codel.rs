@@ -6,9 +6,22 @@ use ecnlab_base::{Bytes, Dur, Length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::{ActsAbove, Facts};
 use crate::layout::{Compose, Layout};
 use crate::registry;
 use crate::{Common, Config, Impossible, codel, fq};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "fq_codel",
+    label: "FQ-CoDel",
+    summary: "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel",
+    reference: "RFC 8290; Linux, net/sched/sch_fq_codel.c",
+    shown: &["target", "interval", "quantum"],
+    acts_above: &[ActsAbove::late("target")],
+    defaults: &[("limit", "\"10240 packets\""), ("full", "\"fattest\""), ("ecn", "true")],
+    ..Facts::PLAIN
+};
 
 /// FQ-CoDel's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -100,9 +113,6 @@ pub struct FqCodel;
 
 impl Compose for FqCodel {
     type Params = Params;
-
-    const DEFAULTS: &'static [(&'static str, &'static str)] =
-        &[("limit", "\"10240 packets\""), ("full", "\"fattest\""), ("ecn", "true")];
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
         // Only all flows together have a limit.

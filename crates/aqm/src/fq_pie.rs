@@ -4,9 +4,22 @@ use ecnlab_base::{Bytes, Dur, Length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::{ActsAbove, Facts};
 use crate::layout::{Compose, Layout};
 use crate::registry;
 use crate::{Common, Config, Impossible, fq, pie};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "fq_pie",
+    label: "FQ-PIE",
+    summary: "FQ-PIE (Linux): flows in queues of their own, each with PIE",
+    reference: "Linux, net/sched/sch_fq_pie.c",
+    shown: &["target", "quantum"],
+    acts_above: &[ActsAbove::aim("target")],
+    defaults: &[("limit", "\"10240 packets\"")],
+    ..Facts::PLAIN
+};
 
 /// FQ-PIE's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -115,8 +128,6 @@ pub struct FqPie;
 
 impl Compose for FqPie {
     type Params = Params;
-
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("limit", "\"10240 packets\"")];
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
         // Only all flows together have a limit.

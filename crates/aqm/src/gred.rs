@@ -9,6 +9,7 @@ use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Facts;
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::red::{self, Above, Curve, Ewma, Spacer, Threshold};
 use crate::registry;
@@ -16,6 +17,16 @@ use crate::scheduler::Scheduler;
 use crate::{
     Across, AcrossView, Common, Config, Decision, Full, Impossible, InnerView, LinkContext, MarkReason, PacketView,
     View, droptail,
+};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "gred",
+    label: "GRED",
+    summary: "GRED (Linux) and RIO (Clark & Fang 1998): RED with thresholds by DSCP, over one queue",
+    reference: "Linux, net/sched/sch_gred.c; D. Clark and W. Fang, 'Explicit allocation of best-effort packet delivery service', IEEE/ACM ToN 6(4), 1998",
+    shown: &["average", "virtual.*.min_th", "virtual.*.max_th"],
+    ..Facts::PLAIN
 };
 
 /// GRED's keys in `[queue.NAME]`.

@@ -7,8 +7,20 @@ use ecnlab_base::{Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::{ActsAbove, Facts};
 use crate::step::Threshold;
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "gsp",
+    label: "GSP",
+    summary: "Global Synchronization Protection (Lautenschlaeger 2016): one signal at a threshold, then none for an interval",
+    reference: "W. Lautenschlaeger and A. Francini, 'Global synchronization protection for bandwidth sharing TCP flows in high-speed links', HPSR 2015; draft-lauten-aqm-gsp-03",
+    shown: &["threshold", "interval"],
+    acts_above: &[ActsAbove::late("threshold")],
+    ..Facts::PLAIN
+};
 
 /// GSP's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

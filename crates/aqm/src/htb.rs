@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bucket::Bucket;
+use crate::facts::Facts;
 use crate::layout::{Compose, Layout};
 use crate::shape::{Heads, Shape};
 use crate::sharing::{self, DEPTH, Hierarchy, PRIORITIES};
@@ -15,6 +16,16 @@ use crate::{Config, Impossible};
 
 /// What a class may owe: all past this is forgiven (`mbuffer` of Linux's sch_htb).
 const MOST_OWED: Dur = Dur::from_s(60);
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "htb",
+    label: "HTB",
+    summary: "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling",
+    reference: "Linux, net/sched/sch_htb.c",
+    shown: &["sharing.*.rate", "sharing.*.ceil"],
+    ..Facts::OF_CLASSES
+};
 
 /// The keys in `[queue.NAME]` of a hierarchical token bucket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -105,8 +116,6 @@ pub struct Htb;
 
 impl Compose for Htb {
     type Params = Params;
-
-    const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         sharing::layout(Tree::new(&Hierarchy::of(&params.sharing, config)), config, groups)

@@ -4,7 +4,7 @@ use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
 use crate::Verdict;
-use crate::columns::{Columns, Integral};
+use crate::columns::Integral;
 use crate::outside::Supply;
 
 /// The link a queue feeds; automatic parameters are found from it.
@@ -63,24 +63,6 @@ pub struct SpeaksBack {
 pub trait Aqm {
     /// What a scenario says of the discipline.
     type Params;
-
-    /// The columns that it keeps for the record.
-    const COLUMNS: Columns = Columns::NONE;
-
-    /// What a scenario need not say of what every queue has: keys and their values in TOML.
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
-
-    /// Whether its signals may be marks. If not, a queue that has ECN on is refused.
-    const MARKS: bool = true;
-
-    /// Whether the key `ecn` has an effect.
-    const USES_ECN: bool = Self::MARKS;
-
-    /// Whether [`on_dequeue`](Self::on_dequeue) has anything to say. Laws of arrivals alone pay nothing for departures.
-    const JUDGES_DEPARTURES: bool = true;
-
-    /// The key by which `discipline = { KEY = ... }` names the law, if there is one.
-    const NAMED_BY: Option<&'static str> = None;
 
     /// The discipline on a link. `params` have passed their check.
     fn new(params: &Self::Params, link: LinkContext) -> Self;
@@ -147,13 +129,13 @@ pub trait Aqm {
     /// One tick.
     fn on_tick(&mut self, _view: &View) {}
 
-    /// What it has for the columns of [`Aqm::COLUMNS`]`.values`, now.
+    /// What it has for the columns of [`Facts::values`], now.
     fn values(&self) -> Vec<f64> {
         Vec::new()
     }
     /// What it keeps has been as it is for `time`: time to integrate.
     fn elapsed(&mut self, _time: Dur) {}
-    /// The integrals for the columns of [`Aqm::COLUMNS`]`.means` since the last call, which begin anew.
+    /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
     fn cut(&mut self) -> Vec<Integral> {
         Vec::new()
     }

@@ -12,13 +12,6 @@ pub(crate) trait Compose {
     /// What a scenario says of the discipline.
     type Params;
 
-    /// Whether it is made of the tables `class.NAME`.
-    const INNER: bool = false;
-    /// What a scenario need not say of what every queue has: keys and their values in TOML.
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
-    /// Whether the key `ecn` has an effect; without one the inner queues have a key `ecn` of their own.
-    const USES_ECN: bool = !Self::INNER;
-
     /// The flow groups that `params` tell apart by name, each with the key that names it.
     fn groups(_params: &Self::Params) -> Vec<(&'static str, &str)> {
         Vec::new()

@@ -7,8 +7,21 @@ use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Columns, Integral, SIGNAL_P};
+use crate::columns::{Average, Integral, SIGNAL_P};
+use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "pi",
+    label: "PI",
+    summary: "the PI controller (Hollot et al. 2001): signals with a probability that follows the length",
+    reference: "C. Hollot, V. Misra, D. Towsley and W. Gong, 'On designing improved controllers for AQM routers supporting TCP flows', INFOCOM 2001; ns-2.35, queue/pi.cc",
+    columns: SIGNAL_P,
+    shown: &["q_ref", "a", "b", "frequency"],
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// PI's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -82,9 +95,6 @@ pub struct Pi {
 
 impl Aqm for Pi {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-
-    const COLUMNS: Columns = SIGNAL_P;
 
     fn new(params: &Params, _link: LinkContext) -> Pi {
         Pi { params: *params, p: 0.0, last: 0.0, average: Average::default() }

@@ -8,14 +8,28 @@ use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Columns, Integral};
+use crate::columns::{Average, Integral};
 use crate::dualpi2::pi::Fixed;
 use crate::dualpi2::{self, roll};
+use crate::facts::{ActsAbove, Facts};
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::registry;
 use crate::scheduler::Scheduler;
 use crate::{
     Across, AcrossView, Common, Config, Decision, Impossible, InnerView, LinkContext, MarkReason, PacketView, droptail,
+};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "pi2",
+    label: "PI2",
+    summary: "PI2 (De Schepper et al. 2016): one queue, whose controller's output is squared for Classic traffic",
+    reference: "K. De Schepper, O. Bondarenko, I. Tsang and B. Briscoe, 'PI2: a linearized AQM for both Classic and Scalable TCP', CoNEXT 2016",
+    columns: dualpi2::CONTROLLER,
+    shown: &["target", "coupling_factor"],
+    acts_above: &[ActsAbove::aim("target")],
+    defaults: &[("limit", "\"10000 packets\""), ("ecn", "true")],
+    ..Facts::PLAIN
 };
 
 /// PI2's keys in `[queue.NAME]`.
@@ -80,8 +94,6 @@ pub struct Pi2 {
 impl Compose for Pi2 {
     type Params = Params;
 
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("limit", "\"10000 packets\""), ("ecn", "true")];
-
     fn layout(_params: &Params, _config: &Config, _groups: &[String]) -> Layout {
         let common = Common::with_limit(Length::Packets(f64::INFINITY));
         let fifo = Config::new(registry::Params::DropTail(droptail::Params {}), common);
@@ -98,8 +110,6 @@ impl Compose for Pi2 {
 
 impl Across for Pi2 {
     type Params = Params;
-
-    const COLUMNS: Columns = dualpi2::COLUMNS;
 
     fn new(params: &Params, _link: LinkContext) -> Pi2 {
         let Params { target, alpha, beta, coupling_factor, .. } = *params;

@@ -10,10 +10,32 @@ use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Column, Columns, Integral};
+use crate::columns::{Average, Columns, Integral};
+use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use ecnlab_base::facts::Column;
 use linux::Linux;
 use rfc8033::Rfc8033;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "pie",
+    label: "PIE",
+    summary: "Proportional Integral controller Enhanced (RFC 8033): signals with a probability that follows the delay",
+    reference: "RFC 8033; Linux, net/sched/sch_pie.c",
+    columns: Columns {
+        values: &[
+            Column::new("pie_p", "ratio", "PIE's drop probability"),
+            Column::new("pie_delay_s", "s", "delay that PIE's last update saw"),
+        ],
+        means: &[Column::new("mean_pie_p", "ratio", "time average of PIE's drop probability")],
+    },
+    shown: &["profile", "target"],
+    acts_above: &[ActsAbove::aim("target")],
+    // Linux (`pie_params_init`).
+    defaults: &[("limit", "\"1000 packets\"")],
+    ..Facts::PLAIN
+};
 
 /// PIE's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -204,11 +226,6 @@ impl Form {
 impl Aqm for Pie {
     type Params = Params;
 
-    const COLUMNS: Columns = COLUMNS;
-
-    /// Linux (`pie_params_init`).
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("limit", "\"1000 packets\"")];
-
     fn new(params: &Params, _link: LinkContext) -> Pie {
         let form = match params.profile {
             Profile::Rfc8033 => Form::Rfc8033(Rfc8033::new(params)),
@@ -279,15 +296,6 @@ pub(crate) fn scale(p: f64) -> f64 {
         [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (0.1, 2.0)];
     TABLE.into_iter().find(|(below, _)| p < *below).map_or(1.0, |(_, scale)| scale)
 }
-
-/// The columns of all laws with this controller.
-pub const COLUMNS: Columns = Columns {
-    values: &[
-        Column { name: "pie_p", unit: "ratio", about: "PIE's drop probability" },
-        Column { name: "pie_delay_s", unit: "s", about: "the delay that PIE's last update saw" },
-    ],
-    means: &[Column { name: "mean_pie_p", unit: "ratio", about: "time average of PIE's drop probability" }],
-};
 
 #[cfg(test)]
 mod tests {

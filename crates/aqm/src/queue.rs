@@ -3,9 +3,9 @@
 use ecnlab_base::{Length, Rng, Time};
 
 use crate::books::Books;
-use crate::columns::Column;
 use crate::tree::Node;
 use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
+use ecnlab_base::facts::Column;
 
 /// What the queue as a whole is called among its classes.
 pub(crate) const ALL: &str = "all";

@@ -20,8 +20,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{Columns, Integral};
+use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 use adaptive::Adaptation;
+use ecnlab_base::facts::Column;
 use record::{Record, Region};
 
 pub use adaptive::{Bottom, Clock, Feng, Floyd};
@@ -33,6 +35,32 @@ pub use spacing::{CountReset, Probability, Spacing};
 pub(crate) use average::Ewma;
 pub(crate) use curve::Curve;
 pub(crate) use spacing::Spacer;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "red",
+    label: "RED",
+    summary: "Random Early Detection (Floyd & Jacobson 1993) and its variants",
+    reference: "S. Floyd and V. Jacobson, 'Random early detection gateways for congestion avoidance', IEEE/ACM ToN 1(4), 1993",
+    columns: Columns {
+        values: &[
+            Column::new("average_packets", "packets", "the discipline's average queue").with_fractions(),
+            Column::new("average_bytes", "bytes", "the discipline's average queue").with_fractions(),
+            Column::new("max_p", "ratio", "RED's max_p at that time"),
+        ],
+        means: &[
+            Column::new("average_mean_packets", "packets", "time average of the discipline's own average queue"),
+            Column::new("average_mean_bytes", "bytes", "time average of the discipline's own average queue"),
+            Column::new("share_below", "ratio", "share of time RED's average was below min_th"),
+            Column::new("share_in_region", "ratio", "share of time RED's average was in [min_th, max_th)"),
+            Column::new("share_above", "ratio", "share of time RED's average was at or above max_th"),
+        ],
+    },
+    shown: &["min_th", "max_th", "max_p"],
+    quenches: Some("becn"),
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// RED's keys in `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -315,9 +343,6 @@ impl Red {
 
 impl Aqm for Red {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-
-    const COLUMNS: Columns = record::COLUMNS;
 
     fn new(params: &Params, link: LinkContext) -> Red {
         let th = auto::thresholds(params, link);

@@ -5,37 +5,27 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
-use crate::columns::{Column, Columns, Integral, union};
+use crate::columns::{Columns, Integral};
+use crate::facts::Facts;
 use crate::layout::{Compose, Inner, Layout};
 use crate::outside::Supply;
 use crate::{
     Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LinkContext, PacketView, SpeaksBack, Verdict,
     View,
 };
+use ecnlab_base::facts::{Column, same, union};
 
-/// What there is to know of a law without running it.
+/// A discipline as a reader finds it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// What a scenario calls it: `discipline = "red"`.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub about: &'static str,
+    /// What there is to know of it.
+    pub facts: &'static Facts,
     /// Its source file, from the root of the repository.
     pub source: &'static str,
     /// Its page, from the root of the repository.
     pub page: &'static str,
     /// The JSON schema of its own keys in `[queue.NAME]`.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-    /// What it keeps for the record.
-    pub columns: Columns,
-    /// The key by which `discipline = { KEY = ... }` names it, if there is one.
-    pub named_by: Option<&'static str>,
-    /// Whether it is made of inner queues: tables `class.CLASS` with the keys of a queue.
-    pub inner: bool,
-    /// What a scenario need not say of what every queue has: keys and their values in TOML.
-    pub defaults: &'static [(&'static str, &'static str)],
-    /// Whether the key `ecn` has an effect.
-    pub uses_ecn: bool,
 }
 
 /// What a queue is made of.
@@ -48,28 +38,28 @@ pub(crate) enum Made {
 
 /// What laws keep that is sampled: columns of every run's `queue_series`, whatever its laws.
 pub fn value_columns() -> Vec<Column> {
-    union(ROWS.iter().map(|row| row.columns.values))
+    union(ROWS.iter().map(|row| row.facts.values()))
 }
 
 /// What laws keep that is averaged over time: columns of every run's `links`.
 pub fn mean_columns() -> Vec<Column> {
-    union(ROWS.iter().map(|row| row.columns.means))
+    union(ROWS.iter().map(|row| row.facts.means()))
 }
 
 macro_rules! registry {
     (
-        laws { $($name:literal: $module:ident::$Law:ident, $about:literal;)+ }
-        composed { $($cname:literal: $cmodule:ident::$Composed:ident, $cabout:literal;)+ }
-        across { $($aname:literal: $amodule:ident::$Across:ident, $aabout:literal;)+ }
+        laws { $($name:literal: $module:ident::$Law:ident;)+ }
+        composed { $($cname:literal: $cmodule:ident::$Composed:ident;)+ }
+        across { $($aname:literal: $amodule:ident::$Across:ident;)+ }
     ) => {
         /// A law's parameters, whichever law it is.
         #[allow(clippy::large_enum_variant, reason = "read once for a link, when a run is planned")]
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(tag = "discipline")]
         pub enum Params {
-            $(#[doc = $about] #[serde(rename = $name)] $Law(crate::$module::Params),)+
-            $(#[doc = $cabout] #[serde(rename = $cname)] $Composed(crate::$cmodule::Params),)+
-            $(#[doc = $aabout] #[serde(rename = $aname)] $Across(crate::$amodule::Params),)+
+            $(#[doc = concat!("See [`crate::", stringify!($module), "`].")] #[serde(rename = $name)] $Law(crate::$module::Params),)+
+            $(#[doc = concat!("See [`crate::", stringify!($cmodule), "`].")] #[serde(rename = $cname)] $Composed(crate::$cmodule::Params),)+
+            $(#[doc = concat!("See [`crate::", stringify!($amodule), "`].")] #[serde(rename = $aname)] $Across(crate::$amodule::Params),)+
         }
 
         /// A law, whichever it is: a jump on the variant, not a virtual call. The tag has a byte of its own: one that is
@@ -77,54 +67,41 @@ macro_rules! registry {
         #[derive(Debug)]
         #[repr(u8)]
         pub enum Law {
-            $(#[doc = $about] $Law(crate::$module::$Law),)+
+            $(#[doc = concat!("See [`crate::", stringify!($module), "`].")] $Law(crate::$module::$Law),)+
         }
 
         /// A law across inner queues, whichever it is.
         #[derive(Clone, Debug)]
         pub(crate) enum Joint {
-            $(#[doc = $aabout] $Across(crate::$amodule::$Across),)+
+            $(#[doc = concat!("See [`crate::", stringify!($amodule), "`].")] $Across(crate::$amodule::$Across),)+
         }
 
         /// Every discipline.
         pub const ROWS: &[Row] = &[
             $(Row {
-                name: $name,
-                about: $about,
+                facts: &crate::$module::FACTS,
                 source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
                 page: concat!("docs/laws/", $name, ".md"),
                 schema: crate::$module::Params::json_schema,
-                columns: <crate::$module::$Law as Aqm>::COLUMNS,
-                named_by: <crate::$module::$Law as Aqm>::NAMED_BY,
-                inner: false,
-                defaults: <crate::$module::$Law as Aqm>::DEFAULTS,
-                uses_ecn: <crate::$module::$Law as Aqm>::USES_ECN,
             },)+
             $(Row {
-                name: $cname,
-                about: $cabout,
+                facts: &crate::$cmodule::FACTS,
                 source: concat!("crates/aqm/src/", stringify!($cmodule), ".rs"),
                 page: concat!("docs/laws/", $cname, ".md"),
                 schema: crate::$cmodule::Params::json_schema,
-                columns: Columns::NONE,
-                named_by: None,
-                inner: <crate::$cmodule::$Composed as Compose>::INNER,
-                defaults: <crate::$cmodule::$Composed as Compose>::DEFAULTS,
-                uses_ecn: <crate::$cmodule::$Composed as Compose>::USES_ECN,
             },)+
             $(Row {
-                name: $aname,
-                about: $aabout,
+                facts: &crate::$amodule::FACTS,
                 source: concat!("crates/aqm/src/", stringify!($amodule), ".rs"),
                 page: concat!("docs/laws/", $aname, ".md"),
                 schema: crate::$amodule::Params::json_schema,
-                columns: <crate::$amodule::$Across as Across>::COLUMNS,
-                named_by: None,
-                inner: <crate::$amodule::$Across as Compose>::INNER,
-                defaults: <crate::$amodule::$Across as Compose>::DEFAULTS,
-                uses_ecn: <crate::$amodule::$Across as Compose>::USES_ECN,
             },)+
         ];
+
+        // What the macro must have as a literal, and the facts.
+        $(const _: () = assert!(same($name, crate::$module::FACTS.name), "the registry calls a law otherwise than its facts");)+
+        $(const _: () = assert!(same($cname, crate::$cmodule::FACTS.name), "the registry calls a law otherwise than its facts");)+
+        $(const _: () = assert!(same($aname, crate::$amodule::FACTS.name), "the registry calls a law otherwise than its facts");)+
 
         const NAMES: &[&str] = &[$($name,)+ $($cname,)+ $($aname,)+];
 
@@ -174,7 +151,7 @@ macro_rules! registry {
             /// Whether its signals may be marks.
             pub(crate) const fn marks(&self) -> bool {
                 match self {
-                    $(Params::$Law(_) => <crate::$module::$Law as Aqm>::MARKS,)+
+                    $(Params::$Law(_) => crate::$module::FACTS.marks,)+
                     $(Params::$Composed(_) => true,)+
                     $(Params::$Across(_) => true,)+
                 }
@@ -276,7 +253,7 @@ macro_rules! registry {
             }
             pub(crate) fn columns(&self) -> Columns {
                 match self {
-                    $(Joint::$Across(_) => <crate::$amodule::$Across as Across>::COLUMNS,)+
+                    $(Joint::$Across(_) => crate::$amodule::FACTS.columns,)+
                 }
             }
             pub(crate) fn values(&self) -> Vec<f64> {
@@ -300,7 +277,7 @@ macro_rules! registry {
         impl Law {
             pub(crate) fn judges_departures(&self) -> bool {
                 match self {
-                    $(Law::$Law(_) => <crate::$module::$Law as Aqm>::JUDGES_DEPARTURES,)+
+                    $(Law::$Law(_) => crate::$module::FACTS.judges_departures,)+
                 }
             }
             #[inline(always)]
@@ -372,7 +349,7 @@ macro_rules! registry {
             }
             pub(crate) fn columns(&self) -> Columns {
                 match self {
-                    $(Law::$Law(_) => <crate::$module::$Law as Aqm>::COLUMNS,)+
+                    $(Law::$Law(_) => crate::$module::FACTS.columns,)+
                 }
             }
             pub(crate) fn values(&self) -> Vec<f64> {
@@ -397,36 +374,36 @@ macro_rules! registry {
 
 registry! {
     laws {
-        "droptail": droptail::DropTail, "FIFO that drops only when it is full";
-        "red": red::Red, "Random Early Detection (Floyd & Jacobson 1993) and its variants";
-        "codel": codel::Codel, "Controlled Delay (RFC 8289): signals by the time that packets wait";
-        "pie": pie::Pie, "Proportional Integral controller Enhanced (RFC 8033): signals with a probability that follows the delay";
-        "docsis_pie": docsis_pie::DocsisPie, "DOCSIS-PIE (RFC 8034): PIE as cable modems have it";
-        "step": step::Step, "signals every packet over a threshold: a length of the queue, or a time in it";
-        "pi": pi::Pi, "the PI controller (Hollot et al. 2001): signals with a probability that follows the length";
-        "rem": rem::Rem, "Random Exponential Marking (Athuraliya et al. 2001): a price of arrivals and length";
-        "blue": blue::Blue, "BLUE (Feng et al. 1999): signals more often after overflows, less after idle times";
-        "avq": avq::Avq, "adaptive virtual queue (Kunniyur & Srikant 2001): signals what would overflow a slower queue";
-        "choke": choke::Choke, "CHOKe (Pan et al. 2000): RED that drops an arrival and a packet drawn from the queue if both are of one flow";
-        "gsp": gsp::Gsp, "Global Synchronization Protection (Lautenschlaeger 2016): one signal at a threshold, then none for an interval";
-        "cobalt": cobalt::Cobalt, "COBALT (Linux's CAKE): CoDel whose count fades, and BLUE beside it";
-        "external": external::External, "a class in a file of Python, which has the methods of a law over one FIFO";
+        "droptail": droptail::DropTail;
+        "red": red::Red;
+        "codel": codel::Codel;
+        "pie": pie::Pie;
+        "docsis_pie": docsis_pie::DocsisPie;
+        "step": step::Step;
+        "pi": pi::Pi;
+        "rem": rem::Rem;
+        "blue": blue::Blue;
+        "avq": avq::Avq;
+        "choke": choke::Choke;
+        "gsp": gsp::Gsp;
+        "cobalt": cobalt::Cobalt;
+        "external": external::External;
     }
     composed {
-        "classes": classes::Classes, "inner queues for classes of packets, each with its discipline";
-        "fq": fq::Fq, "flows in inner queues that are all alike, served in rounds";
-        "fq_codel": fq_codel::FqCodel, "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel";
-        "fq_pie": fq_pie::FqPie, "FQ-PIE (Linux): flows in queues of their own, each with PIE";
-        "tbf": tbf::Tbf, "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate";
-        "htb": htb::Htb, "hierarchical token bucket: classes with a rate of their own that borrow up to a ceiling";
-        "cbq": cbq::Cbq, "class-based queueing (Floyd & Van Jacobson 1995): classes held to rates by their idle time";
-        "cake": cake::Cake, "CAKE (Linux): tins of flows with COBALT each, hosts and flows isolated, behind a virtual clock";
+        "classes": classes::Classes;
+        "fq": fq::Fq;
+        "fq_codel": fq_codel::FqCodel;
+        "fq_pie": fq_pie::FqPie;
+        "tbf": tbf::Tbf;
+        "htb": htb::Htb;
+        "cbq": cbq::Cbq;
+        "cake": cake::Cake;
     }
     across {
-        "dualpi2": dualpi2::DualPi2, "DualPI2 (RFC 9332): a queue for L4S and one for the rest, coupled by one controller";
-        "pi2": pi2::Pi2, "PI2 (De Schepper et al. 2016): one queue, whose controller's output is squared for Classic traffic";
-        "sfb": sfb::Sfb, "Stochastic Fair BLUE (Feng et al. 2001): flows share the probabilities of hashed bins";
-        "gred": gred::Gred, "GRED (Linux) and RIO (Clark & Fang 1998): RED with thresholds by DSCP, over one queue";
+        "dualpi2": dualpi2::DualPi2;
+        "pi2": pi2::Pi2;
+        "sfb": sfb::Sfb;
+        "gred": gred::Gred;
     }
 }
 
@@ -440,8 +417,8 @@ mod tests {
         let names = |columns: Vec<Column>| columns.iter().map(|column| column.name).collect::<Vec<_>>();
         let (values, means) = (names(value_columns()), names(mean_columns()));
         for row in ROWS {
-            assert!(row.columns.values.iter().all(|column| values.contains(&column.name)), "{}", row.name);
-            assert!(row.columns.means.iter().all(|column| means.contains(&column.name)), "{}", row.name);
+            assert!(row.facts.values().iter().all(|column| values.contains(&column.name)), "{}", row.facts.name);
+            assert!(row.facts.means().iter().all(|column| means.contains(&column.name)), "{}", row.facts.name);
         }
         assert!(values.contains(&"codel_count") && means.contains(&"share_dropping"));
     }
@@ -476,7 +453,7 @@ mod tests {
             let schema = (row.schema)(&mut SchemaGenerator::default());
             let keys = schema.get("properties").and_then(|p| p.as_object()).into_iter().flatten();
             let twice: Vec<&String> = keys.map(|(key, _)| key).filter(|key| shared.contains(&key.as_str())).collect();
-            assert!(twice.is_empty(), "{}: {twice:?}", row.name);
+            assert!(twice.is_empty(), "{}: {twice:?}", row.facts.name);
         }
     }
 

@@ -7,8 +7,21 @@ use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{Average, Columns, Integral, SIGNAL_P};
+use crate::columns::{Average, Integral, SIGNAL_P};
+use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "rem",
+    label: "REM",
+    summary: "Random Exponential Marking (Athuraliya et al. 2001): a price of arrivals and length",
+    reference: "S. Athuraliya, V. Li, S. Low and Q. Yin, 'REM: active queue management', IEEE Network 15(3), 2001; ns-2.35, queue/rem.cc",
+    columns: SIGNAL_P,
+    shown: &["target", "gamma", "phi"],
+    judges_departures: false,
+    ..Facts::PLAIN
+};
 
 /// REM's keys in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,9 +114,6 @@ impl Rem {
 
 impl Aqm for Rem {
     type Params = Params;
-    const JUDGES_DEPARTURES: bool = false;
-
-    const COLUMNS: Columns = SIGNAL_P;
 
     fn new(params: &Params, link: LinkContext) -> Rem {
         let per_second = link.rate.bps() as f64 / (8.0 * params.mean_packet.0 as f64);

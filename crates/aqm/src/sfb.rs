@@ -9,11 +9,24 @@ use ecnlab_base::{Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::facts::Facts;
 use crate::layout::{Classifier, Compose, Inner, Layout, Rule, mixed};
 use crate::registry;
 use crate::scheduler::Scheduler;
 use crate::{
     Across, AcrossView, Common, Config, Decision, Full, Impossible, LinkContext, MarkReason, PacketView, droptail,
+};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "sfb",
+    label: "SFB",
+    summary: "Stochastic Fair BLUE (Feng et al. 2001): flows share the probabilities of hashed bins",
+    reference: "W. Feng, D. Kandlur, D. Saha and K. Shin, 'Stochastic fair BLUE', INFOCOM 2001; Linux, net/sched/sch_sfb.c",
+    shown: &["bin_size", "max"],
+    // Linux marks whatever is ECN-capable.
+    defaults: &[("ecn", "true")],
+    ..Facts::PLAIN
 };
 
 /// SFB's keys in `[queue.NAME]`. The defaults are those of Linux (`sfb_default_ops`).
@@ -202,9 +215,6 @@ fn hash(flow: u64, salt: u64) -> u32 {
 
 impl Compose for Sfb {
     type Params = Params;
-
-    /// Linux marks whatever is ECN-capable.
-    const DEFAULTS: &'static [(&'static str, &'static str)] = &[("ecn", "true")];
 
     fn layout(_params: &Params, _config: &Config, _groups: &[String]) -> Layout {
         let common = Common::with_limit(Length::Packets(f64::INFINITY));

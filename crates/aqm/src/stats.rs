@@ -2,8 +2,9 @@
 
 use ecnlab_base::{Dur, Time};
 
-use crate::columns::{Column, Integral};
+use crate::columns::Integral;
 use crate::histogram::Histogram;
+use ecnlab_base::facts::Column;
 
 /// A queue over a span of time: integrals, and the sojourn of what left.
 ///

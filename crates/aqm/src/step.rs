@@ -9,7 +9,19 @@ use ecnlab_base::{Dur, Length, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "step",
+    label: "step",
+    summary: "signals every packet over a threshold: a length of the queue, or a time in it",
+    reference: "RFC 8257, section 3.1; RFC 9332, appendix A; Linux, net/sched/sch_dualpi2.c",
+    shown: &["threshold"],
+    acts_above: &[ActsAbove::late("threshold")],
+    ..Facts::PLAIN
+};
 
 /// The step's key in `[queue.NAME]`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

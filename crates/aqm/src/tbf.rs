@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bucket::Bucket;
+use crate::facts::Facts;
 use crate::layout::{Classifier, Compose, Inner, Layout};
 use crate::scheduler::Scheduler;
 use crate::shape::{Heads, Shape};
@@ -14,6 +15,16 @@ use crate::{Config, Impossible, droptail, registry};
 
 /// The name of the class that is the inner queue.
 const INNER: &str = "inner";
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "tbf",
+    label: "token bucket",
+    summary: "token bucket filter, or virtual clock: one inner queue whose packets leave at a rate",
+    reference: "Linux, net/sched/sch_tbf.c",
+    shown: &["rate", "burst"],
+    ..Facts::OF_CLASSES
+};
 
 /// The keys in `[queue.NAME]` of a token bucket filter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,8 +77,6 @@ pub struct Tbf;
 
 impl Compose for Tbf {
     type Params = Params;
-
-    const INNER: bool = true;
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
         let plain = || Config::new(registry::Params::DropTail(droptail::Params {}), config.common);

@@ -9,7 +9,6 @@ use ecnlab_base::Time;
 
 use crate::across::{Coupling, InnerView};
 use crate::books::Books;
-use crate::columns::Column;
 use crate::counters::Group;
 use crate::fifo::{Fifo, Held, Judged};
 use crate::layout::{Classifier, Inner};
@@ -21,6 +20,7 @@ use crate::scheduler::{Backlog, Scheduler};
 use crate::shape::{Header, Shape};
 use crate::stats::Gauge;
 use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
+use ecnlab_base::facts::Column;
 
 /// What a packet takes besides its bytes: `SKB_TRUESIZE(0)` of Linux on 64 bits, 256 bytes of `struct sk_buff` and 320 of
 /// `struct skb_shared_info` (include/linux/skbuff.h).

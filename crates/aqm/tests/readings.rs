@@ -5,9 +5,8 @@ use crate::packet;
 
 use ecnlab_aqm::red::{self, Threshold, Weight};
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{
-    Class, Column, Common, Config, Full, Member, Sojourns, Stats, Tally, classes, codel, droptail, fq_codel,
-};
+use ecnlab_aqm::{Class, Common, Config, Full, Member, Sojourns, Stats, Tally, classes, codel, droptail, fq_codel};
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Length};
 use ecnlab_wire::Ecn;
 use packet::LONGER;
@@ -324,7 +323,7 @@ fn read(bench: &mut Bench, ms: u64) -> Vec<ecnlab_aqm::ClassReading> {
 
 #[test]
 fn a_sample_has_the_columns_asked_for_of_each_class() {
-    let column = |name| Column { name, unit: "", about: "" };
+    let column = |name| Column::new(name, "", "");
     let mut config = two(by(classes::Schedule::Drr), packets(20.0), droptail(packets(9.0)), red(|_| {}));
     let mut bench = Bench::new(&config);
     (0..3).for_each(|_| _ = bench.put(0, 1, 100));
@@ -346,7 +345,7 @@ fn the_laws_of_classes_tick_when_the_queue_is_looked_at() {
     let adaptive = red(|params| params.adaptive = Some(red::Floyd::default()));
     let mut bench = Bench::new(&two(by(classes::Schedule::Drr), packets(20.0), droptail(packets(9.0)), adaptive));
     bench.queue.observe(Bench::at(600));
-    let max_p = Column { name: "max_p", unit: "", about: "" };
+    let max_p = Column::new("max_p", "", "");
     // Under the target, once: 0.9 of 0.1.
     let values = bench.queue.class_samples(&[max_p]).pop().unwrap().values;
     assert!((values[0] - 0.09).abs() < 1e-12, "{values:?}");

@@ -1,6 +1,7 @@
 //! Time, units, named random streams and distributions: what every other room stands on.
 
 pub mod dist;
+pub mod facts;
 mod outside;
 pub mod rng;
 pub mod time;

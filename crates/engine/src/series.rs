@@ -70,7 +70,7 @@ impl Series {
             // Of a flow's connections the newest is the one that a reader follows.
             let Some(&connection) = flow.live.last() else { continue };
             let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
-            let law = columns.iter().map(|name| endpoint.law_value(name).unwrap_or(f64::NAN)).collect();
+            let law = columns.iter().map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)).collect();
             let delivered = flow.totals(hosts).delivered;
             self.flows.push(FlowRow { time: now, flow: i as u32, sample: endpoint.sample(), delivered, law });
         }
@@ -149,8 +149,8 @@ impl Series {
         t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
         t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
         t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
-        for (i, &name) in window_columns().iter().enumerate() {
-            t.f64(name, rows.iter().map(|r| r.law[i]));
+        for (i, column) in window_columns().iter().enumerate() {
+            t.f64(column.name, rows.iter().map(|r| r.law[i]));
         }
         t
     }

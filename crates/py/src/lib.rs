@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::probe::probe_scenario;
     #[pymodule_export]
-    use super::registry::{disciplines_with_ecn, laws, profiles, schema};
+    use super::registry::{laws, profiles, schema};
     #[pymodule_export]
     use super::replay::replay_packets;
     #[pymodule_export]

@@ -4,30 +4,55 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use ecnlab_base::facts::Column;
+use ecnlab_spec::registry::Law;
+
 use crate::json;
 
-/// Every law by family: {"queue": {"red": "what it does"}}.
+/// Every law by family and name, with its facts: {"queue": {"red": {"label": "RED", ...}}}. A discipline has more of them.
 #[pyfunction]
 pub fn laws(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let queues = ecnlab_aqm::registry::ROWS.iter().map(|law| ("queue", law.name, law.about));
-    let endpoints = ecnlab_tcp::registry::laws().map(|law| (law.family, law.name, law.summary));
-    let traffic = ecnlab_traffic::ROWS.iter().map(|law| ("traffic", law.name, law.about));
     let families = PyDict::new(py);
-    for (family, name, about) in queues.chain(endpoints).chain(traffic) {
-        let members = match families.get_item(family)? {
+    for law in ecnlab_spec::registry::laws() {
+        let members = match families.get_item(law.family)? {
             Some(members) => members.cast_into::<PyDict>()?,
             None => PyDict::new(py),
         };
-        members.set_item(name, about)?;
-        families.set_item(family, members)?;
+        members.set_item(law.name, facts(py, &law)?)?;
+        families.set_item(law.family, members)?;
     }
     Ok(families)
 }
 
-/// The queue disciplines of which the key `ecn` has an effect.
-#[pyfunction]
-pub fn disciplines_with_ecn() -> Vec<&'static str> {
-    ecnlab_aqm::registry::ROWS.iter().filter(|row| row.uses_ecn).map(|row| row.name).collect()
+fn facts<'py>(py: Python<'py>, law: &Law) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("label", law.label)?;
+    facts.set_item("summary", law.summary)?;
+    facts.set_item("reference", law.reference)?;
+    let columns = PyDict::new(py);
+    for (tables, of_law) in law.columns {
+        for table in tables {
+            columns.set_item(table, described(py, of_law)?)?;
+        }
+    }
+    facts.set_item("columns", columns)?;
+    if let Some(queue) = law.queue {
+        facts.set_item("shown", queue.shown)?;
+        let acts_above: Vec<_> = queue.acts_above.iter().map(|one| (one.key, one.consequence)).collect();
+        facts.set_item("acts_above", acts_above)?;
+        facts.set_item("quenches", queue.quenches)?;
+        facts.set_item("uses_ecn", queue.uses_ecn)?;
+    }
+    Ok(facts)
+}
+
+/// Columns by name, each with its unit, its meaning, and whether it has fractions and values above 1.
+fn described<'py>(py: Python<'py>, columns: &[Column]) -> PyResult<Bound<'py, PyDict>> {
+    let all = PyDict::new(py);
+    for one in columns {
+        all.set_item(one.name, (one.unit, one.meaning, one.fraction, one.above_one))?;
+    }
+    Ok(all)
 }
 
 /// Every TCP profile: {"modern": {"summary": ..., "settings": {"ecn": {"value": ..., "source": ...}}}}.

@@ -30,7 +30,8 @@ pub(crate) fn merged(base: &Node, over: &Node) -> Node {
     let (Some(old), Some(new)) = (base.table(), over.table()) else { return over.clone() };
     let discipline = |table: &Table| table.get("discipline").map(|entry| entry.node.to_toml());
     let changed = discipline(new).filter(|name| Some(name) != discipline(old).as_ref());
-    let uses_ecn = |name: &toml::Value| !ROWS.iter().any(|row| Some(row.name) == name.as_str() && !row.uses_ecn);
+    let uses_ecn =
+        |name: &toml::Value| !ROWS.iter().any(|row| Some(row.facts.name) == name.as_str() && !row.facts.uses_ecn);
     let stays = |key: &str| changed.as_ref().is_none_or(|name| KEPT.contains(&key) && (key != ECN || uses_ecn(name)));
     let mut table: Table = old.iter().filter(|(key, _)| stays(key)).map(|(key, e)| (key.clone(), e.clone())).collect();
     table.extend(new.clone());
@@ -47,20 +48,20 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     let row = discipline(node, path)?;
     let node = &with_defaults(node, row);
     let common_key = |key: &str| aqm::Common::KEYS.contains(&key);
-    let inner_key = |key: &str| row.inner && key == CLASS;
+    let inner_key = |key: &str| row.facts.inner && key == CLASS;
     let common = read::<aqm::Common>(&part(node, common_key), path);
     let own = part(node, |key| key != "discipline" && !common_key(key) && !inner_key(key));
-    let inner: &[&str] = if row.inner { &[CLASS] } else { &[] };
+    let inner: &[&str] = if row.facts.inner { &[CLASS] } else { &[] };
     let more = [&aqm::Common::KEYS[..], &["discipline"], inner, others].concat();
     let keys = Keys { more: &more, less: &[] };
     let params = match node.at(&["discipline"]).filter(|own| own.table().is_some()) {
         // What names the law is in its own table: there is nothing to know beside it.
         Some(named) => refuse_unknown(&own, path, &more).and_then(|()| {
-            read_with(named, &path.key("discipline"), Keys::default(), |node| Params::deserialize(row.name, node))
+            read_with(named, &path.key("discipline"), Keys::default(), |node| Params::deserialize(row.facts.name, node))
         }),
-        None => read_with(&own, path, keys, |node| Params::deserialize(row.name, node)),
+        None => read_with(&own, path, keys, |node| Params::deserialize(row.facts.name, node)),
     };
-    let classes = if row.inner { read_classes(node, &path.key(CLASS)) } else { Ok(BTreeMap::new()) };
+    let classes = if row.facts.inner { read_classes(node, &path.key(CLASS)) } else { Ok(BTreeMap::new()) };
     match (common, params, classes) {
         (Ok(common), Ok(params), Ok(classes)) => Ok(aqm::Config { params, common, classes }),
         (common, params, classes) => {
@@ -82,9 +83,9 @@ fn refuse_unknown(node: &Node, path: &Path, valid: &[&str]) -> Result<(), Vec<Di
 /// The row of a queue's discipline: its name, or a table with the key that names it.
 fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>> {
     if let Some(named) = node.at(&["discipline"]).filter(|named| named.table().is_some()) {
-        let row = ROWS.iter().find(|row| row.named_by.is_some_and(|key| named.at(&[key]).is_some()));
+        let row = ROWS.iter().find(|row| row.facts.named_by.is_some_and(|key| named.at(&[key]).is_some()));
         return row.ok_or_else(|| {
-            let (inside, keys) = (path.key("discipline"), ROWS.iter().filter_map(|row| row.named_by));
+            let (inside, keys) = (path.key("discipline"), ROWS.iter().filter_map(|row| row.facts.named_by));
             let help =
                 format!("write a name such as \"red\", or a table with {}", keys.collect::<Vec<_>>().join(" or "));
             vec![Diagnostic::new(&named.place, &inside, format!("`{inside}` names no discipline"), help)]
@@ -96,8 +97,8 @@ fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>>
     }
     let read = |node: &Node| Discipline::deserialize(node).map(|d| d.discipline);
     let name = read_with(node, path, Keys::default(), read)?;
-    ROWS.iter().find(|row| row.name == name).ok_or_else(|| {
-        let names: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+    ROWS.iter().find(|row| row.facts.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ROWS.iter().map(|row| row.facts.name).collect();
         let inside = path.key("discipline");
         let message = format!("`{inside}` cannot be `{name}`");
         let place = node.place_of(&Path::of(&["discipline"]));
@@ -107,7 +108,7 @@ fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>>
 
 /// The table with what the discipline has for keys that are left out.
 fn with_defaults(node: &Node, row: &Row) -> Node {
-    let text: String = row.defaults.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    let text: String = row.facts.defaults.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     let defaults = Node::parse("built-in", &text).ok();
     let mut table = defaults.as_ref().and_then(Node::table).cloned().unwrap_or_default();
     table.extend(node.table().cloned().unwrap_or_default());

@@ -44,7 +44,7 @@ pub fn law_index() -> String {
 
 fn law_line(page: &mut String, law: &Law) {
     let file = law.files.and_then(|(_, page)| page.rsplit('/').next()).unwrap_or_default();
-    let _ = writeln!(page, "| [`{}`]({file}) | {} |", law.name, law.about);
+    let _ = writeln!(page, "| [`{}`]({file}) | {} |", law.name, law.summary);
 }
 
 /// `docs/tcp.md`: every TCP key with its meaning and its value and source in every profile.

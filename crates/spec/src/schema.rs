@@ -122,13 +122,13 @@ fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
     let common = schema_of::<aqm::Common>(generator);
     let queue = |row: &aqm::registry::Row| {
         let mut law = (row.schema)(generator).to_value();
-        law["title"] = json!(row.name);
-        law["description"] = json!(row.about);
+        law["title"] = json!(row.facts.name);
+        law["description"] = json!(row.facts.summary);
         let mut keys = object(&common["properties"]);
-        keys.insert("discipline".into(), json!({ "const": row.name, "description": row.about }));
+        keys.insert("discipline".into(), json!({ "const": row.facts.name, "description": row.facts.summary }));
         keys.extend(object(&member["properties"]));
         keys.extend(object(&law["properties"]));
-        if row.inner {
+        if row.facts.inner {
             let each = json!({ "$ref": format!("#/definitions/{CLASS}") });
             let about = "The queues within, by name";
             keys.insert(
@@ -138,7 +138,7 @@ fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
         }
         law["properties"] = Json::Object(keys);
         let required = [&json!(["discipline"]), &common["required"], &law["required"]];
-        let given = |key: &&Json| row.defaults.iter().all(|(given, _)| *key != given);
+        let given = |key: &&Json| row.facts.defaults.iter().all(|(given, _)| *key != given);
         law["required"] = required.into_iter().filter_map(Json::as_array).flatten().filter(given).cloned().collect();
         law
     };

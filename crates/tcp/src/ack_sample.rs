@@ -33,7 +33,7 @@ pub struct AckSample {
     /// Newly lost, so far as recovery tells.
     pub lost: Amount,
     /// Bytes delivered in the connection, as [`RateSample::prior_delivered`] counts them; zero for laws without
-    /// [`RATES`](crate::cc::CongestionControl::RATES).
+    /// [`Facts::rates`](crate::Facts::rates).
     pub delivered_total: u64,
     /// Bytes taken for lost in the connection so far, each copy for itself.
     pub lost_total: u64,
@@ -59,7 +59,7 @@ pub struct AckSample {
     /// When the pacer lets the next segment leave; in the past, if it holds up none.
     pub departure: Time,
     /// The rate at which data are delivered: in [`on_ack`](crate::cc::CongestionControl::on_ack) of laws with
-    /// [`RATES`](crate::cc::CongestionControl::RATES), where the ACK tells one.
+    /// [`Facts::rates`](crate::Facts::rates), where the ACK tells one.
     pub rate: Option<RateSample>,
 }
 
@@ -95,7 +95,7 @@ pub struct Sent {
     /// It was sent before.
     pub again: bool,
     /// The application has run out of data, and not all that was sent before has been delivered since
-    /// ([`RateSample::app_limited`]); false for laws without [`RATES`](crate::cc::CongestionControl::RATES).
+    /// ([`RateSample::app_limited`]); false for laws without [`Facts::rates`](crate::Facts::rates).
     pub app_limited: bool,
 }
 

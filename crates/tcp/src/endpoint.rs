@@ -282,7 +282,7 @@ impl Endpoint {
     /// What the window law has under the `name` of a column; `None` if it has no such column.
     pub fn law_value(&self, name: &str) -> Option<f64> {
         let law = &self.tx.flight.law;
-        let place = law.columns().iter().position(|column| *column == name)?;
+        let place = law.columns().iter().position(|column| column.name == name)?;
         law.values().get(place).copied()
     }
 

@@ -1,5 +1,7 @@
 //! The window law in use.
 
+use ecnlab_base::facts::{Column, union};
+
 use crate::cc::{
     self, AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Params,
     Sent, Start, Window,
@@ -19,7 +21,7 @@ pub(crate) struct Law {
 
 /// The law in use, from the rows of the registry.
 macro_rules! in_use {
-    ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
+    ($($law:ident($module:ident::$params:ident), $name:literal, $facts:ident;)+) => {
         /// The law in use.
         #[derive(Debug)]
         enum InUse { $($law(<cc::$module::$params as Params>::Law)),+ }
@@ -29,39 +31,32 @@ macro_rules! in_use {
                 match &config.congestion { $(WindowLaw::$law(params) => InUse::$law(params.law((config, mss).into()))),+ }
             }
 
-            fn columns(&self) -> &'static [&'static str] {
-                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+ }
+            fn columns(&self) -> &'static [Column] {
+                match self { $(InUse::$law(_) => cc::$module::$facts.columns),+ }
             }
 
             fn wants_samples(&self) -> bool {
-                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::SAMPLES),+ }
+                match self { $(InUse::$law(_) => cc::$module::$facts.samples),+ }
             }
 
             fn wants_rates(&self) -> bool {
-                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::RATES),+ }
+                match self { $(InUse::$law(_) => cc::$module::$facts.rates),+ }
             }
 
             #[inline]
             fn owns_window(&self) -> bool {
-                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW),+ }
+                match self { $(InUse::$law(_) => cc::$module::$facts.owns_window),+ }
             }
 
             fn waits_at_one_segment(&self) -> bool {
-                match self { $(InUse::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::WAITS_AT_ONE_SEGMENT),+ }
+                match self { $(InUse::$law(_) => cc::$module::$facts.waits_at_one_segment),+ }
             }
         }
 
         /// What window laws add to a trace, in the order of the registry: columns of every run's `flow_series`, whatever
         /// its laws.
-        pub fn window_columns() -> Vec<&'static str> {
-            let laws = [$(<<cc::$module::$params as Params>::Law as CongestionControl>::COLUMNS),+];
-            let mut all = Vec::new();
-            for name in laws.concat() {
-                if !all.contains(&name) {
-                    all.push(name);
-                }
-            }
-            all
+        pub fn window_columns() -> Vec<Column> {
+            union([$(cc::$module::$facts.columns),+])
         }
     };
 }
@@ -74,29 +69,29 @@ impl Law {
         Law { wants_samples: in_use.wants_samples() || !slow_start.is_standard(), in_use, slow_start }
     }
 
-    /// [`CongestionControl::COLUMNS`].
-    pub fn columns(&self) -> &'static [&'static str] {
+    /// [`Facts::columns`](crate::Facts::columns).
+    pub fn columns(&self) -> &'static [Column] {
         self.in_use.columns()
     }
 
-    /// [`CongestionControl::SAMPLES`]; what ends slow start wants them too.
+    /// [`Facts::samples`](crate::Facts::samples); what ends slow start wants them too.
     #[inline]
     pub fn wants_samples(&self) -> bool {
         self.wants_samples
     }
 
-    /// [`CongestionControl::RATES`].
+    /// [`Facts::rates`](crate::Facts::rates).
     pub fn wants_rates(&self) -> bool {
         self.in_use.wants_rates()
     }
 
-    /// [`CongestionControl::OWNS_WINDOW`].
+    /// [`Facts::owns_window`](crate::Facts::owns_window).
     #[inline]
     pub fn owns_window(&self) -> bool {
         self.in_use.owns_window()
     }
 
-    /// [`CongestionControl::WAITS_AT_ONE_SEGMENT`].
+    /// [`Facts::waits_at_one_segment`](crate::Facts::waits_at_one_segment).
     pub fn waits_at_one_segment(&self) -> bool {
         self.in_use.waits_at_one_segment()
     }
@@ -149,7 +144,7 @@ macro_rules! of_law {
 }
 macro_rules! methods {
     ($value:expr, $bound:ident => $what:expr;
-     $($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
+     $($law:ident($module:ident::$params:ident), $name:literal, $facts:ident;)+) => {
         match $value { $(InUse::$law($bound) => $what),+ }
     };
 }

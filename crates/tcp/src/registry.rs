@@ -1,10 +1,15 @@
 //! The laws by name: one row each. A law is one file, one row here, one test script, one docs page.
 
-use ecnlab_base::Outside;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-use crate::cc::{self, CongestionControl, Params};
+use ecnlab_base::Outside;
+use ecnlab_base::facts::same;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::cc::{self, Params};
+use crate::facts::Facts;
 use crate::invalid::Invalid;
 use crate::outside::Supply;
 
@@ -13,10 +18,8 @@ use crate::outside::Supply;
 pub struct Law {
     /// What kind of law: "congestion", "slow_start", "recovery" or "ecn".
     pub family: &'static str,
-    /// Its name in a scenario.
-    pub name: &'static str,
-    /// What it does, in one line.
-    pub summary: &'static str,
+    /// What there is to know of it.
+    pub facts: &'static Facts,
     /// Its source file, from the root of the repository.
     pub file: &'static str,
     /// Its docs page, from the root of the repository.
@@ -25,31 +28,51 @@ pub struct Law {
 
 /// The rows of a family: module in the family's folder (`linux/rack`: in a folder of it), name, summary.
 macro_rules! rows {
-    ($rows:ident, $family:literal, $folder:literal;
-     $($module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+    ($rows:ident, $family:literal, $folder:ident;
+     $($module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
+        $(const _: () =
+            assert!(same($name, crate::$folder::$module$(::$part)?::$facts.name), "the registry calls a law otherwise than its facts");)+
         pub(crate) const $rows: &[Law] = &[$(Law {
             family: $family,
-            name: $name,
-            summary: $summary,
-            file: concat!("crates/tcp/src/", $folder, "/", stringify!($module), $("/", stringify!($part),)? ".rs"),
+            facts: &crate::$folder::$module$(::$part)?::$facts,
+            file: concat!("crates/tcp/src/", stringify!($folder), "/", stringify!($module), $("/", stringify!($part),)? ".rs"),
             page: concat!("docs/laws/", $name, ".md"),
         },)+];
     };
 }
 
+/// A law as one of the values of a key.
+fn choice(law: &Law) -> Value {
+    json!({ "type": "string", "const": law.facts.name, "description": law.facts.summary })
+}
+
+/// The schema of a key that has one of these values.
+fn choices(about: &str, all: impl Iterator<Item = Value>) -> Schema {
+    json_schema!({ "description": about, "oneOf": all.collect::<Vec<_>>() })
+}
+
 /// A family of laws without parameters: the enum by which a [`crate::Config`] names one, and their
 /// rows. In brackets, the name of doing without.
 macro_rules! family {
-    ($(#[$doc:meta])* $kind:ident, $rows:ident, $family:literal, $folder:literal;
+    ($about:literal; $kind:ident, $rows:ident, $family:literal, $folder:ident;
      $([$none:ident, $none_name:literal, $none_summary:literal])?
-     $($variant:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+     $($variant:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
+        #[doc = $about]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
         pub enum $kind {
             $(#[doc = $none_summary] #[serde(rename = $none_name)] $none,)?
-            $(#[doc = $summary] #[serde(rename = $name)] $variant,)+
+            $(#[doc = concat!("Called `", $name, "`.")] #[serde(rename = $name)] $variant,)+
         }
-        rows! { $rows, $family, $folder; $($module $(/ $part)?, $name, $summary;)+ }
+        impl JsonSchema for $kind {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($kind).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let without = [$(json!({ "type": "string", "const": $none_name, "description": $none_summary }))?];
+                choices($about, without.into_iter().chain($rows.iter().map(choice)))
+            }
+        }
+        rows! { $rows, $family, $folder; $($module $(/ $part)?, $name, $facts;)+ }
         impl $kind {
             /// All there are.
             pub const ALL: &[$kind] = &[$($kind::$none,)? $($kind::$variant),+];
@@ -68,15 +91,15 @@ macro_rules! family {
 /// The window laws: as `family!`, but each with its parameters. How a scenario writes one is in
 /// `crate::window_law`.
 macro_rules! window_family {
-    ($($law:ident($module:ident::$params:ident), $name:literal, $summary:literal;)+) => {
+    ($($law:ident($module:ident::$params:ident), $name:literal, $facts:ident;)+) => {
         /// A window law with its parameters: `"reno"`, or `{ kind = "ecn-alpha-beta", beta = 0.8 }`. A parameter
         /// left out, and every one of a law given by its name alone, has the default of the law's source.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(remote = "Self", tag = "kind", deny_unknown_fields)]
         pub enum WindowLaw {
-            $(#[doc = $summary] #[serde(rename = $name)] $law(cc::$module::$params),)+
+            $(#[doc = concat!("See [`cc::", stringify!($module), "`].")] #[serde(rename = $name)] $law(cc::$module::$params),)+
         }
-        rows! { CONGESTION, "congestion", "cc"; $($module, $name, $summary;)+ }
+        rows! { CONGESTION, "congestion", cc; $($module, $name, $facts;)+ }
         impl WindowLaw {
             /// Its name in a scenario.
             pub const fn name(&self) -> &'static str {
@@ -90,9 +113,9 @@ macro_rules! window_family {
             pub(crate) fn check(&self) -> Result<(), Invalid> {
                 match self { $(WindowLaw::$law(params) => params.check(),)+ }
             }
-            /// [`CongestionControl::OWNS_WINDOW`].
+            /// [`Facts::owns_window`].
             pub(crate) const fn owns_window(&self) -> bool {
-                match self { $(WindowLaw::$law(_) => <<cc::$module::$params as Params>::Law as CongestionControl>::OWNS_WINDOW,)+ }
+                match self { $(WindowLaw::$law(_) => cc::$module::$facts.owns_window,)+ }
             }
             /// The key that asks for feedback with a count of marks.
             pub(crate) fn needs_count(&self) -> Option<&'static str> {
@@ -112,12 +135,12 @@ macro_rules! window_family {
             }
             /// The keys by which tables without `kind` name laws, each with the name of its law.
             pub fn named_by() -> impl Iterator<Item = (&'static str, &'static str)> {
-                [$((<cc::$module::$params as Params>::NAMED_BY, $name),)+].into_iter().filter_map(|(key, name)| Some((key?, name)))
+                [$((cc::$module::$facts.named_by, $name),)+].into_iter().filter_map(|(key, name)| Some((key?, name)))
             }
-            /// [`cc::CongestionControl::SLOW_START`].
+            /// [`Facts::slow_start`].
             pub(crate) const fn has_slow_start(&self) -> bool {
                 match self {
-                    $(WindowLaw::$law(_) => <<cc::$module::$params as Params>::Law as cc::CongestionControl>::SLOW_START,)+
+                    $(WindowLaw::$law(_) => cc::$module::$facts.slow_start,)+
                 }
             }
             /// The schema of each law's parameters, by the law's name.
@@ -133,18 +156,18 @@ macro_rules! window_family {
 macro_rules! window_laws {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*
-            Reno(reno::Params), "reno", "Slow start and congestion avoidance: one segment more a round trip, half on congestion.";
-            EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.";
-            Abe(ecn_alpha_beta::AbeParams), "abe", "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).";
-            Cubic(cubic::Params), "cubic", "A window that after a reduction follows a cubic function of time, and never falls behind Reno's.";
-            Dctcp(dctcp::Params), "dctcp", "Reno that on ECN-Echo gives up half of the part of its data that is marked.";
-            Bbr(bbr::Params), "bbr", "Sends at the greatest delivery rate of late, with two round trips of it in flight at most; losses and marks do not slow it (BBRv1 as Linux has it).";
-            HighSpeed(highspeed::Params), "highspeed", "Reno up to 38 segments; the larger the window, the more a round trip adds and the less congestion takes (HighSpeed TCP).";
-            Scalable(scalable::Params), "scalable", "A window to which each segment acknowledged adds a hundredth of one, and of which congestion takes an eighth (Scalable TCP).";
-            Vegas(vegas::Params), "vegas", "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.";
-            Ledbat(ledbat::Params), "ledbat", "A window for background traffic, which grows while its queueing delay is below a target and shrinks above it (LEDBAT).";
-            Prague(prague::Params), "prague", "A paced window with a fraction, which marks reduce by half of their share once in 25 ms or a round trip, for L4S (Prague).";
-            External(external::Params), "external", "A class in a file of Python, which has the methods of a window law.";
+            Reno(reno::Params), "reno", FACTS;
+            EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", FACTS;
+            Abe(ecn_alpha_beta::AbeParams), "abe", ABE;
+            Cubic(cubic::Params), "cubic", FACTS;
+            Dctcp(dctcp::Params), "dctcp", FACTS;
+            Bbr(bbr::Params), "bbr", FACTS;
+            HighSpeed(highspeed::Params), "highspeed", FACTS;
+            Scalable(scalable::Params), "scalable", FACTS;
+            Vegas(vegas::Params), "vegas", FACTS;
+            Ledbat(ledbat::Params), "ledbat", FACTS;
+            Prague(prague::Params), "prague", FACTS;
+            External(external::Params), "external", FACTS;
         }
     };
 }
@@ -156,16 +179,16 @@ window_laws! { window_family! {} }
 macro_rules! slow_start_exits {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*
-            Hystart, hystart, "hystart", "Slow start also ends where ACKs come in a train of half the least RTT, or the RTT has grown by an eighth (Linux).";
-            HystartPlusPlus, hystart_plus_plus, "hystart++", "Where the RTT has grown by an eighth, slow start goes on at a quarter of its pace, and ends after five round trips.";
+            Hystart, hystart, "hystart", FACTS;
+            HystartPlusPlus, hystart_plus_plus, "hystart++", FACTS;
         }
     };
 }
 pub(crate) use slow_start_exits;
 
 slow_start_exits! { family! {
-    /// The rules by which slow start ends.
-    SlowStartKind, SLOW_START, "slow_start", "slow_start";
+    "The rules by which slow start ends.";
+    SlowStartKind, SLOW_START, "slow_start", slow_start;
     [Standard, "standard", "Slow start ends at ssthresh, by a loss or by a mark (RFC 5681)."]
 } }
 
@@ -173,43 +196,43 @@ slow_start_exits! { family! {
 macro_rules! recovery_schemes {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*
-            Tahoe, tahoe, "tahoe", "Fast retransmit, then slow start from one segment.";
-            Reno, reno, "reno", "Fast recovery that the first new ACK ends.";
-            NewReno, newreno, "newreno", "Fast recovery that lasts until everything outstanding at its start is acknowledged.";
-            LinuxNewReno, linux/newreno, "linux-newreno", "Linux's recovery without SACK: duplicate ACKs count as arrivals; the reduction of the window is proportional, and undone if timestamps show that it was spurious.";
-            Sack, sack, "sack", "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.";
-            Rack, linux/rack, "rack", "Losses detected by the time at which a segment was sent, a probe after a silence, and a proportional reduction of the window (RACK-TLP, PRR).";
-            Fack, fack, "fack", "Data in flight counted from the forward-most byte the receiver reports.";
+            Tahoe, tahoe, "tahoe", FACTS;
+            Reno, reno, "reno", FACTS;
+            NewReno, newreno, "newreno", FACTS;
+            LinuxNewReno, linux/newreno, "linux-newreno", FACTS;
+            Sack, sack, "sack", FACTS;
+            Rack, linux/rack, "rack", FACTS;
+            Fack, fack, "fack", FACTS;
         }
     };
 }
 pub(crate) use recovery_schemes;
 
 recovery_schemes! { family! {
-    /// The loss recovery schemes.
-    RecoveryKind, RECOVERY, "recovery", "recovery";
+    "The loss recovery schemes.";
+    RecoveryKind, RECOVERY, "recovery", recovery;
 } }
 
 /// The rows of the ECN feedback schemes, in the same way.
 macro_rules! ecn_schemes {
     ($make:ident! { $($head:tt)* }) => {
         $make! { $($head)*
-            Rfc2481, rfc2481, "rfc2481", "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.";
-            Rfc3168, rfc3168, "rfc3168", "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.";
-            Dctcp, dctcp, "dctcp", "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.";
-            AccEcn, accecn, "accecn", "More accurate ECN: counts of marked packets in three flags of every segment, and of bytes in an option.";
-            Becn, becn, "becn", "Historic BECN: responds to the routers' source quenches and ignores echoes. Nothing is negotiated.";
-            EcnBecn, becn, "ecn-becn", "Historic ECN+BECN: RFC 2481's ECN that also responds to source quenches; the echo is the backup of a lost source quench.";
-            EcnBecnBoth, becn, "ecn-becn-both", "Historic ECN+BECN that also responds to the echo of a mark after the source quench for it.";
-            AccEcnLinux, accecn, "accecn-linux", "More accurate ECN as Linux 7 has it: control packets and retransmissions ECN-capable, an option on every segment.";
+            Rfc2481, rfc2481, "rfc2481", FACTS;
+            Rfc3168, rfc3168, "rfc3168", FACTS;
+            Dctcp, dctcp, "dctcp", FACTS;
+            AccEcn, accecn, "accecn", FACTS;
+            Becn, becn, "becn", FACTS;
+            EcnBecn, becn, "ecn-becn", ECN_BECN;
+            EcnBecnBoth, becn, "ecn-becn-both", ECN_BECN_BOTH;
+            AccEcnLinux, accecn, "accecn-linux", LINUX;
         }
     };
 }
 pub(crate) use ecn_schemes;
 
 ecn_schemes! { family! {
-    /// The ECN feedback schemes.
-    EcnKind, ECN, "ecn", "ecn";
+    "The ECN feedback schemes.";
+    EcnKind, ECN, "ecn", ecn;
     [Off, "off", "No ECN: neither offered nor accepted."]
 } }
 

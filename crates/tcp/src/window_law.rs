@@ -51,8 +51,8 @@ impl JsonSchema for WindowLaw {
         let laws = WindowLaw::schemas(generator);
         // A law that must be told something is no mere name.
         let needs = |name: &str| laws.iter().any(|(law, params)| *law == name && params.get("required").is_some());
-        let named = CONGESTION.iter().filter(|law| !needs(law.name));
-        let names = named.map(|law| json!({ "const": law.name, "description": law.summary }));
+        let named = CONGESTION.iter().filter(|law| !needs(law.facts.name));
+        let names = named.map(|law| json!({ "const": law.facts.name, "description": law.facts.summary }));
         let tables = laws.iter().filter_map(|(name, params)| table(name, params.clone()));
         let choices: Vec<_> = names.chain(tables).collect();
         json_schema!({ "oneOf": choices })

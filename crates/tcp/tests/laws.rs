@@ -12,7 +12,7 @@ fn root() -> &'static Path {
 #[test]
 fn every_row_has_its_file_and_page() {
     for law in laws() {
-        assert!(root().join(law.file).is_file(), "{} lacks {}", law.name, law.file);
+        assert!(root().join(law.file).is_file(), "{} lacks {}", law.facts.name, law.file);
         let page = std::fs::read_to_string(root().join(law.page)).unwrap_or_default();
         assert!(page.contains(law.file), "{} must name {}", law.page, law.file);
     }

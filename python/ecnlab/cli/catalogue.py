@@ -20,8 +20,8 @@ def laws(as_json: bool) -> None:
     else:
         for family, members in known.items():
             console.say(family)
-            for name, about in members.items():
-                console.say(f"  {name:10} {about}")
+            for name, facts in members.items():
+                console.say(f"  {name:10} {facts['summary']}")
 
 
 @click.command()

@@ -1,10 +1,10 @@
-"""What the file of a law tells, by the law's family. What is left out is not there for that law."""
+"""What Linux and the closed forms have of a law, by its family. What is left out, they have not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ecnlab.linux.findings import Findings
@@ -55,48 +55,15 @@ class Drops(NamedTuple):
     tail: int | None
 
 
-class Threshold(NamedTuple):
-    """A delay or a length of the queue above which a law acts, and what follows if a single packet takes longer to send."""
-
-    key: str
-    value: str
-    """A time, or a length in packets or bytes."""
-    consequence: str
-
-
-LATE: Final = "every packet that waits for another one exceeds it, however short the queue is"
-"""The consequence for laws of the sojourn time."""
-
-RISES: Final = "one waiting packet exceeds it, so that the probability of a signal rises until hardly any packet waits"
-"""The consequence for controllers of the delay."""
-
-
-def own(key: str, consequence: str) -> Callable[[Table], list[Threshold]]:
-    """The thresholds of a law that has one, in its key ``key``."""
-    return lambda queue: [Threshold(key, queue[key], consequence)]
-
-
-def _no_threshold(_settings: Table) -> list[Threshold]:
-    return []
-
-
 def _only_full(counters: Mapping[str, int]) -> Drops:
     """The queue drops what finds it full, and nothing else."""
     return Drops(0, 0, counters["drops"])
 
 
-def _says_nothing(_settings: Table) -> list[str]:
-    return []
-
-
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue discipline."""
+    """What Linux and the closed forms have of a queue discipline."""
 
-    label: str
-    """Its name in reports."""
-    says: Callable[[Table], list[str]] = _says_nothing
-    """Its own settings in words, for the table of a paper's network."""
     qdisc: Callable[[Table, str, int | None, Findings], str] | None = None
     """What follows ``tc qdisc add ... handle 10:`` for its table at a path, before a link of a rate in bit/s."""
     attached: bool = False
@@ -107,19 +74,14 @@ class Queue:
     """Reads a row of the kernel's counters: ``packets``, ``bytes``, ``drops``, ``full``, ``marked``, ``qlen``."""
     control_law: Callable[[Place], ControlLaw] | None = None
     """Its closed form. Raises NotCoveredError for settings that the form does not have."""
-    columns: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)
-    """Columns of its own, by table and name."""
-    thresholds: Callable[[Table], list[Threshold]] = _no_threshold
-    """The thresholds of its table below the time that a packet takes on a slow link."""
-    quenches: str = ""
-    """The key that makes it send source quenches, if it has one."""
+    acts_above: Callable[[Table], dict[str, str]] | None = None
+    """The delays and lengths above which it acts, by key, where its table leaves them out or has them for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window law."""
+    """What Linux and the closed forms have of a window law."""
 
-    label: str
     kernel: str = ""
     """What Linux calls it (TCP_CONGESTION)."""
     kernel_has: Table = field(default_factory=dict)
@@ -133,31 +95,20 @@ class Window:
     """What ends its slow start in Linux, as ``slow_start`` of a scenario names it."""
     response: Callable[[Table], tuple[float, float]] | None = None
     """With its parameters: segments a round trip by which the window grows after a mark, and the part that a mark keeps."""
-    columns: Mapping[str, Column] = field(default_factory=dict)
-    """Columns of its own in ``flow_series``, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlowStart:
-    """A rule by which slow start ends."""
-
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """A loss recovery scheme."""
+    """What Linux has of a loss recovery scheme."""
 
-    label: str
     kernel_without_sack: Literal["", "like", "same"] = ""
     """Whether it is what Linux does where SACK is not permitted, or is like it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """An ECN feedback scheme."""
+    """What Linux and the closed forms have of an ECN feedback scheme."""
 
-    label: str
     tcp_ecn: int | None = None
     """The value of net.ipv4.tcp_ecn that comes nearest to it: 1 negotiates ECN, 3 AccECN."""
     kernel: str = ""

@@ -26,7 +26,7 @@ ENDS: Final = ("tcp_from", "tcp_to")
 PROFILE: Final = "profile"
 """The parameter of a window law that names an implementation; the kernel has its own."""
 
-OFF: Final = {"off": Feedback("", tcp_ecn=0, kernel="off")}
+OFF: Final = {"off": Feedback(tcp_ecn=0, kernel="off")}
 """A TCP without ECN."""
 
 LEAST_MAX_RTO_MS: Final = 1000
@@ -86,7 +86,7 @@ def _tcp(name: str, table: Mapping[str, Any], departures: set[str], found: Findi
     if congestion not in windows:
         message = f"`{path}.congestion`: the kernel has no `{congestion}`"
         found.refuse(f"{path}.congestion", message, f"it has {_or(windows)}")
-    window = windows.get(congestion, Window(label=congestion))
+    window = windows.get(congestion, Window())
     _check_parameters(f"{path}.congestion", congestion, parameters, window, found)
     _tell_differences(path, table, window, departures, found)
     sysctl = {"tcp_ecn": str(_tcp_ecn(path, table["ecn"], window, found))}
@@ -165,7 +165,7 @@ def _check_ends(flow: str, ends: Sequence[str], spec: Mapping[str, Any], found: 
 
 def _window(table: Mapping[str, Any]) -> Window:
     law = table["congestion"]
-    return laws.windows().get(law if isinstance(law, str) else law["kind"], Window(label=""))
+    return laws.windows().get(law if isinstance(law, str) else law["kind"], Window())
 
 
 def _tell_differences(

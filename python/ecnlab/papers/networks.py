@@ -115,7 +115,15 @@ def _time(delay: Any) -> str:
 
 def _queue(queue: Mapping[str, Any]) -> str:
     """A queue's discipline and what it goes by."""
-    law = laws.discipline(queue["discipline"])
     full = "" if queue.get("full", "tail") == "tail" else f" ({queue['full']} on full)"
-    always = [f"{law.label}{full} {written(queue['limit'])}", *(["ECN"] if queue.get("ecn") else [])]
-    return ", ".join(always + law.says(queue))
+    always = [
+        f"{laws.label('queue', queue['discipline'])}{full} {written(queue['limit'])}",
+        *(["ECN"] if queue.get("ecn") else []),
+    ]
+    return ", ".join([*always, *map(_in_words, laws.shown(queue))])
+
+
+def _in_words(setting: str) -> str:
+    """``key value``, with a quantity as reports write it."""
+    key, _, value = setting.partition(" ")
+    return f"{key} {written(value)}" if re.fullmatch(r"[\d.e-]+ \w+", value) else setting

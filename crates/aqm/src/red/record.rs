@@ -3,23 +3,7 @@
 use ecnlab_base::Dur;
 
 use super::average::Ewma;
-use crate::columns::{Column, Columns, Integral};
-
-/// RED's columns.
-pub const COLUMNS: Columns = Columns {
-    values: &[
-        Column { name: "average_packets", unit: "packets", about: "the discipline's average queue" },
-        Column { name: "average_bytes", unit: "bytes", about: "the discipline's average queue" },
-        Column { name: "max_p", unit: "ratio", about: "RED's max_p at that time" },
-    ],
-    means: &[
-        Column { name: "average_mean_packets", unit: "packets", about: "time average of the average queue" },
-        Column { name: "average_mean_bytes", unit: "bytes", about: "time average of the average queue" },
-        Column { name: "share_below", unit: "ratio", about: "share of time the average was below min_th" },
-        Column { name: "share_in_region", unit: "ratio", about: "share of time it was in [min_th, max_th)" },
-        Column { name: "share_above", unit: "ratio", about: "share of time it was at or above max_th" },
-    ],
-};
+use crate::columns::Integral;
 
 /// Where the average lies against its thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +41,7 @@ impl Record {
         }
     }
 
-    /// In the order of [`COLUMNS`].
+    /// In the order of [`FACTS`](super::FACTS).
     pub fn integrals(&self) -> Vec<Integral> {
         let values = [self.packets, self.bytes].map(Integral::Value);
         let times = [self.below, self.inside, self.above].map(Integral::Time);

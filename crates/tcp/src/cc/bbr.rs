@@ -21,6 +21,7 @@ mod recovery;
 mod tests;
 mod window;
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,29 @@ use self::recovery::Recovery;
 use super::{
     AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Established, Pacing, RateSample, Sent, Window,
 };
+use crate::facts::Facts;
 use crate::invalid::Invalid;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "bbr",
+    label: "BBR",
+    summary: "Sends at the greatest delivery rate of late, with two round trips of it in flight at most; losses and marks do not slow it (BBRv1 as Linux has it).",
+    reference: "N. Cardwell, Y. Cheng, C. Gunn, S. Yeganeh and V. Jacobson, 'BBR: congestion-based congestion control', ACM Queue 14(5), 2016; Linux, net/ipv4/tcp_bbr.c",
+    columns: &[
+        Column::new("bbr_bw_bps", "bit/s", "BBR's estimate of the path's bandwidth, of payload"),
+        Column::new("bbr_min_rtt_s", "s", "BBR's least round-trip time of the last 10 s"),
+        Column::new("bbr_pacing_gain", "ratio", "BBR's pacing rate, in bandwidths").of_factors(),
+        Column::new("bbr_cwnd_gain", "ratio", "BBR's window, in products of bandwidth and least round-trip time")
+            .of_factors(),
+    ],
+    samples: true,
+    rates: true,
+    owns_window: true,
+    slow_start: false,
+    waits_at_one_segment: false,
+    ..Facts::PLAIN
+};
 
 /// The reciprocal of Startup's gain (bbr_drain_gain).
 const DRAIN_GAIN: u64 = UNIT * 1_000 / 2_885;
@@ -75,13 +98,6 @@ impl super::Params for Params {
 pub struct Bbr(Box<State>);
 
 impl CongestionControl for Bbr {
-    const SAMPLES: bool = true;
-    const RATES: bool = true;
-    const OWNS_WINDOW: bool = true;
-    const WAITS_AT_ONE_SEGMENT: bool = false;
-    const SLOW_START: bool = false;
-    const COLUMNS: &'static [&'static str] = &["bbr_bw_bps", "bbr_min_rtt_s", "bbr_pacing_gain", "bbr_cwnd_gain"];
-
     fn window(&self) -> &Window {
         &self.0.window
     }

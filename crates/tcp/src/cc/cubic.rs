@@ -10,9 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{AckSample, CcState, Congestion, CongestionControl, CongestionEvent, Pacing, Sent, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
 use linux::Bictcp;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "cubic",
+    label: "CUBIC",
+    summary: "A window that after a reduction follows a cubic function of time, and never falls behind Reno's.",
+    reference: "RFC 9438; Linux, net/ipv4/tcp_cubic.c",
+    samples: true,
+    ..Facts::PLAIN
+};
 
 /// CUBIC with its parameters; the defaults are those of RFC 9438.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -213,8 +224,6 @@ fn reno_friendly(beta: f64) -> f64 {
 }
 
 impl CongestionControl for Cubic {
-    const SAMPLES: bool = true;
-
     fn window(&self) -> &Window {
         self.reno.window()
     }

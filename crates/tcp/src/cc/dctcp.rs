@@ -3,14 +3,28 @@
 
 mod linux;
 
+use ecnlab_base::facts::Column;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{AckSample, Codepoint, Congestion, CongestionControl, CongestionEvent, Sent, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
 use linux::{Alpha, MAX_SHIFT};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "dctcp",
+    label: "DCTCP",
+    summary: "Reno that on ECN-Echo gives up half of the part of its data that is marked.",
+    reference: "RFC 8257; Linux, net/ipv4/tcp_dctcp.c",
+    columns: &[Column::new("alpha", "ratio", "DCTCP's estimate of the marked part of its data")],
+    samples: true,
+    waits_at_one_segment: false,
+    ..Facts::PLAIN
+};
 
 /// Segments that a mark leaves at least, as in Linux (dctcp_ssthresh) and FreeBSD (dctcp_cong_signal). RFC 8257 names no least
 /// window. One segment would wait for the delayed ACK, and RFC 3168 §6.1.2 has its timer there.
@@ -125,10 +139,6 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
-    const SAMPLES: bool = true;
-    const WAITS_AT_ONE_SEGMENT: bool = false;
-    const COLUMNS: &'static [&'static str] = &["alpha"];
-
     fn window(&self) -> &Window {
         self.reno.window()
     }
@@ -360,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_trace_has_alpha() {
-        assert_eq!((Dctcp::COLUMNS, dctcp(0.25, 10).values()), (&["alpha"][..], vec![0.25]));
+        assert_eq!((FACTS.columns.len(), dctcp(0.25, 10).values()), (1, vec![0.25]));
     }
 
     #[test]

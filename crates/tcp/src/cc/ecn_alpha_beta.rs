@@ -7,7 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::{self, Reno};
 use super::{Congestion, CongestionControl, CongestionEvent, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "ecn-alpha-beta",
+    label: "ECN(α, β)",
+    summary: "Reno that on ECN-Echo keeps beta of its window and then adds alpha segments a round trip, until a loss.",
+    reference: "M. Kwon and S. Fahmy, 'TCP increase/decrease behavior with explicit congestion notification (ECN)', ICC 2002",
+    ..Facts::PLAIN
+};
+/// What there is to know of ABE.
+pub const ABE: Facts = Facts {
+    name: "abe",
+    label: "ABE",
+    summary: "Reno that on ECN-Echo in congestion avoidance keeps 0.8 of its window (Alternative Backoff with ECN).",
+    reference: "RFC 8511",
+    ..Facts::PLAIN
+};
 
 /// ECN(alpha, beta) with its parameters; the defaults are those of Kwon and Fahmy's slide 11.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

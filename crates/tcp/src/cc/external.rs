@@ -6,8 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Established, Pacing, Sent, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::outside::{Object, Supply};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "external",
+    label: "a law in Python",
+    summary: "A class in a file of Python, which has the methods of a window law.",
+    named_by: Some("python"),
+    samples: true,
+    rates: true,
+    ..Facts::PLAIN
+};
 
 /// Where the law stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +29,6 @@ pub struct Params(pub Outside<dyn Supply>);
 impl super::Params for Params {
     type Law = External;
     type Start = Window;
-    const NAMED_BY: Option<&'static str> = Some("python");
 
     fn check(&self) -> Result<(), Invalid> {
         let checked = self.0.check();
@@ -46,9 +57,6 @@ pub struct External {
 }
 
 impl CongestionControl for External {
-    const SAMPLES: bool = true;
-    const RATES: bool = true;
-
     fn window(&self) -> &Window {
         &self.window
     }

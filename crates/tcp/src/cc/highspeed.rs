@@ -6,7 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{CongestionControl, CongestionEvent, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::Invalid;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "highspeed",
+    label: "HighSpeed TCP",
+    summary: "Reno up to 38 segments; the larger the window, the more a round trip adds and the less congestion takes (HighSpeed TCP).",
+    reference: "RFC 3649",
+    ..Facts::PLAIN
+};
 
 /// Windows of the response function, in segments (§5: Low_Window, High_Window).
 const LOW_WINDOW: f64 = 38.0;

@@ -6,8 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AckSample, Congestion, CongestionControl, CongestionEvent, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::window::FRACTION;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "ledbat",
+    label: "LEDBAT",
+    summary: "A window for background traffic, which grows while its queueing delay is below a target and shrinks above it (LEDBAT).",
+    reference: "RFC 6817",
+    samples: true,
+    slow_start: false,
+    ..Facts::PLAIN
+};
 
 /// The greatest target (§2.5).
 const MAX_TARGET: Dur = Dur::from_ms(100);
@@ -95,9 +107,6 @@ impl Ledbat {
 }
 
 impl CongestionControl for Ledbat {
-    const SAMPLES: bool = true;
-    const SLOW_START: bool = false;
-
     fn window(&self) -> &Window {
         &self.window
     }

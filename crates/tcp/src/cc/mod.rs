@@ -89,24 +89,6 @@ impl From<Codepoint> for Ecn {
 /// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
 /// reduced; a law that wants more has samples of every ACK.
 pub trait CongestionControl {
-    /// Whether the law hears [`on_feedback`](Self::on_feedback), [`on_ack`](Self::on_ack) and [`on_sent`](Self::on_sent).
-    /// They cost each ACK and each segment something.
-    const SAMPLES: bool = false;
-    /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`]), for which the sender keeps a record of each
-    /// segment in flight. Only with `SAMPLES`.
-    const RATES: bool = false;
-    /// Whether the law sets its window by itself in [`on_ack`](Self::on_ack), whatever the congestion state (Linux:
-    /// `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes it to what is in flight
-    /// and one segment. Only with `SAMPLES` and a recovery scheme that leaves the window alone.
-    const OWNS_WINDOW: bool = false;
-    /// Whether the law has a slow start below ssthresh, as RFC 5681 has, which `slow_start` of a [`crate::Config`] may end.
-    const SLOW_START: bool = true;
-    /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
-    /// §6.1.2 asks of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
-    const WAITS_AT_ONE_SEGMENT: bool = true;
-    /// Names of what a trace has of the law besides its window: columns of every run's `flow_series`.
-    const COLUMNS: &'static [&'static str] = &[];
-
     /// Window and threshold, which are the law's own.
     fn window(&self) -> &Window;
     /// The same, for recovery to set.
@@ -135,13 +117,13 @@ pub trait CongestionControl {
     fn codepoint(&self) -> Codepoint {
         Codepoint::Ect0
     }
-    /// At which rate segments leave; none sends what the window admits at once. Only with [`SAMPLES`](Self::SAMPLES).
+    /// At which rate segments leave; none sends what the window admits at once. Only with [`Facts::samples`].
     fn pacing(&self) -> Option<Pacing> {
         None
     }
     /// Whether the law has kept its window below what it takes the path to carry, so that what is delivered of the data now
     /// in flight does not tell the rate of the path. Asked after [`on_ack`](Self::on_ack) of laws with
-    /// [`RATES`](Self::RATES).
+    /// [`Facts::rates`].
     fn limits_rate(&self) -> bool {
         false
     }
@@ -158,7 +140,7 @@ pub trait CongestionControl {
             self.set_cwnd(restart);
         }
     }
-    /// What [`COLUMNS`](Self::COLUMNS) names, in that order.
+    /// What [`Facts::columns`] names, in that order.
     fn values(&self) -> Vec<f64> {
         Vec::new()
     }
@@ -195,8 +177,6 @@ pub(crate) trait Params {
     type Start;
     /// Whether there are any.
     const ANY: bool = true;
-    /// The key by which a table without `kind` names the law, if there is one.
-    const NAMED_BY: Option<&'static str> = None;
 
     /// Refuses what the law cannot do.
     fn check(&self) -> Result<(), Invalid>;

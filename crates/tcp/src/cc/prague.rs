@@ -11,6 +11,7 @@
 mod tests;
 mod virtual_rtt;
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +19,26 @@ use serde::{Deserialize, Serialize};
 use super::{
     AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Sent, Window,
 };
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
 use crate::window::MAX_CWND;
 pub use virtual_rtt::RttControl;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "prague",
+    label: "Prague",
+    summary: "A paced window with a fraction, which marks reduce by half of their share once in 25 ms or a round trip, for L4S (Prague).",
+    reference: "draft-briscoe-iccrg-prague-congestion-control-04; RFC 9331, section 4.3; tcp_prague.c of its authors",
+    columns: &[
+        Column::new("prague_alpha", "ratio", "Prague's estimate of the marked part of its segments"),
+        Column::new("prague_cwnd_segments", "segments", "Prague's window with its fraction"),
+    ],
+    samples: true,
+    owns_window: true,
+    waits_at_one_segment: false,
+    ..Facts::PLAIN
+};
 
 /// The least window that admits segments; a smaller one is a matter of the rate (MIN_CWND_RTT of 0.7).
 const LEAST_CWND: f64 = 2.0;
@@ -277,11 +295,6 @@ impl Prague {
 }
 
 impl CongestionControl for Prague {
-    const SAMPLES: bool = true;
-    const OWNS_WINDOW: bool = true;
-    const WAITS_AT_ONE_SEGMENT: bool = false;
-    const COLUMNS: &'static [&'static str] = &["prague_alpha", "prague_cwnd_segments"];
-
     fn window(&self) -> &Window {
         &self.window
     }

@@ -7,9 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Congestion, CongestionControl, CongestionEvent, Rules, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::Invalid;
 use crate::rules::{Growth, LossWindow, Rounding};
 use crate::window::{FRACTION, MAX_CWND};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "reno",
+    label: "Reno",
+    summary: "Slow start and congestion avoidance: one segment more a round trip, half on congestion.",
+    reference: "V. Jacobson, 'Congestion avoidance and control', SIGCOMM 1988; RFC 5681",
+    ..Facts::PLAIN
+};
 
 /// Segments that congestion avoidance adds a round trip.
 pub(super) const SLOPE: f64 = 1.0;
@@ -196,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_law_without_columns_has_no_values() {
-        assert_eq!((Reno::COLUMNS.len(), reno("modern", 10_000, 5_000).values().len()), (0, 0));
+        assert_eq!((FACTS.columns.len(), reno("modern", 10_000, 5_000).values().len()), (0, 0));
     }
 
     #[test]

@@ -7,7 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{CongestionControl, CongestionEvent, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "scalable",
+    label: "Scalable TCP",
+    summary: "A window to which each segment acknowledged adds a hundredth of one, and of which congestion takes an eighth (Scalable TCP).",
+    reference: "T. Kelly, 'Scalable TCP: improving performance in highspeed wide area networks', CCR 33(2), 2003; Linux, net/ipv4/tcp_scalable.c",
+    ..Facts::PLAIN
+};
 
 /// Scalable TCP with its parameters; the defaults are Kelly's and Linux's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

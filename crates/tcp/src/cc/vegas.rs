@@ -8,7 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use super::reno::Reno;
 use super::{AckSample, CongestionControl, CongestionEvent, Sent, Start, Window};
+use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "vegas",
+    label: "Vegas",
+    summary: "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.",
+    reference: "L. Brakmo and L. Peterson, 'TCP Vegas: end to end congestion avoidance on a global internet', JSAC 13(8), 1995; Linux, net/ipv4/tcp_vegas.c",
+    samples: true,
+    ..Facts::PLAIN
+};
 
 /// Samples of a round trip up to which it tells nothing: they may all be of delayed ACKs.
 const FEW_SAMPLES: u32 = 2;
@@ -158,8 +169,6 @@ impl Vegas {
 }
 
 impl CongestionControl for Vegas {
-    const SAMPLES: bool = true;
-
     fn window(&self) -> &Window {
         self.reno.window()
     }

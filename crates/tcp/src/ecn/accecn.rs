@@ -10,9 +10,27 @@ use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 use super::{Acked, Agreed, Feedback, Heard, Marks, PacketKind, Stamp};
 use crate::ack_sample::Amount;
 use crate::config::Config;
+use crate::facts::Facts;
 use crate::registry::EcnKind;
 use counters::{Received, Told};
 use traversal::Traversal;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "accecn",
+    label: "AccECN",
+    summary: "More accurate ECN: counts of marked packets in three flags of every segment, and of bytes in an option.",
+    reference: "RFC 9768",
+    ..Facts::PLAIN
+};
+/// What there is to know of AccECN as in Linux.
+pub const LINUX: Facts = Facts {
+    name: "accecn-linux",
+    label: "AccECN as in Linux",
+    summary: "More accurate ECN as Linux 7 has it: control packets and retransmissions ECN-capable, an option on every segment.",
+    reference: "RFC 9768; Linux, net/ipv4/tcp_ecn.c",
+    ..Facts::PLAIN
+};
 
 /// The three flags of the ACE field (§3.2).
 const ACE: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);

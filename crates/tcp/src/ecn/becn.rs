@@ -8,7 +8,33 @@
 use super::rfc2481::Rfc2481;
 use super::{Acked, Agreed, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
 use crate::config::Config;
+use crate::facts::Facts;
 use ecnlab_wire::{Ecn, QuenchCause, Segment};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "becn",
+    label: "BECN",
+    summary: "Historic BECN: responds to the routers' source quenches and ignores echoes. Nothing is negotiated.",
+    reference: "draft-salim-jhsbnns-ecn-00",
+    ..Facts::PLAIN
+};
+/// What there is to know of ECN+BECN.
+pub const ECN_BECN: Facts = Facts {
+    name: "ecn-becn",
+    label: "ECN+BECN",
+    summary: "Historic ECN+BECN: RFC 2481's ECN that also responds to source quenches; the echo is the backup of a lost source quench.",
+    reference: "F. Akujobi, I. Lambadaris, R. Makkar, N. Seddigh and B. Nandy, 'Congestion control in TCP/IP networks: a combined ECN and BECN approach', 2003",
+    ..Facts::PLAIN
+};
+/// What there is to know of ECN+BECN (both).
+pub const ECN_BECN_BOTH: Facts = Facts {
+    name: "ecn-becn-both",
+    label: "ECN+BECN (both)",
+    summary: "Historic ECN+BECN that also responds to the echo of a mark after the source quench for it.",
+    reference: "F. Akujobi, I. Lambadaris, R. Makkar, N. Seddigh and B. Nandy, 'Congestion control in TCP/IP networks: a combined ECN and BECN approach', 2003, section IV-B",
+    ..Facts::PLAIN
+};
 
 /// What a sender keeps of source quenches. Offsets of its stream.
 #[derive(Clone, Debug, Default)]

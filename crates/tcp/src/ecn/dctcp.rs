@@ -3,7 +3,17 @@
 
 use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
+use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Flags, Segment};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "dctcp",
+    label: "DCTCP's feedback",
+    summary: "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.",
+    reference: "RFC 8257, section 3.2",
+    ..Facts::PLAIN
+};
 
 /// DCTCP's state at one end.
 #[derive(Clone, Debug, Default)]

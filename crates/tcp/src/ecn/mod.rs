@@ -225,7 +225,7 @@ pub trait Feedback {
 
 /// Dispatches to the scheme in use, from the rows of the registry.
 macro_rules! schemes {
-    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+    ($($scheme:ident, $module:ident, $name:literal, $facts:ident;)+) => {
         /// The scheme in use, or none.
         #[derive(Clone, Debug)]
         pub(crate) enum Scheme { Off, $($scheme($module::$scheme)),+ }
@@ -293,7 +293,7 @@ ecn_schemes! { schemes! {} }
 
 /// [`Feedback::COUNTS`] of each, from the rows of the registry.
 macro_rules! counts {
-    ($($scheme:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+    ($($scheme:ident, $module:ident, $name:literal, $facts:ident;)+) => {
         impl EcnKind {
             /// [`Feedback::COUNTS`].
             pub const fn counts(self) -> bool {

@@ -3,7 +3,17 @@
 
 use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
+use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "rfc2481",
+    label: "ECN (RFC 2481)",
+    summary: "The experimental ECN of 1999: CWR on the first data packet, retransmissions ECN-capable.",
+    reference: "RFC 2481",
+    ..Facts::PLAIN
+};
 
 /// RFC 2481's state at one end.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,17 @@
 
 use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
+use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "rfc3168",
+    label: "ECN",
+    summary: "Standard ECN: CWR on the first new data, retransmissions not ECN-capable.",
+    reference: "RFC 3168",
+    ..Facts::PLAIN
+};
 
 /// RFC 3168's state at one end.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,18 @@
 use super::{Progress, Scheme, sack};
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight};
 use crate::registry::RecoveryKind;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "fack",
+    label: "FACK",
+    summary: "Data in flight counted from the forward-most byte the receiver reports.",
+    reference: "M. Mathis and J. Mahdavi, 'Forward acknowledgement: refining TCP congestion control', SIGCOMM 1996",
+    ..Facts::PLAIN
+};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fack;

@@ -25,7 +25,7 @@ use crate::registry::RecoveryKind;
 pub(crate) trait Scheme: Default {
     /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
     const WITHOUT_SACK: Option<RecoveryKind> = None;
-    /// Whether a window law may own the window with it ([`CongestionControl::OWNS_WINDOW`]).
+    /// Whether a window law may own the window with it ([`Facts::owns_window`](crate::Facts::owns_window)).
     const LEAVES_WINDOW: bool = false;
     /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
     const COUNTS_SACKS: bool = false;

@@ -4,7 +4,17 @@
 use super::{Progress, Scheme, reno::Reno};
 use crate::cc::CongestionControl;
 use crate::config::{Config, ExitWindow};
+use crate::facts::Facts;
 use crate::flight::{Cx, Flight};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "newreno",
+    label: "NewReno",
+    summary: "Fast recovery that lasts until everything outstanding at its start is acknowledged.",
+    reference: "RFC 6582",
+    ..Facts::PLAIN
+};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NewReno;

@@ -2,7 +2,17 @@
 //! second loss in the window is left to another fast retransmit or to the timer.
 
 use super::{Progress, Scheme};
+use crate::facts::Facts;
 use crate::flight::{Cx, DUP_THRESH, Flight};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "reno",
+    label: "Reno",
+    summary: "Fast recovery that the first new ACK ends.",
+    reference: "RFC 5681, section 3.2",
+    ..Facts::PLAIN
+};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno;

@@ -3,8 +3,18 @@
 use super::{Progress, Scheme};
 use crate::cc::CongestionControl;
 use crate::config::{Config, SackRule};
+use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How};
 use crate::registry::RecoveryKind;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "sack",
+    label: "SACK",
+    summary: "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.",
+    reference: "RFC 6675; K. Fall and S. Floyd, 'Simulation-based comparisons of Tahoe, Reno, and SACK TCP', CCR 26(3), 1996",
+    ..Facts::PLAIN
+};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sack;

@@ -2,7 +2,17 @@
 //! from the loss on is sent again as slow start allows.
 
 use super::Scheme;
+use crate::facts::Facts;
 use crate::flight::{Cx, DUP_THRESH, Flight};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "tahoe",
+    label: "Tahoe",
+    summary: "Fast retransmit, then slow start from one segment.",
+    reference: "V. Jacobson, 'Congestion avoidance and control', SIGCOMM 1988",
+    ..Facts::PLAIN
+};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tahoe;

@@ -13,7 +13,7 @@ use crate::registry::{RecoveryKind, recovery_schemes};
 
 /// The scheme in use, from the rows of the registry.
 macro_rules! in_use {
-    ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+    ($($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
         /// The scheme in use, with what it keeps for itself.
         #[derive(Clone, Debug)]
         pub(crate) enum InUse { $($scheme(recovery::$module$(::$part)?::$scheme)),+ }
@@ -36,7 +36,7 @@ macro_rules! with_scheme {
 }
 macro_rules! arms {
     ($of:ident, $value:expr, $S:ident => $what:expr;
-     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
         match $value { $($of::$scheme { .. } => { type $S = recovery::$module$(::$part)?::$scheme; $what })+ }
     };
 }
@@ -72,7 +72,7 @@ macro_rules! of_scheme {
 }
 macro_rules! methods {
     ($value:expr, $bound:ident => $what:expr;
-     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $summary:literal;)+) => {
+     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
         match $value { $(InUse::$scheme($bound) => $what,)+ }
     };
 }

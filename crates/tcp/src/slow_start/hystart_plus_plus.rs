@@ -5,7 +5,17 @@ use ecnlab_base::Dur;
 
 use super::{Opening, SlowStartExit};
 use crate::cc::AckSample;
+use crate::facts::Facts;
 use crate::window::FRACTION;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "hystart++",
+    label: "HyStart++",
+    summary: "Where the RTT has grown by an eighth, slow start goes on at a quarter of its pace, and ends after five round trips.",
+    reference: "RFC 9406",
+    ..Facts::PLAIN
+};
 
 // §4.3: the values that it recommends.
 const MIN_RTT_THRESH: Dur = Dur::from_ms(4);

@@ -41,7 +41,7 @@ pub trait SlowStartExit {
 
 /// Dispatches to the rule in use, from the rows of the registry.
 macro_rules! exits {
-    ($($exit:ident, $module:ident, $name:literal, $summary:literal;)+) => {
+    ($($exit:ident, $module:ident, $name:literal, $facts:ident;)+) => {
         /// The rule in use, or none.
         #[derive(Clone, Debug)]
         pub(crate) enum Exit { Standard, $($exit($module::$exit)),+ }

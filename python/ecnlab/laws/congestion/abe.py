@@ -14,4 +14,4 @@ def _response(parameters: Table) -> tuple[float, float]:
     return 1.0, parameters.get("beta", BETA)
 
 
-LAW: Final = Window(label="ABE", response=_response)
+LAW: Final = Window(response=_response)

@@ -15,6 +15,4 @@ KERNEL_HAS: Final[dict[str, object]] = {
     "paced": False,
 }
 
-LAW: Final = Window(
-    label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS, profile="rfc9438", kernel_slow_start="hystart"
-)
+LAW: Final = Window(kernel="cubic", kernel_has=KERNEL_HAS, profile="rfc9438", kernel_slow_start="hystart")

@@ -13,4 +13,4 @@ def _response(parameters: Table) -> tuple[float, float]:
     return parameters.get("alpha", ecn.ALPHA), parameters.get("beta", ecn.BETA)
 
 
-LAW: Final = Window(label="ECN(α, β)", response=_response)
+LAW: Final = Window(response=_response)

@@ -6,4 +6,4 @@ from typing import Final
 
 from ecnlab.laws.kinds import Window
 
-LAW: Final = Window(label="Reno", kernel="reno", response=lambda _parameters: (1.0, 0.5))
+LAW: Final = Window(kernel="reno", response=lambda _parameters: (1.0, 0.5))

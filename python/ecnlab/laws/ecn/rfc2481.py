@@ -6,4 +6,4 @@ from typing import Final
 
 from ecnlab.laws.kinds import Feedback
 
-LAW: Final = Feedback(label="ECN (RFC 2481)", tcp_ecn=1, kernel="rfc3168", halves_on_mark=True)
+LAW: Final = Feedback(tcp_ecn=1, kernel="rfc3168", halves_on_mark=True)

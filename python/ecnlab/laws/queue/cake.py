@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import LATE, Drops, Queue, Table, Threshold
+from ecnlab.laws.kinds import Drops, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.twin import microseconds
@@ -20,11 +20,6 @@ MOST_OVERHEAD: Final = 256
 """The most that tc takes."""
 
 FRAMING: Final = {"plain": "noatm", "atm": "atm", "ptm": "ptm"}
-
-
-def _says(queue: Table) -> list[str]:
-    rate = f"rate {queue['rate']}" if "rate" in queue else "unlimited"
-    return [rate, f"rtt {queue['rtt']}", queue["diffserv"], queue["isolation"]]
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -52,12 +47,12 @@ def _drops(_counters: Mapping[str, int]) -> Drops:
     return Drops(None, None, None)
 
 
-def _thresholds(queue: Table) -> list[Threshold]:
+def _acts_above(queue: Table) -> dict[str, str]:
     """COBALT's target; with a rate of its own CAKE raises it above the time of a packet."""
     if "rate" in queue:
-        return []
+        return {}
     target = f"{number(queue['rtt']) / TARGETS_PER_RTT / 1e6:g} ms"
-    return [Threshold("target", queue.get("target", target), LATE)]
+    return {"target": queue.get("target", target)}
 
 
-LAW: Final = Queue(label="CAKE", says=_says, qdisc=_qdisc, drops=_drops, thresholds=_thresholds)
+LAW: Final = Queue(qdisc=_qdisc, drops=_drops, acts_above=_acts_above)

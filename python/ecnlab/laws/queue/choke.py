@@ -19,10 +19,6 @@ AUTO: Final = "auto"
 """What an automatic threshold begins with; the kernel has none."""
 
 
-def _says(queue: Table) -> list[str]:
-    return [f"min_th {queue['min_th']}, max_th {queue['max_th']}", f"max_p {queue['max_p']:g}"]
-
-
 def _qdisc(queue: Table, path: str, rate_bps: int | None, found: Findings) -> str:
     only_tail(queue, path, found)
     low, high, limit = (_packets(queue, key, path, found) for key in ("min_th", "max_th", "limit"))
@@ -55,4 +51,4 @@ def _drops(counters: Mapping[str, int]) -> Drops:
     return Drops(None, None, counters["full"])
 
 
-LAW: Final = Queue(label="CHOKe", says=_says, qdisc=_qdisc, drops=_drops)
+LAW: Final = Queue(qdisc=_qdisc, drops=_drops)

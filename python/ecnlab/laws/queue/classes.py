@@ -69,4 +69,4 @@ def _check_bands(count: int, path: str, found: Findings) -> None:
         found.refuse(f"{path}.class", f"`{path}`: the kernel has {MOST_BANDS} bands, here are {count}", help_)
 
 
-LAW: Final = Queue(label="classes", twin=_twin)
+LAW: Final = Queue(twin=_twin)

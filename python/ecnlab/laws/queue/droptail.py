@@ -33,4 +33,4 @@ def _control_law(place: Place) -> ControlLaw:
     return red.drop_tail(place.packets(*length(place.settings["limit"])))
 
 
-LAW: Final = Queue(label="drop-tail", qdisc=_qdisc, twin=_twin, control_law=_control_law)
+LAW: Final = Queue(qdisc=_qdisc, twin=_twin, control_law=_control_law)

@@ -5,49 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import RISES, Column, Drops, Queue, Table, Threshold
+from ecnlab.laws.kinds import Drops, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import Inner, Twin, packets
 
-COLUMNS: Final = {
-    "links": {
-        "mean_pi2_p": Column(
-            "ratio", "time average of PI2's base probability p'; missing if the discipline is another"
-        ),
-        "sanctioned_per_s": Column(
-            "1/s", "packets that queue protection redirected, in each second; missing without `protection`"
-        ),
-    },
-    "queue_series": {
-        "pi2_p": Column("ratio", "PI2's base probability p'; missing if the discipline is another"),
-        "sanctioned": Column(
-            "packets",
-            "packets that queue protection redirected since the start of the run; missing without `protection`",
-            fraction=True,
-        ),
-    },
-}
-
-
-def _says(queue: Table) -> list[str]:
-    protected = ["queue protection"] if "protection" in queue else []
-    return [f"profile {queue['profile']}", f"target {queue['target']}", f"k {queue['coupling_factor']}", *protected]
-
-
-STEP: Final = "every packet that finds another one in L is marked"
-
 STEP_THRESH: Final = "1 ms"
 """The kernel's step, where none is given."""
 
 
-def _thresholds(queue: Table) -> list[Threshold]:
+def _acts_above(queue: Table) -> dict[str, str]:
     """The step of L in the form of Linux, and the target of C; the RFC's ramp spares a last packet (``th_len``)."""
-    step = (
-        [Threshold("step_thresh", queue.get("step_thresh", STEP_THRESH), STEP)] if queue["profile"] == "linux" else []
-    )
-    return [*step, Threshold("target", queue["target"], RISES)]
+    step = {"step_thresh": queue.get("step_thresh", STEP_THRESH)} if queue["profile"] == "linux" else {}
+    return {**step, "target": queue["target"]}
 
 
 # ---------------------------------------------------------------- Linux
@@ -162,12 +133,9 @@ def _drops(_counters: Mapping[str, int]) -> Drops:
 
 
 LAW: Final = Queue(
-    label="DualPI2",
-    says=_says,
     qdisc=_qdisc,
     attached=True,
     twin=_twin,
     drops=_drops,
-    columns=COLUMNS,
-    thresholds=_thresholds,
+    acts_above=_acts_above,
 )

@@ -14,10 +14,6 @@ MOST_FLOWS: Final = 256
 """Classes of the kernel that stand for flows, at most: each is made by lines of its own."""
 
 
-def _says(queue: Table) -> list[str]:
-    return [f"{queue['flows']} queues", f"quantum {queue['quantum']}"]
-
-
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     only_tail(queue, path, found)
     if queue["rounds"] != "drr":
@@ -33,4 +29,4 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     return drr([(twin, number(queue["quantum"]))] * flows, path, found)
 
 
-LAW: Final = Queue(label="flow queues", says=_says, twin=_twin)
+LAW: Final = Queue(twin=_twin)

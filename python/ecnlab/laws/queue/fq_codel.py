@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import LATE, Queue, Table, own
+from ecnlab.laws.kinds import Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import early_or_full
@@ -12,10 +12,6 @@ from ecnlab.linux.twin import OWN, Inner, Twin, codel_words, packets
 
 TRUESIZE: Final = 3072
 """Bytes, more than the kernel takes for a packet of up to 1514 B: 2048, and 256 for its ``sk_buff``."""
-
-
-def _says(queue: Table) -> list[str]:
-    return [f"target {queue['target']}", f"interval {queue['interval']}", f"quantum {queue['quantum']}"]
 
 
 def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
@@ -37,5 +33,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
 
 
 LAW: Final = Queue(
-    label="FQ-CoDel", says=_says, qdisc=_qdisc, drops=early_or_full, twin=_twin, thresholds=own("target", LATE)
+    qdisc=_qdisc,
+    drops=early_or_full,
+    twin=_twin,
 )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import RISES, Queue, Table, own
+from ecnlab.laws.kinds import Queue, Table
 from ecnlab.laws.queue.pie import sixteenths
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import early_or_full, only_tail
 from ecnlab.linux.twin import microseconds, packets
-
-
-def _says(queue: Table) -> list[str]:
-    return [f"target {queue['target']}", f"quantum {queue['quantum']}"]
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -27,4 +23,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return " ".join([words, "ecn_prob", str(queue["ecn_prob"]), *flags])
 
 
-LAW: Final = Queue(label="FQ-PIE", says=_says, qdisc=_qdisc, drops=early_or_full, thresholds=own("target", RISES))
+LAW: Final = Queue(
+    qdisc=_qdisc,
+    drops=early_or_full,
+)

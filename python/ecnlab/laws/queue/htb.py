@@ -11,13 +11,6 @@ from ecnlab.linux.tc import TICK_NS, only_tail
 from ecnlab.linux.twin import DEVICE, OWN, Inner, Twin, child, classless, in_order, one_mtu, whole_limit
 
 
-def _says(queue: Table) -> list[str]:
-    rates = [
-        f"{name} {share['rate']} to {share.get('ceil', share['rate'])}" for name, share in queue["sharing"].items()
-    ]
-    return [", ".join(rates)]
-
-
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     only_tail(queue, path, found)
     classes, sharing = in_order(queue["class"]), queue["sharing"]
@@ -62,4 +55,4 @@ def _class_line(name: str, names: list[str], sharing: Table) -> str:
     )
 
 
-LAW: Final = Queue(label="HTB", says=_says, twin=_twin)
+LAW: Final = Queue(twin=_twin)

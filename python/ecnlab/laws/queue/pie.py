@@ -5,30 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import RISES, Column, Drops, Queue, Table, own
+from ecnlab.laws.kinds import Drops, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.tc import only_tail
-
-COLUMNS: Final = {
-    "links": {
-        "mean_pie_p": Column("ratio", "time average of PIE's drop probability; missing if the discipline is another"),
-    },
-    "queue_series": {
-        "pie_p": Column("ratio", "PIE's drop probability; missing if the discipline is another"),
-        "pie_delay_s": Column("s", "delay that PIE's last update saw; missing if the discipline is another"),
-    },
-}
 
 KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "mark_ecnth": 0.1, "mtu": "1514 B"}
 """Keys that sch_pie leaves no choice, and what it has; the MTU is an Ethernet's, with its header (``psched_mtu``)."""
 
 MOST_SIXTEENTHS: Final = 32
 """The most that tc takes for a gain (``ALPHA_MAX``, ``BETA_MAX`` in iproute2's tc/q_pie.c)."""
-
-
-def _says(queue: Table) -> list[str]:
-    return [f"profile {queue['profile']}", f"target {queue['target']}"]
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -85,5 +71,6 @@ def _drops(counters: Mapping[str, int]) -> Drops:
 
 
 LAW: Final = Queue(
-    label="PIE", says=_says, qdisc=_qdisc, drops=_drops, columns=COLUMNS, thresholds=own("target", RISES)
+    qdisc=_qdisc,
+    drops=_drops,
 )

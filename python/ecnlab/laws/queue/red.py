@@ -8,29 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.covered import covered
-from ecnlab.laws.kinds import Column, Drops, Place, Queue, Table
+from ecnlab.laws.kinds import Drops, Place, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import in_bytes, only_tail
-from ecnlab.quantities import length, quantity, written
+from ecnlab.quantities import length, quantity
 
 if TYPE_CHECKING:
     from ecnlab.models.red import ControlLaw
-
-COLUMNS: Final = {
-    "links": {
-        "average_mean_packets": Column("packets", "time average of the discipline's own average queue"),
-        "average_mean_bytes": Column("bytes", "time average of the discipline's own average queue"),
-        "share_below": Column("ratio", "share of time RED's average was below min_th"),
-        "share_in_region": Column("ratio", "share of time RED's average was in [min_th, max_th)"),
-        "share_above": Column("ratio", "share of time RED's average was at or above max_th"),
-    },
-    "queue_series": {
-        "average_packets": Column("packets", "the discipline's average queue; missing if it keeps none", fraction=True),
-        "average_bytes": Column("bytes", "the discipline's average queue; missing if it keeps none", fraction=True),
-        "max_p": Column("ratio", "RED's max_p at that time; missing if it has none"),
-    },
-}
 
 KERNEL_HAS: Final[dict[str, object]] = {
     "probability": "packets",
@@ -50,14 +35,6 @@ KERNEL_HAS: Final[dict[str, object]] = {
 
 LEAST_AUTOMATIC: Final = 5.0
 """Packets below which no automatic min_th lies; max_th is three times as much. Source: docs/laws/red.md."""
-
-
-def _says(queue: Table) -> list[str]:
-    return [
-        f"min_th {written(queue['min_th'])}",
-        f"max_th {written(queue['max_th'])}",
-        f"max_p {queue['max_p']}",
-    ]
 
 
 # ---------------------------------------------------------------- Linux
@@ -181,11 +158,7 @@ def _thresholds(place: Place) -> tuple[float, float]:
 
 
 LAW: Final = Queue(
-    label="RED",
-    says=_says,
     qdisc=_qdisc,
     drops=_drops,
     control_law=_control_law,
-    columns=COLUMNS,
-    quenches="becn",
 )

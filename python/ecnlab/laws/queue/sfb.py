@@ -11,10 +11,6 @@ from ecnlab.linux.tc import early_or_full, only_tail
 from ecnlab.linux.twin import packets
 
 
-def _says(queue: Table) -> list[str]:
-    return [f"bins of {queue['bin_size']}, at most {queue['max']} packets"]
-
-
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
     only_tail(queue, path, found)
     if not queue["ecn"]:
@@ -36,4 +32,4 @@ def _milliseconds(queue: Table, key: str, path: str, found: Findings) -> int:
     return ms
 
 
-LAW: Final = Queue(label="SFB", says=_says, qdisc=_qdisc, drops=early_or_full)
+LAW: Final = Queue(qdisc=_qdisc, drops=early_or_full)

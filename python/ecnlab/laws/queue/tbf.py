@@ -18,11 +18,6 @@ MOST_LIMIT: Final = 1_000_000_000
 """Bytes that ``tc`` must be told, and that an inner queue of its own leaves without effect."""
 
 
-def _says(queue: Table) -> list[str]:
-    burst = number(queue["burst"])
-    return [f"rate {queue['rate']}", f"burst {queue['burst']}" if burst else "virtual clock"]
-
-
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
     only_tail(queue, path, found)
     limit, unit = split(queue["limit"])
@@ -69,4 +64,4 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
     return replace(within, words=words, below=below, handle=INNER if within.handle else 0)
 
 
-LAW: Final = Queue(label="token bucket", says=_says, qdisc=_qdisc, twin=_twin)
+LAW: Final = Queue(qdisc=_qdisc, twin=_twin)

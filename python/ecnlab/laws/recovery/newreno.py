@@ -6,4 +6,4 @@ from typing import Final
 
 from ecnlab.laws.kinds import Recovery
 
-LAW: Final = Recovery(label="NewReno", kernel_without_sack="like")
+LAW: Final = Recovery(kernel_without_sack="like")

@@ -51,7 +51,7 @@ def _lines(home: Host) -> Iterator[str]:
 
 def _refuse_quenches(spec: Mapping[str, Any], found: Findings) -> None:
     for name, queue in spec["queue"].items():
-        key = laws.discipline(queue["discipline"]).quenches
+        key = laws.facts("queue", queue["discipline"])["quenches"]
         if queue.get(key):
             found.refuse_value(f"queue.{name}.{key}", queue[key], "its hosts hear no source quench: leave it out")
 

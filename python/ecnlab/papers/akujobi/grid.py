@@ -10,8 +10,8 @@ from ecnlab.papers.grid import Grid
 SCHEMES: Final = ("ecn", "eb40", "eb20", "becn")
 """The paper's schemes, in the order of its claims."""
 
-BECN: Final = laws.label("becn", laws.feedbacks())
-COMBINED: Final = laws.label("ecn-becn", laws.feedbacks())
+BECN: Final = laws.label("ecn", "becn")
+COMBINED: Final = laws.label("ecn", "ecn-becn")
 
 NAMES: Final = {
     "plain": "plain TCP",

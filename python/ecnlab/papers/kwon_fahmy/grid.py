@@ -22,8 +22,8 @@ SLIDE_7: Final = "slide 7"
 GENTLE: Final = "gentle"
 """RED above max_th in the calibrations: drops from there on, or gentle."""
 
-RENO: Final = laws.label("reno", laws.windows())
-ECN_AB: Final = laws.label("ecn-alpha-beta", laws.windows())
+RENO: Final = laws.label("congestion", "reno")
+ECN_AB: Final = laws.label("congestion", "ecn-alpha-beta")
 
 GRID: Final = Grid(
     keys=(
@@ -44,7 +44,7 @@ GRID: Final = Grid(
         "reno-ecn": f"{RENO}-ECN",
         "ecn-ab": ECN_AB,
         "ecn-ab-real": f"{ECN_AB}, real windows",
-        "vegas": laws.label("vegas", laws.windows()),
+        "vegas": laws.label("congestion", "vegas"),
     },
     words={
         "against": "against {}",

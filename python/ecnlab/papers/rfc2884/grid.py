@@ -14,7 +14,7 @@ GRID: Final = Grid(
     keys=("variant", "recovery", "congestion", "maxp", "size", "background", "min_th", "setting"),
     levels=LOADS,
     names={
-        **{scheme: laws.label(scheme, laws.recoveries()) for scheme in ("reno", "newreno", "sack")},
+        **{scheme: laws.label("recovery", scheme) for scheme in ("reno", "newreno", "sack")},
         "fack": "SACK/FACK",
         "plain": "non-ECN background",
         "ecn": "ECN background",

@@ -6,7 +6,17 @@
 //! [`Linux`].
 
 use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Reordering};
+use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, Delivery, Flight, How};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "linux-newreno",
+    label: "NewReno (Linux)",
+    summary: "Linux's recovery without SACK: duplicate ACKs count as arrivals; the reduction of the window is proportional, and undone if timestamps show that it was spurious.",
+    reference: "Linux, net/ipv4/tcp_input.c and tcp_recovery.c",
+    ..Facts::PLAIN
+};
 
 /// Linux's NewReno.
 pub(crate) type LinuxNewReno = Linux<NewRenoState>;

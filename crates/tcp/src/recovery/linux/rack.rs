@@ -8,9 +8,19 @@ use ecnlab_base::{Dur, Time};
 
 use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before};
 use crate::config::Config;
+use crate::facts::Facts;
 use crate::flight::{Burst, Chunk, Cx, DUP_THRESH, Delivery, Flight, How, Outstanding, timestamp};
 use crate::registry::RecoveryKind;
 use crate::wheel;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "rack",
+    label: "RACK-TLP",
+    summary: "Losses detected by the time at which a segment was sent, a probe after a silence, and a proportional reduction of the window (RACK-TLP, PRR).",
+    reference: "RFC 8985; RFC 6937; RFC 9937; RFC 5682; Linux, net/ipv4/tcp_recovery.c and tcp_input.c",
+    ..Facts::PLAIN
+};
 
 /// What the sender's deadline is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

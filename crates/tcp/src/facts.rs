@@ -1,0 +1,53 @@
+//! What there is to know of a law of TCP without running it.
+
+use ecnlab_base::facts::Column;
+
+/// The facts of a law, in its own file and nowhere else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// What a scenario calls it: `congestion = "reno"`.
+    pub name: &'static str,
+    /// What reports call it.
+    pub label: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub reference: &'static str,
+    /// What a trace has of a window law besides its window: columns of `flow_series`.
+    pub columns: &'static [Column],
+    /// The key by which a table without `kind` names a window law, if there is one.
+    pub named_by: Option<&'static str>,
+    /// Whether a window law hears [`on_feedback`](crate::cc::CongestionControl::on_feedback),
+    /// [`on_ack`](crate::cc::CongestionControl::on_ack) and [`on_sent`](crate::cc::CongestionControl::on_sent). They cost each
+    /// ACK and each segment something.
+    pub samples: bool,
+    /// Whether samples of ACKs have the delivery rate ([`AckSample::rate`](crate::cc::AckSample::rate)), for which the sender
+    /// keeps a record of each segment in flight. Only with `samples`.
+    pub rates: bool,
+    /// Whether a window law sets its window by itself in [`on_ack`](crate::cc::CongestionControl::on_ack), whatever the
+    /// congestion state (Linux: `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes
+    /// it to what is in flight and one segment. Only with `samples` and a recovery scheme that leaves the window alone.
+    pub owns_window: bool,
+    /// Whether a window law has a slow start below ssthresh, as RFC 5681 has, which `slow_start` of a [`crate::Config`] may end.
+    pub slow_start: bool,
+    /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
+    /// §6.1.2 asks of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
+    pub waits_at_one_segment: bool,
+}
+
+impl Facts {
+    /// Those of a law without peculiarities, yet to be named.
+    pub const PLAIN: Facts = Facts {
+        name: "",
+        label: "",
+        summary: "",
+        reference: "",
+        columns: &[],
+        named_by: None,
+        samples: false,
+        rates: false,
+        owns_window: false,
+        slow_start: true,
+        waits_at_one_segment: true,
+    };
+}

@@ -1,9 +1,0 @@
-"""HighSpeed TCP (RFC 3649)."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from ecnlab.laws.kinds import Window
-
-LAW: Final = Window(label="HighSpeed TCP")

@@ -1,1 +1,0 @@
-"""The rules by which slow start ends, one file each."""

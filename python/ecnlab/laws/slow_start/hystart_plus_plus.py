@@ -1,9 +1,0 @@
-"""HyStart++ (RFC 9406)."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from ecnlab.laws.kinds import SlowStart
-
-LAW: Final = SlowStart(label="HyStart++")
