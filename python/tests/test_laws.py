@@ -11,7 +11,6 @@ import pytest
 from ecnlab import _core, laws
 from ecnlab.columns import LINKS, QUEUE_SERIES, TABLES
 from ecnlab.errors import EcnlabError
-from ecnlab.laws.kinds import Drops
 from ecnlab.linux.disciplines import qdisc
 from ecnlab.linux.findings import Findings
 
@@ -48,13 +47,6 @@ def test_a_law_without_a_file_is_called_as_scenarios_call_it() -> None:
 def test_a_queue_without_a_file_is_told_which_to_write() -> None:
     with pytest.raises(EcnlabError, match=r"ecnlab/laws/queue/my_queue\.py"):
         laws.discipline("my-queue")
-
-
-def test_drops_of_red_are_not_told_apart_by_the_kernel_those_of_pie_are_and_a_fifo_has_one_kind() -> None:
-    counters = {"packets": 100, "drops": 7, "full": 3}
-    assert laws.discipline("red").drops(counters) == Drops(early=None, forced=None, tail=3)
-    assert laws.discipline("pie").drops(counters) == Drops(early=4, forced=0, tail=3)
-    assert laws.discipline("droptail").drops(counters) == Drops(early=0, forced=0, tail=7)
 
 
 def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

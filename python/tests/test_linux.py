@@ -7,6 +7,7 @@ import math
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -325,14 +326,14 @@ def write_counters(folder: Path) -> None:
                 f"{phase},{flow},{1460 * n},0,,5,{4 * flow},1,{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
             )
     (folder / "flows.csv").write_text(flows)
-    queues = "phase,link,host,packets,bytes,qlen,backlog,drops,signalled,full,marked,samples,sum_packets,sum_bytes,sum_squares\n"
+    queues = "phase,link,host,packets,bytes,qlen,backlog,drops,samples,sum_packets,sum_bytes,sum_squares,kind,own\n"
+    laws = [link.law for link in the_plan().links]
     for phase, n, held in (("warm", 10, 3), ("end", 30, 1)):
         for link in range(6):
             drops, looked = (2, 100) if phase == "end" else (0, 50)
-            queues += (
-                f"{phase},{link},n0,{n},{1500 * n},{held},0,{drops},{drops},0,4,{looked},{2 * looked},0,{6 * looked}\n"
-            )
-            queues += f"{phase},{link},wire,{n - 1},{1514 * (n - 1)},0,0,0,0,0,0,0,0,0,0\n"
+            kind, own = ("red", struct.pack("=4I", drops, 0, 0, n)) if laws[link] == "red" else ("pfifo", b"")
+            queues += f"{phase},{link},n0,{n},{1500 * n},{held},0,{drops},{looked},{2 * looked},0,{6 * looked},"
+            queues += f"{kind},{own.hex()}\n{phase},{link},wire,{n - 1},{1514 * (n - 1)},0,0,0,0,0,0,0,netem,\n"
     (folder / "queues.csv").write_text(queues)
     (folder / "transactions.csv").write_text("flow,index,start_ns,established_ns,end_ns,retransmits,timeouts\n")
     (folder / "queue_series.csv").write_text("time_ns,link,packets,bytes\n1000000000,0,3,4500\n")
@@ -360,6 +361,7 @@ def test_counters_become_the_tables_of_a_run(tmp_path):
     assert (link["queue_mean_packets"], link["queue_var_packets"]) == (2.0, 2.0)
     red = frames["queues"].filter(pl.col("link") == "pipe").row(0, named=True)
     assert (red["dropped"], red["early_drops"], red["tail_drops"]) == (2, None, 0)
+    assert red["marks"] == 30 - 10  # since the warm-up
     tail = frames["queues"].filter(pl.col("link") == "left").row(0, named=True)
     assert (tail["dropped"], tail["early_drops"], tail["tail_drops"]) == (2, 0, 2)
 

@@ -47,12 +47,13 @@ class Place:
         return length if unit == "packets" else length / self.wire_bytes
 
 
-class Drops(NamedTuple):
-    """The kernel's counters of a queue as causes of drops. None: the kernel adds it up with another cause."""
+class Counts(NamedTuple):
+    """What the kernel counts of a queue: marks, and drops by cause. None: it adds the drops up with those of another cause."""
 
-    early: int | None
-    forced: int | None
-    tail: int | None
+    marks: int
+    early_drops: int | None
+    forced_drops: int | None
+    tail_drops: int | None
 
 
 class Threshold(NamedTuple):
@@ -80,9 +81,9 @@ def _no_threshold(_settings: Table) -> list[Threshold]:
     return []
 
 
-def _only_full(counters: Mapping[str, int]) -> Drops:
+def _only_full(drops: int, _own: bytes) -> Counts:
     """The queue drops what finds it full, and nothing else."""
-    return Drops(0, 0, counters["drops"])
+    return Counts(0, 0, 0, drops)
 
 
 def _says_nothing(_settings: Table) -> list[str]:
@@ -103,8 +104,11 @@ class Queue:
     """Whether ``qdisc`` is for the guest, which asks the kernel itself: the kind, and TYPE:BYTES:VALUE of each attribute."""
     twin: Callable[[Table, str, Inner, Findings], Twin] | None = None
     """The kernel's discipline that draws no random number and does the same to every packet, for its table at a path."""
-    drops: Callable[[Mapping[str, int]], Drops] = _only_full
-    """Reads a row of the kernel's counters: ``packets``, ``bytes``, ``drops``, ``full``, ``marked``, ``qlen``."""
+    kernel: tuple[str, ...] = ()
+    """What Linux calls its ``qdisc`` (TCA_KIND): one of these, by its settings."""
+    counts: Callable[[int, bytes], Counts] = _only_full
+    """Reads the kernel's statistics: all drops, and the discipline's own (TCA_STATS_APP). Raises XstatsError if these have not
+    the layout that it knows."""
     control_law: Callable[[Place], ControlLaw] | None = None
     """Its closed form. Raises NotCoveredError for settings that the form does not have."""
     columns: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import RISES, Column, Drops, Queue, Table, Threshold
+from ecnlab.laws.kinds import RISES, Column, Counts, Queue, Table, Threshold
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import Inner, Twin, packets
+from ecnlab.linux.xstats import Layout
 
 COLUMNS: Final = {
     "links": {
@@ -156,9 +156,17 @@ def _mask(l4s: Table, path: str, found: Findings) -> int:
     return mask
 
 
-def _drops(_counters: Mapping[str, int]) -> Drops:
-    """sch_dualpi2 counts drops of all causes in one."""
-    return Drops(None, None, None)
+XSTATS: Final = Layout(
+    "tc_dualpi2_xstats",
+    "prob delay_c delay_l packets_in_c packets_in_l maxq ecn_mark step_marks credit memory_used max_memory_used memory_limit",
+    {"credit": "i"},
+)
+
+
+def _counts(_drops: int, own: bytes) -> Counts:
+    """The marks of PI2 and of the step. sch_dualpi2 counts drops of all causes in one."""
+    dual = XSTATS.read(own)
+    return Counts(dual["ecn_mark"] + dual["step_marks"], None, None, None)
 
 
 LAW: Final = Queue(
@@ -167,7 +175,8 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     attached=True,
     twin=_twin,
-    drops=_drops,
+    kernel=("dualpi2",),
+    counts=_counts,
     columns=COLUMNS,
     thresholds=_thresholds,
 )

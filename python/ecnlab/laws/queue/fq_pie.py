@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import RISES, Queue, Table, own
+from ecnlab.laws.kinds import RISES, Counts, Queue, Table, own
 from ecnlab.laws.queue.pie import sixteenths
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import early_or_full, only_tail
+from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import microseconds, packets
+from ecnlab.linux.xstats import Layout, early_or_full
 
 
 def _says(queue: Table) -> list[str]:
@@ -27,4 +28,22 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return " ".join([words, "ecn_prob", str(queue["ecn_prob"]), *flags])
 
 
-LAW: Final = Queue(label="FQ-PIE", says=_says, qdisc=_qdisc, drops=early_or_full, thresholds=own("target", RISES))
+XSTATS: Final = Layout(
+    "tc_fq_pie_xstats",
+    "packets_in dropped overlimit overmemory ecn_mark new_flow_count new_flows_len old_flows_len memory_usage",
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    pie = XSTATS.read(own)
+    return early_or_full(drops, pie["overlimit"], pie["ecn_mark"])
+
+
+LAW: Final = Queue(
+    label="FQ-PIE",
+    says=_says,
+    qdisc=_qdisc,
+    kernel=("fq_pie",),
+    counts=_counts,
+    thresholds=own("target", RISES),
+)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import RISES, Column, Drops, Queue, Table, own
+from ecnlab.laws.kinds import RISES, Column, Counts, Queue, Table, own
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.tc import only_tail
+from ecnlab.linux.xstats import Layout, early_or_full
 
 COLUMNS: Final = {
     "links": {
@@ -79,11 +79,24 @@ def _us(queue: Table, key: str, path: str, found: Findings) -> str:
     return f"{us}us"
 
 
-def _drops(counters: Mapping[str, int]) -> Drops:
-    """sch_pie counts all drops, and of these those that found the queue full (``overlimit``, here ``full``)."""
-    return Drops(counters["drops"] - counters["full"], 0, counters["full"])
+XSTATS: Final = Layout(
+    "tc_pie_xstats",
+    "prob delay avg_dq_rate dq_rate_estimating packets_in dropped overlimit maxq ecn_mark",
+    {"prob": "Q"},
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    pie = XSTATS.read(own)
+    return early_or_full(drops, pie["overlimit"], pie["ecn_mark"])
 
 
 LAW: Final = Queue(
-    label="PIE", says=_says, qdisc=_qdisc, drops=_drops, columns=COLUMNS, thresholds=own("target", RISES)
+    label="PIE",
+    says=_says,
+    qdisc=_qdisc,
+    kernel=("pie",),
+    counts=_counts,
+    columns=COLUMNS,
+    thresholds=own("target", RISES),
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import early_or_full, only_tail
+from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import packets
+from ecnlab.linux.xstats import Layout, early_or_full
 
 
 def _says(queue: Table) -> list[str]:
@@ -36,4 +37,21 @@ def _milliseconds(queue: Table, key: str, path: str, found: Findings) -> int:
     return ms
 
 
-LAW: Final = Queue(label="SFB", says=_says, qdisc=_qdisc, drops=early_or_full)
+XSTATS: Final = Layout(
+    "tc_sfb_xstats", "earlydrop penaltydrop bucketdrop queuedrop childdrop marked maxqlen maxprob avgprob"
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    """Of SFB itself and of the ``pfifo`` inside it, either may be full."""
+    sfb = XSTATS.read(own)
+    return early_or_full(drops, sfb["queuedrop"] + sfb["childdrop"], sfb["marked"])
+
+
+LAW: Final = Queue(
+    label="SFB",
+    says=_says,
+    qdisc=_qdisc,
+    kernel=("sfb",),
+    counts=_counts,
+)
