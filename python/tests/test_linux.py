@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from conftest import SCENARIO
 
-from ecnlab import agree, console, store
+from ecnlab import agree, console, laws, store
 from ecnlab._core import Scenario, SpecError
 from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, FolderError, RunError
@@ -327,11 +327,11 @@ def write_counters(folder: Path) -> None:
             )
     (folder / "flows.csv").write_text(flows)
     queues = "phase,link,host,packets,bytes,qlen,backlog,drops,samples,sum_packets,sum_bytes,sum_squares,kind,own\n"
-    laws = [link.law for link in the_plan().links]
+    links = the_plan().links
     for phase, n, held in (("warm", 10, 3), ("end", 30, 1)):
         for link in range(6):
             drops, looked = (2, 100) if phase == "end" else (0, 50)
-            kind, own = ("red", struct.pack("=4I", drops, 0, 0, n)) if laws[link] == "red" else ("pfifo", b"")
+            kind, own = ("red", struct.pack("=4I", drops, 0, 0, n)) if links[link].law == "red" else ("pfifo", b"")
             queues += f"{phase},{link},n0,{n},{1500 * n},{held},0,{drops},{looked},{2 * looked},0,{6 * looked},"
             queues += f"{kind},{own.hex()}\n{phase},{link},wire,{n - 1},{1514 * (n - 1)},0,0,0,0,0,0,0,netem,\n"
     (folder / "queues.csv").write_text(queues)
@@ -424,6 +424,25 @@ def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):
     store.write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
     with pytest.raises(EcnlabError, match="built by another ecnlab"):
         kernel.find()
+
+
+def test_the_kernels_configuration_has_what_laws_need():
+    kinds = {kind for law in laws.queues().values() for kind in law.kernel if "fifo" not in kind}
+    windows = {law.kernel for law in laws.windows().values()} - {"", "reno"}  # Reno is always there
+    asked = {f"CONFIG_NET_SCH_{kind.upper()}=y" for kind in kinds}
+    asked |= {f"CONFIG_TCP_CONG_{window.upper()}=y" for window in windows} | {"CONFIG_NET_SCH_FIFO=y"}
+    assert asked < set(kernel.config())
+
+
+def test_neither_comments_nor_order_of_the_configuration_make_another_kernel(monkeypatch, tmp_path):
+    before = kernel.config_digest()
+    lines = [line for line in kernel.CONFIG.read_text().splitlines() if "CONFIG_" in line]
+    other = tmp_path / "kernel.config"
+    monkeypatch.setattr(kernel, "CONFIG", other)
+    other.write_text("# Another order\n" + "\n".join(reversed(lines)))
+    assert kernel.config_digest() == before
+    other.write_text("\n".join(lines[1:]))
+    assert kernel.config_digest() != before
 
 
 def test_the_page_documents_every_patch_of_the_kernel():

@@ -106,6 +106,8 @@ class Queue:
     """The kernel's discipline that draws no random number and does the same to every packet, for its table at a path."""
     kernel: tuple[str, ...] = ()
     """What Linux calls its ``qdisc`` (TCA_KIND): one of these, by its settings."""
+    kernel_options: tuple[str, ...] = ()
+    """Options of the kernel's configuration, without ``CONFIG_``, for its ``qdisc`` and ``twin``."""
     counts: Callable[[int, bytes], Counts] = _only_full
     """Reads the kernel's statistics: all drops, and the discipline's own (TCA_STATS_APP). Raises XstatsError if these have not
     the layout that it knows."""
@@ -131,6 +133,8 @@ class Window:
     Linux is substituted, another value of any other parameter is refused."""
     profile: str = ""
     """Its parameter `profile` where a scenario leaves it out, if it has one."""
+    kernel_options: tuple[str, ...] = ()
+    """Options of the kernel's configuration, without ``CONFIG_``, for it."""
     kernel_ecn: str = ""
     """The ECN feedback that Linux uses with it at both ends, whatever ``net.ipv4.tcp_ecn`` is (TCP_CONG_NEEDS_ECN)."""
     kernel_slow_start: str = "standard"

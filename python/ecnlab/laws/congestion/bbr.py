@@ -17,4 +17,4 @@ COLUMNS: Final = {
     ),
 }
 
-LAW: Final = Window(label="BBR", kernel="bbr", columns=COLUMNS)
+LAW: Final = Window(label="BBR", kernel="bbr", kernel_options=("TCP_CONG_BBR",), columns=COLUMNS)

@@ -16,5 +16,10 @@ KERNEL_HAS: Final[dict[str, object]] = {
 }
 
 LAW: Final = Window(
-    label="CUBIC", kernel="cubic", kernel_has=KERNEL_HAS, profile="rfc9438", kernel_slow_start="hystart"
+    label="CUBIC",
+    kernel="cubic",
+    kernel_options=("TCP_CONG_CUBIC",),
+    kernel_has=KERNEL_HAS,
+    profile="rfc9438",
+    kernel_slow_start="hystart",
 )

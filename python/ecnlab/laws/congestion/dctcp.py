@@ -13,5 +13,11 @@ COLUMNS: Final = {
 }
 
 LAW: Final = Window(
-    label="DCTCP", kernel="dctcp", kernel_has=KERNEL_HAS, profile="rfc8257", kernel_ecn="dctcp", columns=COLUMNS
+    label="DCTCP",
+    kernel="dctcp",
+    kernel_options=("TCP_CONG_DCTCP",),
+    kernel_has=KERNEL_HAS,
+    profile="rfc8257",
+    kernel_ecn="dctcp",
+    columns=COLUMNS,
 )

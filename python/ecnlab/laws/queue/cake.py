@@ -86,6 +86,7 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("cake",),
+    kernel_options=("NET_SCH_CAKE",),
     counts=_counts,
     thresholds=_thresholds,
 )

@@ -64,5 +64,6 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("choke",),
+    kernel_options=("NET_SCH_CHOKE",),
     counts=_counts,
 )

@@ -75,6 +75,7 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("codel",),
+    kernel_options=("NET_SCH_CODEL",),
     counts=_counts,
     twin=_twin,
     columns=COLUMNS,

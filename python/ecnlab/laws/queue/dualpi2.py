@@ -176,6 +176,7 @@ LAW: Final = Queue(
     attached=True,
     twin=_twin,
     kernel=("dualpi2",),
+    kernel_options=("NET_SCH_DUALPI2",),
     counts=_counts,
     columns=COLUMNS,
     thresholds=_thresholds,

@@ -58,6 +58,7 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("fq_codel",),
+    kernel_options=("NET_SCH_FQ_CODEL",),
     counts=_counts,
     twin=_twin,
     thresholds=own("target", LATE),

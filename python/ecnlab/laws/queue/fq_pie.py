@@ -44,6 +44,7 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("fq_pie",),
+    kernel_options=("NET_SCH_FQ_PIE",),
     counts=_counts,
     thresholds=own("target", RISES),
 )

@@ -15,4 +15,9 @@ def _says(queue: Table) -> list[str]:
     return [f"average {queue['average']}", *thresholds]
 
 
-LAW: Final = Queue(label="GRED", says=_says)
+LAW: Final = Queue(
+    label="GRED",
+    says=_says,
+    # For comparisons by hand.
+    kernel_options=("NET_SCH_GRED",),
+)

@@ -96,6 +96,7 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("pie",),
+    kernel_options=("NET_SCH_PIE",),
     counts=_counts,
     columns=COLUMNS,
     thresholds=own("target", RISES),

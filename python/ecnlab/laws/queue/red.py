@@ -189,6 +189,7 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("red",),
+    kernel_options=("NET_SCH_RED",),
     counts=_counts,
     control_law=_control_law,
     columns=COLUMNS,

@@ -53,5 +53,6 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("sfb",),
+    kernel_options=("NET_SCH_SFB",),
     counts=_counts,
 )

@@ -74,5 +74,6 @@ LAW: Final = Queue(
     says=_says,
     qdisc=_qdisc,
     kernel=("tbf",),
+    kernel_options=("NET_SCH_TBF",),
     twin=_twin,
 )
