@@ -66,6 +66,13 @@ def test_a_law_counts_what_its_statistics_hold(law: str) -> None:
     assert counts(law, kind, DROPS, own) == expected
 
 
+@pytest.mark.parametrize("law", KNOWN)
+def test_what_is_not_counted_is_what_the_law_says(law: str) -> None:
+    kind, own, _ = KNOWN[law]
+    found = counts(law, kind, DROPS, own)._asdict()
+    assert tuple(name for name, value in found.items() if value is None) == laws.discipline(law).uncounted
+
+
 @pytest.mark.parametrize("law", WITH_STATISTICS)
 def test_short_statistics_are_refused_with_the_law_and_what_was_expected(law: str) -> None:
     kind, own, _ = KNOWN[law]

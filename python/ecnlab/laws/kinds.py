@@ -108,9 +108,15 @@ class Queue:
     """What Linux calls its ``qdisc`` (TCA_KIND): one of these, by its settings."""
     kernel_options: tuple[str, ...] = ()
     """Options of the kernel's configuration, without ``CONFIG_``, for its ``qdisc`` and ``twin``."""
+    kernel_note: str = ""
+    """What docs/linux.md remarks on its ``qdisc``."""
     counts: Callable[[int, bytes], Counts] = _only_full
     """Reads the kernel's statistics: all drops, and the discipline's own (TCA_STATS_APP). Raises XstatsError if these have not
     the layout that it knows."""
+    uncounted: tuple[str, ...] = ()
+    """The fields of its ``counts`` that are None."""
+    twins: Mapping[str, str] = field(default_factory=dict)
+    """What Linux calls its ``twin``, by the settings that it stands for, both as docs/linux.md has them; without, as ``kernel``."""
     control_law: Callable[[Place], ControlLaw] | None = None
     """Its closed form. Raises NotCoveredError for settings that the form does not have."""
     columns: Mapping[str, Mapping[str, Column]] = field(default_factory=dict)
@@ -135,6 +141,8 @@ class Window:
     """Its parameter `profile` where a scenario leaves it out, if it has one."""
     kernel_options: tuple[str, ...] = ()
     """Options of the kernel's configuration, without ``CONFIG_``, for it."""
+    kernel_note: str = ""
+    """What docs/linux.md remarks on it."""
     kernel_ecn: str = ""
     """The ECN feedback that Linux uses with it at both ends, whatever ``net.ipv4.tcp_ecn`` is (TCP_CONG_NEEDS_ECN)."""
     kernel_slow_start: str = "standard"

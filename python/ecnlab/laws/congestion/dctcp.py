@@ -17,6 +17,7 @@ LAW: Final = Window(
     kernel="dctcp",
     kernel_options=("TCP_CONG_DCTCP",),
     kernel_has=KERNEL_HAS,
+    kernel_note="its alpha is an integer",
     profile="rfc8257",
     kernel_ecn="dctcp",
     columns=COLUMNS,

@@ -87,6 +87,8 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("cake",),
     kernel_options=("NET_SCH_CAKE",),
+    kernel_note="its hash is the kernel's",
     counts=_counts,
+    uncounted=("early_drops", "forced_drops", "tail_drops"),
     thresholds=_thresholds,
 )

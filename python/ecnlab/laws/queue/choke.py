@@ -65,5 +65,7 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("choke",),
     kernel_options=("NET_SCH_CHOKE",),
+    kernel_note="thresholds in packets",
     counts=_counts,
+    uncounted=("early_drops", "forced_drops"),
 )

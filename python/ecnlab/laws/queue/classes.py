@@ -73,4 +73,9 @@ LAW: Final = Queue(
     label="classes",
     kernel_options=("NET_SCH_PRIO", "NET_SCH_DRR", "NET_SCH_ETS"),
     twin=_twin,
+    twins={
+        '`schedule = "drr"`': "`drr`",
+        '`schedule = "strict"`': "`prio`",
+        '`schedule = "strict"`, whose last class is `classes` with `schedule = "drr"`': "`ets`",
+    },
 )

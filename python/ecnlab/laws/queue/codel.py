@@ -76,6 +76,7 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("codel",),
     kernel_options=("NET_SCH_CODEL",),
+    kernel_note="marks by `ce_threshold` are added to the others",
     counts=_counts,
     twin=_twin,
     columns=COLUMNS,

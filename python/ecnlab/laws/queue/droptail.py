@@ -37,6 +37,7 @@ LAW: Final = Queue(
     label="drop-tail",
     qdisc=_qdisc,
     kernel=("pfifo", "bfifo", "pfifo_head_drop"),
+    kernel_note='`bfifo` for a limit in bytes, `pfifo_head_drop` for `full = "front"`',
     twin=_twin,
     control_law=_control_law,
 )

@@ -169,15 +169,23 @@ def _counts(_drops: int, own: bytes) -> Counts:
     return Counts(dual["ecn_mark"] + dual["step_marks"], None, None, None)
 
 
+TWINS: Final = {
+    "": "`dualpi2`, while p' stays 0: its random numbers then signal nothing "
+    "([dualpi2](laws/dualpi2.md#what-differs-from-linux-and-from-the-rfc))"
+}
+
 LAW: Final = Queue(
     label="DualPI2",
     says=_says,
     qdisc=_qdisc,
     attached=True,
     twin=_twin,
+    twins=TWINS,
     kernel=("dualpi2",),
     kernel_options=("NET_SCH_DUALPI2",),
+    kernel_note="with the profile `linux`",
     counts=_counts,
+    uncounted=("early_drops", "forced_drops", "tail_drops"),
     columns=COLUMNS,
     thresholds=_thresholds,
 )

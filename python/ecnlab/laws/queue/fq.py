@@ -39,4 +39,5 @@ LAW: Final = Queue(
     # The kernel's own flow queues are not those of this law: sch_fq paces, and is there for comparisons by hand.
     kernel_options=("NET_SCH_DRR", "NET_SCH_FQ"),
     twin=_twin,
+    twins={'`rounds = "drr"`': "`drr`"},
 )

@@ -59,6 +59,7 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("fq_codel",),
     kernel_options=("NET_SCH_FQ_CODEL",),
+    kernel_note="marks by `ce_threshold` are added to the others; its hash is the kernel's",
     counts=_counts,
     twin=_twin,
     thresholds=own("target", LATE),

@@ -45,6 +45,7 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("fq_pie",),
     kernel_options=("NET_SCH_FQ_PIE",),
+    kernel_note="its hash is the kernel's",
     counts=_counts,
     thresholds=own("target", RISES),
 )

@@ -62,4 +62,4 @@ def _class_line(name: str, names: list[str], sharing: Table) -> str:
     )
 
 
-LAW: Final = Queue(label="HTB", says=_says, kernel_options=("NET_SCH_HTB",), twin=_twin)
+LAW: Final = Queue(label="HTB", says=_says, kernel_options=("NET_SCH_HTB",), twin=_twin, twins={"": "`htb`"})

@@ -97,6 +97,7 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("pie",),
     kernel_options=("NET_SCH_PIE",),
+    kernel_note="with the profile `linux`",
     counts=_counts,
     columns=COLUMNS,
     thresholds=own("target", RISES),

@@ -54,5 +54,6 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("sfb",),
     kernel_options=("NET_SCH_SFB",),
+    kernel_note="its hashes are the kernel's",
     counts=_counts,
 )

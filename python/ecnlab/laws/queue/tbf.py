@@ -75,5 +75,6 @@ LAW: Final = Queue(
     qdisc=_qdisc,
     kernel=("tbf",),
     kernel_options=("NET_SCH_TBF",),
+    kernel_note="around a FIFO in bytes",
     twin=_twin,
 )
