@@ -70,10 +70,11 @@ format: $(VENV) ## format all sources
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules and keys by engine; tests compare them
+schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules, keys by engine and what Linux has of each law; tests compare them
 	cargo run --quiet --package ecnlab-spec --example generate
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/rules.md
-	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py python/tests/test_docs.py
+	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py \
+	  python/tests/test_linux_page.py python/tests/test_docs.py
 
 PAPER ?= rfc2884
 reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/report.html; PAPER=all for every paper

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from ecnlab import _core, laws
 from ecnlab.columns import FLOW_SERIES, LINKS, QUEUE_SERIES, TABLES
-from ecnlab.laws.kinds import Drops
+from ecnlab.linux import kernel
 from ecnlab.linux.disciplines import qdisc
 from ecnlab.linux.findings import Findings
 
@@ -19,6 +20,15 @@ KNOWN = {family: members for family, members in _core.laws().items() if family i
 
 CAPTURES = ("trace/", "cli/trace.py", "types.py")
 """The analysis of captures has standards by the names of laws, and a column for SACK."""
+
+TOOLS_OF_LINKS = {"tbf"}
+"""Laws whose discipline in the kernel is also what makes a link: its rate, on Linux."""
+
+NO_LAWS = {"IFF_NO_PI"}
+"""Identifiers of the kernel that have a law's name as a part and another meaning: packet information of a TUN device."""
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*|^#(?!include|define)[^\n]*", re.DOTALL | re.MULTILINE)
+"""A comment in C, or in the kernel's configuration."""
 
 
 def test_each_file_is_of_a_law_of_the_registry() -> None:
@@ -71,13 +81,6 @@ def test_a_queue_acts_above_the_value_of_its_table_or_of_its_profile() -> None:
     assert laws.acts_above({"discipline": "red", "min_th": "5 packets"}) == []
 
 
-def test_drops_of_red_are_not_told_apart_by_the_kernel_those_of_pie_are_and_a_fifo_has_one_kind() -> None:
-    counters = {"packets": 100, "drops": 7, "full": 3}
-    assert laws.discipline("red").drops(counters) == Drops(early=None, forced=None, tail=3)
-    assert laws.discipline("pie").drops(counters) == Drops(early=4, forced=0, tail=3)
-    assert laws.discipline("droptail").drops(counters) == Drops(early=0, forced=0, tail=7)
-
-
 def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     here = dict(laws.queues()) | {"toy": laws.kinds.Queue()}
     monkeypatch.setattr(laws, "queues", lambda: here)
@@ -93,10 +96,42 @@ def test_a_queue_that_the_kernel_has_not_got_is_refused_in_one_line(monkeypatch:
 
 
 def test_shared_code_asks_for_no_law_by_name() -> None:
-    settings = next(iter(_core.profiles().values()))["settings"]  # `sack` is a setting, too, and `classes` a table
-    names = {name for members in KNOWN.values() for name in members} - set(settings) - set(TABLES)
-    asked = [f"{where} names {name}" for path in shared() for where, name in named(path) if name in names]
+    known = names()
+    asked = [f"{where} names {name}" for path in shared() for where, name in named(path) if name in known]
     assert not asked, "laws named by what all share: " + ", ".join(asked)
+
+
+def test_the_guest_the_kernels_configuration_and_patches_name_no_law() -> None:
+    sources = {path.name: path.read_text() for kind in "ch" for path in SOURCES.rglob(f"*.{kind}")}
+    sources |= {path.name: path.read_text() for path in SOURCES.rglob("*.config")}
+    sources |= {f"patch {one.name}": f"{one.name} {' '.join(map(' '.join, one.edits))}" for one in kernel.PATCHES}
+    assert {"queues.c", "guest.h", "line.c", "kernel.config", "patch hz-1000"} <= set(sources)
+    found = [f"{where} names {name}" for where, text in sources.items() for name in sorted(words(text) & names())]
+    assert not [one for one in found if one.split()[-1] not in TOOLS_OF_LINKS], found
+
+
+def test_the_search_for_names_in_other_sources_finds_them() -> None:
+    assert words('if (!strcmp(kind, "red")) {}') & names() == {"red"}
+    assert words("struct tc_fq_codel_xstats codel = {0}; /* pie */\n// sfb") & names() == {"fq", "fq-codel", "codel"}
+    assert words("CONFIG_NET_SCH_CHOKE=y\n# cake\n# CONFIG_NET_SCH_DUALPI2 is not set") & names() == {"choke"}
+    assert words("net/sched/sch_sfb.c") & names() == {"sfb"}
+    assert not words("int shared, pieces, dropped; next_red2();") & names()
+
+
+def names() -> set[str]:
+    """Names of laws that mean nothing else: `sack` is a setting, too, and `classes` a table."""
+    settings = next(iter(_core.profiles().values()))["settings"]
+    own = {name for members in KNOWN.values() for name in members} - set(settings) - set(TABLES)
+    return {name.replace("_", "-") for name in own}
+
+
+def words(text: str) -> set[str]:
+    """The identifiers in ``text`` outside comments, and the parts of them that ``_`` separates, as laws are called."""
+    found: set[str] = set()
+    for identifier in set(re.findall(r"\w+", COMMENT.sub("", text))) - NO_LAWS:
+        parts = identifier.lower().split("_")
+        found |= {"-".join(parts[i:j]) for i in range(len(parts)) for j in range(i + 1, len(parts) + 1)}
+    return found
 
 
 def test_the_search_for_names_finds_them(tmp_path: Path) -> None:

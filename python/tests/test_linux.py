@@ -7,6 +7,7 @@ import math
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ import polars as pl
 import pytest
 from conftest import SCENARIO
 
-from ecnlab import agree, console, store
+from ecnlab import agree, console, laws, store
 from ecnlab._core import Scenario, SpecError
 from ecnlab.answerers import answerer_of
 from ecnlab.errors import EcnlabError, FolderError, RunError
@@ -325,14 +326,14 @@ def write_counters(folder: Path) -> None:
                 f"{phase},{flow},{1460 * n},0,,5,{4 * flow},1,{n + 1},{n},{1460 * n},{n // 10},1,0,24100,{n // 5}\n"
             )
     (folder / "flows.csv").write_text(flows)
-    queues = "phase,link,host,packets,bytes,qlen,backlog,drops,signalled,full,marked,samples,sum_packets,sum_bytes,sum_squares\n"
+    queues = "phase,link,host,packets,bytes,qlen,backlog,drops,samples,sum_packets,sum_bytes,sum_squares,kind,own\n"
+    links = the_plan().links
     for phase, n, held in (("warm", 10, 3), ("end", 30, 1)):
         for link in range(6):
             drops, looked = (2, 100) if phase == "end" else (0, 50)
-            queues += (
-                f"{phase},{link},n0,{n},{1500 * n},{held},0,{drops},{drops},0,4,{looked},{2 * looked},0,{6 * looked}\n"
-            )
-            queues += f"{phase},{link},wire,{n - 1},{1514 * (n - 1)},0,0,0,0,0,0,0,0,0,0\n"
+            kind, own = ("red", struct.pack("=4I", drops, 0, 0, n)) if links[link].law == "red" else ("pfifo", b"")
+            queues += f"{phase},{link},n0,{n},{1500 * n},{held},0,{drops},{looked},{2 * looked},0,{6 * looked},"
+            queues += f"{kind},{own.hex()}\n{phase},{link},wire,{n - 1},{1514 * (n - 1)},0,0,0,0,0,0,0,netem,\n"
     (folder / "queues.csv").write_text(queues)
     (folder / "transactions.csv").write_text("flow,index,start_ns,established_ns,end_ns,retransmits,timeouts\n")
     (folder / "queue_series.csv").write_text("time_ns,link,packets,bytes\n1000000000,0,3,4500\n")
@@ -360,6 +361,7 @@ def test_counters_become_the_tables_of_a_run(tmp_path):
     assert (link["queue_mean_packets"], link["queue_var_packets"]) == (2.0, 2.0)
     red = frames["queues"].filter(pl.col("link") == "pipe").row(0, named=True)
     assert (red["dropped"], red["early_drops"], red["tail_drops"]) == (2, None, 0)
+    assert red["marks"] == 30 - 10  # since the warm-up
     tail = frames["queues"].filter(pl.col("link") == "left").row(0, named=True)
     assert (tail["dropped"], tail["early_drops"], tail["tail_drops"]) == (2, 0, 2)
 
@@ -422,6 +424,25 @@ def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):
     store.write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
     with pytest.raises(EcnlabError, match="built by another ecnlab"):
         kernel.find()
+
+
+def test_the_kernels_configuration_has_what_laws_need():
+    kinds = {kind for law in laws.queues().values() for kind in law.kernel if "fifo" not in kind}
+    windows = {law.kernel for law in laws.windows().values()} - {"", "reno"}  # Reno is always there
+    asked = {f"CONFIG_NET_SCH_{kind.upper()}=y" for kind in kinds}
+    asked |= {f"CONFIG_TCP_CONG_{window.upper()}=y" for window in windows} | {"CONFIG_NET_SCH_FIFO=y"}
+    assert asked < set(kernel.config())
+
+
+def test_neither_comments_nor_order_of_the_configuration_make_another_kernel(monkeypatch, tmp_path):
+    before = kernel.config_digest()
+    lines = [line for line in kernel.CONFIG.read_text().splitlines() if "CONFIG_" in line]
+    other = tmp_path / "kernel.config"
+    monkeypatch.setattr(kernel, "CONFIG", other)
+    other.write_text("# Another order\n" + "\n".join(reversed(lines)))
+    assert kernel.config_digest() == before
+    other.write_text("\n".join(lines[1:]))
+    assert kernel.config_digest() != before
 
 
 def test_the_page_documents_every_patch_of_the_kernel():

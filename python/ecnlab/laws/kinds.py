@@ -47,17 +47,18 @@ class Place:
         return length if unit == "packets" else length / self.wire_bytes
 
 
-class Drops(NamedTuple):
-    """The kernel's counters of a queue as causes of drops. None: the kernel adds it up with another cause."""
+class Counts(NamedTuple):
+    """What the kernel counts of a queue: marks, and drops by cause. None: it adds the drops up with those of another cause."""
 
-    early: int | None
-    forced: int | None
-    tail: int | None
+    marks: int
+    early_drops: int | None
+    forced_drops: int | None
+    tail_drops: int | None
 
 
-def _only_full(counters: Mapping[str, int]) -> Drops:
+def _only_full(drops: int, _own: bytes) -> Counts:
     """The queue drops what finds it full, and nothing else."""
-    return Drops(0, 0, counters["drops"])
+    return Counts(0, 0, 0, drops)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,19 @@ class Queue:
     """Whether ``qdisc`` is for the guest, which asks the kernel itself: the kind, and TYPE:BYTES:VALUE of each attribute."""
     twin: Callable[[Table, str, Inner, Findings], Twin] | None = None
     """The kernel's discipline that draws no random number and does the same to every packet, for its table at a path."""
-    drops: Callable[[Mapping[str, int]], Drops] = _only_full
-    """Reads a row of the kernel's counters: ``packets``, ``bytes``, ``drops``, ``full``, ``marked``, ``qlen``."""
+    kernel: tuple[str, ...] = ()
+    """What Linux calls its ``qdisc`` (TCA_KIND): one of these, by its settings."""
+    kernel_options: tuple[str, ...] = ()
+    """Options of the kernel's configuration, without ``CONFIG_``, for its ``qdisc`` and ``twin``."""
+    kernel_note: str = ""
+    """What docs/linux.md remarks on its ``qdisc``."""
+    counts: Callable[[int, bytes], Counts] = _only_full
+    """Reads the kernel's statistics: all drops, and the discipline's own (TCA_STATS_APP). Raises XstatsError if these have not
+    the layout that it knows."""
+    uncounted: tuple[str, ...] = ()
+    """The fields of its ``counts`` that are None."""
+    twins: Mapping[str, str] = field(default_factory=dict)
+    """What Linux calls its ``twin``, by the settings that it stands for, both as docs/linux.md has them; without, as ``kernel``."""
     control_law: Callable[[Place], ControlLaw] | None = None
     """Its closed form. Raises NotCoveredError for settings that the form does not have."""
     acts_above: Callable[[Table], dict[str, str]] | None = None
@@ -89,6 +101,10 @@ class Window:
     Linux is substituted, another value of any other parameter is refused."""
     profile: str = ""
     """Its parameter `profile` where a scenario leaves it out, if it has one."""
+    kernel_options: tuple[str, ...] = ()
+    """Options of the kernel's configuration, without ``CONFIG_``, for it."""
+    kernel_note: str = ""
+    """What docs/linux.md remarks on it."""
     kernel_ecn: str = ""
     """The ECN feedback that Linux uses with it at both ends, whatever ``net.ipv4.tcp_ecn`` is (TCP_CONG_NEEDS_ECN)."""
     kernel_slow_start: str = "standard"
@@ -99,7 +115,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """What Linux has of a loss recovery scheme."""
+    """What Linux and the closed forms have of a loss recovery scheme."""
 
     kernel_without_sack: Literal["", "like", "same"] = ""
     """Whether it is what Linux does where SACK is not permitted, or is like it."""

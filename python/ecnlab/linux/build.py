@@ -1,6 +1,6 @@
 """Build a user-mode Linux kernel with time travel, and the guest that runs in it; once, without root.
 
-The kernel is configured from nothing (allnoconfig) and ``kernel.config``. It is compiled from links to its source, some
+The kernel is configured from nothing (allnoconfig), ``kernel.config`` and the laws' files. It is compiled from links to its source, some
 files of which are replaced (``kernel.EDITS``) and one added (``kernel.ADDED``): the source itself stays as it is.
 """
 
@@ -26,11 +26,11 @@ from ecnlab.linux.kernel import (
     ABOUT,
     ADDED,
     BUILD,
-    CONFIG,
     EDITS,
     HERE,
     Kernel,
     cache,
+    config,
     config_digest,
     digest,
     guest_sources,
@@ -143,7 +143,9 @@ def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
     objects, links = scratch / "objects", scratch / "source"
     _edited(tree, links)
     options = ["ARCH=um", f"O={objects}", *STAMP]
-    _make(links, [*options, f"KCONFIG_ALLCONFIG={CONFIG}", "allnoconfig"], scratch)
+    asked = scratch / "asked.config"
+    asked.write_text("".join(f"{line}\n" for line in config()))
+    _make(links, [*options, f"KCONFIG_ALLCONFIG={asked}", "allnoconfig"], scratch)
     _check_config(objects / ".config")
     say(f"compiling Linux {source.version(tree)}: about six CPU minutes")
     with closing(_make_steps(links, [*options, f"-j{jobs}", "linux"], scratch)) as steps:
@@ -153,6 +155,7 @@ def _build_kernel(tree: Path, folder: Path, jobs: int, say: Say) -> None:
     shutil.copy2(objects / ".config", scratch / "config")
     shutil.rmtree(objects)
     shutil.rmtree(links)
+    asked.unlink()
     scratch.rename(folder)
 
 
@@ -173,10 +176,10 @@ def _edited(tree: Path, links: Path) -> None:
         shutil.copyfile(own, links / name)
 
 
-def _check_config(config: Path) -> None:
+def _check_config(made: Path) -> None:
     """That every option asked for was taken: Kconfig drops in silence what lacks another option."""
-    taken = set(config.read_text().splitlines())
-    lost = [line for line in CONFIG.read_text().splitlines() if line.startswith("CONFIG_") and line not in taken]
+    taken = set(made.read_text().splitlines())
+    lost = [line for line in config() if line.startswith("CONFIG_") and line not in taken]
     if lost:
         raise EcnlabError(f"this kernel source does not have the options {', '.join(lost)}: use another version")
 

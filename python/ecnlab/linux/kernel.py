@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ecnlab import store
+from ecnlab import laws, store
 from ecnlab.errors import EcnlabError
 
 HERE: Final = Path(__file__).parent
 
 CONFIG: Final = HERE / "kernel.config"
-"""What the kernel has beyond the least."""
+"""What the kernel has beyond the least, whatever laws there are."""
 
 
 class Patch(NamedTuple):
@@ -174,9 +174,17 @@ def digest(*paths: Path, text: str = "") -> str:
     return found.hexdigest()[:12]
 
 
+def config() -> list[str]:
+    """The lines of the kernel's configuration: those of ``kernel.config``, and those that laws need. Their order has no meaning."""
+    base = {line for line in CONFIG.read_text().splitlines() if "CONFIG_" in line}
+    needed = [law.kernel_options for law in laws.queues().values()]
+    needed += [law.kernel_options for law in laws.windows().values()]
+    return sorted(base | {f"CONFIG_{option}=y" for options in needed for option in options})
+
+
 def config_digest() -> str:
     """What tells kernels of one source apart: their configuration, our edits and our files."""
-    return digest(CONFIG, *(path for _, path in ADDED), text=repr((EDITS, [name for name, _ in ADDED])))
+    return digest(*(path for _, path in ADDED), text=repr((config(), EDITS, [name for name, _ in ADDED])))
 
 
 def guest_sources() -> list[Path]:

@@ -13,12 +13,20 @@ import polars as pl
 
 from ecnlab import laws
 from ecnlab.columns import TABLES
+from ecnlab.errors import EcnlabError
+from ecnlab.laws.kinds import Counts
 from ecnlab.linux import web
+from ecnlab.linux.kernel import BUILD
 from ecnlab.linux.plan import Plan
 from ecnlab.linux.quantity import number
+from ecnlab.linux.source import PACKAGE
 from ecnlab.linux.topology import WIRE
+from ecnlab.linux.xstats import XstatsError
 
 Frames = dict[str, pl.DataFrame]
+
+STATISTICS: Final = {"kind": pl.String, "own": pl.String}
+"""What the kernel calls a discipline (TCA_KIND), and what that counts itself (TCA_STATS_APP), in hexadecimal digits."""
 
 TEXT: Final = frozenset({"name", "group", "from", "to", "link"})
 WHOLE: Final = frozenset({"", "bytes", "count", "packets"})
@@ -30,7 +38,7 @@ ETHERNET_HEADER: Final = 14
 
 def read(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
     """Every table of the run whose guest wrote into ``folder``."""
-    queues = pl.read_csv(folder / "queues.csv")
+    queues = _decoded(pl.read_csv(folder / "queues.csv", schema_overrides=STATISTICS), plan)
     run_s, warm_s = plan.duration_ns / 1e9, plan.warmup_ns / 1e9
     queues_run, queues_warm = _split(queues, ["link", "host"], [])
     frames = {
@@ -66,6 +74,35 @@ def of_hosts(folder: Path, plan: Plan, spec: Mapping[str, Any]) -> Frames:
 def in_order(frames: Frames) -> Frames:
     """``frames`` in the order of runs; others behind them."""
     return {name: frames[name] for name in (*TABLES, *frames) if name in frames}
+
+
+def counts(law: str, kind: str, drops: int, own: bytes) -> Counts:
+    """What the kernel's discipline ``kind``, the queue ``law`` of a scenario, has counted.
+
+    Raises EcnlabError, with what was expected, for another discipline than that of the law, and for statistics that it does not know.
+    """
+    known = laws.discipline(law)
+    if kind not in known.kernel:
+        raise EcnlabError(f"the kernel's `{law}` is {' or '.join(known.kernel) or 'not known'}, here is `{kind}`")
+    try:
+        return known.counts(drops, own)
+    except XstatsError as error:
+        remedy = f"use the source of Linux {PACKAGE[13:]} (`{BUILD}`)"
+        raise EcnlabError(f"the kernel's statistics of `{law}` are not those expected: {error}; {remedy}") from error
+
+
+def _decoded(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """``rows`` with the counts of each queue in front of a link instead of its discipline's own statistics."""
+    found: list[Counts | None] = [
+        counts(plan.links[row["link"]].law, row["kind"], row["drops"], bytes.fromhex(row["own"] or ""))
+        if row["host"] != WIRE
+        else None
+        for row in rows.iter_rows(named=True)
+    ]
+    columns = [
+        pl.Series(name, [one and getattr(one, name) for one in found], dtype=pl.Int64) for name in Counts._fields
+    ]
+    return rows.drop(STATISTICS).with_columns(columns)
 
 
 def _split(rows: pl.DataFrame, keys: list[str], states: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -155,7 +192,6 @@ def _of_queues(rows: pl.DataFrame) -> pl.DataFrame:
 def _queues(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     """The kernel counts packets, not flows: there is the group of all only."""
     own = _of_queues(rows)
-    drops = [laws.discipline(plan.links[row["link"]].law).drops(row) for row in own.iter_rows(named=True)]
     return pl.DataFrame(
         {
             "link": [plan.links[i].name for i in own["link"]],
@@ -163,11 +199,8 @@ def _queues(rows: pl.DataFrame, plan: Plan) -> pl.DataFrame:
             "arrived": own["packets"] + own["drops"] + own["qlen"],
             "departed": own["packets"],
             "departed_bytes": own["bytes"],
-            "marks": own["marked"],
             "dropped": own["drops"],
-            "early_drops": pl.Series([one.early for one in drops], dtype=pl.UInt64),
-            "forced_drops": pl.Series([one.forced for one in drops], dtype=pl.UInt64),
-            "tail_drops": pl.Series([one.tail for one in drops], dtype=pl.UInt64),
+            **{name: own[name] for name in Counts._fields},
         }
     )
 

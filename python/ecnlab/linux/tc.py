@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ecnlab.laws.kinds import Drops
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import split
 
@@ -14,10 +13,9 @@ TICK_NS: Final = 64
 """Units in which tc gives the kernel the depth of a bucket (PSCHED_SHIFT)."""
 
 
-def only_tail(queue: Mapping[str, Any], path: str, found: Findings) -> None:
+def only_tail(queue: Mapping[str, Any], path: str, found: Findings, help_: str = 'write full = "tail"') -> None:
     """Refuse a full queue that drops elsewhere than at its tail."""
     if queue["full"] != "tail":
-        help_ = 'write full = "tail"; "front" is there for droptail with a limit in packets'
         found.refuse(f"{path}.full", f"`{path}.full`: the kernel cannot drop at the {queue['full']}", help_)
 
 
@@ -34,8 +32,3 @@ def in_bytes(queue: Mapping[str, Any], key: str, path: str, packet: int, found: 
 def bucket(burst: int, rate_bps: int) -> int:
     """``burst``, and the bytes that the kernel's clock of 64 ns may round away: tbf waits for ever for the last one."""
     return burst + 1 + math.ceil(TICK_NS * rate_bps / 8e9)
-
-
-def early_or_full(counters: Mapping[str, int]) -> Drops:
-    """Counters of a discipline that counts all drops, and of these those that found the queue full (``full``)."""
-    return Drops(counters["drops"] - counters["full"], 0, counters["full"])

@@ -30,7 +30,7 @@ class Twin:
     handle: int = 0
     """Handle of the discipline that reads a packet's class in its priority; 0 if none does."""
     mtu: int | None = None
-    """Bytes that CoDel takes for a full packet of its device; None if it does not matter."""
+    """Bytes of a full packet of its device, for a discipline that spares the last packet; None if it does not matter."""
     attached: bool = False
     """Whether ``words`` are for the guest, which asks the kernel itself: tc does not know the discipline."""
 
@@ -63,18 +63,6 @@ def microseconds(queue: Mapping[str, Any], key: str, path: str, found: Findings)
     return f"{ns // 1000}us"
 
 
-def codel_words(queue: Mapping[str, Any], path: str, found: Findings) -> str:
-    """The words of CoDel that ``codel`` and ``fq_codel`` have alike; tells where ours computes otherwise."""
-    for key in ("sqrt", "clock"):
-        found.tell(path, key, queue.get(key, "exact"), "linux")
-    words = [
-        f"{key} {microseconds(queue, key, path, found)}"
-        for key in ("target", "interval", "ce_threshold")
-        if key in queue
-    ]
-    return " ".join([*words, "ecn" if queue["ecn"] else "noecn"])
-
-
 def in_order(classes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
     """Classes by their ``order``, then by name: the places by which the core knows them."""
     return sorted(classes.items(), key=lambda item: (item[1]["order"], item[0]))
@@ -94,7 +82,7 @@ def whole_limit(queue: Mapping[str, Any], inner: Iterable[Mapping[str, Any]], pa
 def classless(twin: Twin, path: str, found: Findings) -> Twin:
     """``twin``, refused if packets in it have classes: their priority names one class."""
     if twin.handle or twin.below:
-        help_ = "write droptail or codel there"
+        help_ = "write a queue without classes there"
         found.refuse(path, f"`{path}`: a packet's priority names one class, and there would be another within", help_)
     return twin
 

@@ -10,4 +10,5 @@ MISSING: Final = "; missing if the window law is another"
 
 LAW: Final = Window(
     kernel="bbr",
+    kernel_options=("TCP_CONG_BBR",),
 )

@@ -15,4 +15,10 @@ KERNEL_HAS: Final[dict[str, object]] = {
     "paced": False,
 }
 
-LAW: Final = Window(kernel="cubic", kernel_has=KERNEL_HAS, profile="rfc9438", kernel_slow_start="hystart")
+LAW: Final = Window(
+    kernel="cubic",
+    kernel_options=("TCP_CONG_CUBIC",),
+    kernel_has=KERNEL_HAS,
+    profile="rfc9438",
+    kernel_slow_start="hystart",
+)

@@ -10,7 +10,9 @@ KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "g": 0.0625, "alpha"
 
 LAW: Final = Window(
     kernel="dctcp",
+    kernel_options=("TCP_CONG_DCTCP",),
     kernel_has=KERNEL_HAS,
+    kernel_note="its alpha is an integer",
     profile="rfc8257",
     kernel_ecn="dctcp",
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
 from typing import Final
 
-from ecnlab.laws.kinds import Drops, Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.twin import microseconds
+from ecnlab.linux.xstats import XstatsError, attribute, attributes
 
 ETHERNET: Final = 14
 """Bytes that the kernel takes off a packet for which ``overhead`` is given; the table of sizes has taken them off before."""
@@ -42,9 +43,29 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return " ".join([*words, "ingress" if queue["ingress"] else "egress"])
 
 
-def _drops(_counters: Mapping[str, int]) -> Drops:
-    """sch_cake counts drops of all causes in one."""
-    return Drops(None, None, None)
+TINS: Final = 10
+"""The attribute that has one for each tin (TCA_CAKE_STATS_TIN_STATS)."""
+
+MARKED: Final = 8
+"""The attribute of a tin with its marks, a ``__u32`` (TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS)."""
+
+MARKS: Final = struct.Struct("=I")
+
+
+def _counts(_drops: int, own: bytes) -> Counts:
+    """The marks of all tins. sch_cake counts drops of all causes in one."""
+    tins = list(attributes(attribute(own, TINS, "TCA_CAKE_STATS_TIN_STATS"), "TCA_CAKE_STATS_TIN_STATS"))
+    if not tins:
+        raise XstatsError("TCA_CAKE_STATS_TIN_STATS has a tin or more, here is none")
+    return Counts(sum(_marks(tin) for _, tin in tins), None, None, None)
+
+
+def _marks(tin: bytes) -> int:
+    marked = attribute(tin, MARKED, "TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS")
+    if len(marked) != MARKS.size:
+        raise XstatsError(f"TCA_CAKE_TIN_STATS_ECN_MARKED_PACKETS has {MARKS.size} bytes, here are {len(marked)}")
+    (marks,) = MARKS.unpack(marked)
+    return int(marks)
 
 
 def _acts_above(queue: Table) -> dict[str, str]:
@@ -55,4 +76,12 @@ def _acts_above(queue: Table) -> dict[str, str]:
     return {"target": queue.get("target", target)}
 
 
-LAW: Final = Queue(qdisc=_qdisc, drops=_drops, acts_above=_acts_above)
+LAW: Final = Queue(
+    qdisc=_qdisc,
+    kernel=("cake",),
+    kernel_options=("NET_SCH_CAKE",),
+    kernel_note="its hash is the kernel's",
+    counts=_counts,
+    uncounted=("early_drops", "forced_drops", "tail_drops"),
+    acts_above=_acts_above,
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Drops, Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.laws.queue.red import weight
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.tc import only_tail
+from ecnlab.linux.xstats import Layout
 
 MOST: Final = 131_071
 """Packets that the kernel's queue holds at most (CHOKE_MAX_QUEUE)."""
@@ -46,9 +46,20 @@ def _packets(queue: Table, key: str, path: str, found: Findings) -> int:
     return value
 
 
-def _drops(counters: Mapping[str, int]) -> Drops:
+XSTATS: Final = Layout("tc_choke_xstats", "early pdrop other marked matched")
+
+
+def _counts(_drops: int, own: bytes) -> Counts:
     """sch_choke adds up early drops and those above max_th; both packets of a pair are in the sum of all alone."""
-    return Drops(None, None, counters["full"])
+    choke = XSTATS.read(own)
+    return Counts(choke["marked"], None, None, choke["pdrop"])
 
 
-LAW: Final = Queue(qdisc=_qdisc, drops=_drops)
+LAW: Final = Queue(
+    qdisc=_qdisc,
+    kernel=("choke",),
+    kernel_options=("NET_SCH_CHOKE",),
+    kernel_note="thresholds in packets",
+    counts=_counts,
+    uncounted=("early_drops", "forced_drops"),
+)

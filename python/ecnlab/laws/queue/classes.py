@@ -69,4 +69,12 @@ def _check_bands(count: int, path: str, found: Findings) -> None:
         found.refuse(f"{path}.class", f"`{path}`: the kernel has {MOST_BANDS} bands, here are {count}", help_)
 
 
-LAW: Final = Queue(twin=_twin)
+LAW: Final = Queue(
+    kernel_options=("NET_SCH_PRIO", "NET_SCH_DRR", "NET_SCH_ETS"),
+    twin=_twin,
+    twins={
+        '`schedule = "drr"`': "`drr`",
+        '`schedule = "strict"`': "`prio`",
+        '`schedule = "strict"`, whose last class is `classes` with `schedule = "drr"`': "`ets`",
+    },
+)

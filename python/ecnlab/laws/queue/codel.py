@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import early_or_full, only_tail
-from ecnlab.linux.twin import Inner, Twin, codel_words, packets
+from ecnlab.linux.tc import only_tail
+from ecnlab.linux.twin import Inner, Twin, microseconds, packets
+from ecnlab.linux.xstats import Layout, early_or_full
+
+# ---------------------------------------------------------------- Linux
+
+
+def words_of_tc(queue: Table, path: str, found: Findings) -> str:
+    """The words of ``codel``, which ``fq_codel`` has too; tells where ours computes otherwise."""
+    for key in ("sqrt", "clock"):
+        found.tell(path, key, queue.get(key, "exact"), "linux")
+    words = [
+        f"{key} {microseconds(queue, key, path, found)}"
+        for key in ("target", "interval", "ce_threshold")
+        if key in queue
+    ]
+    return " ".join([*words, "ecn" if queue["ecn"] else "noecn"])
 
 
 def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
     only_tail(queue, path, found)
-    words = f"codel limit {packets(queue, path, found)} {codel_words(queue, path, found)}"
+    words = f"codel limit {packets(queue, path, found)} {words_of_tc(queue, path, found)}"
     return Twin(words, mtu=number(queue["mtu"]))
 
 
@@ -22,8 +38,27 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return _twin(queue, path, lambda *_: Twin(""), found).words
 
 
+XSTATS: Final = Layout(
+    "tc_codel_xstats",
+    "maxpacket count lastcount ldelay drop_next drop_overlimit ecn_mark dropping ce_mark",
+    {"drop_next": "i"},
+)
+
+
+def counts_of(drops: int, codel: Mapping[str, int]) -> Counts:
+    """The counts of ``codel``'s and ``fq_codel``'s statistics."""
+    return early_or_full(drops, codel["drop_overlimit"], codel["ecn_mark"] + codel["ce_mark"])
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    return counts_of(drops, XSTATS.read(own))
+
+
 LAW: Final = Queue(
     qdisc=_qdisc,
-    drops=early_or_full,
+    kernel=("codel",),
+    kernel_options=("NET_SCH_CODEL",),
+    kernel_note="marks by `ce_threshold` are added to the others",
+    counts=_counts,
     twin=_twin,
 )

@@ -19,7 +19,7 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     limit, unit = split(queue["limit"])
     if queue["full"] == "front" and unit == "packets":
         return f"pfifo_head_drop limit {limit}"
-    only_tail(queue, path, found)
+    only_tail(queue, path, found, 'write full = "tail", or a limit in packets')
     return f"{'pfifo' if unit == 'packets' else 'bfifo'} limit {limit}"
 
 
@@ -33,4 +33,10 @@ def _control_law(place: Place) -> ControlLaw:
     return red.drop_tail(place.packets(*length(place.settings["limit"])))
 
 
-LAW: Final = Queue(qdisc=_qdisc, twin=_twin, control_law=_control_law)
+LAW: Final = Queue(
+    qdisc=_qdisc,
+    kernel=("pfifo", "bfifo", "pfifo_head_drop"),
+    kernel_note='`bfifo` for a limit in bytes, `pfifo_head_drop` for `full = "front"`',
+    twin=_twin,
+    control_law=_control_law,
+)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Drops, Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import Inner, Twin, packets
+from ecnlab.linux.xstats import Layout
 
 STEP_THRESH: Final = "1 ms"
 """The kernel's step, where none is given."""
@@ -127,15 +127,33 @@ def _mask(l4s: Table, path: str, found: Findings) -> int:
     return mask
 
 
-def _drops(_counters: Mapping[str, int]) -> Drops:
-    """sch_dualpi2 counts drops of all causes in one."""
-    return Drops(None, None, None)
+XSTATS: Final = Layout(
+    "tc_dualpi2_xstats",
+    "prob delay_c delay_l packets_in_c packets_in_l maxq ecn_mark step_marks credit memory_used max_memory_used memory_limit",
+    {"credit": "i"},
+)
 
+
+def _counts(_drops: int, own: bytes) -> Counts:
+    """The marks of PI2 and of the step. sch_dualpi2 counts drops of all causes in one."""
+    dual = XSTATS.read(own)
+    return Counts(dual["ecn_mark"] + dual["step_marks"], None, None, None)
+
+
+TWINS: Final = {
+    "": "`dualpi2`, while p' stays 0: its random numbers then signal nothing "
+    "([dualpi2](laws/dualpi2.md#what-differs-from-linux-and-from-the-rfc))"
+}
 
 LAW: Final = Queue(
     qdisc=_qdisc,
     attached=True,
     twin=_twin,
-    drops=_drops,
+    twins=TWINS,
+    kernel=("dualpi2",),
+    kernel_options=("NET_SCH_DUALPI2",),
+    kernel_note="with the profile `linux`",
+    counts=_counts,
+    uncounted=("early_drops", "forced_drops", "tail_drops"),
     acts_above=_acts_above,
 )

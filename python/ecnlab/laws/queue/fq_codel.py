@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
+from ecnlab.laws.queue.codel import counts_of, words_of_tc
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import early_or_full
-from ecnlab.linux.twin import OWN, Inner, Twin, codel_words, packets
+from ecnlab.linux.twin import OWN, Inner, Twin, packets
+from ecnlab.linux.xstats import Layout, XstatsError
 
 TRUESIZE: Final = 3072
 """Bytes, more than the kernel takes for a packet of up to 1514 B: 2048, and 256 for its ``sk_buff``."""
@@ -22,7 +23,7 @@ def _twin(queue: Table, path: str, _inner: Inner, found: Findings) -> Twin:
         help_ = f'write at least "{limit * TRUESIZE} B": what a packet takes depends on its driver'
         found.refuse(f"{path}.memory", f"`{path}.memory` may be reached, and packets differ in memory", help_)
     words = f"fq_codel limit {limit} flows {queue['flows']} quantum {number(queue['quantum'])}"
-    words += f" {codel_words(queue, path, found)} memory_limit {memory} drop_batch {queue['drop_batch']}"
+    words += f" {words_of_tc(queue, path, found)} memory_limit {memory} drop_batch {queue['drop_batch']}"
     return Twin(words, handle=OWN, mtu=number(queue["mtu"]))
 
 
@@ -32,8 +33,27 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return _twin(queue, path, lambda *_: Twin(""), found).words
 
 
+OF_THE_QDISC: Final = 0
+"""Type of the statistics of a discipline (TCA_FQ_CODEL_XSTATS_QDISC), not of one of its classes."""
+
+XSTATS: Final = Layout(
+    "tc_fq_codel_xstats",
+    "type maxpacket drop_overlimit ecn_mark new_flow_count new_flows_len old_flows_len ce_mark memory_usage drop_overmemory",
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    codel = XSTATS.read(own)
+    if codel["type"] != OF_THE_QDISC:
+        raise XstatsError(f"{XSTATS.name} of a discipline has the type {OF_THE_QDISC}, here is {codel['type']}")
+    return counts_of(drops, codel)
+
+
 LAW: Final = Queue(
     qdisc=_qdisc,
-    drops=early_or_full,
+    kernel=("fq_codel",),
+    kernel_options=("NET_SCH_FQ_CODEL",),
+    kernel_note="marks by `ce_threshold` are added to the others; its hash is the kernel's",
+    counts=_counts,
     twin=_twin,
 )

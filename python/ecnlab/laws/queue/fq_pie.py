@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.laws.queue.pie import sixteenths
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import early_or_full, only_tail
+from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import microseconds, packets
+from ecnlab.linux.xstats import Layout, early_or_full
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -23,7 +24,21 @@ def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> s
     return " ".join([words, "ecn_prob", str(queue["ecn_prob"]), *flags])
 
 
+XSTATS: Final = Layout(
+    "tc_fq_pie_xstats",
+    "packets_in dropped overlimit overmemory ecn_mark new_flow_count new_flows_len old_flows_len memory_usage",
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    pie = XSTATS.read(own)
+    return early_or_full(drops, pie["overlimit"], pie["ecn_mark"])
+
+
 LAW: Final = Queue(
     qdisc=_qdisc,
-    drops=early_or_full,
+    kernel=("fq_pie",),
+    kernel_options=("NET_SCH_FQ_PIE",),
+    kernel_note="its hash is the kernel's",
+    counts=_counts,
 )

@@ -55,4 +55,4 @@ def _class_line(name: str, names: list[str], sharing: Table) -> str:
     )
 
 
-LAW: Final = Queue(twin=_twin)
+LAW: Final = Queue(kernel_options=("NET_SCH_HTB",), twin=_twin, twins={"": "`htb`"})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from ecnlab.laws.kinds import Drops, Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number, split
 from ecnlab.linux.tc import only_tail
+from ecnlab.linux.xstats import Layout, early_or_full
 
 KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "mark_ecnth": 0.1, "mtu": "1514 B"}
 """Keys that sch_pie leaves no choice, and what it has; the MTU is an Ethernet's, with its header (``psched_mtu``)."""
@@ -65,12 +65,22 @@ def _us(queue: Table, key: str, path: str, found: Findings) -> str:
     return f"{us}us"
 
 
-def _drops(counters: Mapping[str, int]) -> Drops:
-    """sch_pie counts all drops, and of these those that found the queue full (``overlimit``, here ``full``)."""
-    return Drops(counters["drops"] - counters["full"], 0, counters["full"])
+XSTATS: Final = Layout(
+    "tc_pie_xstats",
+    "prob delay avg_dq_rate dq_rate_estimating packets_in dropped overlimit maxq ecn_mark",
+    {"prob": "Q"},
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    pie = XSTATS.read(own)
+    return early_or_full(drops, pie["overlimit"], pie["ecn_mark"])
 
 
 LAW: Final = Queue(
     qdisc=_qdisc,
-    drops=_drops,
+    kernel=("pie",),
+    kernel_options=("NET_SCH_PIE",),
+    kernel_note="with the profile `linux`",
+    counts=_counts,
 )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from ecnlab.covered import covered
-from ecnlab.laws.kinds import Drops, Place, Queue, Table
+from ecnlab.laws.kinds import Counts, Place, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 from ecnlab.linux.tc import in_bytes, only_tail
+from ecnlab.linux.xstats import Layout
 from ecnlab.quantities import length, quantity
 
 if TYPE_CHECKING:
@@ -109,9 +109,13 @@ def tc_exponent(low: int, burst: int, packet: int) -> int:
     return 0
 
 
-def _drops(counters: Mapping[str, int]) -> Drops:
-    """sch_red counts early and forced drops in one counter; its ``pdrop``, here ``full``, is a full buffer."""
-    return Drops(None, None, counters["full"])
+XSTATS: Final = Layout("tc_red_xstats", "early pdrop other marked")
+
+
+def _counts(_drops: int, own: bytes) -> Counts:
+    """sch_red counts early and forced drops in one counter (``early``); ``pdrop`` is a full buffer."""
+    red = XSTATS.read(own)
+    return Counts(red["marked"], None, None, red["pdrop"])
 
 
 # ---------------------------------------------------------------- closed form
@@ -159,6 +163,10 @@ def _thresholds(place: Place) -> tuple[float, float]:
 
 LAW: Final = Queue(
     qdisc=_qdisc,
-    drops=_drops,
+    kernel=("red",),
+    kernel_options=("NET_SCH_RED",),
+    kernel_note='thresholds in bytes; with `ecn`, and with `harddrop` for `above = "drop"`',
+    counts=_counts,
+    uncounted=("early_drops", "forced_drops"),
     control_law=_control_law,
 )

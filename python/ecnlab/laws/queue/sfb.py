@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ecnlab.laws.kinds import Queue, Table
+from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import early_or_full, only_tail
+from ecnlab.linux.tc import only_tail
 from ecnlab.linux.twin import packets
+from ecnlab.linux.xstats import Layout, early_or_full
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:
@@ -32,4 +33,21 @@ def _milliseconds(queue: Table, key: str, path: str, found: Findings) -> int:
     return ms
 
 
-LAW: Final = Queue(qdisc=_qdisc, drops=early_or_full)
+XSTATS: Final = Layout(
+    "tc_sfb_xstats", "earlydrop penaltydrop bucketdrop queuedrop childdrop marked maxqlen maxprob avgprob"
+)
+
+
+def _counts(drops: int, own: bytes) -> Counts:
+    """Of SFB itself and of the ``pfifo`` inside it, either may be full."""
+    sfb = XSTATS.read(own)
+    return early_or_full(drops, sfb["queuedrop"] + sfb["childdrop"], sfb["marked"])
+
+
+LAW: Final = Queue(
+    qdisc=_qdisc,
+    kernel=("sfb",),
+    kernel_options=("NET_SCH_SFB",),
+    kernel_note="its hashes are the kernel's",
+    counts=_counts,
+)

@@ -58,10 +58,16 @@ def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:
         within = inner(own, f"{path}.class.inner")
         if within.below:
             found.refuse(
-                f"{path}.class.inner", f"`{path}.class.inner` has classes", "write droptail, codel or fq_codel"
+                f"{path}.class.inner", f"`{path}.class.inner` has classes", "write a queue without classes there"
             )
     below = child(f"{OWN:x}:1", 0, within)
     return replace(within, words=words, below=below, handle=INNER if within.handle else 0)
 
 
-LAW: Final = Queue(qdisc=_qdisc, twin=_twin)
+LAW: Final = Queue(
+    qdisc=_qdisc,
+    kernel=("tbf",),
+    kernel_options=("NET_SCH_TBF",),
+    kernel_note="around a FIFO in bytes",
+    twin=_twin,
+)
