@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute sentences readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,6 +84,9 @@ recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' t
 
 sentences: build ## sixty sentences of READMEs and reports, each with the source of its numbers; ARGS="--seed 7 --results results rfc2884"
 	$(BIN)/python tests/sentences/sentences.py $(ARGS)
+
+otherseeds: build ## verdicts of the quick size with other base seeds, beside those of the full size: ARGS="--before 3 rfc2884"
+	$(BIN)/python tests/otherseeds/otherseeds.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
