@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute sentences readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,7 +72,7 @@ format: $(VENV) ## format all sources
 
 schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules, keys by engine and what Linux has of each law; tests compare them
 	cargo run --quiet --package ecnlab-spec --example generate
-	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/rules.md
+	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/generated/rules.md
 	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py \
 	  python/tests/test_linux_page.py python/tests/test_docs.py
 
@@ -85,6 +85,9 @@ recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' t
 
 sentences: build ## sixty sentences of READMEs and reports, each with the source of its numbers; ARGS="--seed 7 --results results rfc2884"
 	$(BIN)/python tests/sentences/sentences.py $(ARGS)
+
+otherseeds: build ## verdicts of the quick size with other base seeds, beside those of the full size: ARGS="--before 3 rfc2884"
+	$(BIN)/python tests/otherseeds/otherseeds.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)

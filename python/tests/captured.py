@@ -69,7 +69,7 @@ def tcps(scenario: ecnlab.Scenario) -> list[dict[str, Any]]:
 
 
 def not_compared(scenario: ecnlab.Scenario) -> set[str]:
-    """Counters that no capture can give: docs/trace.md, "Beside the simulator"."""
+    """Counters that no capture can give: docs/trace-validation.md, "Beside the simulator"."""
     quenched = any(tcp["ecn"] in QUENCHED for tcp in tcps(scenario))
     beside_the_rfc = any(tcp["ecn"] != "off" and tcp["ecn_response"] == "ns-2" for tcp in tcps(scenario))
     found = {"ecn_reductions", "retransmits_timeout"} if beside_the_rfc else set()
@@ -88,7 +88,7 @@ def _kind(law: Any) -> Any:
 
 
 def departures(scenario: ecnlab.Scenario) -> set[str]:
-    """Rules of ECN that the senders of the scenario do break: docs/trace.md, "Beside the simulator"."""
+    """Rules of ECN that the senders of the scenario do break: docs/trace-validation.md, "Beside the simulator"."""
     found = set()
     for tcp in tcps(scenario):
         if tcp["ecn"] == "becn":

@@ -1,4 +1,4 @@
-"""``docs/engines.md``: what each engine does with every key of the schema."""
+"""``docs/generated/engines.md``: what each engine does with every key of the schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine_keys import UNUSED
 
 from ecnlab.engines import LINUX
 
-PAGE: Final = Path(__file__).parents[2] / "docs/engines.md"
+PAGE: Final = Path(__file__).parents[2] / "docs/generated/engines.md"
 
 WRITE: Final = "ECNLAB_WRITE_ENGINES"
 """The environment variable with which the page is written."""

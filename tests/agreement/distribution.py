@@ -2,7 +2,7 @@
 
     python tests/agreement/distribution.py [QUEUE ...]
 
-Rule and results: docs/linux.md, "Random queues in distribution".
+Rule and results: docs/linux-validation.md, "Random queues in distribution".
 """
 
 from __future__ import annotations

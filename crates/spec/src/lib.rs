@@ -52,7 +52,7 @@ pub fn generated() -> [(&'static str, String); 4] {
     [
         ("schema/scenario.schema.json", format!("{:#}\n", scenario_schema())),
         ("schema/experiment.schema.json", format!("{:#}\n", experiment_schema())),
-        ("docs/tcp.md", tcp_reference()),
-        ("docs/laws/README.md", law_index()),
+        ("docs/generated/tcp.md", tcp_reference()),
+        ("docs/generated/laws.md", law_index()),
     ]
 }

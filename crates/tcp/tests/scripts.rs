@@ -1,4 +1,4 @@
-//! Plays `tests/scripts/**/*.script` to the endpoint: one test a script and variant, and one for `docs/rules.md`.
+//! Plays `tests/scripts/**/*.script` to the endpoint: one test a script and variant, and one for `docs/generated/rules.md`.
 
 mod script;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Failed, Trial};
 use script::{Case, find, mutate, parse, rules, run, settings};
 
-/// With this variable set, the test of `docs/rules.md` writes the page instead of comparing it.
+/// With this variable set, the test of `docs/generated/rules.md` writes the page instead of comparing it.
 const WRITE_RULES: &str = "ECNLAB_WRITE_RULES";
 
 fn main() {
@@ -28,10 +28,10 @@ fn trials(repository: &Path) -> Vec<Trial> {
             Err(failure) => trials.push(Trial::test(file.display().to_string(), move || Err(fail(failure)))),
         }
     }
-    let page = repository.join("docs/rules.md");
+    let page = repository.join("docs/generated/rules.md");
     let written = rules::page(&cases);
     trials.push(Trial::test("there are scripts", move || if files.is_empty() { Err("none".into()) } else { Ok(()) }));
-    trials.push(Trial::test("docs/rules.md is up to date", move || compare_rules(&page, &written)));
+    trials.push(Trial::test("docs/generated/rules.md is up to date", move || compare_rules(&page, &written)));
     trials.extend(cases.into_iter().map(|case| Trial::test(case.name.clone(), move || prove(&case))));
     trials
 }
