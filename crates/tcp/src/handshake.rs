@@ -145,7 +145,6 @@ impl Endpoint {
         // RFC 9293 §3.7.1: SendMSS less the options that every segment carries.
         let options = if self.timestamps { TIMESTAMPS_LEN } else { 0 } + self.ecn.option_len();
         let mss = (self.config.mss.0 as u32).min(self.peer_mss).saturating_sub(options).max(1);
-        self.rx.cwr_counts(self.ecn.has_ace());
         let recovery = self.config.recovery.with_sack(self.sack);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);

@@ -4,7 +4,7 @@ use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
 use crate::config::DelayedAck;
-use crate::ecn::{Acked, Feedback, Marks};
+use crate::ecn::{Acked, EcnFlags, Feedback, Marks};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
 use crate::receiver::{AckDue, Echo};
@@ -16,7 +16,8 @@ impl Endpoint {
         if acceptable && self.rx.delays_ack() && self.flushes_ack(segment) {
             self.send_ack(now, out);
         }
-        if segment.len > 0 && segment.flags.contains(Flags::CWR) && !self.ecn.has_ace() {
+        let flags = self.ecn.flags(segment.flags);
+        if flags.cwr() && segment.len > 0 {
             self.counters.cwr_received += 1;
             // Linux's tcp_ecn_accept_cwr leaves nothing of earlier marks to the ACK that waits.
             if acceptable && self.config.delayed_ack == DelayedAck::Linux7 {
@@ -25,7 +26,7 @@ impl Endpoint {
         }
         // First: sequence number; with it, PAWS (RFC 7323 §5.3 R1).
         let old = self.timestamps && !segment.flags.contains(Flags::RST) && self.rx.fails_paws(segment);
-        let asks_for_ack = self.ecn.on_arrival(segment, acceptable && !old);
+        let asks_for_ack = self.ecn.on_arrival(segment, flags, acceptable && !old);
         if !acceptable || old {
             return self.refuse(segment, old, now, out);
         }
@@ -52,12 +53,12 @@ impl Endpoint {
             self.rx.note_timestamp(segment);
         }
         match self.tx.flight.offset(segment.ack) {
-            Some(ack) => self.take_ack(segment, ack, now),
+            Some(ack) => self.take_ack(segment, flags, ack, now),
             // RFC 9293 §3.10.7.4: an old ACK is ignored; one of what was not sent is answered.
             None if self.tx.flight.seq(self.tx.flight.una).after(segment.ack) => {}
             None => return self.send_ack(now, out),
         }
-        self.take_data(segment, asks_for_ack, now, out);
+        self.take_data(segment, flags, asks_for_ack, now, out);
     }
 
     /// A segment for no connection is answered by an RST that its sender will believe (RFC 9293 §3.10.7.1).
@@ -109,28 +110,24 @@ impl Endpoint {
     }
 
     #[inline(always)]
-    fn take_ack(&mut self, segment: &Segment, ack: u64, now: Time) {
-        if self.tx.flight.has_nothing_to_say()
-            && self.tx.flight.max == self.tx.flight.una
-            && (!segment.flags.contains(Flags::ECE) || self.ecn.has_ace())
-        {
+    fn take_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) {
+        if self.tx.flight.has_nothing_to_say() && self.tx.flight.max == self.tx.flight.una && !flags.echo() {
             // An end that only receives: of all that an ACK can say, the window counts.
             self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
             return;
         }
-        let seen = self.read_ack(segment, ack, now);
+        let seen = self.read_ack(segment, flags, ack, now);
         let mut cx = Cx { config: &self.config, now, counters: &mut self.counters, ecn: &mut self.ecn };
         self.tx.on_ack(&seen, &mut cx);
         self.note_fin_acked();
     }
 
     #[inline(always)]
-    fn read_ack(&mut self, segment: &Segment, ack: u64, now: Time) -> AckSeen {
+    fn read_ack(&mut self, segment: &Segment, flags: EcnFlags, ack: u64, now: Time) -> AckSeen {
         let new_sack = self.sack && !segment.sack.is_empty() && self.tx.note_sacks(&segment.sack, &self.config, now);
         let moved = self.tx.flight.set_peer_window(u64::from(segment.window) << self.peer_shift, &self.config);
         // Where both ends have closed it can tell nobody anything (RFC 9293 §3.10.7.4, TIME-WAIT).
-        let echo = segment.flags.contains(Flags::ECE) && self.state != State::TimeWait && !self.ecn.has_ace();
-        self.counters.ece_received += u64::from(echo);
+        self.counters.ece_received += u64::from(flags.echo() && self.state != State::TimeWait);
         // RFC 5681 §2 (b), (c), (e): no data, no FIN, the window unchanged.
         let bare = segment.len == 0 && !moved && !segment.flags.contains(Flags::FIN);
         let flight = &mut self.tx.flight;
@@ -140,7 +137,7 @@ impl Endpoint {
             ack - flight.una
         };
         let acked = Acked { from: flight.una, to: ack, delivered, new_sack, mss: flight.mss };
-        let heard = self.ecn.decode(segment, acked);
+        let heard = self.ecn.decode(segment, flags, acked);
         if heard.marks != Marks::None {
             self.counters.bytes_marked += heard.marks.of(acked.amount()).bytes;
         }
@@ -170,10 +167,10 @@ impl Endpoint {
 
     /// Hands a segment to the receiver, which under `linux-7` follows the RTT of echoed timestamps.
     #[inline(always)]
-    fn take_in(&mut self, segment: &Segment, now: Time) -> crate::receiver::Arrival {
+    fn take_in(&mut self, segment: &Segment, flags: EcnFlags, now: Time) -> crate::receiver::Arrival {
         let grows = self.config.delayed_ack == DelayedAck::Linux7;
         if grows {
-            self.note_echo(segment, now);
+            self.note_header(segment, flags, now);
         }
         let arrival = self.rx.take(segment, &self.config, &self.tx.flight.rto, now);
         if grows {
@@ -183,26 +180,19 @@ impl Endpoint {
     }
 
     #[cold]
-    fn note_echo(&mut self, segment: &Segment, now: Time) {
+    fn note_header(&mut self, segment: &Segment, flags: EcnFlags, now: Time) {
         let echoed = segment.timestamps.filter(|_| self.timestamps).map(|ts| ts.echo);
         let age = |value| self.tx.flight.echo_age(value, &self.config, now);
-        self.rx.note_echo(segment, echoed.and_then(|value| Some(Echo { value, age: age(value)? })));
+        let echo = echoed.and_then(|value| Some(Echo { value, age: age(value)? }));
+        self.rx.note_header(segment, echo, flags.cwr());
     }
 
     /// Payload and FIN; then what is to be sent, and the ACK that is due if nothing carried it. The feedback scheme
     /// `asks_for_ack` or lets it wait.
     #[inline(always)]
-    fn take_data(&mut self, segment: &Segment, asks_for_ack: bool, now: Time, out: &mut Out) {
+    fn take_data(&mut self, segment: &Segment, flags: EcnFlags, asks_for_ack: bool, now: Time, out: &mut Out) {
         let arrival = if segment.seq_len() > 0 {
-            // To the receiver an ACE field says nothing.
-            let plain;
-            let heard = if self.ecn.has_ace() {
-                plain = Segment { flags: segment.flags - (Flags::ECE | Flags::CWR), ..*segment };
-                &plain
-            } else {
-                segment
-            };
-            self.take_in(heard, now)
+            self.take_in(segment, flags, now)
         } else {
             crate::receiver::Arrival { ack: AckDue::No, duplicate: 0 }
         };

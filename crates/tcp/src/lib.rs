@@ -12,6 +12,7 @@ pub mod cc;
 pub mod config;
 mod counters;
 pub mod ecn;
+mod ecn_flags;
 mod endpoint;
 mod facts;
 mod flight;

@@ -4,7 +4,7 @@ use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment, Timestamps};
 
 use crate::cc::CongestionControl;
-use crate::ecn::{Feedback, PacketKind, Stamp};
+use crate::ecn::{EcnFlags, Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{Chunk, Cx, How};
 
@@ -146,13 +146,13 @@ impl Endpoint {
         let segment = Segment { flags: segment.flags | flags, ecn, ..segment };
         let wire_len = self.wire_len(&segment);
         self.counters.segments_sent += 1;
-        let answers = segment.flags.intersects(Flags::ECE | Flags::CWR) && !segment.flags.contains(Flags::SYN);
-        if answers && !self.ecn.has_ace() {
-            self.counters.ece_sent += u64::from(segment.flags.contains(Flags::ECE));
-            self.counters.cwr_sent += u64::from(segment.flags.contains(Flags::CWR));
+        let sent = self.ecn.flags(segment.flags);
+        if sent != EcnFlags::NONE && !segment.flags.contains(Flags::SYN) {
+            self.counters.ece_sent += u64::from(sent.echo());
+            self.counters.cwr_sent += u64::from(sent.cwr());
         }
         out.push(Segment { wire_len, ..segment });
-        if self.ecn.has_ace() {
+        if self.ecn.option_len() > 0 {
             self.put_option(kind, out);
         }
     }

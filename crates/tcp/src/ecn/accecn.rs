@@ -7,7 +7,7 @@ mod traversal;
 
 use ecnlab_wire::{AccEcn as Fields, Ecn, Flags, Segment};
 
-use super::{Acked, Agreed, Feedback, Heard, Marks, PacketKind, Stamp};
+use super::{Acked, Agreed, EcnFlags, Feedback, Heard, Marks, PacketKind, Stamp};
 use crate::ack_sample::Amount;
 use crate::config::Config;
 use crate::facts::Facts;
@@ -32,8 +32,8 @@ pub const LINUX: Facts = Facts {
     ..Facts::PLAIN
 };
 
-/// The three flags of the ACE field (§3.2).
-const ACE: Flags = Flags::AE.union(Flags::CWR).union(Flags::ECE);
+/// The ACE field of a SYN: all flags (§3.1.1).
+const SYN: Flags = flags_of(0b111);
 /// Marks since the last ACK that are acknowledged at once: with data to acknowledge, and without (§3.2.2.5.1).
 const MARKS_WITH_DATA: u32 = 2;
 const MARKS_WITHOUT: u32 = 3;
@@ -90,24 +90,22 @@ struct Handshake {
 
 /// The ACE field of a segment as a number.
 fn ace_of(flags: Flags) -> u8 {
-    let bit = |flag, value| if flags.contains(flag) { value } else { 0 };
-    bit(Flags::AE, 4) + bit(Flags::CWR, 2) + bit(Flags::ECE, 1)
+    EcnFlags::number(flags).ace()
 }
 
 /// The flags of an ACE field.
-fn flags_of(ace: u8) -> Flags {
-    let flag = |value, flag| if ace & value != 0 { flag } else { Flags::empty() };
-    flag(4, Flags::AE) | flag(2, Flags::CWR) | flag(1, Flags::ECE)
+const fn flags_of(ace: u8) -> Flags {
+    EcnFlags::count(ace).in_header()
 }
 
 /// How SYN-ACK and last ACK say with which codepoint the packet before them came (§3.1.1 table 2, §3.2.2.1 table 3).
-fn reflection(ecn: Ecn) -> u8 {
-    match ecn {
+fn reflection(ecn: Ecn) -> Flags {
+    flags_of(match ecn {
         Ecn::NotEct => 0b010,
         Ecn::Ect1 => 0b011,
         Ecn::Ect0 => 0b100,
         Ecn::Ce => 0b110,
-    }
+    })
 }
 
 /// What a SYN asks for (§3.1.1 table 2, §3.1.3). Whatever else it says, it is from a host that knows of AccECN.
@@ -161,13 +159,13 @@ impl<const LINUX: bool> Counted<LINUX> {
     }
 
     /// The first segment that comes after the SYN-ACK was sent. Only a pure ACK without SACK reflects (§3.2.2.1).
-    fn on_first(&mut self, segment: &Segment) {
+    fn on_first(&mut self, segment: &Segment, ace: u8) {
         self.handshake.awaits_ack = false;
         // §3.2.3.2.2: no SYN-ACK was sent without the option.
         if !LINUX && self.handshake.sent == 1 {
             self.traversal.arrived();
         }
-        match ace_of(segment.flags) {
+        match ace {
             // §3.2.2.4: the field was zeroed, for no sender begins there.
             0b000 if LINUX => (self.not_ect, self.option_broken) = (true, true),
             0b000 => (self.not_ect, self.deaf) = (true, true),
@@ -184,9 +182,9 @@ impl<const LINUX: bool> Counted<LINUX> {
     }
 
     /// The first segment that comes after the SYN-ACK (§3.2.2.4): no counter begins at 0.
-    fn on_first_count(&mut self, segment: &Segment) {
+    fn on_first_count(&mut self, ace: u8) {
         self.handshake.awaits_count = false;
-        if !LINUX && ace_of(segment.flags) == 0 {
+        if !LINUX && ace == 0 {
             (self.not_ect, self.deaf) = (true, true);
         }
     }
@@ -202,7 +200,6 @@ impl<const LINUX: bool> Counted<LINUX> {
 
 impl<const LINUX: bool> Feedback for Counted<LINUX> {
     const COUNTS: bool = true;
-    const ACE: bool = true;
     /// Only some segments have the option, but any may, as in Linux.
     const OPTION_LEN: u32 = Fields::wire_len(3);
     const WANTS_DSACK: bool = true;
@@ -216,11 +213,16 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         }
     }
 
+    #[inline(always)]
+    fn read(flags: Flags) -> EcnFlags {
+        EcnFlags::number(flags)
+    }
+
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
         match kind {
             // §3.1.4.1: with the offer, once more with it, then without.
             PacketKind::Syn if self.handshake.plain => Stamp::NONE,
-            PacketKind::Syn => Stamp::flags(ACE),
+            PacketKind::Syn => Stamp::flags(SYN),
             PacketKind::SynAck => {
                 // §3.2.3.2.2: with the option, then without it; where that one times out, without AccECN's flags.
                 self.handshake.sent = self.handshake.sent.saturating_add(1);
@@ -231,10 +233,10 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
                     self.not_ect = true;
                     return Stamp::NONE;
                 }
-                Stamp::flags(flags_of(reflection(self.handshake.syn)))
+                Stamp::flags(reflection(self.handshake.syn))
             }
             PacketKind::HandshakeAck | PacketKind::Ack => {
-                let reflected = self.handshake.syn_ack.take().map(|ecn| flags_of(reflection(ecn)));
+                let reflected = self.handshake.syn_ack.take().map(reflection);
                 Stamp { flags: reflected.unwrap_or_else(|| self.ace()), ecn: self.control_codepoint() }
             }
             PacketKind::Data => Stamp { flags: self.ace(), ecn: self.codepoint() },
@@ -304,7 +306,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
 
     // ---- the receiver of data ----
 
-    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
+    fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
         if segment.flags.contains(Flags::SYN) {
             // The SYN-ACK again: the ACK that answers it reflects again (§3.2.2.1).
             if segment.flags.contains(Flags::ACK) {
@@ -322,11 +324,11 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
             return false;
         }
         if self.handshake.awaits_count {
-            self.on_first_count(segment);
+            self.on_first_count(flags.ace());
         }
         if self.handshake.awaits_ack {
             self.option_due = true;
-            self.on_first(segment);
+            self.on_first(segment, flags.ace());
         }
         if let Some(fields) = &segment.acc_ecn {
             self.note_option(fields);
@@ -349,7 +351,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
 
     // ---- the sender of data ----
 
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
         let order = self.told.order(ack);
         if !LINUX && acked.to > acked.from && acked.to > 1 {
             self.traversal.arrived();
@@ -361,7 +363,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
         }
         let newly = acked.newly();
         let fields = ack.acc_ecn.filter(|_| !self.option_broken);
-        let ace = ace_of(ack.flags);
+        let ace = flags.ace();
         let marked = if LINUX {
             self.told_linux.decode(ace, fields, newly, acked.mss)
         } else {

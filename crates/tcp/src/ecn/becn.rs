@@ -6,7 +6,7 @@
 //! what outlasts it.
 
 use super::rfc2481::Rfc2481;
-use super::{Acked, Agreed, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
+use super::{Acked, Agreed, EcnFlags, Feedback, Heard, PacketKind, QuenchSeen, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, QuenchCause, Segment};
@@ -91,11 +91,11 @@ impl Feedback for Becn {
         Agreed::This
     }
 
-    fn on_arrival(&mut self, _: &Segment, _: bool) -> bool {
+    fn on_arrival(&mut self, _: &Segment, _: EcnFlags, _: bool) -> bool {
         false
     }
 
-    fn decode(&mut self, _: &Segment, acked: Acked) -> Heard {
+    fn decode(&mut self, _: &Segment, _: EcnFlags, acked: Acked) -> Heard {
         Heard { no_growth: self.quenches.holds_window(acked), ..Heard::default() }
     }
 
@@ -143,13 +143,13 @@ impl<const BACKUP: bool> Feedback for WithEcn<BACKUP> {
         self.ecn.on_syn_timeout(config)
     }
 
-    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
-        self.ecn.on_arrival(segment, in_window)
+    fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
+        self.ecn.on_arrival(segment, flags, in_window)
     }
 
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
+    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
         let says_nothing_new = acked.to <= self.quenches.echo_until;
-        let heard = if says_nothing_new { Heard::default() } else { self.ecn.decode(ack, acked) };
+        let heard = if says_nothing_new { Heard::default() } else { self.ecn.decode(ack, flags, acked) };
         Heard { no_growth: self.quenches.holds_window(acked), ..heard }
     }
 
@@ -183,7 +183,7 @@ mod tests {
 
     fn grows(scheme: &mut impl Feedback, to: u64) -> bool {
         let acked = Acked { from: 1000, to, delivered: to - 1000, new_sack: false, mss: 1000 };
-        !scheme.decode(&Segment { flags: Flags::ACK, ..Segment::default() }, acked).no_growth
+        !scheme.decode(&Segment { flags: Flags::ACK, ..Segment::default() }, EcnFlags::NONE, acked).no_growth
     }
 
     fn the_window_waits_a_round_trip(mut scheme: impl Feedback) {
@@ -208,7 +208,8 @@ mod tests {
     /// Whether a mark asks for an ACK at once, and whether the next ACK has ECE.
     fn heard(mut scheme: impl Feedback) -> (bool, bool) {
         let marked = Segment { len: 1000, ecn: Ecn::Ce, ..Segment::default() };
-        (scheme.on_arrival(&marked, true), scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
+        let asks = scheme.on_arrival(&marked, EcnFlags::NONE, true);
+        (asks, scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
     }
 
     #[test]

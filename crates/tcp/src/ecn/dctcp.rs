@@ -1,7 +1,7 @@
 //! The feedback of DCTCP (RFC 8257 §3.2): each ACK tells whether the packets that it acknowledges were marked, so that the
 //! sender can count them. What a sender makes of the count is its window law's.
 
-use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
+use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Flags, Segment};
@@ -77,16 +77,16 @@ impl Feedback for Dctcp {
         self.changes_state(segment)
     }
 
-    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
+    fn on_arrival(&mut self, segment: &Segment, _: EcnFlags, in_window: bool) -> bool {
         // §3.2 rules 1 and 2: a change is acknowledged at once. RFC 3168 §6.1.5: outside the window CE is ignored.
         let changes = in_window && self.changes_state(segment);
         self.ce ^= changes;
         changes
     }
 
-    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
+    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> Heard {
         // §3.3: what an ACK with ECE acknowledges was marked, all of it.
-        Echo::decode(ack)
+        Echo::decode(flags)
     }
 
     fn on_reduction(&mut self) {
@@ -106,7 +106,7 @@ mod tests {
     /// ECE.
     fn hear(receiver: &mut Dctcp, segment: &Segment, in_window: bool) -> (bool, bool, bool) {
         let flushes = in_window && receiver.flushes_ack(segment);
-        let asks = receiver.on_arrival(segment, in_window);
+        let asks = receiver.on_arrival(segment, EcnFlags::NONE, in_window);
         (flushes, asks, receiver.stamp(PacketKind::Ack).flags.contains(Flags::ECE))
     }
 

@@ -10,6 +10,7 @@ use ecnlab_wire::{AccEcn, Ecn, Flags, QuenchCause, Segment};
 
 use crate::ack_sample::Amount;
 use crate::config::Config;
+pub use crate::ecn_flags::EcnFlags;
 use crate::registry::{EcnKind, ecn_schemes};
 
 /// What kind of packet is sent, for what it may carry.
@@ -150,9 +151,7 @@ pub trait Feedback {
     /// Whether its ACKs tell how much was marked, and not only that something was. Window laws for L4S need that
     /// (RFC 9331 §4.2).
     const COUNTS: bool = false;
-    /// Whether ECE and CWR, but on a SYN, are part of a number (RFC 9768 §3.2).
-    const ACE: bool = false;
-    /// Bytes of options for which each segment has room.
+    /// Bytes of options for which each segment has room; zero in schemes without an option.
     const OPTION_LEN: u32 = 0;
     /// Whether SACK must come with D-SACK (RFC 9768 §3.1.1).
     const WANTS_DSACK: bool = false;
@@ -164,10 +163,16 @@ pub trait Feedback {
     fn asks(_syn: &Segment) -> Option<EcnKind> {
         None
     }
+    /// What the flags of a segment after the handshake mean, sent by either end. Without any they are [`EcnFlags::NONE`], and
+    /// it is not asked.
+    #[inline(always)]
+    fn read(flags: Flags) -> EcnFlags {
+        EcnFlags::separate(flags)
+    }
     /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
     fn stamp(&mut self, kind: PacketKind) -> Stamp;
     /// The AccECN option of this packet, of which `room` bytes of options are left. Asked after [`Feedback::stamp`], of schemes
-    /// with [`Feedback::ACE`], and if there is none once more with the room of a SACK block.
+    /// with [`Feedback::OPTION_LEN`], and if there is none once more with the room of a SACK block.
     fn option(&mut self, _kind: PacketKind, _room: u32) -> Option<AccEcn> {
         None
     }
@@ -198,9 +203,9 @@ pub trait Feedback {
     fn flushes_ack(&self, _segment: &Segment) -> bool {
         false
     }
-    /// A segment of any kind has come after the handshake, with the codepoint it came with; `in_window` says whether it
-    /// lies in the receive window. Whether its ACK is due at once.
-    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool;
+    /// A segment of any kind has come after the handshake, with the codepoint it came with and its `flags` as
+    /// [`Feedback::read`] reads them; `in_window` says whether it lies in the receive window. Whether its ACK is due at once.
+    fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool;
 
     /// A segment has come of which nothing is new, and which ends where the last ACK sent does or beyond.
     fn on_duplicate(&mut self, _segment: &Segment) {}
@@ -210,8 +215,8 @@ pub trait Feedback {
 
     // ---- the sender of data ----
 
-    /// What the acceptable `ack` says, which acknowledges `acked`.
-    fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard;
+    /// What the acceptable `ack` says, which acknowledges `acked`, with its `flags` as [`Feedback::read`] reads them.
+    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard;
     /// The congestion window was reduced, whatever the reason.
     fn on_reduction(&mut self);
     /// The retransmission timer has fired with data outstanding.
@@ -270,12 +275,12 @@ macro_rules! schemes {
                 match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.forget_waiting()),+ }
             }
             #[inline(always)]
-            fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_arrival(segment, in_window)),+ }
+            fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
+                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_arrival(segment, flags, in_window)),+ }
             }
             #[inline]
-            fn decode(&mut self, ack: &Segment, acked: Acked) -> Heard {
-                match self { Scheme::Off => Heard::default(), $(Scheme::$scheme(s) => s.decode(ack, acked)),+ }
+            fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
+                match self { Scheme::Off => Heard::default(), $(Scheme::$scheme(s) => s.decode(ack, flags, acked)),+ }
             }
             fn on_reduction(&mut self) {
                 match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_reduction()),+ }
@@ -319,6 +324,7 @@ macro_rules! counts {
             }
 
             /// [`Feedback::OPTION_LEN`].
+            #[inline]
             pub const fn option_len(&self) -> u32 {
                 match self { Scheme::Off => 0, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::OPTION_LEN),+ }
             }
@@ -328,10 +334,16 @@ macro_rules! counts {
                 match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::WANTS_LAST_ACK),+ }
             }
 
-            /// [`Feedback::ACE`].
+            /// [`Feedback::read`] of the scheme in use.
             #[inline]
-            pub const fn has_ace(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::ACE),+ }
+            pub fn flags(&self, flags: Flags) -> EcnFlags {
+                if EcnFlags::are_clear(flags) {
+                    return EcnFlags::NONE;
+                }
+                match self {
+                    Scheme::Off => EcnFlags::separate(flags),
+                    $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::read(flags)),+
+                }
             }
         }
     };
@@ -391,12 +403,8 @@ impl Echo {
     }
 
     /// §6.1.2: an ACK with ECN-Echo. How many packets were marked it does not say.
-    pub fn decode(ack: &Segment) -> Heard {
-        if ack.flags.contains(Flags::ECE) {
-            Heard { echo: true, marks: Marks::All, no_growth: false }
-        } else {
-            Heard::default()
-        }
+    pub fn decode(flags: EcnFlags) -> Heard {
+        if flags.echo() { Heard { echo: true, marks: Marks::All, no_growth: false } } else { Heard::default() }
     }
 
     /// CWR, if the receiver is still to be told of a reduction; it then has been.
@@ -412,9 +420,9 @@ impl Echo {
     }
 
     /// A data segment has come.
-    pub fn on_data(&mut self, segment: &Segment) {
+    pub fn on_data(&mut self, segment: &Segment, flags: EcnFlags) {
         // §6.1.3: CWR ends the echo of earlier marks; a mark on that very packet begins another.
-        self.echo &= !segment.flags.contains(Flags::CWR);
+        self.echo &= !flags.cwr();
         let marked = segment.ecn == Ecn::Ce;
         self.echo |= marked;
         self.marked |= marked;
@@ -454,7 +462,8 @@ mod tests {
             // Each by a scheme of its own that has reduced and has heard a mark.
             let mut scheme = Scheme::new(scheme);
             scheme.on_reduction();
-            scheme.on_arrival(&Segment { len: 1_000, ecn: Ecn::Ce, ..Segment::default() }, true);
+            let marked = Segment { len: 1_000, ecn: Ecn::Ce, ..Segment::default() };
+            scheme.on_arrival(&marked, EcnFlags::NONE, true);
             scheme.stamp(kind)
         };
         KINDS.into_iter().filter(|kind| what(stamp(*kind))).collect()
@@ -480,7 +489,10 @@ mod tests {
     fn an_echo_counts_all_that_its_ack_tells_of() {
         // The number acknowledges packets of 1000, 1000 and 500 bytes; with SACK, two more are delivered.
         let acked = Acked { from: 1_001, to: 3_501, delivered: 4_500, new_sack: true, mss: 1_000 };
-        let heard = |flags| Scheme::new(EcnKind::Rfc3168).decode(&Segment { flags, ..Segment::default() }, acked);
+        let heard = |flags| {
+            let mut scheme = Scheme::new(EcnKind::Rfc3168);
+            scheme.decode(&Segment { flags, ..Segment::default() }, scheme.flags(flags), acked)
+        };
         let echo = heard(Flags::ACK | Flags::ECE);
         assert_eq!(echo, Heard { echo: true, marks: Marks::All, no_growth: false });
         assert_eq!(echo.marks.of(acked.amount()), Amount { bytes: 2_500, packets: 3 });
@@ -489,12 +501,28 @@ mod tests {
     }
 
     #[test]
+    fn a_scheme_reads_two_flags_or_one_number() {
+        let read = |kind, flags| Scheme::new(kind).flags(flags | Flags::ACK);
+        for kind in [EcnKind::Off, EcnKind::Rfc3168, EcnKind::Rfc2481, EcnKind::Dctcp, EcnKind::Becn, EcnKind::EcnBecn]
+        {
+            for flags in [Flags::empty(), Flags::AE, Flags::ECE, Flags::CWR, Flags::CWR | Flags::ECE] {
+                assert_eq!(read(kind, flags), EcnFlags::separate(flags));
+            }
+        }
+        for kind in [EcnKind::AccEcn, EcnKind::AccEcnLinux] {
+            for (flags, ace) in [(Flags::empty(), 0), (Flags::AE | Flags::ECE, 5), (Flags::CWR, 2)] {
+                assert_eq!(read(kind, flags), EcnFlags::count(ace));
+            }
+        }
+    }
+
+    #[test]
     fn only_marks_on_data_are_echoed() {
         // RFC 3168 §6.1.3: the receiver echoes CE data packets; pure ACKs are not ECN-capable (§6.1.4).
         for kind in [EcnKind::Rfc3168, EcnKind::Rfc2481] {
             let echoes = |len| {
                 let mut scheme = Scheme::new(kind);
-                scheme.on_arrival(&Segment { len, ecn: Ecn::Ce, ..Segment::default() }, true);
+                scheme.on_arrival(&Segment { len, ecn: Ecn::Ce, ..Segment::default() }, EcnFlags::NONE, true);
                 scheme.stamp(PacketKind::Ack).flags.contains(Flags::ECE)
             };
             assert_eq!([echoes(0), echoes(1)], [false, true]);

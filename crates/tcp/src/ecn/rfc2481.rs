@@ -1,7 +1,7 @@
 //! ECN as RFC 2481 proposed it in January 1999. It differs from RFC 3168 in two rules: CWR goes on the
 //! first data packet after the reduction, be it a retransmission, and retransmissions are ECN-capable.
 
-use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
+use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
@@ -53,16 +53,16 @@ impl Feedback for Rfc2481 {
     }
 
     #[inline]
-    fn on_arrival(&mut self, segment: &Segment, _: bool) -> bool {
+    fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, _: bool) -> bool {
         if segment.len > 0 {
-            self.echo.on_data(segment);
+            self.echo.on_data(segment, flags);
         }
         false
     }
 
     #[inline]
-    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
-        Echo::decode(ack)
+    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> Heard {
+        Echo::decode(flags)
     }
 
     fn on_reduction(&mut self) {

@@ -1,6 +1,6 @@
 //! ECN as RFC 3168 standardised it in September 2001.
 
-use super::{Acked, Agreed, Echo, Feedback, Heard, PacketKind, Stamp};
+use super::{Acked, Agreed, Echo, EcnFlags, Feedback, Heard, PacketKind, Stamp};
 use crate::config::Config;
 use crate::facts::Facts;
 use ecnlab_wire::{Ecn, Segment};
@@ -54,10 +54,10 @@ impl Feedback for Rfc3168 {
     }
 
     #[inline]
-    fn on_arrival(&mut self, segment: &Segment, in_window: bool) -> bool {
+    fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
         // §6.1.5: CE on a packet outside the receive window SHOULD be ignored.
         if segment.len > 0 && in_window {
-            self.echo.on_data(segment);
+            self.echo.on_data(segment, flags);
         }
         false
     }
@@ -67,8 +67,8 @@ impl Feedback for Rfc3168 {
     }
 
     #[inline]
-    fn decode(&mut self, ack: &Segment, _: Acked) -> Heard {
-        Echo::decode(ack)
+    fn decode(&mut self, _: &Segment, flags: EcnFlags, _: Acked) -> Heard {
+        Echo::decode(flags)
     }
 
     fn on_reduction(&mut self) {

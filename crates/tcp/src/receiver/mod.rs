@@ -133,11 +133,6 @@ impl Receiver {
         self.deadline != Time::NEVER
     }
 
-    /// Whether CWR is part of a number ([`crate::ecn::Feedback::ACE`]) and says nothing by itself.
-    pub fn cwr_counts(&mut self, counts: bool) {
-        self.quick_ack.cwr_counts = counts;
-    }
-
     /// Both ends have agreed to SACK, or not.
     pub fn permit_sack(&mut self, permitted: bool) {
         self.compression.sack = permitted;
@@ -204,10 +199,11 @@ impl Receiver {
         (self.last_ack_sent as i64..=self.next as i64).contains(&end)
     }
 
-    /// Under [`DelayedAck::Linux7`], before an acceptable segment is taken in: it echoes a timestamp of this end.
-    pub fn note_echo(&mut self, segment: &Segment, echo: Option<Echo>) {
+    /// Under [`DelayedAck::Linux7`], before an acceptable segment is taken in: it may echo a timestamp of this end, and
+    /// with `cwr` its sender has reduced its window.
+    pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
         if segment.len > 0 {
-            self.quick_ack.on_echo(segment, echo);
+            self.quick_ack.on_header(segment, echo, cwr);
         }
     }
 

@@ -44,8 +44,6 @@ pub(crate) struct QuickAck {
     ect: bool,
     /// A mark has come that CWR has not yet answered.
     marked: bool,
-    /// CWR is part of a number, and answers nothing.
-    pub cwr_counts: bool,
     /// Payload of a full segment (rcv_mss).
     full: u32,
     /// Payload of the last segment, if it was not full but may become so (last_seg_size).
@@ -66,7 +64,6 @@ impl QuickAck {
             last: Time::ZERO,
             ect: false,
             marked: false,
-            cwr_counts: false,
             // tcp_initialize_rcv_mss.
             full: DEFAULT_MSS.min(config.mss.0 as u32),
             nearly_full: 0,
@@ -89,8 +86,11 @@ impl QuickAck {
         if self.now || read { Dur::ZERO } else { self.delay(config, rto) }
     }
 
-    /// A segment with data is about to be taken in.
-    pub fn on_echo(&mut self, segment: &Segment, echo: Option<Echo>) {
+    /// A segment with data is about to be taken in. With `cwr`, its sender has reduced its window.
+    pub fn on_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
+        // tcp_ecn_accept_cwr: the sender's window may be very low.
+        self.now = cwr;
+        self.marked &= !cwr;
         if segment.len >= self.full {
             self.growth.sample(echo);
         }
@@ -103,9 +103,6 @@ impl QuickAck {
 
     /// Whether the application's read sends the ACK.
     fn note(&mut self, segment: &Segment, what: Brought, config: &Config, rto: &Rto, now: Time) -> bool {
-        // tcp_ecn_accept_cwr: the sender's window may be very low.
-        self.now = segment.flags.contains(Flags::CWR) && !self.cwr_counts;
-        self.marked &= !self.now;
         let read = match what {
             Brought::Nothing => {
                 self.on_duplicate(config);
