@@ -1,8 +1,6 @@
 //! What a sender has outstanding, its window, its timer and the state of its recovery: all that recovery schemes work on.
 
 mod ack_seen;
-mod cwnd_validation;
-mod delivery;
 #[expect(clippy::module_inception, reason = "the folder has the parts of what the file has")]
 mod flight;
 mod ns2;
@@ -16,8 +14,6 @@ mod scoreboard;
 mod send_buffer;
 
 pub(crate) use ack_seen::AckSeen;
-pub(crate) use cwnd_validation::{Burst, CwndValidation};
-pub(crate) use delivery::Delivery;
 pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
 pub(crate) use recovery::{Cause, DUP_THRESH};
 pub(crate) use sampler::Known;

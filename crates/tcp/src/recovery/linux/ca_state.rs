@@ -2,10 +2,10 @@
 //! tcp_enter_loss (net/ipv4/tcp_input.c). A reduction is proportional ([`Prr`]); a spurious one is undone ([`Undo`], and
 //! F-RTO after a timeout). Which segments are lost is decided by the scheme.
 
-use super::{Prr, Undo};
+use super::{Burst, CwndValidation, Delivery, Prr, Undo};
 use crate::cc::{CcState, Congestion, CongestionControl};
 use crate::config::{Config, EcnResponse, ReduceFrom, RttSampling};
-use crate::flight::{Burst, Cause, Chunk, CwndValidation, Cx, Delivery, Flight, How};
+use crate::flight::{Cause, Chunk, Cx, Flight, How};
 use crate::invalid::{Invalid, ensure};
 use crate::law::Law;
 

@@ -1,8 +1,8 @@
 //! What an ACK that is not all well makes a sender do, whatever it is that tells of losses: the order of the kernel's
 //! tcp_fastretrans_alert (net/ipv4/tcp_input.c).
 
-use super::{CaState, CongestionState, Prefer};
-use crate::flight::{Cx, Delivery, Flight};
+use super::{CaState, CongestionState, Delivery, Prefer};
+use crate::flight::{Cx, Flight};
 
 /// A scheme that goes through the states of [`CongestionState`], and says for itself what is lost.
 pub(crate) trait FastRetransAlert {

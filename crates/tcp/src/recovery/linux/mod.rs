@@ -1,6 +1,8 @@
 //! Loss recovery as Linux 7 does it: what its two schemes share, and the schemes. All counts are segments.
 
 mod ca_state;
+mod cwnd_validation;
+mod delivery;
 mod fastretrans_alert;
 #[cfg(test)]
 mod host;
@@ -12,6 +14,8 @@ mod scheme;
 mod undo;
 
 use ca_state::{CaState, CongestionState, Prefer};
+use cwnd_validation::{Burst, CwndValidation};
+use delivery::Delivery;
 use fastretrans_alert::FastRetransAlert;
 use prr::Prr;
 use reordering::Reordering;

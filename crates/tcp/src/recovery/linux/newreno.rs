@@ -5,9 +5,9 @@
 //! The sender goes through the states of [`CongestionState`]; what it shares with Linux's other scheme is in
 //! [`Linux`].
 
-use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Reordering};
+use super::{CaState, CongestionState, Delivery, FastRetransAlert, Linux, LossDetection, Reordering};
 use crate::facts::Facts;
-use crate::flight::{Chunk, Cx, Delivery, Flight, How};
+use crate::flight::{Chunk, Cx, Flight, How};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {

@@ -6,10 +6,12 @@
 
 use ecnlab_base::{Dur, Time};
 
-use super::{CaState, CongestionState, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before};
+use super::{
+    Burst, CaState, CongestionState, Delivery, FastRetransAlert, Linux, LossDetection, Prefer, Reordering, is_before,
+};
 use crate::config::Config;
 use crate::facts::Facts;
-use crate::flight::{Burst, Chunk, Cx, DUP_THRESH, Delivery, Flight, How, Outstanding, timestamp};
+use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How, Outstanding, timestamp};
 use crate::registry::RecoveryKind;
 use crate::wheel;
 

@@ -3,9 +3,9 @@
 
 use ecnlab_base::{Dur, Time};
 
-use super::{CaState, CongestionState, FastRetransAlert, Reordering, ca_state};
+use super::{Burst, CaState, CongestionState, Delivery, FastRetransAlert, Reordering, ca_state};
 use crate::config::Config;
-use crate::flight::{AckSeen, Burst, Chunk, Cx, Delivery, Flight, How};
+use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
 use crate::invalid::Invalid;
 use crate::law::Law;
 use crate::recovery::Scheme;

@@ -2,8 +2,8 @@
 
 use ecnlab_base::{Dur, Time};
 
-use super::{AckSeen, Cx, Flight, Outstanding};
 use crate::config::RttSampling;
+use crate::flight::{AckSeen, Cx, Flight, Outstanding};
 
 /// What one ACK says of single segments, gathered while it is handled.
 #[derive(Clone, Copy, Debug, Default)]

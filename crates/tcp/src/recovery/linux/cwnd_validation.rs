@@ -1,9 +1,9 @@
 //! Whether the congestion window is what limits a sender, which alone lets it open (RFC 7661; the kernel's
 //! tcp_cwnd_validate and tcp_is_cwnd_limited). Windows are counted in segments.
 
-use super::Flight;
 use crate::cc::CongestionControl;
 use crate::config::Config;
+use crate::flight::Flight;
 
 /// How the window of data at hand has used the congestion window.
 #[derive(Clone, Copy, Debug, Default)]
