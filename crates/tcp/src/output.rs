@@ -45,7 +45,7 @@ impl Endpoint {
         if chunk.len > 0 {
             self.counters.data_segments_sent += 1;
             self.counters.bytes_sent += u64::from(chunk.len);
-            if self.tx.flight.pushes(chunk.start + u64::from(chunk.len)) {
+            if self.tx.pushes(chunk.start + u64::from(chunk.len)) {
                 flags |= Flags::PSH;
             }
         }

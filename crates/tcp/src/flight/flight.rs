@@ -19,7 +19,6 @@ use super::rate::RateSampler;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
 use super::sampler::Sampler;
 use super::scoreboard::Scoreboard;
-use super::send_buffer::SendBuffer;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -119,8 +118,6 @@ pub(crate) struct Flight {
     pub rates: Option<Box<RateSampler>>,
     /// For laws that name a rate.
     pub pacer: Pacer,
-    /// For [`Push::Linux7`].
-    pub send_buffer: Option<Box<SendBuffer>>,
 }
 
 impl Flight {
@@ -154,7 +151,6 @@ impl Flight {
             sampler: Sampler::default(),
             rates: None,
             pacer: Pacer::default(),
-            send_buffer: None,
         }
     }
 
@@ -417,7 +413,6 @@ impl Flight {
         self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks });
         self.timeouts = 0;
         self.deadline = Time::NEVER;
-        self.open_send_buffer(cx.config);
         rtt
     }
 

@@ -20,3 +20,4 @@ pub(crate) use sampler::Known;
 pub(crate) use scoreboard::Outstanding;
 #[cfg(test)]
 pub(crate) use scoreboard::Scoreboard;
+pub(crate) use send_buffer::SendBuffer;

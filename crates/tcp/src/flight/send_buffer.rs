@@ -63,7 +63,14 @@ pub(crate) struct SendBuffer {
 }
 
 impl SendBuffer {
-    /// The buffer of a connection that has just been established.
+    /// The buffer of a connection that has just been established, with [`Push::Linux7`].
+    pub fn open(config: &Config, tx: &Flight) -> Option<Box<SendBuffer>> {
+        match config.push {
+            Push::LastSegment => None,
+            Push::Linux7 => Some(Box::new(SendBuffer::new(&tx.into()))),
+        }
+    }
+
     fn new(o: &Outstanding) -> SendBuffer {
         let mut buffer = SendBuffer {
             size: DEFAULT,
@@ -78,11 +85,15 @@ impl SendBuffer {
     }
 
     /// Whether the segment that ends at `end` carries PSH.
-    fn pushes(&self, end: u64) -> bool {
+    pub fn pushes(&self, end: u64) -> bool {
         self.ends.binary_search(&end).is_ok()
     }
 
     /// The application writes what has become possible. Called before segments are sent.
+    pub fn fill(&mut self, tx: &Flight) {
+        self.update(&tx.into());
+    }
+
     fn update(&mut self, o: &Outstanding) {
         while self.ends.front().is_some_and(|end| *end <= o.una) {
             self.ends.pop_front();
@@ -151,43 +162,15 @@ impl SendBuffer {
     }
 }
 
-impl Flight {
-    /// The connection is established.
-    pub fn open_send_buffer(&mut self, config: &Config) {
-        self.send_buffer = match config.push {
-            Push::LastSegment => None,
-            Push::Linux7 => Some(Box::new(SendBuffer::new(&self.outstanding()))),
-        };
-    }
-
-    /// Before a burst: what the application writes now.
-    #[inline]
-    pub fn fill_send_buffer(&mut self) {
-        if self.send_buffer.is_some() {
-            let outstanding = self.outstanding();
-            if let Some(buffer) = &mut self.send_buffer {
-                buffer.update(&outstanding);
-            }
-        }
-    }
-
-    /// Whether the segment of data that ends at `end` carries PSH (RFC 9293 §3.9.1.2).
-    #[inline(always)]
-    pub fn pushes(&self, end: u64) -> bool {
-        match &self.send_buffer {
-            None => end == self.end,
-            Some(buffer) => buffer.pushes(end),
-        }
-    }
-
-    fn outstanding(&self) -> Outstanding {
+impl From<&Flight> for Outstanding {
+    fn from(tx: &Flight) -> Outstanding {
         Outstanding {
-            una: self.una,
-            max: self.max,
-            end: self.end,
-            cwnd: self.law.cwnd() + self.recovery.inflation,
-            max_window: self.max_peer_window,
-            mss: self.mss.into(),
+            una: tx.una,
+            max: tx.max,
+            end: tx.end,
+            cwnd: tx.law.cwnd() + tx.recovery.inflation,
+            max_window: tx.max_peer_window,
+            mss: tx.mss.into(),
         }
     }
 }

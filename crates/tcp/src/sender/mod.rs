@@ -9,7 +9,7 @@ use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::ecn::{Feedback, QuenchSeen};
-use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
+use crate::flight::{AckSeen, Chunk, Cx, Flight, How, SendBuffer};
 use crate::registry::RecoveryKind;
 pub(crate) use scheme::InUse;
 
@@ -18,16 +18,19 @@ pub(crate) use scheme::InUse;
 pub(crate) struct Sender {
     pub flight: Flight,
     pub scheme: InUse,
+    /// Under [`Push::Linux7`](crate::config::Push::Linux7), the segments with PSH.
+    send_buffer: Option<Box<SendBuffer>>,
 }
 
 impl Sender {
     pub fn new(config: &Config, iss: Seq) -> Sender {
-        Sender { flight: Flight::new(config, iss), scheme: InUse::new(config.recovery) }
+        Sender { flight: Flight::new(config, iss), scheme: InUse::new(config.recovery), send_buffer: None }
     }
 
     /// The SYN is acknowledged, by a segment that echoes the timestamp `echoed`: data may flow, repaired by `recovery`.
     pub fn establish(&mut self, recovery: RecoveryKind, mss: u32, echoed: Option<u32>, cx: &mut Cx) {
         let rtt = self.flight.establish(mss, echoed, cx);
+        self.send_buffer = SendBuffer::open(cx.config, &self.flight);
         self.scheme = InUse::new(recovery);
         self.scheme.on_established(&mut self.flight, rtt);
     }
@@ -99,7 +102,9 @@ impl Sender {
     /// Before a burst: the restart after idleness, and the scheme's estimates.
     pub fn begin_burst(&mut self, config: &Config, now: Time) {
         self.flight.restart_after_idle(config, now);
-        self.flight.fill_send_buffer();
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.fill(&self.flight);
+        }
         self.flight.recovery.burst_left = u32::MAX;
         if self.flight.recovery.active {
             self.scheme.begin_burst(&mut self.flight, config);
@@ -128,6 +133,15 @@ impl Sender {
         let chunk = if in_recovery { self.scheme.next(flight, config) } else { flight.next_in_window(config) }?;
         flight.recovery.burst_left -= 1;
         Some(chunk)
+    }
+
+    /// Whether the segment of data that ends at `end` carries PSH (RFC 9293 §3.9.1.2).
+    #[inline(always)]
+    pub fn pushes(&self, end: u64) -> bool {
+        match &self.send_buffer {
+            None => end == self.flight.end,
+            Some(buffer) => buffer.pushes(end),
+        }
     }
 
     /// Books a chunk that leaves now.
