@@ -11,7 +11,6 @@ mod reduction;
 mod rtt;
 mod sampler;
 mod scoreboard;
-mod send_buffer;
 
 pub(crate) use ack_seen::AckSeen;
 pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
@@ -20,4 +19,3 @@ pub(crate) use sampler::Known;
 pub(crate) use scoreboard::Outstanding;
 #[cfg(test)]
 pub(crate) use scoreboard::Scoreboard;
-pub(crate) use send_buffer::SendBuffer;

@@ -2,6 +2,7 @@
 
 mod acks;
 mod scheme;
+mod send_buffer;
 
 use ecnlab_base::Time;
 use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
@@ -9,9 +10,10 @@ use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::ecn::{Feedback, QuenchSeen};
-use crate::flight::{AckSeen, Chunk, Cx, Flight, How, SendBuffer};
+use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
 use crate::registry::RecoveryKind;
 pub(crate) use scheme::InUse;
+use send_buffer::SendBuffer;
 
 /// The sending half.
 #[derive(Debug)]

@@ -8,8 +8,7 @@ use std::collections::VecDeque;
 
 use crate::cc::CongestionControl;
 use crate::config::{Config, Push};
-
-use super::Flight;
+use crate::flight::Flight;
 
 /// Bytes of one write by the application, as the Linux engine's guest has it.
 const WRITE: u64 = 1 << 16;
