@@ -129,9 +129,7 @@ impl From<(&Config, u32)> for Start {
             window: (config, mss).into(),
             rules: config.rules,
             ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
-            // RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins. ns-2 goes on (tcp.cc, slowdown):
-            // from half a segment the next ACK opens the window to one and a half.
-            ecn_least: u64::from(config.ecn_response != EcnResponse::Ns2),
+            ecn_least: config.ecn_response.least_window(),
         }
     }
 }

@@ -44,6 +44,12 @@ impl EcnResponse {
         self.is_ns2()
     }
 
+    /// Least window, in segments, that an echo leaves. RFC 3168 §6.1.2 halves down to one segment, where its timer rule begins.
+    /// ns-2 goes on (tcp.cc, slowdown): from half a segment the next ACK opens the window to one and a half.
+    pub(crate) fn least_window(self) -> u64 {
+        u64::from(!self.is_ns2())
+    }
+
     /// What a source quench is held against: one is heard again when all sent before the reduction is acknowledged (tcp.cc,
     /// quench), else when data sent after it is.
     pub(crate) fn quench_point(self, reduced_at: u64) -> u64 {
