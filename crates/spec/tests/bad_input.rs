@@ -1,13 +1,19 @@
-//! Every mistake in a scenario is answered with its line, its key and a remedy. One table: what is written, and
-//! what is said.
+//! Every mistake in a scenario is answered with its line, its key and a remedy. A table for each subject: what is written, and
+//! the messages.
+
+mod paths;
+mod queues;
+mod traffic;
 
 use crate::common;
 
 use common::GOOD;
 use ecnlab_spec::parse_scenario;
 
-/// (what stands in the good text, what stands there instead, the messages without excerpts)
-const CASES: &[(&str, &str, &[&str])] = &[
+/// What stands in the good text, what stands there instead, and the messages without excerpts.
+type Case = (&'static str, &'static str, &'static [&'static str]);
+
+const CASES: &[Case] = &[
     // Keys and values that are not there.
     ("min_th = ", "minth = ", &["x.toml:12:1: unknown key `queue.red.minth`; did you mean `min_th`?"]),
     (
@@ -53,147 +59,6 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:19:27: unknown key `flow.bulk.traffic.sise`; did you mean `size`?"],
     ),
     ("\"ftp\"", "\"fpt\"", &["x.toml:19:11: `flow.bulk.traffic.kind` cannot be `fpt`; did you mean `ftp`?"]),
-    // Distributions, and traffic that is not TCP's.
-    (
-        "\"5 ms\"",
-        "{ exponential = \"5 ms\" }",
-        &["x.toml:7:9: `link.pipe.delay` has no upper limit; write a time, or { uniform = [\"1 ms\", \"5 ms\"] }"],
-    ),
-    (
-        "traffic = \"ftp\"",
-        "start = { pareto2 = { mean = \"1 s\", shape = 1 } }\ntraffic = \"ftp\"",
-        &["x.toml:19:21: `flow.bulk.start.pareto2`: with shape 1 there is no mean; write a shape above 1"],
-    ),
-    (
-        "traffic = \"ftp\"",
-        "start = { exponential = \"1 s\", uniform = [\"1 s\", \"2 s\"] }\ntraffic = \"ftp\"",
-        &[
-            "x.toml:19:25: `flow.bulk.start.exponential`: `exponential` and `uniform` cannot both hold; write one of them",
-        ],
-    ),
-    (
-        "traffic = \"ftp\"",
-        "start = { normal = \"1 s\" }\ntraffic = \"ftp\"",
-        &["x.toml:19:11: unknown key `flow.bulk.start.normal`; valid keys: uniform, exponential, pareto, pareto2"],
-    ),
-    (
-        "\"ftp\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"20 B\" }",
-        &[
-            "x.toml:19:53: `flow.bulk.traffic.packet`: 20 B is not a possible size of a UDP packet; write 28 B to 65535 B",
-            "x.toml:20:1: `flow.bulk.tcp`: traffic of the kind `cbr` has no TCP; leave it out",
-        ],
-    ),
-    (
-        "\"ftp\"\ntcp = \"mine\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1000 B\", jitter = 2 }",
-        &["x.toml:19:72: `flow.bulk.traffic.jitter`: 2 is not a share of a pause; write a number from 0 to 1"],
-    ),
-    (
-        "\"ftp\"",
-        "{ kind = \"on-off\", rate = \"1 Mbps\", packet = \"1000 B\", on = \"1 s\", off = 2 }",
-        &["x.toml:19:84: `flow.bulk.traffic.off` is an integer, not a time such as \"20 ms\" or \
-           { uniform = [\"1 ms\", \"5 ms\"] }"],
-    ),
-    // ECN and source quenches of datagrams.
-    (
-        "\"ftp\"\ntcp = \"mine\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect\" }",
-        &["x.toml:19:67: `flow.bulk.traffic.ecn` cannot be `ect`; did you mean `ect0`?"],
-    ),
-    (
-        "\"ftp\"\ntcp = \"mine\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", quench = {} }",
-        &["x.toml:19:70: `flow.bulk.traffic.quench`: routers send no source quench about Not-ECT datagrams; \
-           write ecn = \"ect0\" beside it"],
-    ),
-    (
-        "\"ftp\"\ntcp = \"mine\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect0\", quench = { evry = \"1 s\" } }",
-        &["x.toml:19:86: unknown key `flow.bulk.traffic.quench.evry`; did you mean `every`?"],
-    ),
-    (
-        "\"ftp\"\ntcp = \"mine\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect0\", quench = { period = \"25 h\" } }",
-        &["x.toml:19:95: `flow.bulk.traffic.quench.period`: 90000 s is too long; write at most 24 h"],
-    ),
-    (
-        "\"ftp\"\ntcp = \"mine\"",
-        "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", ecn = \"ect0\", quench = { period = 5 } }",
-        &["x.toml:19:95: `flow.bulk.traffic.quench.period` is an integer, not a time with its unit in quotes, \
-           such as \"20 ms\""],
-    ),
-    (
-        "\"ftp\"",
-        "{ kind = \"ftp\", ecn = \"ect0\" }",
-        &["x.toml:19:27: unknown key `flow.bulk.traffic.ecn`; valid keys: size"],
-    ),
-    // Random sizes of transactions.
-    (
-        "\"ftp\"",
-        "{ kind = \"crr\", request = \"1 B\", response = { pareto = { mean = \"5 kB\", shape = 0.5 } } }",
-        &["x.toml:19:55: `flow.bulk.traffic.response`: with shape 0.5 there is no mean; write a shape above 1"],
-    ),
-    // When flows stop.
-    (
-        "tcp = \"mine\"\n",
-        "tcp = \"mine\"\nstop = \"10 s\"\n",
-        &["x.toml:21:8: `flow.bulk.stop`, 10 s, is not before the end of the run, 10 s, so it has no effect; \
-           leave it out, or write an earlier one"],
-    ),
-    (
-        "tcp = \"mine\"\n",
-        "start = { uniform = [\"1 s\", \"3 s\"] }\nstop = { uniform = [\"2 s\", \"9 s\"] }\n",
-        &["x.toml:21:8: `flow.bulk.stop`, 2 s at the earliest, is not after `start`, 3 s at the latest; \
-           write a later stop or an earlier start"],
-    ),
-    (
-        "tcp = \"mine\"\n",
-        "start = { exponential = \"1 s\" }\nstop = \"9 s\"\n",
-        &["x.toml:21:8: `flow.bulk.stop`: a `start` without an upper limit may come after it; \
-           write the start as a time, or { uniform = [\"0 s\", \"1 s\"] }"],
-    ),
-    (
-        "tcp = \"mine\"\n",
-        "tcp = \"mine\"\nstpo = \"9 s\"\n",
-        &["x.toml:21:1: unknown key `flow.bulk.stpo`; did you mean `stop`?"],
-    ),
-    // Jitter and losses in bursts.
-    (
-        "queue = \"red\"\n",
-        "queue = \"red\"\njitter = { delay = \"5 ms\" }\n",
-        &["x.toml:9:1: `link.pipe.jitter` lacks `reorder`; add, for example, `reorder = false`"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "queue = \"red\"\njitter = \"5 ms\"\n",
-        &["x.toml:9:10: `link.pipe.jitter` is a string, not a table"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "queue = \"red\"\njitter = { delay = \"0 s\", reorder = false }\n",
-        &["x.toml:9:20: `link.pipe.jitter.delay` is always 0 s; \
-           write a distribution such as { uniform = [\"0 s\", \"5 ms\"] }"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "queue = \"red\"\nburst_loss = { p = 0.1, r = 0 }\n",
-        &["x.toml:9:29: `link.pipe.burst_loss.r` is 0: the bad state would never end; \
-           write a number above 0; for losses at all times use `loss`"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "queue = \"red\"\n[link.pipe.reverse]\nburst_loss = { p = 1.5, r = 0.5, good = -1, bda = 1 }\n",
-        &["x.toml:10:45: unknown key `link.pipe.reverse.burst_loss.bda`; did you mean `bad`?"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "queue = \"red\"\n[link.pipe.reverse]\nburst_loss = { p = 1.5, r = 0.5, good = -1 }\n",
-        &[
-            "x.toml:10:20: `link.pipe.reverse.burst_loss.p` is 1.5, not a probability; write a number from 0 to 1",
-            "x.toml:10:41: `link.pipe.reverse.burst_loss.good` is -1, not a probability; write a number from 0 to 1",
-        ],
-    ),
     // Keys of a TCP that are rules of its window, beside others.
     (
         "ecn = \"off\"",
@@ -255,101 +120,6 @@ const CASES: &[(&str, &str, &[&str])] = &[
     // Keys that are missing.
     ("rate = \"1 Mbps\"\n", "", &["x.toml:3:1: `link.pipe` lacks `rate`; add, for example, `rate = \"10 Mbps\"`"]),
     ("max_th = \"15 packets\"\n", "", &["x.toml:9:1: `queue.red` lacks `max_th`"]),
-    // Queues within queues.
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
-         [queue.two.class.a]\ndiscipline = \"codel\"\nlimit = \"9 packets\"\ncodepoint = [\"ect1\"]\n[tcp.mine]",
-        &["x.toml:21:1: unknown key `queue.two.class.a.codepoint`; did you mean `codepoints`?"],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
-         [queue.two.class.a]\ndiscipline = \"codel\"\nlimit = \"9 packets\"\ngroups = [\"blk\"]\n\
-         [queue.two.class.b]\ndiscipline = \"fq_codel\"\n[tcp.mine]",
-        &["x.toml:21:10: `queue.two.class.a.groups`: there is no flow group `blk`; did you mean `bulk`?"],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"classes\"\nschedule = \"strict\"\nlimit = \"9 packets\"\n\
-         class = { a = { discipline = \"codel\", limit = \"9 packets\", interval = \"0 s\" } }\n[tcp.mine]",
-        &["x.toml:18:71: `queue.two.class.a.interval`: 0 s would drop everything; write a round trip"],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"fq\"\nlimit = \"9 packets\"\nclass = 3\n[tcp.mine]",
-        &[
-            "x.toml:17:9: `queue.two.class` is an integer, not a table; write tables [queue.two.class.NAME], each a queue",
-        ],
-    ),
-    // Shapers.
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"tbf\"\nrate = \"2 Mbps\"\nburst = \"3 kB\"\npeakrate = \"1 Mbps\"\n\
-         limit = \"9 packets\"\n[tcp.mine]",
-        &["x.toml:18:12: `queue.two.peakrate`: it is not above `rate`, 2 Mbps; write a higher one, or leave it out"],
-    ),
-    (
-        "queue = \"red\"",
-        "queue = \"two\"\n[queue.two]\ndiscipline = \"tbf\"\nrate = \"1 Mbps\"\nburst = \"3 kB\"\nlimit = \"9 packets\"",
-        &["x.toml:11:8: `queue.two.rate`: it is not below the rate of a link that it stands before, 1 Mbps; \
-           write a lower one"],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"htb\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
-         limit = \"9 packets\"\n[queue.two.sharing.a]\nrate = \"0 Mbps\"\n[tcp.mine]",
-        &["x.toml:21:8: `queue.two.sharing.a.rate`: `0 Mbps` is not a rate above zero; \
-           write a number and a unit, such as \"1.5 Mbps\""],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"htb\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
-         limit = \"9 packets\"\n[queue.two.sharing.a]\nrate = \"1 Mbps\"\nceil = \"500 kbps\"\n[tcp.mine]",
-        &[
-            "x.toml:22:8: `queue.two.sharing.a.ceil`: it is below `rate`, 1 Mbps; write at least as much, or leave it out",
-        ],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"htb\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
-         limit = \"9 packets\"\n[queue.two.sharing.a]\nrate = \"1 Mbps\"\nparent = \"b\"\n[tcp.mine]",
-        &["x.toml:22:10: `queue.two.sharing.a.parent`: there is no class `b`; write a table sharing.b"],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"cbq\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
-         limit = \"9 packets\"\n[queue.two.sharing.b]\nrate = \"1 Mbps\"\n[tcp.mine]",
-        &["x.toml:17:1: `queue.two.class.a`: nothing says what rate it has; write a table sharing.a with `rate`"],
-    ),
-    (
-        "[tcp.mine]",
-        "[queue.two]\ndiscipline = \"cbq\"\nlimit = \"9 packets\"\n[queue.two.class.a]\ndiscipline = \"droptail\"\n\
-         limit = \"9 packets\"\n[queue.two.sharing]\na = { rate = \"1 Mbps\", maxburst = 3, minburst = 4 }\n[tcp.mine]",
-        &["x.toml:21:49: `queue.two.sharing.a.minburst`: it is above `maxburst`, 3; write no more"],
-    ),
-    (
-        "min_th =",
-        "full = \"fattest\"\nmin_th =",
-        &["x.toml:12:8: `queue.red.full`: \"fattest\" is for queues of several queues; \
-           write \"tail\", \"random\" or \"front\""],
-    ),
-    (
-        "limit = \"60 packets\"\n",
-        "",
-        &["x.toml:9:1: `queue.red` lacks `limit`; add, for example, `limit = \"100 packets\"`"],
-    ),
-    (
-        "discipline = \"red\"\n",
-        "",
-        &["x.toml:9:1: `queue.red` lacks `discipline`; add, for example, `discipline = \"red\"`"],
-    ),
-    (
-        "\"ftp\"",
-        "\"crr\"",
-        &["x.toml:19:1: `flow.bulk.traffic` lacks `request`; add, for example, `request = \"1500 B\"`"],
-    ),
-    ("duration = \"10 s\"\n", "", &["x.toml:1:1: `duration` is missing; add, for example, `duration = \"60 s\"`"]),
     // The format.
     ("format = 1\n", "", &["x.toml:1:1: `format` is missing; this build reads format 1: write `format = 1`"]),
     (
@@ -557,132 +327,6 @@ const CASES: &[(&str, &str, &[&str])] = &[
         &["x.toml:11:9: `queue.red.limit`: 0 packets is no limit; write whole packets or bytes, at least one"],
     ),
     ("ecn = \"off\"", "mss = \"1 B\"", &["x.toml:15:7: `tcp.mine.mss` must be from 64 B to 65495 B, not 1 B"]),
-    // Ways.
-    (
-        "rate = ",
-        "duplex = false\nrate = ",
-        &["x.toml:17:7: flow `bulk`: there is no path from `a` to `b` and back; \
-           join them by links; data and ACKs need both directions"],
-    ),
-    (
-        "[queue.red]",
-        "[link.spare]\nfrom = \"b\"\nto = \"a\"\nrate = \"1 Mbps\"\ndelay = \"1 ms\"\n[queue.red]",
-        &["x.toml:9:7: links `pipe~reverse` and `spare` join the same nodes; a route uses only one of them; \
-           put a node between, or make them one link"],
-    ),
-    (
-        "to = \"b\"\nrate",
-        "to = \"a\"\nrate",
-        &[
-            "x.toml:3:7: `link.pipe`: `pipe` has the same node at both ends; name two different nodes",
-            "x.toml:18:6: `flow.bulk.to`: there is no node `b`; valid nodes: a",
-        ],
-    ),
-    // The reverse direction.
-    (
-        "queue = \"red\"",
-        "queue = \"red\"\nreverse = { from = \"b\" }",
-        &["x.toml:9:13: `link.pipe.reverse.from` cannot be set for the reverse direction; set `link.pipe.from`"],
-    ),
-    (
-        "queue = \"red\"",
-        "queue = \"red\"\nreverse = { queue = \"x\" }",
-        &["x.toml:9:21: `link.pipe.reverse.queue`: there is no queue `x`; valid queues: default, red"],
-    ),
-    (
-        "queue = \"red\"",
-        "duplex = false\nreverse = { loss = 0.1 }",
-        &["x.toml:9:1: `link.pipe` is simplex and has no reverse direction; leave out this table or `duplex = false`"],
-    ),
-    // Several at once, in the order of their lines.
-    (
-        "rate = \"1 Mbps\"\ndelay = \"5 ms\"",
-        "rate = \"1\"\ndealy = \"5 ms\"\nloss = \"x\"",
-        &[
-            "x.toml:6:8: `link.pipe.rate`: `1` is not a rate; write a number and a unit, such as \"1.5 Mbps\"",
-            "x.toml:7:1: unknown key `link.pipe.dealy`; did you mean `delay`?",
-            "x.toml:8:8: `link.pipe.loss` is a string, not a number",
-        ],
-    ),
-    // Boxes.
-    (
-        "queue = \"red\"\n",
-        "boxes = [\"wal\"]\n[box.wall]\nsyn = \"drop\"\n",
-        &["x.toml:8:10: `link.pipe.boxes[0]`: there is no box `wal`; did you mean `wall`?"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "boxes = [\"wall\", \"wall\"]\n[box.wall]\nsyn = \"drop\"\n",
-        &["x.toml:8:18: `link.pipe.boxes[1]`: `wall` is in this list already; name each box once"],
-    ),
-    (
-        "[queue.red]",
-        "[box.idle]\nshare = 0.5\n[queue.red]",
-        &["x.toml:9:6: `box.idle` has no action; give it syn, syn_ack, clear or rewrite"],
-    ),
-    (
-        "[queue.red]",
-        "[box.wall]\nsyn = \"drop\"\nshare = 9\n[queue.red]",
-        &["x.toml:11:9: `box.wall.share` is 9, not a share; write a number from 0 to 1"],
-    ),
-    (
-        "[queue.red]",
-        "[box.wall]\nrewrite = { ect0 = \"ect0\" }\nclear = [\"ece\", \"ece\"]\n[queue.red]",
-        &[
-            "x.toml:10:20: `box.wall.rewrite.ect0` changes nothing; write another codepoint, or leave it out",
-            "x.toml:11:17: `box.wall.clear[1]` is in this list already; leave it out",
-        ],
-    ),
-    (
-        "[queue.red]",
-        "[box.wall]\nsyn = \"rst\"\n[queue.red]",
-        &["x.toml:10:7: `box.wall.syn` cannot be `rst`; valid values: pass, strip, drop, reset"],
-    ),
-    (
-        "[queue.red]",
-        "[box.wall]\nrewrite = { ect = \"ce\" }\n[queue.red]",
-        &["x.toml:10:13: unknown key `box.wall.rewrite.ect`; did you mean `ect1`?"],
-    ),
-    // Tunnels.
-    (
-        "queue = \"red\"\n",
-        "tunnel = \"vnp\"\n[tunnel.vpn]\n",
-        &["x.toml:8:10: `link.pipe.tunnel`: there is no tunnel `vnp`; did you mean `vpn`?"],
-    ),
-    (
-        "[queue.red]",
-        "[tunnel.vpn]\ningress = \"compat\"\n[queue.red]",
-        &["x.toml:10:11: `tunnel.vpn.ingress` cannot be `compat`; valid values: normal, compatibility, rfc3168-full"],
-    ),
-    (
-        "[queue.red]",
-        "[tunnel.vpn]\negress = \"rfc4301\"\n[queue.red]",
-        &["x.toml:10:10: `tunnel.vpn.egress` cannot be `rfc4301`; valid values: rfc6040, rfc3168-full, \
-             rfc3168-limited, rfc2003"],
-    ),
-    (
-        "[queue.red]",
-        "[tunnel.vpn]\nmode = \"normal\"\n[queue.red]",
-        &["x.toml:10:1: unknown key `tunnel.vpn.mode`; valid keys: ingress, egress, overhead"],
-    ),
-    (
-        "[queue.red]",
-        "[tunnel.vpn]\noverhead = \"64036 B\"\n[queue.red]",
-        &["x.toml:10:12: `tunnel.vpn.overhead` is 64036 B: with it the longest packet here, 1500 B, would have more \
-             than 65535 B; write at most 64035 B, or shorter packets"],
-    ),
-    (
-        "traffic = \"ftp\"\ntcp = \"mine\"\n",
-        "traffic = { kind = \"cbr\", rate = \"1 Mbps\", packet = \"65530 B\" }\n[tunnel.vpn]\noverhead = \"20 B\"\n",
-        &["x.toml:21:12: `tunnel.vpn.overhead` is 20 B: with it the longest packet here, 65530 B, would have more \
-             than 65535 B; write at most 5 B, or shorter packets"],
-    ),
-    (
-        "queue = \"red\"\n",
-        "tunnel = \"vpn\"\nboxes = [\"wall\"]\n[tunnel.vpn]\n[box.wall]\nsyn = \"drop\"\n",
-        &["x.toml:9:10: `link.pipe.boxes[0]`: `wall` acts on TCP headers, which are within the tunnel `vpn`; \
-             name it behind the tunnel, or a box that has only `rewrite`"],
-    ),
 ];
 
 /// The messages of a text, without the excerpts.
@@ -701,10 +345,10 @@ fn the_text_that_the_cases_change_is_good() {
 #[test]
 fn every_mistake_is_answered() {
     let mut wrong = Vec::new();
-    for (old, new, expected) in CASES {
+    for (old, new, expected) in [CASES, traffic::CASES, queues::CASES, paths::CASES].concat() {
         assert!(GOOD.contains(old), "{old}");
         let said = said(&GOOD.replacen(old, new, 1));
-        if said != *expected {
+        if said != expected {
             wrong.push(format!("{new}\n  says     {said:#?}\n  must say {expected:#?}"));
         }
     }
