@@ -114,12 +114,12 @@ fn transactions_are_as_many_as_round_trips_and_the_bottleneck_leave_room_for() {
         let text = file(100, 1, 1).replace("\"ftp\"", &traffic).replace("1 Mbps", rate).replace("\"10 s\"", duration);
         parse_scenario("x.toml", &text).unwrap().memory()
     };
-    // Two round trips of 20 ms and 10 ms to think: 20 a second, 10 s or 110 s, 100 flows: 200,000 more rows of 305 B.
+    // Two round trips of 20 ms and 10 ms to think: 20 a second, 10 s or 110 s, 100 flows: 200,000 more rows of 245 B.
     let rows = (crr("10 ms", "1 Gbps", "\"110 s\"") - crr("10 ms", "1 Gbps", "\"10 s\"")) as f64;
-    assert!((rows / 61e6 - 1.0).abs() < 0.15, "{rows}");
+    assert!((rows / 49e6 - 1.0).abs() < 0.15, "{rows}");
     // 1500 B at 1.2 Mbit/s: 100 a second of all flows together, 10,000 more.
     let rows = (crr("10 ms", "1.2 Mbps", "\"110 s\"") - crr("10 ms", "1.2 Mbps", "\"10 s\"")) as f64;
-    assert!((rows / 3.05e6 - 1.0).abs() < 0.3, "{rows}");
+    assert!((rows / 2.45e6 - 1.0).abs() < 0.3, "{rows}");
 }
 
 #[test]
