@@ -3,6 +3,7 @@
 //!
 //! Times are whole nanoseconds, 1/√count and probabilities have 32 bits behind the point, as there. `docs/laws/cobalt.md`.
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,13 +11,12 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{Average, Columns, Integral};
 use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
-use ecnlab_base::facts::Column;
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
     name: "cobalt",
     label: "COBALT",
-    summary: "COBALT (Linux's CAKE): CoDel whose count fades, and BLUE beside it",
+    summary: "COBALT (Linux's CAKE): CoDel whose count fades, with BLUE",
     reference: "Linux, net/sched/sch_cake.c",
     columns: Columns {
         values: &[

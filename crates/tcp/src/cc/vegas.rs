@@ -15,7 +15,7 @@ use crate::invalid::{Invalid, ensure};
 pub const FACTS: Facts = Facts {
     name: "vegas",
     label: "Vegas",
-    summary: "A window that each round trip follows the number of its segments that wait in queues, which the RTT tells.",
+    summary: "Adjusts the window once per RTT to keep a target number of its segments queued, estimated from the RTT (Vegas).",
     reference: "L. Brakmo and L. Peterson, 'TCP Vegas: end to end congestion avoidance on a global internet', JSAC 13(8), 1995; Linux, net/ipv4/tcp_vegas.c",
     samples: true,
     ..Facts::PLAIN
