@@ -28,10 +28,10 @@ SEED = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 def main() -> None:
     """Reproduces and compares; the exit code is 1 if a verdict is contradicted."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("papers", nargs="*", choices=[[], *PAPERS], help="all if none is named")
+    parser.add_argument("papers", nargs="*", default=list(PAPERS), help="all if none is named")
     parser.add_argument("--before", type=int, default=7, help="digits to put before every base seed (default: 7)")
     asked = parser.parse_args()
-    contradicted = [row for paper in asked.papers or PAPERS for row in compare(paper, asked.before)]
+    contradicted = [row for paper in asked.papers for row in compare(paper, asked.before)]
     print("\n".join(contradicted) or "no verdict of the full size is contradicted")
     sys.exit(bool(contradicted))
 

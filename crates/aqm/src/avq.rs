@@ -4,6 +4,7 @@
 //! Each arrival is put in a virtual queue, too, which drains more slowly than the link. What would overflow it is signalled. Its
 //! capacity is a token bucket that fills at the wanted rate and pays for what arrives.
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{Average, Columns, Integral};
 use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
-use ecnlab_base::facts::Column;
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {

@@ -2,6 +2,7 @@
 //!
 //! Where Linux (include/net/codel_impl.h) does otherwise, `docs/laws/codel.md` says so.
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{Columns, Integral};
 use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
-use ecnlab_base::facts::Column;
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {

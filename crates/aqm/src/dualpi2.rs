@@ -8,6 +8,7 @@ pub mod pi;
 mod profile;
 pub mod protection;
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
@@ -21,7 +22,6 @@ use crate::scheduler::{Credit, MTU, Scheduler};
 use crate::{
     Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
 };
-use ecnlab_base::facts::Column;
 use profile::{Linux, Rfc9332};
 use protection::Protection;
 

@@ -1,7 +1,8 @@
 //! What there is to know of a discipline without running it.
 
-use crate::columns::Columns;
 use ecnlab_base::facts::Column;
+
+use crate::columns::Columns;
 
 /// The facts of a discipline, in its own file and nowhere else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 mod linux;
 mod rfc8033;
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::columns::{Average, Columns, Integral};
 use crate::facts::{ActsAbove, Facts};
 use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
-use ecnlab_base::facts::Column;
 use linux::Linux;
 use rfc8033::Rfc8033;
 

@@ -1,11 +1,11 @@
 //! A link's queue: one FIFO, or a tree of them.
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Length, Rng, Time};
 
 use crate::books::Books;
 use crate::tree::Node;
 use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
-use ecnlab_base::facts::Column;
 
 /// What the queue as a whole is called among its classes.
 pub(crate) const ALL: &str = "all";

@@ -15,6 +15,7 @@ mod curve;
 mod record;
 mod spacing;
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Bytes, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,6 @@ use crate::columns::{Columns, Integral};
 use crate::facts::Facts;
 use crate::{Aqm, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
 use adaptive::Adaptation;
-use ecnlab_base::facts::Column;
 use record::{Record, Region};
 
 pub use adaptive::{Bottom, Clock, Feng, Floyd};

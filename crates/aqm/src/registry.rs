@@ -1,5 +1,6 @@
 //! The disciplines there are: one row each. A new law is its file, its page and one row here.
 
+use ecnlab_base::facts::{Column, same, union};
 use ecnlab_base::{Dur, Outside, Rate, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
@@ -13,7 +14,6 @@ use crate::{
     Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LinkContext, PacketView, SpeaksBack, Verdict,
     View,
 };
-use ecnlab_base::facts::{Column, same, union};
 
 /// A discipline as a reader finds it.
 #[derive(Clone, Copy, Debug)]

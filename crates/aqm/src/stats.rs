@@ -1,10 +1,10 @@
 //! Time-weighted statistics of a queue.
 
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Time};
 
 use crate::columns::Integral;
 use crate::histogram::Histogram;
-use ecnlab_base::facts::Column;
 
 /// A queue over a span of time: integrals, and the sojourn of what left.
 ///

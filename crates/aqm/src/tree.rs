@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::Time;
+use ecnlab_base::facts::Column;
 
 use crate::across::{Coupling, InnerView};
 use crate::books::Books;
@@ -20,7 +21,6 @@ use crate::scheduler::{Backlog, Scheduler};
 use crate::shape::{Header, Shape};
 use crate::stats::Gauge;
 use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
-use ecnlab_base::facts::Column;
 
 /// What a packet takes besides its bytes: `SKB_TRUESIZE(0)` of Linux on 64 bits, 256 bytes of `struct sk_buff` and 320 of
 /// `struct skb_shared_info` (include/linux/skbuff.h).

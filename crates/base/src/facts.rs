@@ -1,4 +1,4 @@
-//! What laws of every kind have to tell of the tables.
+//! The columns that a law adds to the tables of a run.
 
 /// A column of a table that a law adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

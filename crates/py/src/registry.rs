@@ -1,10 +1,11 @@
 //! What there is to choose from: laws, profiles, and the schemas of the files.
 
+use ecnlab_base::facts::Column;
+
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use ecnlab_base::facts::Column;
 use ecnlab_spec::registry::Law;
 
 use crate::json;

@@ -58,7 +58,7 @@ def label(family: str, name: str) -> str:
 
 
 def columns(table: str) -> dict[str, Column]:
-    """The columns that laws add to ``table``, by name, in the order of the registry; a run has those of its own laws."""
+    """The columns that laws add to ``table``, by name, in the order of the registry."""
     having: dict[str, list[str]] = {}
     found: dict[str, Column] = {}
     for law, facts in _all():

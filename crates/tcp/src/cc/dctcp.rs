@@ -4,6 +4,7 @@
 mod linux;
 
 use ecnlab_base::facts::Column;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
