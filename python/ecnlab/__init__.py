@@ -5,14 +5,14 @@
 >>> run.flows.group_by("group").agg(pl.col("goodput_bps").mean())  # doctest: +SKIP
 """
 
-from ecnlab import starting as starting  # isort: skip
+from ecnlab.base import early_interrupt as early_interrupt  # isort: skip
 
 from ecnlab._core import Experiment, Scenario, __version__
-from ecnlab.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError, TraceFailure
-from ecnlab.results import load
-from ecnlab.run import Run, run
-from ecnlab.scenario import check
-from ecnlab.sweep import Sweep, sweep
+from ecnlab.base.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError, TraceFailure
+from ecnlab.runs.results import load
+from ecnlab.runs.run import Run, run
+from ecnlab.runs.sweep import Sweep, sweep
+from ecnlab.scenario.files import check
 from ecnlab.trace import Trace, trace
 
 __all__ = [

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, final
 
-from ecnlab.types import Column, Departure, Diagnostic, Drawn, FileKind, Place, Profile, Standard
+from ecnlab.base.types import Column, Departure, Diagnostic, Drawn, FileKind, Place, Profile, Standard
 
 __all__ = [
     "AckSample",

@@ -17,13 +17,13 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from ecnlab._core import Scenario, SpecError, schema
-from ecnlab.covered import NotCoveredError
-from ecnlab.engines import LINUX, LINUX_WALL, MODEL, PACKETS
+from ecnlab.engines.model.engine import Model
+from ecnlab.engines.protocol import LINUX, LINUX_WALL, MODEL, PACKETS
+from ecnlab.laws.model_coverage import NotCoveredError
 from ecnlab.linux.engine import refuse_events
 from ecnlab.linux.network import KernelLinks, Network
 from ecnlab.linux.plan import Plan, plan
 from ecnlab.linux.wall.network import RouterLinks
-from ecnlab.prediction.engine import Model
 
 ENGINES: Final = (PACKETS, LINUX, LINUX_WALL, MODEL)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import Cli
 
-from ecnlab import advice
 from ecnlab._core import Scenario
-from ecnlab.scenario import read_experiment
+from ecnlab.scenario import advice
+from ecnlab.scenario.files import read_experiment
 
 SCENARIO = """\
 format = 1

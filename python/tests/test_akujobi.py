@@ -18,7 +18,7 @@ from ecnlab.papers.akujobi.settings import KEYS, STATED, choose
 from ecnlab.papers.material import Stored
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
-from ecnlab.scenario import read_experiment
+from ecnlab.scenario.files import read_experiment
 
 PAPER = Path(__file__).parents[2] / "papers" / "akujobi"
 

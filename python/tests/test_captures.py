@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import ecnlab
-from ecnlab.scenario import read_scenario
+from ecnlab.scenario.files import read_scenario
 
 
 def test_a_capture_changes_no_result_and_stands_in_the_run_folder(scenario, cli, tmp_path):

@@ -16,9 +16,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 
+from ecnlab.base.errors import RunError
 from ecnlab.cli import cli as commands
 from ecnlab.cli import main
-from ecnlab.errors import RunError
 
 OK, NO, BAD_INPUT, IO_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -77,7 +77,7 @@ def test_compare(cli, scenario, tmp_path):
 
 
 def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
-    from ecnlab.store import digests_of, read_json, read_table, write_json, write_table
+    from ecnlab.folder.store import digests_of, read_json, read_table, write_json, write_table
 
     for folder in ("a", "b"):
         cli("run", scenario, "--out", folder)

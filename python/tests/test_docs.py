@@ -11,7 +11,7 @@ import pytest
 
 from ecnlab import Scenario, SpecError
 from ecnlab.cli import cli
-from ecnlab.columns import PREDICTION, TABLES
+from ecnlab.folder.columns import PREDICTION, TABLES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

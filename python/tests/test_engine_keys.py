@@ -9,7 +9,7 @@ from typing import Final
 import engine_keys
 from engine_keys import UNUSED
 
-from ecnlab.engines import LINUX
+from ecnlab.engines.protocol import LINUX
 
 PAGE: Final = Path(__file__).parents[2] / "docs/generated/engines.md"
 

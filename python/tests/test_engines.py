@@ -9,11 +9,11 @@ import pytest
 from conftest import SCENARIO
 
 import ecnlab
-from ecnlab import store
-from ecnlab.agree import agree
-from ecnlab.engines import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
-from ecnlab.errors import EcnlabError, FolderError
-from ecnlab.types import Engine
+from ecnlab.agreement.means import agree
+from ecnlab.base.errors import EcnlabError, FolderError
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
+from ecnlab.folder import store
 
 
 def test_the_seed_is_one_unless_said_and_a_model_has_none():

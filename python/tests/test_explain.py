@@ -10,10 +10,10 @@ import pytest
 from conftest import SCENARIO
 
 import ecnlab
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.explain import LONGEST_S, measure, rank
 from ecnlab.linux.kernel import find
-from ecnlab.scenario import read_scenario
+from ecnlab.scenario.files import read_scenario
 
 PIPE = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"').replace('"4 s"', '"21 s"')
 COUNTS = {"flow.marked.count": 3, "flow.dropped.count": 3}

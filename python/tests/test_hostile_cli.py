@@ -15,13 +15,13 @@ import pytest
 from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 
 from ecnlab import EcnlabError, FolderError, SpecError, load, run
+from ecnlab.base.safe_text import json_safe, visible
 from ecnlab.cli import main
-from ecnlab.fallback import said, shown
+from ecnlab.folder.store import verify
 from ecnlab.report.page import shown as in_html
-from ecnlab.scenario import check, read_experiment, read_scenario, read_text
-from ecnlab.store import verify
-from ecnlab.sweep import sweep
-from ecnlab.text import json_safe, visible
+from ecnlab.runs.ecn_fallback import said, shown
+from ecnlab.runs.sweep import sweep
+from ecnlab.scenario.files import check, read_experiment, read_scenario, read_text
 
 ESCAPE = "\x1b[2J\x9b\u202e"
 
@@ -71,7 +71,7 @@ def test_files_without_end_and_devices(tmp_path, monkeypatch):
         read_text("/dev/zero")
     with pytest.raises(OSError, match="Input/output"):
         read_text("/proc/self/mem")
-    monkeypatch.setattr("ecnlab.scenario.LARGEST", 1000)
+    monkeypatch.setattr("ecnlab.scenario.files.LARGEST", 1000)
     (tmp_path / "x.toml").write_text("#" * 1001)
     with pytest.raises(EcnlabError, match="not an ecnlab TOML file"):
         read_text(tmp_path / "x.toml")
@@ -165,7 +165,7 @@ def test_another_run_says_what_differs(scenario, tmp_path, monkeypatch):
     with pytest.raises(FolderError, match=r"seed: 1 there, 2 asked for; choose another folder"):
         run(scenario, 2, out=tmp_path / "out")
     with monkeypatch.context() as newer, pytest.raises(FolderError, match="asked for; made by ecnlab"):
-        newer.setattr("ecnlab.store.__version__", "99")
+        newer.setattr("ecnlab.folder.store.__version__", "99")
         run(scenario, 2, out=tmp_path / "out")
     scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
     with pytest.raises(FolderError, match=r"queue.red.max_p: 0.1 against 0.2"):

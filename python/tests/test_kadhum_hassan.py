@@ -19,8 +19,8 @@ from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.report import Chart, render
-from ecnlab.scenario import read_experiment
-from ecnlab.sweep import sweep
+from ecnlab.runs.sweep import sweep
+from ecnlab.scenario.files import read_experiment
 
 PAPER = Path(__file__).parents[2] / "papers" / "kadhum-hassan"
 SEGMENT = measure.SEGMENT_BYTES

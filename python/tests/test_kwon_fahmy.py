@@ -13,6 +13,7 @@ from analysed import of_all, of_step
 from analysed import quantity as of_run
 from pages import assert_whole, material, stored
 
+from ecnlab.base.quantities import quantity
 from ecnlab.models import ecn
 from ecnlab.papers import kwon_fahmy
 from ecnlab.papers.judge import judge_claims, judge_numbers
@@ -22,10 +23,9 @@ from ecnlab.papers.kwon_fahmy.slides import COLUMNS
 from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
-from ecnlab.quantities import quantity
 from ecnlab.report import render
-from ecnlab.scenario import read_experiment, read_scenario
-from ecnlab.sweep import Sweep, sweep
+from ecnlab.runs.sweep import Sweep, sweep
+from ecnlab.scenario.files import read_experiment, read_scenario
 
 PAPER = Path(__file__).parents[2] / "papers" / "kwon-fahmy"
 

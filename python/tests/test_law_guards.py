@@ -15,8 +15,8 @@ from test_python_laws import QUEUE, WINDOW, scenario
 
 import ecnlab
 from ecnlab._core import Cancel, Cancelled, LawError, SpecError
-from ecnlab.errors import EcnlabError
-from ecnlab.scenario import check, read_scenario
+from ecnlab.base.errors import EcnlabError
+from ecnlab.scenario.files import check, read_scenario
 
 HANGS = 600
 """Seconds that a law sleeps: more than any test takes."""

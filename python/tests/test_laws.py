@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from ecnlab import _core, laws
-from ecnlab.columns import FLOW_SERIES, LINKS, QUEUE_SERIES, TABLES
+from ecnlab.folder.columns import FLOW_SERIES, LINKS, QUEUE_SERIES, TABLES
+from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux import kernel
 from ecnlab.linux.disciplines import qdisc
-from ecnlab.linux.findings import Findings
 
 SOURCES = Path(laws.__file__).parents[1]
 KNOWN = {family: members for family, members in _core.laws().items() if family in laws.FAMILIES}
 
-CAPTURES = ("trace/", "cli/trace.py", "types.py")
+CAPTURES = ("trace/", "cli/trace.py", "base/types.py")
 """The analysis of captures has standards by the names of laws, and a column for SACK."""
 
 TOOLS_OF_LINKS = {"tbf"}
@@ -146,7 +146,7 @@ def shared() -> Iterator[Path]:
     """Sources that are no law's, no single paper's and not the analysis of captures."""
     for path in sorted(SOURCES.rglob("*.py")):
         inside = path.relative_to(SOURCES).as_posix()
-        of_a_law = inside.startswith("laws/") and inside.count("/") == 2
+        of_a_law = inside.startswith(tuple(f"laws/{family}/" for family in laws.FAMILIES))
         of_a_paper = inside.startswith("papers/") and inside.count("/") == 2
         if not of_a_law and not of_a_paper and not inside.startswith(CAPTURES):
             yield path

@@ -15,20 +15,23 @@ import pytest
 from conftest import SCENARIO
 from linux_plans import LINUX, refused, the_plan
 
-from ecnlab import agree, console, laws, store
+from ecnlab import laws
 from ecnlab._core import Scenario, SpecError
-from ecnlab.answerers import answerer_of
-from ecnlab.errors import EcnlabError, FolderError, RunError
+from ecnlab.agreement import means
+from ecnlab.base.errors import EcnlabError, FolderError, RunError
+from ecnlab.base.stats import ratio_of_means
+from ecnlab.cli import console
+from ecnlab.folder import store
+from ecnlab.laws.kernel.twin import Twin
 from ecnlab.laws.queue.red import tc_exponent
 from ecnlab.linux import build, engine, kernel, replay, source, tables
 from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.machine import Cores, boot
 from ecnlab.linux.plan import plan
 from ecnlab.linux.quantity import number, split
-from ecnlab.linux.twin import Twin
 from ecnlab.linux.wall.network import RouterLinks
 from ecnlab.report import render
-from ecnlab.stats import ratio_of_means
+from ecnlab.runs.engine_by_name import answerer_of
 
 TESTBED = Path(__file__).parents[2] / "papers/rfc2884/testbed.toml"
 
@@ -519,8 +522,8 @@ def test_debians_mirror_is_the_machines_own(monkeypatch, tmp_path, name, text):
     [([1.0, 1.02, 0.98, 1.01], "agrees"), ([1.3, 1.32, 1.31, 1.3], "differs"), ([1.0, 1.2, 1.05, 1.15], "open")],
 )
 def test_a_verdict_is_about_the_whole_interval(ours, verdict):
-    ratio = ratio_of_means(np.array(ours), np.ones(4), agree.LEVEL)
-    assert agree.judge(ratio, 0.1) == verdict
+    ratio = ratio_of_means(np.array(ours), np.ones(4), means.LEVEL)
+    assert means.judge(ratio, 0.1) == verdict
     assert math.isfinite(ratio.low)
 
 
@@ -529,8 +532,8 @@ def test_a_verdict_is_about_the_whole_interval(ours, verdict):
 )
 def test_runs_that_counted_nothing_may_have_counted_little(theirs, verdict):
     # Four in sixteen runs against none may be chance (two to the power of -4, and as much the other way round).
-    ratio = agree.ratio_to(np.zeros(16), np.array(theirs, dtype=float))
-    assert agree.judge(ratio, 0.1) == verdict
+    ratio = means.ratio_to(np.zeros(16), np.array(theirs, dtype=float))
+    assert means.judge(ratio, 0.1) == verdict
 
 
 def answer_of(values):
@@ -557,9 +560,9 @@ def answer_of(values):
 )
 def test_an_agreement_without_a_ratio_has_a_page_and_json(ours, theirs, verdict, shown, capsys):
     simulator, linux = answer_of(ours), answer_of(theirs)
-    rows = agree.compare(simulator, linux, 0.1)
+    rows = means.compare(simulator, linux, 0.1)
     assert rows["verdict"].to_list() == [verdict]
-    assert shown in render(agree._page(simulator, linux, rows, 0.1))
+    assert shown in render(means._page(simulator, linux, rows, 0.1))
     console.write_json({"comparisons": rows.to_dicts()})
     told = json.loads(capsys.readouterr().out)["comparisons"][0]
     assert (told["ratio"] is None) == (shown == "undefined")
@@ -568,20 +571,20 @@ def test_an_agreement_without_a_ratio_has_a_page_and_json(ours, theirs, verdict,
 
 
 def test_a_ratio_to_negative_values_has_its_interval():
-    ratio = agree.ratio_to(np.zeros(4), np.array([-2.0, -3.0, 0.0, -2.0]))
+    ratio = means.ratio_to(np.zeros(4), np.array([-2.0, -3.0, 0.0, -2.0]))
     assert ratio.low <= 0.0 <= ratio.high
-    assert math.isnan(agree.ratio_to(np.ones(2), np.array([-1.0, 1.0])).mean)
+    assert math.isnan(means.ratio_to(np.ones(2), np.array([-1.0, 1.0])).mean)
 
 
 def test_the_margin_is_stated_once(tmp_path):
-    agree._state(tmp_path, 0.1)
-    agree._state(tmp_path, 0.1)
+    means._state(tmp_path, 0.1)
+    means._state(tmp_path, 0.1)
     with pytest.raises(FolderError, match=r"begun with a margin of 0.1"):
-        agree._state(tmp_path, 0.2)
+        means._state(tmp_path, 0.2)
 
 
 def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
-    question = agree.read_question(scenario)
+    question = means.read_question(scenario)
     assert {"goodput_marked", "timeouts_dropped", "marks_pipe", "queue_pipe"} <= question.metrics.keys()
     assert question.runs[0].scenario.resolved["profile"] == "linux-7"
 
@@ -589,4 +592,4 @@ def test_a_scenario_is_asked_for_its_groups_and_queues(scenario):
 def test_an_agreement_takes_groups_and_files_with_quotes_and_spaces(scenario):
     odd = scenario.with_name('a "b".toml')
     odd.write_text(SCENARIO.replace('tcp = "ecn"', 'tcp = "ecn"\ngroup = \'a "b" c\'', 1))
-    assert 'goodput_a "b" c' in agree.read_question(odd).metrics
+    assert 'goodput_a "b" c' in means.read_question(odd).metrics

@@ -9,7 +9,7 @@ import pytest
 from conftest import SCENARIO, assert_same_bytes
 
 import ecnlab
-from ecnlab.errors import EcnlabError, RunError
+from ecnlab.base.errors import EcnlabError, RunError
 from ecnlab.linux.kernel import find
 from ecnlab.linux.machine import boot
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from ecnlab.errors import EcnlabError, RunError
+from ecnlab.base.errors import EcnlabError, RunError
 from ecnlab.linux.kernel import Kernel, find
 from ecnlab.linux.machine import boot
 

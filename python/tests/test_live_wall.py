@@ -21,13 +21,13 @@ import pytest
 from conftest import SCENARIO, Cli, ecnlab_command
 
 import ecnlab
-from ecnlab import fallback
-from ecnlab.answerers import answerer_of
-from ecnlab.errors import EcnlabError, RunError, SpecError
+from ecnlab.base.errors import EcnlabError, RunError, SpecError
 from ecnlab.linux.plan import plan
 from ecnlab.linux.wall import capabilities, container, evidence
 from ecnlab.linux.wall.guest import Guest, prepare
 from ecnlab.linux.wall.network import RouterLinks
+from ecnlab.runs import ecn_fallback
+from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.trace import trace
 
 WALL = SCENARIO.replace('profile = "modern"', 'profile = "linux-7"').replace('"4 s"', '"3 s"')
@@ -114,7 +114,7 @@ def test_ecn_needs_both_ends(pipe, ends, ecn):
 def test_connections_that_fell_back_are_counted(pipe, overrides, counted, word):
     flows = on_wall(pipe, **{"flow.dropped.count": 0, "duration": "2 s"} | overrides).table("flows_run")
     assert flows.select("ecn", "connections", "ecn_connections", "ecn_fallbacks").row(0) == counted
-    assert fallback.shown(flows)["ecn"].item() == word
+    assert ecn_fallback.shown(flows)["ecn"].item() == word
 
 
 def test_marks_are_seen_as_ce_by_the_client_and_as_echoes_at_the_server(result):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from analysed import given
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import measuring
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.measuring import KEYS, Quantities

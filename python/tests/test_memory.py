@@ -12,8 +12,8 @@ import pytest
 from conftest import EXPERIMENT
 
 import ecnlab
-from ecnlab.scenario import read_scenario
-from ecnlab.sweep import _workers_that_fit
+from ecnlab.runs.sweep import _workers_that_fit
+from ecnlab.scenario.files import read_scenario
 
 SCENARIO = """\
 format = 1

@@ -11,12 +11,12 @@ import pytest
 from conftest import EXPERIMENT, SCENARIO
 
 from ecnlab import run
-from ecnlab.columns import TABLES
-from ecnlab.errors import MetricError, SpecError
-from ecnlab.metrics import check, evaluate
-from ecnlab.ranges import of_metric
-from ecnlab.scenario import read_experiment, read_scenario
-from ecnlab.sweep import sweep
+from ecnlab.base.errors import MetricError, SpecError
+from ecnlab.folder.columns import TABLES
+from ecnlab.runs.sweep import sweep
+from ecnlab.scenario.files import read_experiment, read_scenario
+from ecnlab.scenario.metric_ranges import of_metric
+from ecnlab.scenario.metrics import check, evaluate
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -12,7 +12,7 @@ from ecnlab.papers.networks import networks
 from ecnlab.papers.registry import PAPERS
 from ecnlab.report import Page, Section, Topology, render
 from ecnlab.report.topology import Wire
-from ecnlab.scenario import read_scenario
+from ecnlab.scenario.files import read_scenario
 
 PAPERS_FOLDER = Path(__file__).parents[2] / "papers"
 

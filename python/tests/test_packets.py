@@ -6,11 +6,11 @@ import pytest
 from queues_beside_the_kernel import HEAD, LAWS, scenario
 
 from ecnlab._core import Scenario, SpecError, replay_packets
-from ecnlab.arrivals import Arrival, drawn
-from ecnlab.errors import EcnlabError
+from ecnlab.agreement.arrivals import Arrival, drawn
+from ecnlab.agreement.packets import Fate, Question, Trace, questions
+from ecnlab.base.errors import EcnlabError
+from ecnlab.laws.kernel.twin import Twin
 from ecnlab.linux.replay import Left
-from ecnlab.linux.twin import Twin
-from ecnlab.packets import Fate, Question, Trace, questions
 
 
 def question(queue: str, rate: int = 1_000_000) -> Question:

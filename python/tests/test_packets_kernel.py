@@ -10,9 +10,9 @@ import pytest
 from queues_beside_the_kernel import LAWS, scenario
 
 from ecnlab._core import Scenario
-from ecnlab.errors import EcnlabError
+from ecnlab.agreement.packets import ask, questions
+from ecnlab.base.errors import EcnlabError
 from ecnlab.linux.kernel import find
-from ecnlab.packets import ask, questions
 
 TRACES = int(os.environ.get("ECNLAB_TRACES", "5"))
 

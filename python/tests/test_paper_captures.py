@@ -13,7 +13,7 @@ import pytest
 from captured import Counts, count, departures, not_compared, shortened, standard_response, tcps
 
 import ecnlab
-from ecnlab.scenario import read_experiment
+from ecnlab.scenario.files import read_experiment
 
 PAPERS = Path(__file__).parents[2] / "papers"
 EXPERIMENTS = sorted(path for path in PAPERS.glob("*/*.toml") if "\nscenario = " in path.read_text())

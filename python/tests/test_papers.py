@@ -13,8 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ecnlab import papers, store
-from ecnlab.errors import EcnlabError
+from ecnlab import papers
+from ecnlab.base.errors import EcnlabError
+from ecnlab.folder import store
 from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes, unbuilt
 from ecnlab.papers.grid import Grid

@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 import ecnlab
+from ecnlab.base.errors import EcnlabError
 from ecnlab.cli import cli
-from ecnlab.errors import EcnlabError
 from ecnlab.plots.cloud import ellipse, rows
 from ecnlab.plots.distribution import of_bins, of_times
 from ecnlab.plots.figure import Figure, FigureWarning, apart
 from ecnlab.plots.run import sojourns
 from ecnlab.plots.sweep import unit_of
-from ecnlab.scenario import read_scenario
+from ecnlab.scenario.files import read_scenario
 
 SCENARIO = """
 format = 1

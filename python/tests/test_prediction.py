@@ -9,12 +9,12 @@ import pytest
 
 import ecnlab
 from ecnlab import SpecError, run
-from ecnlab.errors import FolderError
+from ecnlab.base.errors import FolderError
+from ecnlab.engines.model.law import control_law
+from ecnlab.engines.model.path import bottleneck
 from ecnlab.models import equilibrium, padhye, red
 from ecnlab.prediction import NotCoveredError, predict
-from ecnlab.prediction.law import control_law
-from ecnlab.prediction.path import bottleneck
-from ecnlab.scenario import read_scenario
+from ecnlab.scenario.files import read_scenario
 
 CHECKOUT = Path(__file__).parents[2]
 ONE_LINK = CHECKOUT / "papers" / "kadhum-hassan" / "bottleneck.toml"

@@ -13,8 +13,8 @@ from conftest import ecnlab_command
 import ecnlab
 from ecnlab import userlaws
 from ecnlab._core import Cancel, Cancelled, RunError, Scenario, SpecError
-from ecnlab.errors import EcnlabError, FolderError
-from ecnlab.scenario import read_scenario
+from ecnlab.base.errors import EcnlabError, FolderError
+from ecnlab.scenario.files import read_scenario
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

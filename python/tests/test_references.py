@@ -7,7 +7,7 @@ import math
 import polars as pl
 import pytest
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import MEANS, Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.readme import typed

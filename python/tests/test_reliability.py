@@ -17,7 +17,7 @@ import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes
 
 import ecnlab
-from ecnlab import digests, store, volume
+from ecnlab.folder import digests, size_limits, store
 
 THOROUGH = bool(os.environ.get("ECNLAB_THOROUGH"))
 """Whether to try every place and many bits, not a sample of them: `make thorough`."""
@@ -72,7 +72,7 @@ def test_check_and_run_refuse_what_no_disk_holds(cli, tmp_path):
         done = cli(*command)
         assert done.returncode in (1, 2)
         assert "x.toml:3:11: `packets` asks for packets: about" in done.stderr
-        assert volume.LIMIT in done.stderr and "Traceback" not in done.stderr
+        assert size_limits.LIMIT in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "r").exists()
     text = LARGE.replace("packets = true\n", "")
     (tmp_path / "x.toml").write_text(text)
@@ -98,25 +98,25 @@ def test_check_refuses_an_experiment_that_sweep_refuses(experiment, tmp_path):
 
 
 def test_the_limit_is_a_choice(scenario, tmp_path, monkeypatch):
-    monkeypatch.setenv(volume.LIMIT, "1 kB")
+    monkeypatch.setenv(size_limits.LIMIT, "1 kB")
     with pytest.raises(ecnlab.SpecError, match=r"at most 1 kB are written.*ECNLAB_MAX_TABLES"):
         ecnlab.run(scenario)
-    monkeypatch.setenv(volume.LIMIT, "1 GB")
+    monkeypatch.setenv(size_limits.LIMIT, "1 GB")
     ecnlab.run(scenario)
-    monkeypatch.setenv(volume.LIMIT, "much")
+    monkeypatch.setenv(size_limits.LIMIT, "much")
     with pytest.raises(ecnlab.EcnlabError, match="write a size"):
         ecnlab.run(scenario)
 
 
 def test_a_disk_too_small_is_told_before_the_run(scenario, tmp_path, monkeypatch):
-    monkeypatch.setattr("ecnlab.volume.free_at", lambda _folder: 1000)
+    monkeypatch.setattr("ecnlab.folder.size_limits.free_at", lambda _folder: 1000)
     with pytest.raises(ecnlab.SpecError, match="has room for 1 kB"):
         ecnlab.run(scenario, out=tmp_path / "r")
 
 
 def test_expected_rows_are_near_those_that_come(scenario):
     run = ecnlab.run(scenario, events=True)
-    told = {one.table: one.rows for one in volume.expected(ecnlab.scenario.read_scenario(scenario), events=True)}
+    told = {one.table: one.rows for one in size_limits.expected(ecnlab.scenario.read_scenario(scenario), events=True)}
     assert told["queue_series"] == run.queue_series.height
     assert run.flow_series.height <= told["flow_series"] <= 1.1 * run.flow_series.height
     assert run.packets.height / 2 < told["packets"] < 2 * run.packets.height
@@ -127,17 +127,17 @@ def test_expected_rows_of_classes_are_those_that_come(example):
     path = Path(__file__).parents[2] / "examples" / f"{example}.toml"
     few = {"duration": "2 s", "warmup": "1 s", "sample": "100 ms"}
     scenario = ecnlab.scenario.read_scenario(path).with_overrides(few)
-    told = {one.table: one.rows for one in volume.expected(scenario)}
+    told = {one.table: one.rows for one in size_limits.expected(scenario)}
     assert told["class_series"] == ecnlab.run(path, overrides=few).table("class_series").height > 0
 
 
 def test_large_tables_are_written_while_the_run_goes_on(scenario, tmp_path, monkeypatch):
     few = {"duration": "60 s", "sample": "1 ms"}
-    monkeypatch.setattr("ecnlab.growing.BLOCK_ROWS", 1 << 17)
+    monkeypatch.setattr("ecnlab.folder.streamed_tables.BLOCK_ROWS", 1 << 17)
     stored = ecnlab.run(scenario, overrides=few, events=True, out=tmp_path / "r")
     held = ecnlab.run(scenario, overrides=few, events=True)
     assert stored.queue_series.height > 2 * (1 << 17)
-    monkeypatch.setattr("ecnlab.answerers.Packets.tables", whole_tables)
+    monkeypatch.setattr("ecnlab.runs.engine_by_name.Packets.tables", whole_tables)
     whole = ecnlab.run(scenario, overrides=few, events=True)
     for name in whole.tables:
         assert stored.table(name).equals(whole.table(name)), name
@@ -148,15 +148,15 @@ def test_large_tables_are_written_while_the_run_goes_on(scenario, tmp_path, monk
 
 
 def whole_tables(self, scenario, seed, /, *, events, captures=None, blocks=None):
-    from ecnlab.frames import frames
+    from ecnlab.engines.frames import frames
 
     return frames(scenario.run(seed, events=events, captures=captures))
 
 
 def test_a_run_that_outgrows_the_limit_stops(scenario, monkeypatch):
-    monkeypatch.setattr("ecnlab.volume.expected", lambda *_args, **_options: [])
-    monkeypatch.setattr("ecnlab.growing.BLOCK_ROWS", 1 << 16)
-    monkeypatch.setenv(volume.LIMIT, "100 kB")
+    monkeypatch.setattr("ecnlab.folder.size_limits.expected", lambda *_args, **_options: [])
+    monkeypatch.setattr("ecnlab.folder.streamed_tables.BLOCK_ROWS", 1 << 16)
+    monkeypatch.setenv(size_limits.LIMIT, "100 kB")
     with pytest.raises(ecnlab.EcnlabError, match="have become larger than 100 kB"):
         ecnlab.run(scenario, overrides={"duration": "60 s", "sample": "1 ms"})
 
@@ -254,7 +254,7 @@ def test_part_files_that_are_damaged_are_done_again(experiment, tmp_path):
     sweep = ecnlab.sweep(experiment, tmp_path / "whole")
     folder = tmp_path / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["ecnlab.sweep"], "_merge", stop)
+        patch.setattr(sys.modules["ecnlab.runs.sweep"], "_merge", stop)
         with pytest.raises(KeyboardInterrupt):
             ecnlab.sweep(experiment, folder)
     found = sorted((folder / "parts").glob("[!.]*.parquet"))
@@ -287,8 +287,8 @@ def in_a_process(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 KILL_AT = """
     import os, sys
-    import ecnlab, ecnlab.store
-    count, rename = 0, ecnlab.store.rename
+    import ecnlab, ecnlab.folder.store
+    count, rename = 0, ecnlab.folder.store.rename
     def killing(old, new, *, durable=True):
         global count
         count += 1
@@ -297,7 +297,7 @@ KILL_AT = """
                 rename(old, new, durable=durable)
             os._exit(9)
         rename(old, new, durable=durable)
-    ecnlab.store.rename = killing
+    ecnlab.folder.store.rename = killing
     {what}
     sys.exit(count)
 """
@@ -417,7 +417,7 @@ def test_the_clock_may_step(scenario, experiment, tmp_path, monkeypatch):
 # Workers
 
 ABORT = """
-    import os, ecnlab.workers as workers
+    import os, ecnlab.runs.workers as workers
     real = workers.do
     def do(answerer, scenario, task):
         if task["id"] == {dead!r}:
@@ -432,7 +432,7 @@ HOW = [("abort()", "by SIGABRT"), ("_exit(3)", "code 3"), ("kill(os.getpid(), 9)
 
 @pytest.mark.parametrize(("how", "said"), HOW if THOROUGH else HOW[:1])
 def test_a_run_that_dies_kills_no_other(experiment, tmp_path, monkeypatch, how, said):
-    from ecnlab import workers
+    from ecnlab.runs import workers
 
     whole = ecnlab.sweep(experiment, tmp_path / "whole", replicates=2)
     dead = whole.runs["id"][3]

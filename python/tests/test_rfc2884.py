@@ -13,7 +13,8 @@ from analysed import quantity as step_quantity
 from pages import assert_whole, material, stored
 from synthetic import PAPER, MadeUp, gain
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.quantities import quantity
 from ecnlab.papers import blocks, readme, reasons, rfc2884
 from ecnlab.papers.judge import judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
@@ -25,9 +26,8 @@ from ecnlab.papers.rfc2884 import faults, readings, runs, thresholds
 from ecnlab.papers.rfc2884.grid import GRID, LOADS
 from ecnlab.papers.rfc2884.thresholds import MAX_P, SHARE, choose, smallest
 from ecnlab.papers.samples import at, estimate
-from ecnlab.quantities import quantity
 from ecnlab.report import Figure, Group, render
-from ecnlab.scenario import read_experiment
+from ecnlab.scenario.files import read_experiment
 
 
 @pytest.fixture(scope="module")

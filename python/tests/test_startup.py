@@ -43,7 +43,9 @@ def command(*arguments: str) -> str:
 
 def test_the_search_sees_what_is_loaded() -> None:
     assert loaded("import numpy") == {"numpy"}
-    assert {"numpy", "polars"} <= loaded("import ecnlab; ecnlab.later.pl.Series; ecnlab.later.np.array")
+    assert {"numpy", "polars"} <= loaded(
+        "import ecnlab; ecnlab.base.lazy_imports.pl.Series; ecnlab.base.lazy_imports.np.array"
+    )
 
 
 def test_importing_the_package_loads_no_heavy_library() -> None:

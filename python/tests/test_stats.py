@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from ecnlab import stats
-from ecnlab.stats import Interval
+from ecnlab.base import stats
+from ecnlab.base.stats import Interval
 
 # Student's sleep data (Biometrika 1908): hours gained under two drugs, ten patients.
 FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]

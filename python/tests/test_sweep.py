@@ -13,7 +13,7 @@ from conftest import EXPERIMENT, assert_same_bytes, ecnlab_command
 
 import ecnlab
 from ecnlab._core import Cancelled
-from ecnlab.workers import Worker
+from ecnlab.runs.workers import Worker
 
 
 def counting(calls: list[tuple[int, int]]):
@@ -105,7 +105,7 @@ def test_a_table_not_kept_is_made_by_running_again(experiment, tmp_path):
 
 def test_runs_of_another_build_are_done_again(experiment, tmp_path, monkeypatch):
     ecnlab.sweep(experiment, tmp_path / "out")
-    monkeypatch.setattr("ecnlab.answerers.maker", lambda: {"build": "another"})
+    monkeypatch.setattr("ecnlab.runs.engine_by_name.maker", lambda: {"build": "another"})
     calls: list[tuple[int, int]] = []
     ecnlab.sweep(experiment, tmp_path / "out", progress=counting(calls))
     assert calls[0] == (0, 12)
@@ -162,7 +162,7 @@ def test_a_sweep_interrupted_between_two_renames_is_put_right(experiment, tmp_pa
 
 
 def test_one_folder_one_writer(experiment, tmp_path):
-    from ecnlab.store import only_writer
+    from ecnlab.folder.store import only_writer
 
     ecnlab.sweep(experiment, tmp_path / "out")
     with only_writer(tmp_path / "out"), pytest.raises(ecnlab.FolderError, match="another process"):

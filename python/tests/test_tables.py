@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import ecnlab
-from ecnlab import console
-from ecnlab.differences import differences
-from ecnlab.readable import cell, number
-from ecnlab.results import _schemas
+from ecnlab.cli import console
+from ecnlab.cli.readable import cell, number
+from ecnlab.folder.differences import differences
+from ecnlab.runs.results import _schemas
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WIDTHS = range(60, 201, 20)
@@ -107,7 +107,7 @@ def test_show_of_an_unfinished_sweep_counts_the_missing_runs(cli, tmp_path, monk
     def stop(*_args):
         raise Interrupted
 
-    monkeypatch.setattr(sys.modules["ecnlab.sweep"], "_merge", stop)
+    monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "_merge", stop)
     with pytest.raises(Interrupted):
         ecnlab.sweep(tmp_path / "x.toml", tmp_path / "out")
     parts = sorted((tmp_path / "out" / "parts").glob("*.parquet"))

@@ -21,9 +21,9 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 import ecnlab
-from ecnlab import console
 from ecnlab.cli import cli as commands
-from ecnlab.scenario import read_scenario
+from ecnlab.cli import console
+from ecnlab.scenario.files import read_scenario
 from ecnlab.trace import changes, memory
 from ecnlab.trace.page import SIGNS, render
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from ecnlab import laws
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.laws.kinds import Counts
 from ecnlab.linux.tables import counts
 

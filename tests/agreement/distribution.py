@@ -15,11 +15,11 @@ import numpy as np
 
 from ecnlab import laws
 from ecnlab._core import Scenario, replay_packets
-from ecnlab.arrivals import Arrival
-from ecnlab.linux.findings import Findings
+from ecnlab.agreement.arrivals import Arrival
+from ecnlab.laws.kernel.findings import Findings
+from ecnlab.laws.kernel.twin import OWN, Twin
 from ecnlab.linux.kernel import find
 from ecnlab.linux.replay import Left, Line, Sent, replay
-from ecnlab.linux.twin import OWN, Twin
 
 HEAD: Final = """format = 1
 duration = "1 s"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import ecnlab
-from ecnlab import stats
+from ecnlab.base import stats
 
 HERE = Path(__file__).parent
 COLUMNS = ("objects", "mean_delay_s", "median_delay_s", "answered_s", "drops")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ecnlab import store
+from ecnlab.folder import store
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_published, read_toml

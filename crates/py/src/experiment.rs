@@ -17,7 +17,7 @@ use crate::json;
 use crate::outside::{Files, keep_interrupt};
 use crate::scenario::Scenario;
 
-/// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario.py. A device may have no end.
+/// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py. A device may have no end.
 const LARGEST: u64 = 64 << 20;
 
 /// How long an interrupt may wait.

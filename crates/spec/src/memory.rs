@@ -22,7 +22,7 @@ const STARTED: u64 = 52_000_000;
 const KEPT: u64 = 65;
 /// The allocator gives larger blocks back at once (`DEFAULT_MMAP_THRESHOLD_MAX` of glibc).
 const GIVEN_BACK: u64 = 32 << 20;
-/// Rows of a table that are in memory while it is written (`BLOCK_ROWS` in python/ecnlab/growing.py).
+/// Rows of a table that are in memory while it is written (`BLOCK_ROWS` in python/ecnlab/folder/streamed_tables.py).
 const BLOCK_ROWS: u64 = 1 << 18;
 /// Bytes of a row of a table that is one block, and of a block's rows of a larger table, as measured.
 const ROW: u64 = 230;

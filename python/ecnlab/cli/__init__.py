@@ -18,13 +18,17 @@ from typing import NoReturn
 
 import click
 
-from ecnlab import _core, console, starting
+from ecnlab import _core
+from ecnlab.base import early_interrupt
+from ecnlab.base.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
+from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import (
     agree,
     catalogue,
     check,
     compare,
     completion,
+    console,
     linux,
     plot,
     probe,
@@ -36,8 +40,6 @@ from ecnlab.cli import (
     verify,
 )
 from ecnlab.cli.codes import BAD_INPUT, DEFECT, INTERNAL, INTERRUPTED, IO_FAILED, LAW_FAILED, OK, TERMINATED
-from ecnlab.errors import EcnlabError, LawError, RunError, SpecError, Terminated, TraceFailure
-from ecnlab.later import pl
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -84,7 +86,7 @@ for _command in (
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure is a message and a code, never a traceback."""
     asked = sys.argv[1:] if arguments is None else arguments
-    starting.listen()
+    early_interrupt.listen()
     _prepare_streams()
     # When the reader of our output, such as `head`, has seen enough, end as other programs do.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -184,7 +186,7 @@ def _answer_in_json(error: BaseException, code: int, said: str) -> int:
 
 def _leave(code: int) -> NoReturn:
     """End the process. Threads that a law has begun, or that an interrupt has left behind, are not waited for."""
-    if starting.is_command() and threading.active_count() > 1:
+    if early_interrupt.is_command() and threading.active_count() > 1:
         atexit._run_exitfuncs()  # the processes and folders of this one
         sys.stderr.flush()
         os._exit(code)

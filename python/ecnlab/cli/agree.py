@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ecnlab import console, store
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.types import Engine
+from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
-from ecnlab.engines import LINUX
-from ecnlab.later import pl
-from ecnlab.types import Engine
+from ecnlab.engines.protocol import LINUX
+from ecnlab.folder import store
 
 if TYPE_CHECKING:
-    from ecnlab.packets import Trace
+    from ecnlab.agreement.packets import Trace
 
 
 @click.command()
@@ -72,8 +73,8 @@ def agree(
     With --packets, random packets come to each queue that a link of the scenario names, and to the same discipline of the
     Linux kernel, and what happens to each packet is compared. Exit code 1 if anything differs.
     """
-    from ecnlab.agree import EXPLANATION, MARGIN
-    from ecnlab.agree import agree as compare_engines
+    from ecnlab.agreement.means import EXPLANATION, MARGIN
+    from ecnlab.agreement.means import agree as compare_engines
 
     if packets:
         _refuse("--packets", {"--margin": margin, "--replicates": replicates, "--out": out, "--workers": workers})
@@ -141,7 +142,7 @@ def _refuse(what: str, options: dict[str, object]) -> None:
 
 
 def _agree_on_packets(file: Path, traces: int, seed: int, as_json: bool) -> None:
-    from ecnlab.packets import agree as replay
+    from ecnlab.agreement.packets import agree as replay
 
     found = replay(file, traces=traces, seed=seed)
     if as_json:

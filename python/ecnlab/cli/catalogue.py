@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from ecnlab import _core, console
+from ecnlab import _core
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.types import FileKind
+from ecnlab.cli import console
 from ecnlab.cli.options import as_json, examples
-from ecnlab.errors import EcnlabError
-from ecnlab.types import FileKind
 
 
 @click.command()

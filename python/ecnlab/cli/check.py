@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import click
 
-from ecnlab import console, volume
-from ecnlab.advice import Advice
+from ecnlab.base.errors import EcnlabError, SpecError
+from ecnlab.base.types import Diagnostic
+from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT, IO_FAILED, NO, OK
 from ecnlab.cli.options import File, as_json, examples, no_python
-from ecnlab.errors import EcnlabError, SpecError
-from ecnlab.scenario import Checked, checked
-from ecnlab.types import Diagnostic
+from ecnlab.folder import size_limits
+from ecnlab.scenario.advice import Advice
+from ecnlab.scenario.files import Checked, checked
 
 SHOWN: Final = 100_000_000
 """The memory of less is not shown, in bytes."""
@@ -52,7 +53,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
             for size in about.expected:
                 console.say(f"  {size}")
             if about.memory > SHOWN:
-                console.say(f"  memory: about {volume.size(about.memory)}")
+                console.say(f"  memory: about {size_limits.size(about.memory)}")
         elif code != OK and not as_json:
             console.complain(said)
     if as_json:

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from ecnlab import console
+from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
-from ecnlab.readable import cell
-from ecnlab.results import compare as compare_folders
+from ecnlab.cli.readable import cell
+from ecnlab.runs.results import compare as compare_folders
 
 
 @click.command()

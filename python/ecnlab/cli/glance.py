@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ecnlab import console
-from ecnlab.columns import PREDICTION
-from ecnlab.console import late
-from ecnlab.engines import MODEL
-from ecnlab.fallback import said, shown
-from ecnlab.later import pl
-from ecnlab.run import Run
-from ecnlab.sweep import Sweep, Unfinished
+from ecnlab.base.lazy_imports import pl
+from ecnlab.cli import console
+from ecnlab.cli.console import late
+from ecnlab.engines.protocol import MODEL
+from ecnlab.folder.columns import PREDICTION
+from ecnlab.runs.ecn_fallback import said, shown
+from ecnlab.runs.run import Run
+from ecnlab.runs.sweep import Sweep, Unfinished
 
 QUANTILES: Final = ["sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_p999_s"]
 

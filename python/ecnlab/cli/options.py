@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from ecnlab.engines import CLOCKS, ENGINES, PACKETS
-from ecnlab.quantities import BYTES
-from ecnlab.types import Engine
+from ecnlab.base.quantities import BYTES
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import CLOCKS, ENGINES, PACKETS
 
 LAWS: Final = "ECNLAB_LAWS"
 """The environment variable that forbids laws in Python: "on" or "off"; `SWITCH` in ``crates/py/src/outside/mod.rs``."""

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import click
 
-from ecnlab import console
+from ecnlab.base.errors import EcnlabError
+from ecnlab.cli import console
 from ecnlab.cli.options import File, examples
-from ecnlab.errors import EcnlabError
 from ecnlab.plots.figure import Figure, FigureWarning
-from ecnlab.results import load
-from ecnlab.run import Run
-from ecnlab.sweep import Sweep
+from ecnlab.runs.results import load
+from ecnlab.runs.run import Run
+from ecnlab.runs.sweep import Sweep
 
 Given = Mapping[str, Any]
 """The options by name; those that were left out are not there."""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from ecnlab import console, probing
+from ecnlab import probing
+from ecnlab.base.errors import EcnlabError
+from ecnlab.cli import console
 from ecnlab.cli.options import File, as_json, examples, no_python
-from ecnlab.errors import EcnlabError
 
 
 @click.command()

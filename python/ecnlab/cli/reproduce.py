@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ecnlab import console
+from ecnlab.cli import console
 from ecnlab.cli.options import File, Workers, examples
 from ecnlab.cli.resume import resumable
 

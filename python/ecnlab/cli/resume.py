@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ecnlab import console
+from ecnlab.cli import console
 
 
 @contextlib.contextmanager

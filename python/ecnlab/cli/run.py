@@ -7,17 +7,17 @@ from typing import Final
 
 import click
 
-from ecnlab import console
-from ecnlab.advice import of_scenario
+from ecnlab.base.types import Engine
+from ecnlab.cli import console
 from ecnlab.cli.codes import NO_EVIDENCE
+from ecnlab.cli.console import late
 from ecnlab.cli.glance import brief, show_run
 from ecnlab.cli.options import File, as_json, clock_option, engine_option, examples, no_python
-from ecnlab.console import late
-from ecnlab.engines import seed_for, suffix, with_clock
-from ecnlab.run import Run
-from ecnlab.run import run as run_scenario
-from ecnlab.scenario import read_scenario, with_captures
-from ecnlab.types import Engine
+from ecnlab.engines.protocol import seed_for, suffix, with_clock
+from ecnlab.runs.run import Run
+from ecnlab.runs.run import run as run_scenario
+from ecnlab.scenario.advice import of_scenario
+from ecnlab.scenario.files import read_scenario, with_captures
 
 NOT_EVIDENCE: Final = "the run is stored, but is not valid evidence (docs/linux.md, real time):"
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from ecnlab import console, store
+from ecnlab.base.errors import FolderError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.cli import console
 from ecnlab.cli.glance import ALL, show_run, show_sweep, show_unfinished, sweep_summary, unfinished_summary
 from ecnlab.cli.options import File, Rows, as_json, examples
-from ecnlab.errors import FolderError
-from ecnlab.later import pl
-from ecnlab.results import load
-from ecnlab.run import Run
-from ecnlab.sweep import Sweep, load_unfinished
+from ecnlab.folder import store
+from ecnlab.runs.results import load
+from ecnlab.runs.run import Run
+from ecnlab.runs.sweep import Sweep, load_unfinished
 
 
 @click.command()

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
-from ecnlab import console
 from ecnlab._core import Experiment
-from ecnlab.advice import of_experiment
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.types import Engine
+from ecnlab.cli import console
 from ecnlab.cli.glance import show_run, show_sweep, sweep_summary
 from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
-from ecnlab.columns import SUMMARY, TABLES
-from ecnlab.engines import suffix
-from ecnlab.errors import EcnlabError
-from ecnlab.run import run as run_scenario
-from ecnlab.scenario import read_experiment, with_captures
-from ecnlab.store import CAPTURES
-from ecnlab.sweep import sweep as sweep_experiment
-from ecnlab.types import Engine
+from ecnlab.engines.protocol import suffix
+from ecnlab.folder.columns import SUMMARY, TABLES
+from ecnlab.folder.store import CAPTURES
+from ecnlab.runs.run import run as run_scenario
+from ecnlab.runs.sweep import sweep as sweep_experiment
+from ecnlab.scenario.advice import of_experiment
+from ecnlab.scenario.files import read_experiment, with_captures
 
 
 @click.command()

@@ -7,15 +7,16 @@ from typing import Final
 
 import click
 
-from ecnlab import console, store
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.threads import heard
+from ecnlab.base.types import Standard
+from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
-from ecnlab.errors import EcnlabError
-from ecnlab.threads import heard
+from ecnlab.folder import store
 from ecnlab.trace import TABLES, Trace, changes
 from ecnlab.trace import trace as analyse
-from ecnlab.types import Standard
 
 TRACE_BRIEF: Final = {
     "connections": ["connection", "opener", "ecn", "violations", "packets", "duration_s", "start_s", "responder"],

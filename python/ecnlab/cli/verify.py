@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from ecnlab import console, store
+from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
+from ecnlab.folder import store
 
 
 @click.command()

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import polars as pl
 
 from ecnlab._core import Experiment
-from ecnlab.engines import PACKETS
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import PACKETS
 from ecnlab.explain.capturing import LONGEST_S, measure
 from ecnlab.explain.ranking import rank
-from ecnlab.types import Engine
 
 __all__ = ["LONGEST_S", "explain", "measure", "rank"]
 

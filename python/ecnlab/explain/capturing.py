@@ -14,12 +14,12 @@ from typing import Any, Final, TypeAlias
 import polars as pl
 
 from ecnlab._core import Scenario, trace_behaviour
-from ecnlab.engines import PACKETS
+from ecnlab.base.quantities import quantity
+from ecnlab.base.types import Engine
+from ecnlab.engines.frames import frame
+from ecnlab.engines.protocol import PACKETS
 from ecnlab.explain.measured import OF_FLOWS, OF_QUEUES, TIMEOUTS, Place
-from ecnlab.frames import frame
-from ecnlab.quantities import quantity
-from ecnlab.run import Run, run
-from ecnlab.types import Engine
+from ecnlab.runs.run import Run, run
 
 LONGEST_S: Final = 60.0
 """Most seconds behind the warm-up that are captured."""

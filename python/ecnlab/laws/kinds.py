@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from ecnlab.linux.findings import Findings
-    from ecnlab.linux.twin import Inner, Twin
+    from ecnlab.laws.kernel.findings import Findings
+    from ecnlab.laws.kernel.twin import Inner, Twin
     from ecnlab.models.red import ControlLaw
 
 Table: TypeAlias = Mapping[str, Any]

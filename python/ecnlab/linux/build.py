@@ -18,8 +18,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
 
-from ecnlab import store
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
+from ecnlab.folder import store
 from ecnlab.linux import source
 from ecnlab.linux.children import GROUP, end_with_parent
 from ecnlab.linux.kernel import (

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from ecnlab import laws
-from ecnlab.linux.findings import Findings
-from ecnlab.linux.twin import Twin
+from ecnlab.laws.kernel.findings import Findings
+from ecnlab.laws.kernel.twin import Twin
 
 FIXED: Final = {"admit": "fits", "forced": "arriving", "mark_at": "tail"}
 """Keys of every queue that the kernel leaves no choice."""

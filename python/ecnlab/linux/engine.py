@@ -9,14 +9,14 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Scenario
-from ecnlab.engines import LINUX
-from ecnlab.errors import Cancelled, EcnlabError
+from ecnlab.base.errors import Cancelled, EcnlabError
+from ecnlab.base.types import Engine, Instead
+from ecnlab.engines.protocol import LINUX
 from ecnlab.linux import tables
 from ecnlab.linux.kernel import TBF_LINE, find
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import KernelLinks
 from ecnlab.linux.plan import plan
-from ecnlab.types import Engine, Instead
 
 BOOT_SECONDS: Final = 30.0
 """Wall time that a run may take however short it is."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab import _core, laws
+from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kinds import Feedback, Window
 from ecnlab.linux import topology
-from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
 
 KERNEL: Final = "linux-7"

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ecnlab import laws, store
-from ecnlab.errors import EcnlabError
+from ecnlab import laws
+from ecnlab.base.errors import EcnlabError
+from ecnlab.folder import store
 
 HERE: Final = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from ecnlab.errors import RunError
+from ecnlab.base.errors import RunError
 from ecnlab.linux.children import end_with_parent
 from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.programs import install

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from ecnlab.base.types import Drawn, DrawnFlow, Place
+from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux import topology
-from ecnlab.linux.findings import Findings
 from ecnlab.linux.hosts import ENDS, Host, sysctls
 from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link, host
-from ecnlab.types import Drawn, DrawnFlow, Place
 
 
 @dataclass(frozen=True)

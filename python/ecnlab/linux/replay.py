@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from ecnlab.laws.kernel.twin import DEVICE, OWN, Twin
 from ecnlab.linux.kernel import CLOCK_NS, Kernel
 from ecnlab.linux.machine import boot
 from ecnlab.linux.network import ATTACHED, as_files, batch_commands
-from ecnlab.linux.twin import DEVICE, OWN, Twin
 
 HOST: Final = "line"
 """The namespace with all lines."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.linux.kernel import cache
 
 Say = Callable[[str], None]

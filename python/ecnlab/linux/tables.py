@@ -12,8 +12,9 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab import laws
-from ecnlab.columns import TABLES
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
+from ecnlab.folder.columns import TABLES
+from ecnlab.laws.kernel.xstats import XstatsError
 from ecnlab.laws.kinds import Counts
 from ecnlab.linux import web
 from ecnlab.linux.kernel import BUILD
@@ -21,7 +22,6 @@ from ecnlab.linux.plan import Plan
 from ecnlab.linux.quantity import number
 from ecnlab.linux.source import PACKAGE
 from ecnlab.linux.topology import WIRE
-from ecnlab.linux.xstats import XstatsError
 
 Frames = dict[str, pl.DataFrame]
 

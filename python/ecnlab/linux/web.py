@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ecnlab.types import Drawn, DrawnObject, DrawnWeb
+from ecnlab.base.types import Drawn, DrawnObject, DrawnWeb
 
 TIMES: Final = {f"{what}_ns": pl.Int64 for what in ("asked", "answered", "transferred")}
 """Columns that may have nothing but blanks."""

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from ecnlab.base.stats import LEVEL
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.written import as_printed as as_printed
@@ -18,7 +19,6 @@ from ecnlab.papers.written import parts, quantity
 from ecnlab.papers.written import with_interval as with_interval
 from ecnlab.report import Axis, Chart, Figure, Finding, Line, Point, Series, Table, Tally
 from ecnlab.report.page import Cell, Tone
-from ecnlab.stats import LEVEL
 
 VERDICTS: Final[dict[str, Tone]] = {
     "agrees": "yes",

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from ecnlab import store
+from ecnlab.folder import store
 from ecnlab.papers import blocks
 from ecnlab.report import Page, Section, Table
 from ecnlab.report.page import Cell

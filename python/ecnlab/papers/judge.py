@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from ecnlab import stats
-from ecnlab.errors import EcnlabError
+from ecnlab.base import stats
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.stats import LEVEL, Answer, Interval
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Claim, Metric, Number, Published
 from ecnlab.papers.samples import at, interval, per_seed
-from ecnlab.stats import LEVEL, Answer, Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ QUICK: Final = Rules(0.99, strict=True)
 
 
 def judge_numbers(published: Published, points: pl.DataFrame, grid: Grid, rules: Rules = FULL) -> pl.DataFrame:
-    """One row a printed number: what was measured there and the verdict. See `ecnlab.stats.verdict`.
+    """One row a printed number: what was measured there and the verdict. See `ecnlab.base.stats.verdict`.
 
     ``points`` have intervals of the confidence that ``rules`` ask.
     """

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from ecnlab import store
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
+from ecnlab.folder import store
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import FULL, QUICK, Rules

@@ -34,7 +34,7 @@ from typing import Any, Final
 import polars as pl
 import polars.selectors as cs
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import measures
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Own, Paper, Step, Tables

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from ecnlab import laws
-from ecnlab.quantities import quantity, written
+from ecnlab.base.quantities import quantity, written
 from ecnlab.report import Topology
 from ecnlab.report.topology import Wire
-from ecnlab.scenario import read_scenario
+from ecnlab.scenario.files import read_scenario
 
 COLUMNS: Final = ("rate", "delay", "queue", "queue of the way back")
 INDEXED: Final = re.compile(r"(.+)\[(\d+)\]")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from ecnlab.errors import EcnlabError
-from ecnlab.stats import Bounds, Direction
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.stats import Bounds, Direction
 
 FORMAT: Final = 1
 KINDS: Final = ("mean", "gain", "ratio", "difference")

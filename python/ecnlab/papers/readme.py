@@ -23,10 +23,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from ecnlab import store
-from ecnlab.answerers import answerer_of
-from ecnlab.engines import PACKETS
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
+from ecnlab.engines.protocol import PACKETS
+from ecnlab.folder import store
 from ecnlab.papers import unbuilt
 from ecnlab.papers.grid import MEANS
 from ecnlab.papers.paper import Paper
@@ -35,8 +34,9 @@ from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.registry import find
 from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
 from ecnlab.papers.words import JUDGED
-from ecnlab.scenario import read_experiment
-from ecnlab.sweep import load_sweep
+from ecnlab.runs.engine_by_name import answerer_of
+from ecnlab.runs.sweep import load_sweep
+from ecnlab.scenario.files import read_experiment
 
 FORMAT: Final = 1
 TEMPLATE: Final = "README.in.md"

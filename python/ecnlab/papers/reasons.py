@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.published import Published, read_toml
 from ecnlab.papers.references import Evidence, fill
 from ecnlab.papers.samples import at

@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.published import Metric, Published
 from ecnlab.papers.samples import at

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import akujobi, dualpi2eval, kadhum_hassan, kwon_fahmy, rfc2884
 from ecnlab.papers.paper import Paper
 

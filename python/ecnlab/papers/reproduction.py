@@ -13,12 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from ecnlab import digests, store
 from ecnlab._core import Experiment
-from ecnlab.answerers import answerer_of
-from ecnlab.engines import LINUX, PACKETS
-from ecnlab.errors import EcnlabError
-from ecnlab.fallback import said
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.provenance import maker
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import LINUX, PACKETS
+from ecnlab.folder import digests, store
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
@@ -28,11 +28,11 @@ from ecnlab.papers.paper import KERNEL, SIMULATOR, Paper, Step
 from ecnlab.papers.published import Published, read_published
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.sizes import verdicts
-from ecnlab.provenance import maker
 from ecnlab.report import render
-from ecnlab.scenario import read_experiment
-from ecnlab.sweep import Progress, Sweep, sweep
-from ecnlab.types import Engine
+from ecnlab.runs.ecn_fallback import said
+from ecnlab.runs.engine_by_name import answerer_of
+from ecnlab.runs.sweep import Progress, Sweep, sweep
+from ecnlab.scenario.files import read_experiment
 
 
 def reproduce(

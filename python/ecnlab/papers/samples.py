@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ecnlab import stats
-from ecnlab.errors import EcnlabError
+from ecnlab.base import stats
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.stats import LEVEL, Interval
 from ecnlab.papers.published import Metric, Where
-from ecnlab.stats import LEVEL, Interval
 
 HAIR: Final = 1e-3
 """Part of the room between its bounds by which a measured value may be outside: counters are of whole packets."""

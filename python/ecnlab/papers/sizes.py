@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from ecnlab import store
+from ecnlab.folder import store
 
 QUOTED: Final = "quoted.json"
 OPEN: Final = ("inconclusive", "undecided")

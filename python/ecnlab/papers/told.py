@@ -28,7 +28,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import blocks
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Made, Paper

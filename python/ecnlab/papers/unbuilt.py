@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.papers.published import read_toml
 
 FILE: Final = "unbuilt.toml"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from ecnlab.later import pl
+from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import COLOURS, Figure
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ecnlab.later import pl
+from ecnlab.base.lazy_imports import pl
 from ecnlab.plots.figure import Figure
 
 MOST_POINTS: Final = 2000

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from ecnlab.errors import EcnlabError
-from ecnlab.later import pl
-from ecnlab.store import write_named
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.store import write_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

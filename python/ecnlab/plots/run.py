@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from ecnlab.errors import EcnlabError
-from ecnlab.later import pl
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.quantities import quantity
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import cloud
 from ecnlab.plots.figure import MOST_LINES, Figure
-from ecnlab.quantities import quantity
 
 if TYPE_CHECKING:
-    from ecnlab.run import Run
+    from ecnlab.runs.run import Run
 
 TIME: Final = "time, s"
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ecnlab.columns import TABLES, units
-from ecnlab.errors import EcnlabError
-from ecnlab.later import pl
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.columns import TABLES, units
 from ecnlab.plots import distribution
 from ecnlab.plots.cloud import LEAST, cloud
 from ecnlab.plots.figure import MOST_LINES, Figure
 
 if TYPE_CHECKING:
-    from ecnlab.sweep import Sweep
+    from ecnlab.runs.sweep import Sweep
 
 
 DRAWN: Final = ("series", "x", "low", "high", "n")

@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping
 
 from ecnlab._core import Scenario
-from ecnlab.covered import NotCoveredError
-from ecnlab.engines import MODEL
-from ecnlab.prediction.table import prediction
-from ecnlab.run import Run, run
+from ecnlab.engines.model.table import prediction
+from ecnlab.engines.protocol import MODEL
+from ecnlab.laws.model_coverage import NotCoveredError
+from ecnlab.runs.run import Run, run
 
 __all__ = ["NotCoveredError", "predict", "prediction"]
 

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 
 from ecnlab import _core
 from ecnlab._core import Cancel, Scenario
-from ecnlab.errors import EcnlabError
-from ecnlab.later import pl
-from ecnlab.lawcode import guarded
-from ecnlab.scenario import read_scenario
-from ecnlab.threads import as_finished
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lawcode import guarded
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.threads import as_finished
+from ecnlab.scenario.files import read_scenario
 
 Answers: TypeAlias = dict[str, Any]
 """The answers of one server: those of ``ecnlab_probe::Answers``, and ``class``, ``findings`` and ``slowed``."""

@@ -11,11 +11,11 @@ import jinja2
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from ecnlab.base.safe_text import visible
 from ecnlab.report.chart import Chart
 from ecnlab.report.figure import Figure
 from ecnlab.report.plot import document
 from ecnlab.report.topology import Topology
-from ecnlab.text import visible
 
 Tone = Literal["yes", "partly", "no", "open", "plain"]
 """What a chip means. Each tone has its own sign as well as its own colour."""

@@ -15,12 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from ecnlab import _core, store
-from ecnlab.errors import EcnlabError
-from ecnlab.frames import frames
-from ecnlab.later import pl
+from ecnlab import _core
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.types import Standard
+from ecnlab.engines.frames import frames
+from ecnlab.folder import store
 from ecnlab.trace.memory import for_connections
-from ecnlab.types import Standard
 
 AT_A_TIME: Final = 4096
 """Connections of which tables are made at a time."""

@@ -101,11 +101,11 @@ impl Source {
     }
 }
 
-/// Does `work`, which executes code of a file with laws, under the guards of `ecnlab.lawcode`.
+/// Does `work`, which executes code of a file with laws, under the guards of `ecnlab.base.lawcode`.
 pub fn in_scope<T>(work: impl FnOnce(Python<'_>) -> Result<T, String>) -> Result<T, String> {
     Python::attach(|py| {
         let failed = |error: PyErr| error.to_string();
-        let guards = py.import("ecnlab.lawcode").map_err(failed)?;
+        let guards = py.import("ecnlab.base.lawcode").map_err(failed)?;
         guards.call_method0("enter").map_err(failed)?;
         let done = work(py);
         guards.call_method0("leave").map_err(failed)?;

@@ -56,7 +56,7 @@ pub fn require(class: &Bound<'_, PyAny>, base: &str, methods: &[Method]) -> Resu
 /// Refuses an object whose methods cannot be called with the arguments of `known`: where, and what would do.
 pub fn check_parameters(object: &Bound<'_, PyAny>, known: &[Method]) -> Result<(), String> {
     let wrong = |(name, arguments): &Method| -> PyResult<Option<String>> {
-        let guards = object.py().import("ecnlab.lawcode")?;
+        let guards = object.py().import("ecnlab.base.lawcode")?;
         guards.call_method1("wrong_parameters", (object, *name, *arguments))?.extract()
     };
     for method in known {

@@ -58,7 +58,7 @@ pub fn stop() -> Arc<AtomicBool> {
 
 /// Whether `error` asks the process to end (Ctrl-C, SIGTERM), and is no mistake of the law that it was raised in.
 pub fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
-    let terminated = || py.import("ecnlab.errors").and_then(|errors| errors.getattr("Terminated"));
+    let terminated = || py.import("ecnlab.base.errors").and_then(|errors| errors.getattr("Terminated"));
     error.is_instance_of::<PyKeyboardInterrupt>(py) || terminated().is_ok_and(|kind| error.is_instance(py, &kind))
 }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ecnlab.laws.kernel.findings import Findings
+from ecnlab.laws.kernel.tc import only_tail
+from ecnlab.laws.kernel.twin import OWN, Inner, Twin, child, classless, drr, in_order, one_mtu, whole_limit
 from ecnlab.laws.kinds import Queue, Table
-from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import only_tail
-from ecnlab.linux.twin import OWN, Inner, Twin, child, classless, drr, in_order, one_mtu, whole_limit
 
 MOST_BANDS: Final = 16
 """Classes of ``prio`` and ``ets`` (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS)."""

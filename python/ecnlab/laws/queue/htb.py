@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.laws.kernel.findings import Findings
+from ecnlab.laws.kernel.tc import TICK_NS, only_tail
+from ecnlab.laws.kernel.twin import DEVICE, OWN, Inner, Twin, child, classless, in_order, one_mtu, whole_limit
 from ecnlab.laws.kinds import Queue, Table
-from ecnlab.linux.findings import Findings
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import TICK_NS, only_tail
-from ecnlab.linux.twin import DEVICE, OWN, Inner, Twin, child, classless, in_order, one_mtu, whole_limit
 
 
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:

@@ -6,13 +6,13 @@ import json
 import math
 from typing import TYPE_CHECKING, Final
 
-from ecnlab.covered import covered
+from ecnlab.base.quantities import length, quantity
+from ecnlab.laws.kernel.findings import Findings
+from ecnlab.laws.kernel.tc import in_bytes, only_tail
+from ecnlab.laws.kernel.xstats import Layout
 from ecnlab.laws.kinds import Counts, Place, Queue, Table
-from ecnlab.linux.findings import Findings
+from ecnlab.laws.model_coverage import covered
 from ecnlab.linux.quantity import number
-from ecnlab.linux.tc import in_bytes, only_tail
-from ecnlab.linux.xstats import Layout
-from ecnlab.quantities import length, quantity
 
 if TYPE_CHECKING:
     from ecnlab.models.red import ControlLaw

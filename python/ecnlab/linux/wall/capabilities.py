@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from ecnlab._core import Scenario
-from ecnlab.errors import EcnlabError
-from ecnlab.linux.findings import Findings
+from ecnlab.base.errors import EcnlabError
+from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux.plan import Plan
 from ecnlab.linux.wall.guest import Guest
 

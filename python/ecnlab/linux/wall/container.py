@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from ecnlab.errors import RunError
+from ecnlab.base.errors import RunError
 from ecnlab.linux.kernel import cache
 from ecnlab.linux.machine import tail
 from ecnlab.linux.wall.guest import Guest

@@ -11,9 +11,10 @@ from typing import Any, Final
 import polars as pl
 
 from ecnlab._core import Cancel, Router, Scenario
-from ecnlab.engines import LINUX_WALL
-from ecnlab.errors import Cancelled, RunError
-from ecnlab.frames import frames
+from ecnlab.base.errors import Cancelled, RunError
+from ecnlab.base.types import Engine, Instead
+from ecnlab.engines.frames import frames
+from ecnlab.engines.protocol import LINUX_WALL
 from ecnlab.linux import tables
 from ecnlab.linux.engine import refuse_events
 from ecnlab.linux.plan import Plan, plan
@@ -22,7 +23,6 @@ from ecnlab.linux.wall.capabilities import check_congestion, check_machine
 from ecnlab.linux.wall.container import Container, contained
 from ecnlab.linux.wall.guest import prepare
 from ecnlab.linux.wall.network import DEVICE, RouterLinks
-from ecnlab.types import Engine, Instead
 
 FIRST_PORT: Final = 10_000
 """Port of the listener of flow 0 (FIRST_PORT in guest/flows.c)."""

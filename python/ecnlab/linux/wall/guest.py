@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ecnlab.errors import EcnlabError
+from ecnlab.base.errors import EcnlabError
 from ecnlab.linux.build import build_container, build_root, missing_for_guest
 from ecnlab.linux.kernel import cache, digest, guest_sources
 

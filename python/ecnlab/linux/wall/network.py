@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ecnlab import laws
-from ecnlab.linux.findings import Findings
+from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux.hosts import Host
 from ecnlab.linux.network import Flow, Layout, as_files, batch_commands, settings
 from ecnlab.linux.topology import refuse_tunnels

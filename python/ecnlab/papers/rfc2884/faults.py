@@ -12,6 +12,7 @@ from typing import Final
 
 import polars as pl
 
+from ecnlab.base.stats import Answer
 from ecnlab.papers import blocks, measures
 from ecnlab.papers.judge import outcome, together
 from ecnlab.papers.material import Material
@@ -20,7 +21,6 @@ from ecnlab.papers.rfc2884.grid import GRID
 from ecnlab.papers.samples import interval
 from ecnlab.report import Finding, Table
 from ecnlab.report.page import Cell
-from ecnlab.stats import Answer
 
 TESTBED: Final = "testbed"
 """How the settings call the testbed as it is."""

@@ -1,0 +1,1 @@
+"""The simulator compared with the Linux kernel: means of metrics, and packet by packet."""

@@ -1,0 +1,36 @@
+"""Who made a result: the version, the exact binary, and the commit of the checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from ecnlab import _core
+
+
+@cache
+def maker() -> dict[str, str | None]:
+    """``version``, ``build`` and ``commit`` of the ecnlab that is running.
+
+    ``build`` is a hash of the simulator's binary: two results of one build come from the same code, whatever the
+    version says. ``commit`` is what git says of the checkout the package is read from, None where there is none.
+    """
+    return {"version": _core.__version__, "build": _build(), "commit": _commit(Path(__file__).parents[3])}
+
+
+def _build() -> str:
+    return hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()[:16]
+
+
+def _commit(checkout: Path) -> str | None:
+    # An installed package may lie inside somebody else's repository: only our own checkout speaks for it.
+    if not (checkout / ".git").exists() or not (checkout / "crates" / "engine").is_dir():
+        return None
+    command = ["git", "-C", str(checkout), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return answer.stdout.strip() or None if answer.returncode == 0 else None

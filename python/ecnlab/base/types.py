@@ -1,0 +1,109 @@
+"""Shapes of the values that ``ecnlab._core`` takes and gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Numbers: TypeAlias = "NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.float64] | NDArray[np.bool_]"
+
+Column: TypeAlias = "Numbers | tuple[NDArray[np.uint32], list[str]]"
+"""A column of a table: numbers (NaN is missing), or text as (codes, names)."""
+
+Engine: TypeAlias = Literal["packets", "model", "linux", "linux-wall"]
+"""Who answers a scenario, see ``ecnlab.engines.protocol``."""
+
+FileKind: TypeAlias = Literal["scenario", "experiment"]
+
+Place: TypeAlias = Literal["before", "after", "end"]
+"""Where packets are captured at a link: before or after its queue, or at its end."""
+
+Standard: TypeAlias = Literal["rfc3168", "rfc2481", "rfc8257", "rfc9331"]
+"""A text with the rules of ECN."""
+
+
+class Diagnostic(TypedDict):
+    """One thing wrong with a file."""
+
+    path: str
+    line: int
+    column: int
+    key: str
+    message: str
+    help: str
+
+
+class Departure(TypedDict):
+    """A TCP setting that departs from its profile."""
+
+    key: str
+    profile: str
+    profile_value: Any
+    value: Any
+    source: str
+
+
+DrawnLink = TypedDict(
+    "DrawnLink", {"name": str, "table": str, "reverse": bool, "from": int, "to": int, "delay_ps": int}
+)
+"""One direction of a link in a run: ends by number of the node, delay in picoseconds."""
+
+
+class DrawnObject(TypedDict):
+    """An object of web traffic: server and client by their place in the lists of `DrawnWeb`."""
+
+    session: int
+    page: int
+    index: int
+    server: int
+    client: int
+    bytes: int
+    asked_ps: int
+    """When it would be asked for if transfers took no time."""
+
+
+class DrawnWeb(TypedDict):
+    """The sessions of web traffic: nodes by number, and what is asked for."""
+
+    servers: list[int]
+    clients: list[int]
+    objects: list[DrawnObject]
+
+
+DrawnFlow = TypedDict(
+    "DrawnFlow", {"name": str, "table": str, "from": int, "to": int, "start_ps": int, "web": NotRequired[DrawnWeb]}
+)
+"""A flow of a run: ends by number of the node, start in picoseconds; ``web`` of web traffic only."""
+
+
+class Drawn(TypedDict):
+    """Every node, link and flow of a run by name, with what the seed chose for them."""
+
+    nodes: list[str]
+    links: list[DrawnLink]
+    flows: list[DrawnFlow]
+
+
+class Instead(TypedDict):
+    """A value of a scenario in whose place an engine has its own."""
+
+    key: str
+    asked: object
+    kernel: object
+
+
+class Setting(TypedDict):
+    """A profile's value for one TCP setting."""
+
+    value: Any
+    source: str
+
+
+class Profile(TypedDict):
+    """A TCP profile: a value for every setting."""
+
+    summary: str
+    settings: dict[str, Setting]

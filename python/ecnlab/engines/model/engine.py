@@ -1,0 +1,50 @@
+"""The closed forms, as one of the engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from ecnlab._core import Scenario
+from ecnlab.base.provenance import maker
+from ecnlab.base.types import Engine, Instead
+from ecnlab.engines.model.table import prediction
+from ecnlab.engines.protocol import MODEL, PACKETS
+
+
+class Model:
+    """`ecnlab.models`, for the scenarios that they cover."""
+
+    engine: Engine = MODEL
+
+    def __init__(self) -> None:
+        self.build = maker()["build"] or ""
+        self.made: dict[str, Any] = {}
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise NotCoveredError for a scenario that no model covers, SpecError for one that asks for packets."""
+        self.tables(scenario, 0)
+
+    def tables(self, scenario: Scenario, _seed: int, /, **_recordings: object) -> dict[str, pl.DataFrame]:
+        """The table ``prediction``: nothing in it is random, and no packet is sent. Raises as ``check`` does."""
+        found = prediction(scenario.resolved)
+        refuse_packets(scenario)
+        return {"prediction": found}
+
+    def instead(self, _scenario: Scenario, /) -> list[Instead]:
+        """Nowhere: what a model does not cover is refused."""
+        return []
+
+    def stop(self) -> None:
+        """Nothing to do: a prediction takes an instant."""
+
+
+def refuse_packets(scenario: Scenario) -> None:
+    """Raise SpecError, with file, line and key, for packet events and captures that the scenario asks for."""
+    asked = [f"capture.{name}" for name in scenario.resolved.get("capture", {})]
+    if scenario.resolved["packets"]:
+        asked.insert(0, "packets")
+    remedy = f"leave it out, or ask the engine `{PACKETS}`"
+    if asked:
+        raise scenario.refusal([(key, f"`{key}`: the engine `{MODEL}` sends no packets", remedy) for key in asked])

@@ -1,0 +1,191 @@
+"""A scenario seen as a model sees it: classes of equal flows that share one slow link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ecnlab import laws
+from ecnlab.base.quantities import quantity
+from ecnlab.laws.model_coverage import covered, expected
+
+HEADERS_BYTES = 40.0
+"""IPv4 and TCP without options."""
+
+TIMESTAMP_BYTES = 12.0
+"""The timestamps option as it is sent, padded (RFC 7323 appendix A)."""
+
+OFF = "off"
+"""What a TCP without ECN has for a feedback scheme."""
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One direction of a link table; an array of links counts once."""
+
+    name: str
+    start: str
+    end: str
+    rate_bps: float
+    delay_s: float
+    queue: str
+    settings: Table
+
+
+@dataclass(frozen=True, slots=True)
+class FlowClass:
+    """The flows of one table: equal in all but what chance draws."""
+
+    name: str
+    group: str
+    count: int
+    path: tuple[Link, ...]
+    back: tuple[Link, ...]
+    ecn: bool
+    sender: Table
+    receiver: Table
+
+    @property
+    def payload_bytes(self) -> float:
+        """Data in a full segment; its options are counted in the MSS."""
+        options = TIMESTAMP_BYTES if self.sender["timestamps"] and self.receiver["timestamps"] else 0.0
+        return min(quantity(self.sender["mss"]), quantity(self.receiver["mss"])) - options
+
+    @property
+    def wire_bytes(self) -> float:
+        """A full segment on the wire."""
+        headers = self.sender["data_headers"]
+        mss = min(quantity(self.sender["mss"]), quantity(self.receiver["mss"]))
+        return mss + HEADERS_BYTES if headers == "real" else self.payload_bytes + quantity(headers)
+
+    @property
+    def ack_bytes(self) -> float:
+        """An ACK on the wire."""
+        headers = self.receiver["ack_headers"]
+        return HEADERS_BYTES + TIMESTAMP_BYTES * self.sender["timestamps"] if headers == "real" else quantity(headers)
+
+    @property
+    def base_rtt_s(self) -> float:
+        """Round trip with empty queues: propagation, and a full segment and its ACK sent over every link."""
+        out = sum(link.delay_s + 8.0 * self.wire_bytes / link.rate_bps for link in self.path)
+        return out + sum(link.delay_s + 8.0 * self.ack_bytes / link.rate_bps for link in self.back)
+
+    @property
+    def max_window(self) -> float:
+        """Segments that the receiver's buffer holds."""
+        return quantity(self.receiver["receive_buffer"]) / self.payload_bytes
+
+    @property
+    def per_ack(self) -> float:
+        """Segments for which the window grows once: 1 where it grows by the bytes acknowledged."""
+        return 1.0 if self.sender["growth"] == "bytes-acked" else float(self.receiver["ack_every"])
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """The slow link and the flows that share it."""
+
+    link: Link
+    classes: tuple[FlowClass, ...]
+
+    @property
+    def wire_bytes(self) -> float:
+        """A full segment on the wire, the same for all."""
+        return self.classes[0].wire_bytes
+
+
+def bottleneck(spec: Table) -> Bottleneck:
+    """The one slow link of the resolved scenario ``spec``. Raises NotCoveredError saying what no model covers."""
+    links = list(_links(spec))
+    classes = tuple(_class(name, flow, spec, links) for name, flow in spec["flow"].items() if flow.get("count") != 0)
+    slowest = min((link for each in classes for link in each.path), key=lambda link: (link.rate_bps, link.name))
+    _check_links(classes, slowest)
+    sizes = {each.wire_bytes for each in classes}
+    covered(len(sizes) == 1, f"segments of {_listed(sizes)} bytes share {slowest.name}", "give all flows one mss")
+    return Bottleneck(slowest, classes)
+
+
+def _links(spec: Table) -> Iterator[Link]:
+    """Every direction of every link, in the order of their names."""
+    for name, table in sorted(spec["link"].items()):
+        start, end = _node(table["from"]), _node(table["to"])
+        delay = _delay(table["delay"])
+        yield Link(name, start, end, _rate(table), delay, table["queue"], table)
+        if table["duplex"]:
+            back = table["reverse"]
+            returns = _delay(back["delay"]) if "delay" in back else delay
+            yield Link(f"{name}~reverse", end, start, _rate(back), returns, back["queue"], back)
+
+
+def _class(name: str, flow: Table, spec: Table, links: list[Link]) -> FlowClass:
+    traffic = flow["traffic"]
+    covered(traffic["kind"] == "ftp", f"flow {name} sends {traffic['kind']}", 'models cover traffic = "ftp"')
+    covered("stop" not in flow, f"flow {name} stops at {flow.get('stop')}", "leave out its stop")
+    covered("size" not in traffic, f"flow {name} ends after {traffic.get('size')}", "leave out its size")
+    known = [law for law, feedback in laws.feedbacks().items() if feedback.halves_on_mark]
+    sender, receiver = spec["tcp"][flow["tcp_from"]], spec["tcp"][flow["tcp_to"]]
+    for tcp in (sender, receiver):
+        expected(tcp["ecn"], (OFF, *known), f"flow {name} answers congestion by ecn")
+    start, end = _node(flow["from"]), _node(flow["to"])
+    count = flow.get("count") or max(spec["node"][node].get("count", 1) for node in (start, end))
+    ecn = OFF not in (sender["ecn"], receiver["ecn"])
+    path, back = _path(links, start, end), _path(links, end, start)
+    return FlowClass(name, flow["group"], count, path, back, ecn, sender, receiver)
+
+
+def _path(links: list[Link], start: str, end: str) -> tuple[Link, ...]:
+    """The path of the fewest links; of equal ones, that of the first name where they part (docs/scenario.md)."""
+    far = {end: 0}
+    while start not in far:
+        found = {link.start: far[link.end] + 1 for link in links if link.end in far and link.start not in far}
+        covered(bool(found), f"no path leads from {start} to {end}", "join them by links")
+        far |= found
+    path: list[Link] = []
+    while start != end:
+        path.append(
+            next(link for link in links if link.start == start and far.get(link.end, math.inf) == far[start] - 1)
+        )
+        start = path[-1].end
+    return tuple(path)
+
+
+def _check_links(classes: tuple[FlowClass, ...], slowest: Link) -> None:
+    """Only ``slowest`` may hold up or lose anything."""
+    for each in classes:
+        covered(slowest in each.path, f"flow {each.name} does not cross {slowest.name}", "models cover one bottleneck")
+        for link in (*each.path, *each.back):
+            for key in ("loss", "drop", "mark", "drop_segments", "mark_segments", "boxes", "tunnel"):
+                covered(not link.settings.get(key), f"link {link.name} has {key}", "leave it out")
+            for key in ("jitter", "burst_loss"):
+                covered(key not in link.settings, f"link {link.name} has {key}", "leave it out")
+        for link in each.path:
+            faster = link is slowest or link.rate_bps > slowest.rate_bps
+            covered(faster, f"links {slowest.name} and {link.name} are equally slow", "models cover one bottleneck")
+    for link in {link.name: link for each in classes for link in each.back}.values():
+        acks = max(each.ack_bytes / each.wire_bytes for each in classes) * slowest.rate_bps
+        covered(link.rate_bps > acks, f"ACKs would fill {link.name}", "make it faster")
+
+
+def _node(text: str) -> str:
+    return text.partition("[")[0]
+
+
+def _rate(table: Table) -> float:
+    rates = [table["rate"], *([table["shaper"]["rate"]] if "shaper" in table else [])]
+    return min(quantity(rate) for rate in rates)
+
+
+def _delay(delay: str | Table) -> float:
+    """A delay, or the mean of a random one; links have uniform ones only, which end somewhere."""
+    if isinstance(delay, str):
+        return quantity(delay)
+    low, high = (quantity(text) for text in delay["uniform"])
+    return (low + high) / 2.0
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(sorted(f"{value:g}" if isinstance(value, float) else str(value) for value in values))

@@ -1,0 +1,118 @@
+"""The table ``prediction``: where the senders and the queue of a scenario come to rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from ecnlab import laws
+from ecnlab.base.quantities import quantity
+from ecnlab.engines.model.law import control_law
+from ecnlab.engines.model.path import FlowClass, bottleneck
+from ecnlab.laws.model_coverage import NotCoveredError, expected
+from ecnlab.models import ecn, equilibrium, units
+
+ROUND_TRIPS: Final = 2.0
+"""Round trips that T0 is taken for: what runs have, docs/models.md. RFC 5348 section 4.3 takes four, to be safe."""
+
+LEAST: Final = 1e-9
+"""Part of the capacity that is taken for nothing: the solver wants a rate above 0 where all is dropped."""
+
+
+def prediction(spec: Mapping[str, Any]) -> pl.DataFrame:
+    """The table ``prediction`` of a resolved scenario, as manifests and sweeps store it. Raises NotCoveredError."""
+    found = bottleneck(spec)
+    link, wire = found.link, found.wire_bytes
+    any_ecn = any(each.ecn for each in found.classes)
+    law = control_law(link.queue, spec["queue"][link.queue], wire, link.rate_bps, ecn=any_ecn)
+    capacity = float(units.packets_per_second(link.rate_bps, wire))
+    count = sum(each.count for each in found.classes)
+    base = sum(each.count * each.base_rtt_s for each in found.classes) / count
+    senders = [Senders(each, each.base_rtt_s - base) for each in found.classes]
+    windows = sum(each.count * each.max_window for each in found.classes)
+
+    def carried(rtt_s: float, p: float, r: float) -> float:
+        return max(sum(each.flow.count * each.delivered(rtt_s, p, r) for each in senders), LEAST * capacity)
+
+    try:
+        point = equilibrium(carried, law, flows=1.0, capacity=capacity, base_rtt_s=base, max_window=windows)
+    except ValueError as error:
+        raise NotCoveredError(f"no model covers this scenario: {error}") from error
+    queue, p, r, rtt = (float(x) for x in (point.queue, point.p, point.r, point.rtt_s))
+    rows = [each.row(rtt, p, r) for each in senders]
+    shared = {
+        "link": link.name,
+        "queue_packets": queue,
+        "queue_bytes": queue * wire,
+        "utilisation": float(point.utilisation),
+    }
+    return pl.DataFrame([{**row, **shared} for row in rows])
+
+
+class Senders:
+    """The senders of one flow table, whose round trip is ``offset_s`` longer than the mean of all."""
+
+    def __init__(self, flow: FlowClass, offset_s: float) -> None:
+        self.flow = flow
+        self.offset_s = offset_s
+        self.alpha, self.beta = _response(flow)
+
+    def sent(self, rtt_s: float, p: float, r: float) -> float:
+        """Packets a second that one sends, where all have a mean round trip of ``rtt_s``."""
+        own = rtt_s + self.offset_s
+        if p == 0.0:
+            return self.flow.max_window / own
+        return float(
+            ecn.sending_rate(
+                own,
+                p,
+                r if self.flow.ecn else 0.0,
+                timeout_s=self.timeout_s(own),
+                alpha=self.alpha,
+                beta=self.beta,
+                d=self.flow.per_ack,
+                max_window=self.flow.max_window,
+            )
+        )
+
+    def delivered(self, rtt_s: float, p: float, r: float) -> float:
+        """Packets a second that one gets past the queue: what is dropped there does not load the link."""
+        return self.sent(rtt_s, p, r) * (1.0 - self.dropped(p, r))
+
+    def dropped(self, p: float, r: float) -> float:
+        """Part of its packets that are dropped."""
+        return p * (1.0 - r) if self.flow.ecn and p > 0.0 else p
+
+    def timeout_s(self, rtt_s: float) -> float:
+        """T0: nothing is known of the variation of round trips, so a multiple of one, and the least there is."""
+        return max(quantity(self.flow.sender["min_rto"]), ROUND_TRIPS * rtt_s)
+
+    def row(self, rtt_s: float, p: float, r: float) -> dict[str, Any]:
+        """What the point predicts for one of them."""
+        own = rtt_s + self.offset_s
+        delivered = self.delivered(rtt_s, p, r)
+        marks = p - self.dropped(p, r)
+        return {
+            "flow": self.flow.name,
+            "group": self.flow.group,
+            "flows": self.flow.count,
+            "ecn": self.flow.ecn,
+            "goodput_bps": delivered * 8.0 * self.flow.payload_bytes,
+            "sent_pps": self.sent(rtt_s, p, r),
+            "window_segments": self.sent(rtt_s, p, r) * own,
+            "rtt_s": own,
+            "timeout_s": self.timeout_s(own),
+            "marked": marks,
+            "dropped": self.dropped(p, r),
+        }
+
+
+def _response(flow: FlowClass) -> tuple[float, float]:
+    """Slope and kept part after a mark."""
+    law = flow.sender["congestion"]
+    kind = law if isinstance(law, str) else law["kind"]
+    responses = {name: known.response for name, known in laws.windows().items() if known.response}
+    expected(kind, list(responses), f"flow {flow.name} has the window law")
+    return responses[kind]({} if isinstance(law, str) else law)

@@ -1,0 +1,1 @@
+"""Result folders: the files, tables and digests in them, and their columns."""

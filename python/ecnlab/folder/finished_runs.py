@@ -1,0 +1,298 @@
+"""The finished runs of a sweep, while it grows.
+
+Each finished run is one file, ``parts/<id>.<digest>.parquet``: a single row with the run's id, the digests of its captures
+and a column for each table, which holds that table's rows. A table too large for that is a file beside it,
+``parts/<id>.<table>.<digest>.rows``. When all runs are there they are merged into one file a table, some runs at a time.
+So a sweep of thousands of runs ends with a dozen files, and an interrupted one has lost nothing that was finished.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from ecnlab.base.errors import FolderError
+from ecnlab.base.lazy_imports import np, pl
+from ecnlab.folder import digests, store
+from ecnlab.folder.store import MADE
+from ecnlab.folder.streamed_tables import Growing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ALWAYS: Final = "links"
+"""A table that every run has, and rows in it: its ids are those of the runs that were merged."""
+
+BATCH: Final = 60
+"""Runs that are merged at a time."""
+
+PART: Final = re.compile(rf"[0-9a-f]{{16}}\.[0-9a-f]{{{2 * digests.SIZE}}}\.parquet")
+OURS: Final = re.compile(rf"{PART.pattern}|[0-9a-f]{{16}}\.\w+\.[0-9a-f]+\.rows|\..*\.partial|{re.escape(MADE)}")
+"""Whatever a sweep writes there."""
+
+NAME: Final = f"S{16 + 1 + 2 * digests.SIZE + len('.parquet')}"
+"""The type of NumPy for the name of a part. Arrays hold them: objects of Python for each of very many runs take ten times the memory."""
+
+Ids: TypeAlias = "NDArray[np.uint64]"
+"""Ids of runs, as numbers."""
+
+
+def write_part(
+    folder: Path, run: str, part: Mapping[str, pl.DataFrame], captures: Mapping[str, str], large: Growing
+) -> None:
+    """Store the finished ``run`` in ``folder``: tables as frames, and those in ``large``. Raises OSError.
+
+    Not synced: what a loss of power takes has another digest than its name says, and is done again.
+    """
+    apart = large.tables
+    for table in apart:
+        scratch = folder / f".{run}.{table}.partial"
+        large.finish(table, scratch)
+        store.rename(scratch, folder / f"{run}.{table}.{digests.of_file(scratch)}.rows", durable=False)
+    names = pl.Series("captures", [[f"{digest} {name}" for name, digest in captures.items()]], dtype=pl.List(pl.String))
+    rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
+    data = store.table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
+    store.write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
+
+
+class Parts:
+    """The runs stored in a sweep's folder, merged or not."""
+
+    def __init__(self, folder: Path, tables: Sequence[str], build: str) -> None:
+        self.tables = tuple(tables)
+        """The tables asked for. A run has those of them that its scenario records."""
+        self.folder = folder / "parts"
+        self._merged = folder / "tables"
+        self._build = build
+        self._names = np.empty(0, NAME)
+        self._large: dict[tuple[str, str], Path] = {}
+        self._captures: dict[str, dict[str, str]] = {}
+        self._old: _Merged | None = None
+
+    def clean(self) -> None:
+        """Put right what a process that was killed left half done. For the only writer."""
+        store.restore_folder(self._merged)
+        for scratch in [*self._merged.parent.glob(".*.partial"), *self.folder.glob(".*.partial")]:
+            _remove(scratch)
+
+    def held(self) -> Ids:
+        """Ids of all runs there are, usable or not."""
+        return np.union1d(_merged_ids(self._merged), _ids(_names(self.folder)))
+
+    def usable(self) -> Ids:
+        """Ids of the runs that this build made, with all tables wanted now, and that are not damaged.
+
+        Those of ``parts`` that are not are removed.
+        """
+        self._old = _Merged.read(self._merged, self._build, self.tables)
+        if not self._serves(self.folder / MADE):
+            self.forget()
+        self.folder.mkdir(exist_ok=True)
+        store.write_json(self.folder / MADE, self.made())
+        self.take_stock()
+        damaged = {run for (run, _), path in self._large.items() if digests.of_file(path) != _digest(path.name)}
+        for name in map(bytes.decode, self._names):
+            if _id(name) in damaged or digests.of_bytes((self.folder / name).read_bytes()) != _digest(name):
+                damaged.add(_id(name))
+                (self.folder / name).unlink()
+        self.take_stock()
+        for (run, _), path in self._large.items():
+            if self._part(run) is None:
+                path.unlink()
+        self.take_stock()
+        parts = _ids(self._names)
+        return np.union1d(parts, self._old.ids) if self._old else parts
+
+    def take_stock(self) -> None:
+        """Find the parts there are."""
+        self._names = _names(self.folder)
+        rows = [name for name in _files(self.folder) if name.endswith(".rows") and not name.startswith(".")]
+        self._large = {(_id(name), name.split(".")[1]): self.folder / name for name in rows}
+
+    def stored_captures(self) -> dict[str, dict[str, str]]:
+        """The digests of the captures of each run that has any, by name, as the parts tell them."""
+        for name in map(bytes.decode, self._names):
+            self._note_captures(_id(name), pl.read_parquet(self.folder / name, columns=["captures"]))
+        return self.captures()
+
+    def captures(self) -> dict[str, dict[str, str]]:
+        """The same, of the runs that were merged."""
+        return {**(self._old.captures if self._old else {}), **self._captures}
+
+    def _note_captures(self, run: str, part: pl.DataFrame) -> None:
+        lines = (line.partition(" ") for line in part["captures"][0])
+        if found := {name: digest for digest, _, name in lines}:
+            self._captures[run] = found
+
+    def _part(self, run: str) -> Path | None:
+        """The file of ``run``, if there is one."""
+        place = np.searchsorted(self._names, f"{run}.".encode())
+        name = self._names[place].decode() if place < self._names.size else ""
+        return self.folder / name if _id(name) == run else None
+
+    def batches(self, runs: Iterable[str]) -> Iterator[tuple[list[str], dict[str, pl.LazyFrame]]]:
+        """Some of the ``runs`` at a time, in their order: each table under each other, with the run's ``id`` in front."""
+        batch: list[str] = []
+        for run in runs:
+            batch.append(run)
+            if len(batch) == BATCH:
+                yield batch, self._tables(batch)
+                batch = []
+        if batch:
+            yield batch, self._tables(batch)
+
+    def is_large(self, table: str) -> bool:
+        """Whether a run has so many rows of ``table`` that it is not to be held."""
+        return any(name == table for _, name in self._large)
+
+    def made(self) -> dict[str, Any]:
+        """What to store beside the merged tables."""
+        return {"build": self._build, "asked": list(self.tables)}
+
+    def forget(self) -> None:
+        """Remove the files of single runs, which have been merged or serve no more; what others put there stays."""
+        for name in _files(self.folder):
+            if OURS.fullmatch(name):
+                _remove(self.folder / name)
+        with suppress(OSError):
+            self.folder.rmdir()
+
+    def _tables(self, batch: Sequence[str]) -> dict[str, pl.LazyFrame]:
+        parts = {run: pl.read_parquet(path) for run in batch if (path := self._part(run))}
+        for run, part in parts.items():
+            self._note_captures(run, part)
+        others = [run for run in batch if run not in parts]
+        order = pl.LazyFrame({"id": batch}, schema={"id": pl.String})
+        result = {}
+        for table in self.tables:
+            small = [part for part in parts.values() if table in part.columns]
+            # Put together by hand: a query for each part would take most of the time.
+            columns = [pl.concat([part[name] for part in small]) for name in ("id", table)] if small else []
+            sources = [pl.DataFrame(columns).lazy().explode(table).unnest(table)] if small else []
+            sources += [_with_id(run, path) for run in parts if (path := self._large.get((run, table)))]
+            if self._old and others:
+                sources += self._old.rows(table, others)
+            if sources:
+                rows = pl.concat(sources)
+                result[table] = order.join(rows, on="id", how="inner", maintain_order="left_right")
+        return result
+
+    def _serves(self, path: Path) -> bool:
+        try:
+            return _serves(store.read_json(path), self._build, self.tables)
+        except (OSError, FolderError):
+            return False
+
+
+def _names(folder: Path) -> NDArray[np.bytes_]:
+    """The names of the parts in ``folder``, in order."""
+    names = np.fromiter((name.encode() for name in _files(folder) if PART.fullmatch(name)), NAME)
+    names.sort()
+    return names
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """The names in ``folder``, one at a time: ``glob`` and ``rmtree`` list very many before the first."""
+    if folder.is_dir():
+        with os.scandir(folder) as entries:
+            yield from (entry.name for entry in entries)
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _ids(names: NDArray[np.bytes_]) -> Ids:
+    """The ids of the runs in the parts ``names``."""
+    return np.fromiter((int(name.partition(b".")[0], 16) for name in names), np.uint64, names.size)
+
+
+def _id(part: str) -> str:
+    """The id of the run in the file ``part``."""
+    return part.partition(".")[0]
+
+
+def _digest(part: str) -> str:
+    """The digest that the file ``part`` has by its name."""
+    return part.split(".")[-2]
+
+
+def _with_id(run: str, path: Path) -> pl.LazyFrame:
+    return pl.scan_parquet(path).select(pl.lit(run).alias("id"), pl.all())
+
+
+class _Merged:
+    """The merged tables, as they were before this sweep."""
+
+    def __init__(self, folder: Path, made: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self.captures: dict[str, dict[str, str]] = made.get("captures", {})
+        self.ids = _merged_ids(folder)
+        self._places: dict[str, _Places] = {}
+
+    @classmethod
+    def read(cls, folder: Path, build: str, tables: Sequence[str]) -> _Merged | None:
+        """The tables in ``folder``, if ``build`` made them, they are those asked for, and none is damaged."""
+        try:
+            made = store.read_json(folder / MADE)
+            files = store.Files(folder, made)
+            if not _serves(made, build, tables) or any(files.damaged()):
+                return None
+        except (OSError, FolderError):
+            return None
+        return cls(folder, made)
+
+    def rows(self, table: str, runs: Sequence[str]) -> list[pl.LazyFrame]:
+        """The rows of ``runs``, a piece for each range of them that stands together."""
+        path = self._folder / f"{table}.parquet"
+        if not path.exists():
+            return []
+        if table not in self._places:
+            self._places[table] = _Places(path)
+        ranges: list[list[int]] = []
+        for start, length in self._places[table].of(runs):
+            if ranges and sum(ranges[-1]) == start:
+                ranges[-1][1] += length
+            else:
+                ranges.append([start, length])
+        return [pl.scan_parquet(path).slice(start, length) for start, length in ranges]
+
+
+class _Places:
+    """First row and number of rows of each run in a merged table; the rows of a run stand together."""
+
+    def __init__(self, path: Path) -> None:
+        runs = pl.scan_parquet(path).select(pl.col("id").rle()).collect().unnest("id")
+        lengths = runs["len"].to_numpy().astype(np.int64)
+        ids = numbers(runs["value"])
+        order = np.argsort(ids)
+        self._ids, self._lengths = ids[order], lengths[order]
+        self._starts = (np.cumsum(lengths) - lengths)[order]
+
+    def of(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+        """Those of ``runs`` that are there, in the order of the table."""
+        asked = np.fromiter((int(run, 16) for run in runs), np.uint64, len(runs))
+        there = np.isin(self._ids, asked)
+        return sorted(zip(self._starts[there].tolist(), self._lengths[there].tolist(), strict=True))
+
+
+def _merged_ids(folder: Path) -> Ids:
+    path = folder / f"{ALWAYS}.parquet"
+    try:
+        return numbers(pl.scan_parquet(path).select(pl.col("id").rle().struct.field("value")).collect().to_series())
+    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError):
+        return np.empty(0, np.uint64)
+
+
+def numbers(ids: pl.Series) -> Ids:
+    """The ids of runs as numbers. Raises ValueError, TypeError for what is no id."""
+    return np.fromiter((int(run, 16) for run in ids), np.uint64, len(ids))
+
+
+def _serves(made: Mapping[str, Any], build: str, tables: Sequence[str]) -> bool:
+    return made.get("build") == build and set(tables) <= set(made.get("asked", []))

@@ -1,0 +1,1 @@
+"""How the file of a law describes its twin in the Linux kernel: lines for ``tc``, findings, counters."""

@@ -1,0 +1,24 @@
+"""What a model covers, and the error that says what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ecnlab.base.errors import EcnlabError
+
+
+class NotCoveredError(EcnlabError):
+    """No model covers the scenario."""
+
+
+def covered(holds: bool, what: str, remedy: str) -> None:
+    """Raise NotCoveredError unless ``holds``: what stands in the way, and what would do."""
+    if not holds:
+        raise NotCoveredError(
+            f"no model covers this scenario: {what}; {remedy} (docs/models.md, A scenario's prediction)"
+        )
+
+
+def expected(value: str, known: Sequence[str], what: str) -> None:
+    """Raise NotCoveredError unless ``value`` is one of ``known``."""
+    covered(value in known, f"{what} {value!r}", f"models cover {', '.join(known)}")

@@ -1,0 +1,1 @@
+"""Runs and sweeps: done by an engine, stored in a folder, loaded from it."""

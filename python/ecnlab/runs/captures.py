@@ -1,0 +1,58 @@
+"""The captures of a sweep's runs: ``captures/<id>/`` in its folder, those of a run whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from ecnlab._core import ExperimentRun, Scenario
+from ecnlab.folder import digests, store
+from ecnlab.folder.store import CAPTURES
+from ecnlab.scenario.files import with_captures
+
+
+class Taps:
+    """Where each run of a sweep is captured: where its scenario says, and at ``places`` (links or nodes)."""
+
+    def __init__(self, folder: Path, places: Iterable[str]) -> None:
+        self._folder = folder / CAPTURES
+        self._places = tuple(places)
+
+    def clean(self) -> None:
+        """Put right what a process that was killed left half done. For the only writer."""
+        for scratch in self._folder.glob(".*.partial"):
+            shutil.rmtree(scratch)
+
+    def tapped(self, run: ExperimentRun) -> Scenario:
+        """The scenario of ``run`` with all its captures. Raises SpecError if there is no such place."""
+        return with_captures(run.scenario, self._places)
+
+    def lack(self, run: str, scenario: Scenario, known: Mapping[str, str]) -> bool:
+        """Whether a capture of ``run`` is missing, or not what its digest in ``known`` says."""
+        return any(not self._intact(self._folder / run / name, known.get(name)) for name in scenario.captures)
+
+    def _intact(self, path: Path, digest: str | None) -> bool:
+        try:
+            return digests.of_file(path) == digest
+        except OSError:
+            return False
+
+    @contextmanager
+    def written(self, run: str, scenario: Scenario) -> Iterator[Path | None]:
+        """A folder for the captures of ``run``, which stays if the block ends well; None if it has none."""
+        if scenario.captures:
+            with store.whole_folder(self._folder / run) as scratch:
+                yield scratch
+        else:
+            yield None
+
+
+def found(files: store.Files) -> dict[str, tuple[Path, ...]]:
+    """The capture files among those of a sweep, by the id of the run. Raises FolderError for a damaged one."""
+    runs: dict[str, tuple[Path, ...]] = {}
+    for name in sorted(name for name in files.digests if name.startswith(f"{CAPTURES}/")):
+        run = name.split("/")[1]
+        runs[run] = (*runs.get(run, ()), files.path(name))
+    return runs

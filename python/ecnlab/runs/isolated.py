@@ -1,0 +1,91 @@
+"""A run in a process of its own, for a scenario with laws in Python: a law may block, print, or end its process.
+
+An interrupt ends the process, whatever the law is about to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ecnlab._core import Scenario
+from ecnlab.base.errors import EcnlabError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.streamed_tables import Growing
+
+if TYPE_CHECKING:
+    from ecnlab.runs.engine_by_name import Packets
+
+_HELD: Final = ".arrow"
+"""How the files of tables end that the process hands over."""
+
+
+def laws(scenario: Scenario) -> dict[str, str]:
+    """The files of the laws in Python of ``scenario``, each with its SHA-256."""
+    if ".py:" not in scenario.to_toml():
+        return {}
+    folder = Path(scenario.path).parent
+    found = _named({key: scenario.resolved[key] for key in ("tcp", "queue")})
+    return {str(folder / law["python"].rpartition(":")[0]): law["sha256"] for law in found}
+
+
+def _named(value: object) -> Iterator[Mapping[str, Any]]:
+    """The tables in ``value`` that name a law."""
+    if isinstance(value, Mapping):
+        if {"python", "sha256"} <= value.keys():
+            yield value
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for inner in value:
+        yield from _named(inner)
+
+
+def refuse_changed(laws: Mapping[str, str]) -> None:
+    """Raise EcnlabError if a file of ``laws`` is not the one that the process that asks has read."""
+    for path, digest in laws.items():
+        try:
+            now = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except OSError:
+            now = ""
+        if now != digest:
+            raise EcnlabError(
+                f"{path}: the law has changed since the sweep or run began; bring the file back and give the same command "
+                f"again, or begin anew in another folder (`--out`)"
+            )
+
+
+def write(answerer: Packets, scenario: Scenario, task: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Do the run that ``task`` describes, and write its tables into the folder that it names: their names, in order.
+
+    For `read`. Tables that became large are in ``stored`` and in files of Parquet, which remain.
+    """
+    scratch, captures = Path(task["scratch"]), task["captures"]
+    growing = Growing(scratch, most=task["most"])
+    tables = answerer.tables(
+        scenario,
+        task["seed"],
+        events=task["events"],
+        captures=Path(captures) if captures else None,
+        blocks=growing.take,
+    )
+    stored = growing.tables
+    for name in stored:
+        growing.add(name, tables[name])
+        growing.finish(name, scratch / f"{name}.parquet")
+    for name in tables.keys() - stored:
+        tables[name].write_ipc(scratch / f"{name}{_HELD}")
+    return {"order": list(tables), "stored": stored}
+
+
+def read(said: Mapping[str, list[str]], scratch: Path) -> tuple[dict[str, pl.DataFrame], dict[str, Path]]:
+    """The tables that `write` has written into ``scratch``: those held, and the files of those that became large."""
+    held = {}
+    for name in said["order"]:
+        if name not in said["stored"]:
+            path = scratch / f"{name}{_HELD}"
+            held[name] = pl.read_ipc(path)
+            path.unlink()
+    return held, {name: scratch / f"{name}.parquet" for name in said["stored"]}

@@ -1,0 +1,384 @@
+"""One run: a scenario and a seed in, tables out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ecnlab._core import Scenario
+from ecnlab.base.errors import EcnlabError, SpecError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.threads import as_finished
+from ecnlab.base.types import Engine
+from ecnlab.engines.protocol import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for, signature
+from ecnlab.folder import size_limits, store
+from ecnlab.folder.store import CAPTURES
+from ecnlab.folder.streamed_tables import Growing
+from ecnlab.runs.engine_by_name import Packets, answerer_of
+from ecnlab.runs.isolated import laws, read
+from ecnlab.runs.workers import worker
+from ecnlab.scenario.files import read_scenario
+
+if TYPE_CHECKING:
+    from ecnlab.plots.run import RunPlots
+
+IDENTITY: Final = ("kind", "engine", "spec_hash", "seed", "events")
+"""What the manifests of two runs share if both are the same run."""
+
+
+class Run:
+    """The result of one run. All tables are Polars frames (``.to_pandas()`` gives pandas', where that is installed).
+
+    Columns, units and meanings are in ``docs/run-folder.md``; ``manifest["tables"]`` has the units, too.
+    """
+
+    def __init__(
+        self, manifest: dict[str, Any], tables: Mapping[str, pl.DataFrame], captures: tuple[Path, ...] = ()
+    ) -> None:
+        self.manifest = manifest
+        """What was asked and who answered: spec, hash, seed, version, units, wall time."""
+        self._captures = captures
+        self._tables = tables
+        self._files: store.Files | None = None
+        self._scratch: object = None
+
+    @property
+    def captures(self) -> tuple[Path, ...]:
+        """Its capture files, where they were written; see ``docs/captures.md``. Raises FolderError for a damaged one."""
+        if self._files is None:
+            return self._captures
+        names = (name for name in self._files.digests if name.startswith(f"{CAPTURES}/"))
+        return tuple(self._files.path(name) for name in names)
+
+    def __repr__(self) -> str:
+        return f"Run({self.manifest['title']!r}, seed={self.manifest['seed']}, tables={', '.join(self._tables)})"
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables there are."""
+        return tuple(self._tables)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table ``name``. Raises FolderError, saying how to get it, if it was not recorded."""
+        if name not in self._tables:
+            raise store.missing_table(name, self._tables)
+        return self._tables[name]
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row a flow instance; counters of the measurement window (``flows_run``: of the whole run)."""
+        return self.table("flows")
+
+    @property
+    def transactions(self) -> pl.DataFrame:
+        """One row a request and its response."""
+        return self.table("transactions")
+
+    @property
+    def objects(self) -> pl.DataFrame:
+        """One row a web object; only where a flow is web traffic."""
+        return self.table("objects")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """One row a link and flow group; counters of the measurement window."""
+        return self.table("queues")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row a link; measurement window."""
+        return self.table("links")
+
+    @property
+    def queue_series(self) -> pl.DataFrame:
+        """Queue and its average over time; only if the scenario sets ``sample``."""
+        return self.table("queue_series")
+
+    @property
+    def flow_series(self) -> pl.DataFrame:
+        """Window, threshold and timers over time; only if the scenario sets ``sample``."""
+        return self.table("flow_series")
+
+    @property
+    def packets(self) -> pl.DataFrame:
+        """One row a packet event; only if asked for."""
+        return self.table("packets")
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is stored, if it is."""
+        return self._files.folder if self._files else None
+
+    @property
+    def plot(self) -> RunPlots:
+        """Its figures: ``run.plot.queue()``, see ``docs/plots.md``."""
+        from ecnlab.plots.run import RunPlots  # for those who draw
+
+        return RunPlots(self)
+
+    def save(self, folder: str | os.PathLike[str]) -> Path:
+        """Write the run folder, whole or not at all, and return its path.
+
+        A folder that holds the same run (same spec and seed) is replaced. Raises FolderError if it holds anything
+        else, OSError if it cannot be written.
+        """
+        target = Path(folder)
+        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
+        with store.whole_folder(target) as scratch:
+            for name in self._tables:
+                if isinstance(self._tables, _Parted) and name in self._tables.stored:
+                    store.link_or_copy(self._tables.stored[name], scratch / f"{name}.parquet")
+                else:
+                    store.write_table(scratch / f"{name}.parquet", self._tables[name], durable=False)
+            self._complete(scratch, target, self.captures)
+        self._settle(target)
+        return target
+
+    def _complete(self, scratch: Path, target: Path, captures: tuple[Path, ...]) -> None:
+        """Put captures and manifest beside the tables in ``scratch``, which will be ``target``."""
+        if captures:
+            (scratch / CAPTURES).mkdir(exist_ok=True)
+        for capture in captures:
+            if capture.parent != scratch / CAPTURES:
+                store.link_or_copy(capture, scratch / CAPTURES / capture.name)
+        wall = {**self.manifest["wall"], "remake": _remake(self.manifest, target)}
+        self.manifest = {**self.manifest, "files": store.digests_of(scratch)}
+        self.manifest["wall"] = self.manifest.pop("wall") | wall
+        store.write_json(scratch / store.MANIFEST, self.manifest)
+
+    def _settle(self, folder: Path) -> None:
+        """From now on the run is what ``folder`` holds."""
+        self._files = store.Files(folder, self.manifest)
+        if isinstance(self._tables, _Parted):
+            self._tables = store.StoredTables(self._files, list(self._tables))
+            self._scratch = None
+
+
+class _Parted(Mapping[str, "pl.DataFrame"]):
+    """Tables of which some are in files, as they were too large to be held."""
+
+    def __init__(self, held: Mapping[str, pl.DataFrame], stored: Mapping[str, Path], order: list[str]) -> None:
+        self.held, self.stored, self._order = held, stored, order
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self.held[name] if name in self.held else store.read_table(self.stored[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+
+def run(
+    scenario: str | os.PathLike[str] | Scenario,
+    seed: int | None = None,
+    *,
+    events: bool = False,
+    engine: Engine = PACKETS,
+    out: str | os.PathLike[str] | None = None,
+    captures: str | os.PathLike[str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Run:
+    """Run ``scenario`` (a file, or one already read) and return its tables.
+
+    ``seed`` (0 to 2**64 - 1, by default 1) chooses the random streams: the same scenario and seed give the same tables,
+    bit for bit. ``events`` records every packet event, ``overrides`` sets dotted keys (``{"queue.red.max_p": 0.1}``),
+    and ``out`` is a folder to store the run in. The captures that the scenario asks for are written into the folder
+    ``captures``, else into the run folder; without either there are none.
+
+    ``engine`` says who answers: the simulator, ``"linux"`` (``docs/linux.md``), ``"linux-wall"`` (the same in real time
+    on the machine's own kernel; ``manifest["evidence"]`` says whether time was kept well enough) or ``"model"``
+    (``docs/models.md``), which has no seed, events or captures.
+
+    Raises SpecError for a scenario that is not possible, or not for the engine; EcnlabError if the engine cannot do what
+    is asked, or no Linux kernel has been built; FolderError and OSError as ``Run.save`` does; RunError if the simulator
+    finds its own books not balanced, or the kernel fails.
+    """
+    seed = seed_for(engine, seed, events=events, captures=captures is not None)
+    question = scenario if isinstance(scenario, Scenario) else read_scenario(scenario)
+    if overrides:
+        question = question.with_overrides(dict(overrides))
+    asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
+    if out is not None:
+        store.refuse_other(Path(out), asked, question.resolved)
+    where = Path(tempfile.gettempdir() if out is None else out)
+    if engine != MODEL:
+        size_limits.refuse_too_large(question, where, events=events)
+    answerer = answerer_of(engine)
+    answerer.check(question)  # before a folder is made for what is refused
+    began, clock = datetime.now(UTC), time.perf_counter()
+    with _capture_folder(question, engine, captures, out) as folder, ExitStack() as stack:
+        scratch = _scratch(stack, out)
+        tables = _tables(answerer, question, seed or 0, events, folder, scratch)
+        seconds = time.perf_counter() - clock
+        files = tuple(folder / name for name in question.captures) if folder else ()
+        result = Run(_manifest(question, answerer, seed, events, tables, began, seconds), tables, files)
+        result.manifest["wall"] |= _asked(question, overrides)
+        if out is not None:
+            result.save(out)
+        elif isinstance(tables, _Parted):
+            result._scratch = stack.pop_all()  # the folder vanishes with the run
+    return result
+
+
+def _scratch(stack: ExitStack, out: str | os.PathLike[str] | None) -> Path:
+    """A folder for tables that become large: beside ``out``, or where temporary files are."""
+    if out is not None:
+        return stack.enter_context(store.scratch_folder(Path(out), "growing"))
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ecnlab-")))
+
+
+@contextmanager
+def _capture_folder(
+    scenario: Scenario,
+    engine: Engine,
+    asked: str | os.PathLike[str] | None,
+    out: str | os.PathLike[str] | None,
+) -> Iterator[Path | None]:
+    """Where captures go: the folder asked for, or one beside ``out`` from which they move there."""
+    if (asked is None and out is None) or engine == MODEL or not scenario.captures:
+        yield None
+    elif asked is not None:
+        Path(asked).mkdir(parents=True, exist_ok=True)
+        yield Path(asked)
+    else:
+        with store.scratch_folder(Path(out or "")) as scratch:
+            yield scratch
+
+
+def load_run(folder: str | os.PathLike[str]) -> Run:
+    """The run stored in ``folder``; a table is read, and verified, when first asked for. Raises FolderError, OSError."""
+    path = Path(folder)
+    store.restore_folder(path)
+    manifest = store.read_manifest(path, "run")
+    files = store.Files(path, manifest)
+    found = Run(manifest, store.StoredTables(files, manifest["tables"]))
+    found._settle(path)
+    return found
+
+
+def _tables(
+    answerer: Answerer, scenario: Scenario, seed: int, events: bool, captures: Path | None, scratch: Path
+) -> Mapping[str, pl.DataFrame]:
+    """Run in a thread of its own, so that the calling thread can hear an interrupt and stop the run.
+
+    Tables that become large are in ``scratch``.
+    """
+    if isinstance(answerer, Packets) and laws(scenario):
+        return _isolated(scenario, seed, events, captures, scratch)
+    growing = Growing(scratch)
+    # Other engines give their tables as a whole.
+    blocks = {"blocks": growing.take} if isinstance(answerer, Packets) else {}
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            # Inside, as the pool waits for its threads: a signal between the two would wait for the whole run.
+            future = pool.submit(answerer.tables, scenario, seed, events=events, captures=captures, **blocks)
+            (tables,) = as_finished([future])
+        except BaseException:
+            answerer.stop()
+            raise
+    if not growing.tables:
+        return tables
+    stored = {name: scratch / f"{name}.parquet" for name in growing.tables}
+    for name, path in stored.items():
+        growing.add(name, tables[name])
+        growing.finish(name, path)
+    held = {name: rows for name, rows in tables.items() if name not in stored}
+    return _Parted(held, stored, list(tables))
+
+
+def _isolated(
+    scenario: Scenario, seed: int, events: bool, captures: Path | None, scratch: Path
+) -> Mapping[str, pl.DataFrame]:
+    """As `_tables`, by the simulator in a process of its own."""
+    task = {
+        "seed": seed,
+        "events": events,
+        "captures": str(captures.absolute()) if captures else None,
+        "scratch": str(scratch.absolute()),
+        "most": size_limits.limit(),
+    }
+    scratch.mkdir(exist_ok=True)
+    with worker() as one, ThreadPoolExecutor(1) as pool:
+        try:
+            (said,) = as_finished([pool.submit(one.do, scenario, task)])
+        except BaseException:
+            one.stop()
+            raise
+    held, stored = read(said, scratch)
+    return _Parted(held, stored, said["order"]) if stored else held
+
+
+def _asked(scenario: Scenario, overrides: Mapping[str, object] | None) -> dict[str, Any]:
+    """The file of the scenario, and what was set beside it."""
+    captures = scenario.resolved.get("capture", {})
+    try:
+        # A pipe is read once.
+        file = Path(scenario.path)
+        own = read_scenario(file).resolved.get("capture", {}) if file.is_file() else captures
+    except (OSError, EcnlabError, SpecError):
+        own = captures
+    places = [one.get("link") or one.get("node") for name, one in captures.items() if name not in own]
+    beside = {"overrides": dict(overrides or {}), "capture": places}
+    return {"file": scenario.path, **{key: value for key, value in beside.items() if value}}
+
+
+def _remake(manifest: Mapping[str, Any], folder: Path) -> str:
+    """The command that makes the run in ``folder`` again; a call in Python, if none does."""
+    made = manifest["wall"]
+    if "overrides" in made:
+        seed, events, engine = manifest["seed"], manifest["events"], manifest["engine"]
+        options = f"seed={seed}, events={events}, engine={engine!r}, overrides={made['overrides']!r}"
+        return f"ecnlab.run({made['file']!r}, {options}, out={str(folder)!r})"
+    words = ["ecnlab", "run", made["file"]]
+    words += [] if manifest["seed"] is None else ["--seed", str(manifest["seed"])]
+    words += ["--events"] if manifest["events"] else []
+    words += [word for place in made.get("capture", []) for word in ("--capture", place)]
+    engine = {PACKETS: [], LINUX_WALL: ["--engine", "linux", "--clock", "wall"]}
+    words += engine.get(manifest["engine"], ["--engine", manifest["engine"]])
+    return shlex.join([*words, "--out", str(folder)])
+
+
+def _manifest(
+    scenario: Scenario,
+    answerer: Answerer,
+    seed: int | None,
+    events: bool,
+    tables: Mapping[str, pl.DataFrame],
+    began: datetime,
+    seconds: float,
+) -> dict[str, Any]:
+    """What a run folder says of itself (docs/run-folder.md)."""
+    return {
+        "format": store.FORMAT,
+        "kind": "run",
+        **signature(answerer, scenario.title, seed),
+        "events": events,
+        "spec_hash": scenario.hash,
+        "spec": scenario.resolved,
+        "departures": scenario.departures,
+        "instead": answerer.instead(scenario),
+        "tables": _describe(tables),
+        **({"evidence": answerer.evidence(scenario, dict(tables))} if isinstance(answerer, Judge) else {}),
+        "wall": {
+            "began": began.isoformat(timespec="seconds"),
+            "seconds": round(seconds, 3),
+        },
+    }
+
+
+def _describe(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
+    if not isinstance(tables, _Parted):
+        return store.describe(tables)
+    stored = store.describe_stored(tables.stored)
+    held = store.describe(tables.held)
+    return {name: {**held, **stored}[name] for name in tables}

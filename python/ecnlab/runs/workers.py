@@ -1,0 +1,237 @@
+"""Processes that do the runs of a sweep: what kills one of them kills one run, and no other."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any, Final
+
+from ecnlab._core import Cancelled, LawError, RunError, Scenario
+from ecnlab.base.errors import EcnlabError
+from ecnlab.engines.protocol import Answerer
+from ecnlab.folder import digests
+from ecnlab.folder.finished_runs import write_part
+from ecnlab.folder.streamed_tables import Growing
+from ecnlab.runs import isolated
+from ecnlab.runs.engine_by_name import Packets
+
+_START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ecnlab.runs.workers import main; main()"
+
+DIED: Final = "died"
+"""How the message begins for a run whose process came to its end."""
+
+
+def do(answerer: Answerer, scenario: Scenario, task: Mapping[str, Any]) -> None:
+    """Do the run that ``task`` describes, and store it as a part. Raises RunError, Cancelled, OSError, EcnlabError."""
+    tables, captures = task["tables"], task["captures"]
+    large = Growing(Path(task["folder"]) / f".{task['id']}.{os.getpid()}.partial", tables, task["most"])
+    blocks = {"blocks": large.take} if isinstance(answerer, Packets) else {}
+    folder = Path(captures) if captures else None
+    found = answerer.tables(scenario, task["seed"], events="packets" in tables, captures=folder, **blocks)
+    for name in large.tables:
+        large.add(name, found[name])
+    files = {path.name: digests.of_file(path) for path in sorted(folder.iterdir())} if folder else {}
+    write_part(Path(task["folder"]), task["id"], {name: found[name] for name in tables if name in found}, files, large)
+
+
+_ADMITTED: Final = {"ECNLAB_LAWS": "on", "ECNLAB_MAX_MEMORY": "1000000000 GB"}
+"""The environment of a worker: what it is asked has been read, and admitted, by the process that asks."""
+
+
+class Worker:
+    """A process that does one run at a time; begun when there is one to do, and again when it has died."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._errors: IO[str] | None = None
+        self._shown = 0
+        self._begins = threading.Lock()
+        self.stopped = False
+        """Whether it was told to end, and is of no more use."""
+
+    def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As `do`, or `isolated.write` for a task with a folder ``scratch``, by the simulator; what that gives.
+
+        Raises RunError also if the process dies: LawError if a law in Python may have ended it.
+        """
+        process = self._running()
+        laws = isolated.laws(scenario)
+        asked = {"cwd": str(Path.cwd()), "path": scenario.path, "text": scenario.to_toml(), "hash": scenario.hash}
+        line = json.dumps({**task, **asked, "laws": laws})
+        answer = ""
+        try:
+            assert process.stdin and process.stdout
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            answer = process.stdout.readline()
+        except BrokenPipeError:
+            pass
+        if laws:
+            self._show_printed()
+        if not answer:
+            self._died(process, laws)
+        said: dict[str, Any] = json.loads(answer)
+        if "errno" in said:
+            raise OSError(said["errno"], said["message"], said["file"])
+        if said["error"]:
+            raise _error(said)
+        return said
+
+    def stop(self) -> None:
+        """End the process at once; what waits for it raises Cancelled."""
+        with self._begins:
+            self.stopped = True
+            if self._process and self._process.poll() is None:
+                self._process.kill()
+
+    def close(self) -> None:
+        """End the process, which does nothing."""
+        if self._process:
+            self._process.kill()
+            self._process.communicate()
+        if self._errors:
+            self._errors.close()
+
+    def _running(self) -> subprocess.Popen[str]:
+        with self._begins:
+            if self.stopped:
+                raise Cancelled("the run was cancelled")
+            self._process = self._process or self._begin()
+            return self._process
+
+    def _begin(self) -> subprocess.Popen[str]:
+        self._errors = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 (as long as the process)
+        self._shown = 0
+        return subprocess.Popen(
+            [sys.executable, "-c", _START, json.dumps([path or str(Path.cwd()) for path in sys.path])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "POLARS_MAX_THREADS": "1", **_ADMITTED},
+        )
+
+    def _show_printed(self) -> None:
+        """Write to standard error what laws have printed; the process goes on writing where it has come to."""
+        assert self._errors
+        while text := os.pread(self._errors.fileno(), 1 << 16, self._shown):
+            self._shown += len(text)
+            sys.stderr.write(text.decode(errors="replace"))
+        sys.stderr.flush()
+
+    def _died(self, process: subprocess.Popen[str], laws: Iterable[str]) -> None:
+        code = process.wait()
+        if self.stopped:
+            raise Cancelled("the run was cancelled")
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        assert self._errors
+        self._errors.seek(0)
+        last = self._errors.read()[-400:].strip().splitlines()
+        self.close()
+        self._process = self._errors = None
+        said = f"its process {DIED}, ended {how}" + (f": {last[-1]}" if last else "")
+        if laws:
+            said += f"; it executes the law in {', '.join(laws)}, which may have ended it"
+        raise (LawError if laws and code >= 0 else RunError)(said)
+
+
+def _error(said: Mapping[str, Any]) -> BaseException:
+    """The error that a process has answered with."""
+    if said["error"] == "KeyboardInterrupt":
+        return KeyboardInterrupt()
+    if said["error"] == "LawError":
+        failed = LawError(said["message"])
+        failed.traceback = said["traceback"]
+        return failed
+    return (RunError if said["error"] == "RunError" else EcnlabError)(said["message"])
+
+
+_idle: list[Worker] = []
+
+
+@contextmanager
+def worker() -> Iterator[Worker]:
+    """A worker of one's own: one that has nothing to do, or a new one."""
+    one = Worker()
+    while _idle:
+        # One may be told to end after it was given back.
+        if not (known := _idle.pop()).stopped:
+            one = known
+            break
+        known.close()
+    try:
+        yield one
+    except BaseException:
+        one.close()
+        raise
+    if one.stopped:
+        one.close()
+    else:
+        _idle.append(one)
+
+
+@atexit.register
+def _close_all() -> None:
+    while _idle:
+        _idle.pop().close()
+
+
+def main() -> None:
+    """Do runs as standard input asks, a line each, until it ends: the process that asked is then gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    # A law may read standard input, or close it, as `exit` does.
+    asked = os.fdopen(os.dup(0), encoding="utf-8")
+    with Path(os.devnull).open() as nothing:
+        os.dup2(nothing.fileno(), 0)
+    tasks: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(asked, tasks), daemon=True).start()
+    answerer = Packets()
+    while True:
+        answers.write(json.dumps(_answer(answerer, json.loads(tasks.get()))) + "\n")
+        answers.flush()
+
+
+def _listen(asked: IO[str], tasks: SimpleQueue[str]) -> None:
+    """Hear also in the middle of a run that nobody waits for it any more."""
+    for line in asked:
+        tasks.put(line)
+    os._exit(0)
+
+
+def _answer(answerer: Packets, task: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        os.chdir(task["cwd"])  # paths are relative to the folder of the process that asks
+        isolated.refuse_changed(task["laws"])
+        scenario = Scenario(task["path"], task["text"])
+        if scenario.hash != task["hash"]:
+            isolated.refuse_changed(task["laws"])
+            return {
+                "error": "RunError",
+                "message": "the scenario did not reach the worker as it is: a defect of ecnlab",
+            }
+        if "scratch" in task:
+            return {"error": None, **isolated.write(answerer, scenario, task)}
+        do(answerer, scenario, task)
+    except OSError as error:
+        return {"errno": error.errno, "message": error.strerror or str(error), "file": error.filename}
+    except LawError as error:
+        return {"error": "LawError", "message": str(error), "traceback": getattr(error, "traceback", "")}
+    except (Exception, KeyboardInterrupt) as error:
+        return {"error": type(error).__name__, "message": str(error)}
+    finally:
+        with suppress(OSError, ValueError):  # a law may have closed it
+            sys.stdout.flush()
+    return {"error": None}
