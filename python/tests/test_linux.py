@@ -19,6 +19,7 @@ from ecnlab import laws
 from ecnlab._core import Scenario, SpecError
 from ecnlab.agreement import means
 from ecnlab.base.errors import EcnlabError, FolderError, RunError
+from ecnlab.base.quantities import number, quantity, split
 from ecnlab.base.stats import ratio_of_means
 from ecnlab.cli import console
 from ecnlab.folder import store
@@ -28,7 +29,6 @@ from ecnlab.linux import build, engine, kernel, replay, source, tables
 from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.machine import Cores, boot
 from ecnlab.linux.plan import plan
-from ecnlab.linux.quantity import number, split
 from ecnlab.linux.wall.network import RouterLinks
 from ecnlab.report import render
 from ecnlab.runs.engine_by_name import answerer_of
@@ -53,6 +53,15 @@ def test_quantities_are_whole_numbers_of_the_smallest_unit():
     assert number("20 ms") == 20_000_000
     assert number("1.5 kB") == 1500
     assert split("30 packets") == (30, "packets")
+
+
+def test_a_quantity_is_one_float_of_its_unit_and_exact_as_a_whole_number():
+    seconds = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+    assert [quantity(f"1 {unit}") for unit in seconds] == list(seconds.values())
+    assert [quantity(f"1 {unit}") for unit in ("KiB", "GB", "Mbps", "packets")] == [1024.0, 1e9, 1e6, 1.0]
+    assert quantity("unlimited") == math.inf
+    assert number("9007199254.740993 ms") == 9007199254740993
+    assert number("500 ps") == 0 and number("1 h") == 3600 * 10**9
 
 
 def test_the_burst_that_makes_tc_choose_the_weight():

@@ -15,12 +15,12 @@ from ecnlab._core import Scenario, replay_packets
 from ecnlab.agreement.arrivals import Arrival, drawn
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lawcode import guarded
+from ecnlab.base.quantities import number
 from ecnlab.base.types import Instead
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.twin import Twin
 from ecnlab.linux.disciplines import twin
 from ecnlab.linux.kernel import find
-from ecnlab.linux.quantity import number
 from ecnlab.linux.replay import Left, Line, Sent, replay
 from ecnlab.scenario.files import is_experiment, read_scenario, read_text
 

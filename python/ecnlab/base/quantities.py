@@ -1,22 +1,45 @@
-"""Quantities as a resolved scenario writes them."""
+"""Quantities as a resolved scenario writes them, ``"1.5 Mbps"`` or ``"20 ms"``."""
 
 from __future__ import annotations
 
 import math
 from typing import Final
 
-BYTES: Final = {"B": 1.0, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-RATES: Final = {"bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9}
-TIMES: Final = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-UNITS: Final = BYTES | RATES | TIMES | {"packets": 1.0}
+BYTES: Final = {"B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+RATES: Final = {"bps": 1, "kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9}
+TIMES: Final = {
+    "ps": 1,
+    "ns": 10**3,
+    "us": 10**6,
+    "ms": 10**9,
+    "s": 10**12,
+    "min": 60 * 10**12,
+    "h": 3600 * 10**12,
+}
+"""In picoseconds."""
+COUNTS: Final = {**BYTES, **RATES, "packets": 1}
 
 
 def quantity(text: str) -> float:
     """``text``, a number and its unit, in bytes, bits per second, seconds or packets; "unlimited" is infinite."""
     if text == "unlimited":
         return math.inf
-    number, unit = text.split()
-    return float(number) * UNITS[unit]
+    value, unit = text.split()
+    return float(value) * (TIMES[unit] / 1e12 if unit in TIMES else COUNTS[unit])
+
+
+def number(text: str) -> int:
+    """``text``, a number and its unit, in whole bytes, bits per second, nanoseconds or packets."""
+    return split(text)[0]
+
+
+def split(text: str) -> tuple[int, str]:
+    """The whole number and the unit of ``text``: ``("30 packets")`` gives ``(30, "packets")``, a time its nanoseconds."""
+    from fractions import Fraction  # for engines that count in whole numbers
+
+    value, unit = text.split()
+    size = Fraction(TIMES[unit], 10**3) if unit in TIMES else COUNTS[unit]
+    return round(Fraction(value) * size), unit
 
 
 def length(text: str) -> tuple[float, str]:
@@ -26,7 +49,7 @@ def length(text: str) -> tuple[float, str]:
 
 def written(text: str) -> str:
     """A quantity in the unit that it is short in, as reports write it."""
-    number, _, unit = text.partition(" ")
-    if unit == "B" and float(number) >= 1e3:
-        return f"{float(number) / UNITS['kB']:g} kB"
+    value, _, unit = text.partition(" ")
+    if unit == "B" and float(value) >= 1e3:
+        return f"{float(value) / BYTES['kB']:g} kB"
     return text.replace("bps", "b/s").replace("us", "µs") if unit else text

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab import _core, laws
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kinds import Feedback, Window
 from ecnlab.linux import topology
-from ecnlab.linux.quantity import number
 
 KERNEL: Final = "linux-7"
 """The profile that describes the kernel's TCP."""

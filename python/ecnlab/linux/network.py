@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from ecnlab.base.quantities import number
 from ecnlab.base.types import Drawn, DrawnFlow, Place
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux import topology
 from ecnlab.linux.hosts import ENDS, Host, sysctls
-from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link, host
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ecnlab._core import Scenario
+from ecnlab.base.quantities import number
 from ecnlab.base.types import Drawn, DrawnFlow, Instead
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.linux import topology
 from ecnlab.linux.hosts import ENDS, Host, Tcp, tcps_of
 from ecnlab.linux.network import Flow, KernelLinks, Layout, Network, Ways
-from ecnlab.linux.quantity import number
 from ecnlab.linux.topology import Link
 from ecnlab.linux.web import overlapping, sessions
 

@@ -13,13 +13,13 @@ import polars as pl
 
 from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
+from ecnlab.base.quantities import number
 from ecnlab.folder.columns import TABLES
 from ecnlab.laws.kernel.xstats import XstatsError
 from ecnlab.laws.kinds import Counts
 from ecnlab.linux import web
 from ecnlab.linux.kernel import BUILD
 from ecnlab.linux.plan import Plan
-from ecnlab.linux.quantity import number
 from ecnlab.linux.source import PACKAGE
 from ecnlab.linux.topology import WIRE
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ecnlab import laws
+from ecnlab.base.quantities import number
 from ecnlab.base.types import Drawn, DrawnLink
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import bucket
 from ecnlab.linux.disciplines import qdisc
-from ecnlab.linux.quantity import number
 
 WIRE: Final = "wire"
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ecnlab.base.quantities import split
 from ecnlab.laws.kernel.findings import Findings
-from ecnlab.linux.quantity import split
 
 TICK_NS: Final = 64
 """Units in which tc gives the kernel the depth of a bucket (PSCHED_SHIFT)."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ecnlab.base.quantities import number, split
 from ecnlab.laws.kernel.findings import Findings
-from ecnlab.linux.quantity import number, split
 
 DEVICE: Final = "DEVICE"
 """Stands for the name of the device in lines for ``tc``."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 from typing import Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.twin import microseconds
 from ecnlab.laws.kernel.xstats import XstatsError, attribute, attributes
 from ecnlab.laws.kinds import Counts, Queue, Table
-from ecnlab.linux.quantity import number
 
 ETHERNET: Final = 14
 """Bytes that the kernel takes off a packet for which ``overhead`` is given; the table of sizes has taken them off before."""

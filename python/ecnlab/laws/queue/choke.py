@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number, split
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.xstats import Layout
 from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.laws.queue.red import weight
-from ecnlab.linux.quantity import number, split
 
 MOST: Final = 131_071
 """Packets that the kernel's queue holds at most (CHOKE_MAX_QUEUE)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import OWN, Inner, Twin, child, classless, drr, in_order, one_mtu, whole_limit
 from ecnlab.laws.kinds import Queue, Table
-from ecnlab.linux.quantity import number
 
 MOST_BANDS: Final = 16
 """Classes of ``prio`` and ``ets`` (TCQ_PRIO_BANDS, TCQ_ETS_MAX_BANDS)."""

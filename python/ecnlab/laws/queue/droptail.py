@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ecnlab.base.quantities import length
+from ecnlab.base.quantities import length, split
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import Inner, Twin
 from ecnlab.laws.kinds import Place, Queue, Table
-from ecnlab.linux.quantity import split
 
 if TYPE_CHECKING:
     from ecnlab.models.red import ControlLaw

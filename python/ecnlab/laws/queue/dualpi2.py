@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import Inner, Twin, packets
 from ecnlab.laws.kernel.xstats import Layout
 from ecnlab.laws.kinds import Counts, Queue, Table
-from ecnlab.linux.quantity import number
 
 STEP_THRESH: Final = "1 ms"
 """The kernel's step, where none is given."""

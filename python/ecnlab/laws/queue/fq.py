@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import Inner, Twin, classless, drr, whole_limit
 from ecnlab.laws.kinds import Queue, Table
-from ecnlab.linux.quantity import number
 
 MOST_FLOWS: Final = 256
 """Classes of the kernel that stand for flows, at most: each is made by lines of its own."""

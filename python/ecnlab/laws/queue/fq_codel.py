@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.twin import OWN, Inner, Twin, packets
 from ecnlab.laws.kernel.xstats import Layout, XstatsError
 from ecnlab.laws.kinds import Counts, Queue, Table
 from ecnlab.laws.queue.codel import counts_of, words_of_tc
-from ecnlab.linux.quantity import number
 
 TRUESIZE: Final = 3072
 """Bytes, more than the kernel takes for a packet of up to 1514 B: 2048, and 256 for its ``sk_buff``."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import TICK_NS, only_tail
 from ecnlab.laws.kernel.twin import DEVICE, OWN, Inner, Twin, child, classless, in_order, one_mtu, whole_limit
 from ecnlab.laws.kinds import Queue, Table
-from ecnlab.linux.quantity import number
 
 
 def _twin(queue: Table, path: str, inner: Inner, found: Findings) -> Twin:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number, split
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.xstats import Layout, early_or_full
 from ecnlab.laws.kinds import Counts, Queue, Table
-from ecnlab.linux.quantity import number, split
 
 KERNEL_HAS: Final[dict[str, object]] = {"profile": "linux", "mark_ecnth": 0.1, "mtu": "1514 B"}
 """Keys that sch_pie leaves no choice, and what it has; the MTU is an Ethernet's, with its header (``psched_mtu``)."""

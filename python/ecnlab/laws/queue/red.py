@@ -6,13 +6,12 @@ import json
 import math
 from typing import TYPE_CHECKING, Final
 
-from ecnlab.base.quantities import length, quantity
+from ecnlab.base.quantities import length, number, quantity
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import in_bytes, only_tail
 from ecnlab.laws.kernel.xstats import Layout
 from ecnlab.laws.kinds import Counts, Place, Queue, Table
 from ecnlab.laws.model_coverage import covered
-from ecnlab.linux.quantity import number
 
 if TYPE_CHECKING:
     from ecnlab.models.red import ControlLaw

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ecnlab.base.quantities import number
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import only_tail
 from ecnlab.laws.kernel.twin import packets
 from ecnlab.laws.kernel.xstats import Layout, early_or_full
 from ecnlab.laws.kinds import Counts, Queue, Table
-from ecnlab.linux.quantity import number
 
 
 def _qdisc(queue: Table, path: str, _rate_bps: int | None, found: Findings) -> str:

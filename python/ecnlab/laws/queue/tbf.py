@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from ecnlab.base.quantities import number, split
 from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.tc import bucket, only_tail
 from ecnlab.laws.kernel.twin import INNER, OWN, Inner, Twin, child
 from ecnlab.laws.kinds import Queue, Table
-from ecnlab.linux.quantity import number, split
 
 LEAST_BURST: Final = 1514
 """Bytes of an Ethernet frame: the kernel drops what is longer than the bucket."""
