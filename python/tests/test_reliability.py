@@ -137,7 +137,7 @@ def test_large_tables_are_written_while_the_run_goes_on(scenario, tmp_path, monk
     stored = ecnlab.run(scenario, overrides=few, events=True, out=tmp_path / "r")
     held = ecnlab.run(scenario, overrides=few, events=True)
     assert stored.queue_series.height > 2 * (1 << 17)
-    monkeypatch.setattr("ecnlab.runs.engine_by_name.Packets.tables", whole_tables)
+    monkeypatch.setattr("ecnlab.engines.packets.Packets.tables", whole_tables)
     whole = ecnlab.run(scenario, overrides=few, events=True)
     for name in whole.tables:
         assert stored.table(name).equals(whole.table(name)), name

@@ -16,7 +16,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.streamed_tables import Growing
 
 if TYPE_CHECKING:
-    from ecnlab.runs.engine_by_name import Packets
+    from ecnlab.engines.packets import Packets
 
 _HELD: Final = ".arrow"
 """How the files of tables end that the process hands over."""

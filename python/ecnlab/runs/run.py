@@ -18,11 +18,12 @@ from ecnlab.base.errors import EcnlabError, SpecError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.threads import as_finished
 from ecnlab.base.types import Engine
+from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for, signature
 from ecnlab.folder import size_limits, store
 from ecnlab.folder.store import CAPTURES
 from ecnlab.folder.streamed_tables import Growing
-from ecnlab.runs.engine_by_name import Packets, answerer_of
+from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.isolated import laws, read
 from ecnlab.runs.workers import worker
 from ecnlab.scenario.files import read_scenario

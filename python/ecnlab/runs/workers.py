@@ -18,12 +18,12 @@ from typing import IO, Any, Final
 
 from ecnlab._core import Cancelled, LawError, RunError, Scenario
 from ecnlab.base.errors import EcnlabError
+from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import Answerer
 from ecnlab.folder import digests
 from ecnlab.folder.finished_runs import write_part
 from ecnlab.folder.streamed_tables import Growing
 from ecnlab.runs import isolated
-from ecnlab.runs.engine_by_name import Packets
 
 _START: Final = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from ecnlab.runs.workers import main; main()"
 

@@ -1,0 +1,48 @@
+"""The packet simulator, as one of the engines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ecnlab._core import Cancel, Scenario
+from ecnlab.base.lazy_imports import pl
+from ecnlab.base.provenance import maker
+from ecnlab.base.types import Engine, Instead
+from ecnlab.engines.frames import frames
+from ecnlab.engines.protocol import PACKETS, Blocks
+
+
+class Packets:
+    """The packet simulator of this package."""
+
+    engine: Engine = PACKETS
+
+    def __init__(self) -> None:
+        self.build = maker()["build"] or ""
+        self.made: dict[str, Any] = {}
+        self._cancel = Cancel()
+
+    def check(self, scenario: Scenario) -> None:
+        """Nothing to do: a scenario is what the simulator can do."""
+
+    def tables(
+        self,
+        scenario: Scenario,
+        seed: int,
+        /,
+        *,
+        events: bool,
+        captures: Path | None = None,
+        blocks: Blocks | None = None,
+    ) -> dict[str, pl.DataFrame]:
+        """The tables of a run; those that grow are handed to ``blocks``, if given, but for their last rows."""
+        return frames(scenario.run(seed, events=events, cancel=self._cancel, captures=captures, blocks=blocks))
+
+    def instead(self, _scenario: Scenario, /) -> list[Instead]:
+        """Nowhere."""
+        return []
+
+    def stop(self) -> None:
+        """End within some milliseconds."""
+        self._cancel.cancel()
