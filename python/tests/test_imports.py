@@ -1,9 +1,9 @@
-"""No file of the package imports itself by way of others."""
+"""No file of the package imports itself by way of others, and packages import in one order."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -12,6 +12,16 @@ import pytest
 import ecnlab
 
 SOURCES = Path(ecnlab.__file__).parent
+DESIGN = Path(__file__).parents[2] / "docs" / "design.md"
+
+ORDER = (
+    *("base", "models", "laws", "engines", "folder", "scenario", "linux", "plots", "runs", "prediction", "explain"),
+    *("report", "trace", "probing", "agreement", "papers", "cli"),
+)
+"""The packages of ecnlab: each imports only those before it."""
+
+ALONE = {"ecnlab", "ecnlab.__main__", "ecnlab.userlaws"}
+"""The modules in no package: the two entry points, and base classes that users import."""
 
 
 def test_no_imports_run_in_a_circle() -> None:
@@ -31,6 +41,37 @@ def test_a_circle_is_found_where_a_function_closes_it(tmp_path: Path) -> None:
     typing_only = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from toy.one import name\n"
     (folder / "two.py").write_text(typing_only)
     in_order(imports(folder))
+
+
+def test_packages_import_only_packages_before_them() -> None:
+    graph = imports(SOURCES)
+    assert {package(module) for module in graph.keys() - ALONE} == set(ORDER)
+    assert not graph["ecnlab.userlaws"]
+    assert upward(graph, ORDER) == []
+
+
+def test_an_import_against_the_order_is_found() -> None:
+    graph = {"ecnlab.base.errors": {"ecnlab.runs.run"}, "ecnlab.runs.run": {"ecnlab", "ecnlab.base.errors"}}
+    assert upward(graph, ("base", "runs")) == ["ecnlab.base.errors -> ecnlab.runs.run", "ecnlab.runs.run -> ecnlab"]
+
+
+def test_the_design_states_the_order() -> None:
+    assert f"`{' ← '.join(ORDER)}`" in DESIGN.read_text()
+
+
+def package(module: str) -> str:
+    """The package of ecnlab that ``module`` is in."""
+    return module.split(".")[1]
+
+
+def upward(graph: Mapping[str, set[str]], order: Sequence[str]) -> list[str]:
+    """The imports from a package of one that is not before it in ``order``."""
+    return [
+        f"{module} -> {imported}"
+        for module, found in sorted(graph.items())
+        for imported in sorted(found)
+        if module not in ALONE and (imported in ALONE or order.index(package(imported)) > order.index(package(module)))
+    ]
 
 
 def in_order(graph: Mapping[str, set[str]]) -> None:
