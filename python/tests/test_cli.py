@@ -77,7 +77,9 @@ def test_compare(cli, scenario, tmp_path):
 
 
 def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
-    from ecnlab.folder.store import digests_of, read_json, read_table, write_json, write_table
+    from ecnlab.folder.sealed_json import read_json, write_json
+    from ecnlab.folder.tables import read_table, write_table
+    from ecnlab.folder.verified import digests_of
 
     for folder in ("a", "b"):
         cli("run", scenario, "--out", folder)

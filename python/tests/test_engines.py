@@ -13,7 +13,8 @@ from ecnlab.agreement.means import agree
 from ecnlab.base.errors import EcnlabError, FolderError
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import ENGINES, LINUX, MODEL, PACKETS, seed_for, suffix
-from ecnlab.folder import store
+from ecnlab.folder.names import MANIFEST
+from ecnlab.folder.sealed_json import read_json, write_json
 
 
 def test_the_seed_is_one_unless_said_and_a_model_has_none():
@@ -86,9 +87,9 @@ def test_a_sweep_is_not_continued_by_another_engine(experiment, tmp_path):
 def test_a_folder_that_names_no_engine_is_the_simulators(scenario, tmp_path):
     folder = tmp_path / "out"
     ecnlab.run(scenario, out=folder)
-    manifest = store.read_json(folder / store.MANIFEST)
+    manifest = read_json(folder / MANIFEST)
     del manifest["engine"]
-    store.write_json(folder / store.MANIFEST, manifest)
+    write_json(folder / MANIFEST, manifest)
     assert ecnlab.load(folder).manifest["engine"] == "packets"
     ecnlab.run(scenario, out=folder)
 

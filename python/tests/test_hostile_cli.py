@@ -17,7 +17,7 @@ from conftest import EXPERIMENT, SCENARIO, ecnlab_command
 from ecnlab import EcnlabError, FolderError, SpecError, load, run
 from ecnlab.base.safe_text import json_safe, visible
 from ecnlab.cli import main
-from ecnlab.folder.store import verify
+from ecnlab.folder.verified import verify
 from ecnlab.report.page import shown as in_html
 from ecnlab.runs.ecn_fallback import said, shown
 from ecnlab.runs.sweep import sweep
@@ -165,7 +165,7 @@ def test_another_run_says_what_differs(scenario, tmp_path, monkeypatch):
     with pytest.raises(FolderError, match=r"seed: 1 there, 2 asked for; choose another folder"):
         run(scenario, 2, out=tmp_path / "out")
     with monkeypatch.context() as newer, pytest.raises(FolderError, match="asked for; made by ecnlab"):
-        newer.setattr("ecnlab.folder.store.__version__", "99")
+        newer.setattr("ecnlab.folder.manifest.__version__", "99")
         run(scenario, 2, out=tmp_path / "out")
     scenario.write_text(SCENARIO.replace("max_p = 0.1", "max_p = 0.2"))
     with pytest.raises(FolderError, match=r"queue.red.max_p: 0.1 against 0.2"):

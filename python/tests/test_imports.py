@@ -26,7 +26,7 @@ ALONE = {"ecnlab", "ecnlab.__main__", "ecnlab.userlaws"}
 
 def test_no_imports_run_in_a_circle() -> None:
     graph = imports(SOURCES)
-    assert "ecnlab.folder.columns" in graph["ecnlab.folder.store"]  # the search sees something
+    assert "ecnlab.folder.columns" in graph["ecnlab.folder.tables"]  # the search sees something
     in_order(graph)
 
 

@@ -22,7 +22,7 @@ from ecnlab.base.errors import EcnlabError, FolderError, RunError
 from ecnlab.base.quantities import number, quantity, split
 from ecnlab.base.stats import ratio_of_means
 from ecnlab.cli import console
-from ecnlab.folder import store
+from ecnlab.folder.sealed_json import write_json
 from ecnlab.laws.kernel.twin import Twin
 from ecnlab.laws.queue.red import tc_exponent
 from ecnlab.linux import build, engine, kernel, replay, source, tables
@@ -415,7 +415,7 @@ def test_a_kernel_of_other_sources_is_not_used(monkeypatch, tmp_path):
     monkeypatch.setenv("ECNLAB_LINUX", str(tmp_path))
     (tmp_path / "current").write_text("linux-1\n")
     (tmp_path / "linux-1").mkdir()
-    store.write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
+    write_json(tmp_path / "linux-1" / "about.json", {"version": "1", "config": "x", "guest": "y"})
     with pytest.raises(EcnlabError, match="built by another ecnlab"):
         kernel.find()
 

@@ -15,7 +15,7 @@ import pytest
 
 from ecnlab import papers
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder import store
+from ecnlab.folder.verified import verify
 from ecnlab.linux.kernel import find as find_kernel
 from ecnlab.papers import blocks, measures, readme, registry, reproduction, sizes, unbuilt
 from ecnlab.papers.grid import Grid
@@ -440,12 +440,12 @@ def test_no_flipped_bit_of_a_reproduction_goes_untold(small, tmp_path) -> None:
         bit = rng.randrange(8 * len(data))
         data[bit // 8] ^= 1 << bit % 8
         path.write_bytes(data)
-        assert any(path.name in str(error) for error in store.verify(folder)[1]), path
+        assert any(path.name in str(error) for error in verify(folder)[1]), path
         path.write_bytes(kept)
-    assert store.verify(folder)[1] == []
+    assert verify(folder)[1] == []
     path.write_bytes(data)
     papers.reproduce("small", folder)
-    assert store.verify(folder)[1] == []
+    assert verify(folder)[1] == []
 
 
 # --------------------------------------------------------------- READMEs from full runs

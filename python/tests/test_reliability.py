@@ -17,7 +17,9 @@ import pytest
 from conftest import EXPERIMENT, SCENARIO, assert_same_bytes
 
 import ecnlab
-from ecnlab.folder import digests, size_limits, store
+from ecnlab.folder import atomic, digests, size_limits
+from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.verified import verify
 
 THOROUGH = bool(os.environ.get("ECNLAB_THOROUGH"))
 """Whether to try every place and many bits, not a sample of them: `make thorough`."""
@@ -175,10 +177,10 @@ def test_no_flipped_bit_of_a_run_is_read(scenario, tmp_path):
             flip(path, rng)
             with pytest.raises(ecnlab.FolderError, match=path.name):
                 read_all(folder)
-            assert store.verify(folder)[1]
+            assert verify(folder)[1]
             path.write_bytes(kept)
     read_all(folder)
-    assert store.verify(folder) == (len(stored(folder)), [])
+    assert verify(folder) == (len(stored(folder)), [])
 
 
 MENDED = {"links.parquet", "made.json", "manifest.json", "specs.json"}
@@ -199,14 +201,14 @@ def test_no_flipped_bit_of_a_sweep_is_read_and_the_sweep_mends_itself(experiment
             flip(path, rng)
             with pytest.raises(ecnlab.FolderError, match=path.name):
                 read_all(folder)
-            assert store.verify(folder)[1]
+            assert verify(folder)[1]
         if path not in mended_at:
             path.write_bytes(kept)
             continue
         ecnlab.sweep(experiment, folder, replicates=1, capture=["pipe"])
         mended = read_all(folder)
         assert all(mended[name].equals(table) for name, table in whole.items()), path
-        assert store.verify(folder)[1] == []
+        assert verify(folder)[1] == []
 
 
 def test_a_damaged_file_is_named_with_the_command_that_makes_it_again(scenario, cli, tmp_path):
@@ -232,7 +234,7 @@ def test_a_damaged_file_is_named_with_the_command_that_makes_it_again(scenario, 
 def test_a_folder_without_digests_is_refused_with_a_remedy(scenario, tmp_path):
     ecnlab.run(scenario, out=tmp_path / "r")
     path = tmp_path / "r" / "manifest.json"
-    manifest = store.read_json(path)
+    manifest = read_json(path)
     path.write_text(json.dumps(manifest | {"format": 1}))
     with pytest.raises(ecnlab.FolderError, match=r"folder format 1.*run again into another folder"):
         ecnlab.load(tmp_path / "r")
@@ -287,8 +289,8 @@ def in_a_process(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
 
 KILL_AT = """
     import os, sys
-    import ecnlab, ecnlab.folder.store
-    count, rename = 0, ecnlab.folder.store.rename
+    import ecnlab, ecnlab.folder.atomic
+    count, rename = 0, ecnlab.folder.atomic.rename
     def killing(old, new, *, durable=True):
         global count
         count += 1
@@ -297,7 +299,7 @@ KILL_AT = """
                 rename(old, new, durable=durable)
             os._exit(9)
         rename(old, new, durable=durable)
-    ecnlab.folder.store.rename = killing
+    ecnlab.folder.atomic.rename = killing
     {what}
     sys.exit(count)
 """
@@ -316,7 +318,7 @@ def test_a_sweep_killed_at_any_rename_ends_in_the_same_tables(experiment, tmp_pa
         assert done.returncode == 9, done.stderr
         mended = ecnlab.sweep(experiment, tmp_path / "out", replicates=1, workers=1)
         assert_same_bytes(whole.folder / "tables", mended.folder / "tables")
-        assert store.verify(tmp_path / "out")[1] == []
+        assert verify(tmp_path / "out")[1] == []
         shutil.rmtree(tmp_path / "out")
 
 
@@ -340,7 +342,7 @@ def test_what_a_name_stands_for_is_on_the_disk_before_the_name(scenario, experim
     synced: set[int] = set()
     torn: list[str] = []
     folders: list[str] = []
-    fsync, rename = os.fsync, store.rename
+    fsync, rename = os.fsync, atomic.rename
 
     def remembering(descriptor):
         synced.add(os.fstat(descriptor).st_ino)
@@ -354,7 +356,7 @@ def test_what_a_name_stands_for_is_on_the_disk_before_the_name(scenario, experim
         rename(old, new, durable=durable)
 
     monkeypatch.setattr(os, "fsync", remembering)
-    monkeypatch.setattr(store, "rename", watching)
+    monkeypatch.setattr(atomic, "rename", watching)
     ecnlab.run(scenario, out=tmp_path / "run")
     ecnlab.sweep(experiment, tmp_path / "sweep", replicates=1)
     assert torn == []
@@ -368,7 +370,7 @@ def test_a_disk_that_refuses_is_named(scenario, experiment, tmp_path, monkeypatc
 
     ecnlab.sweep(experiment, tmp_path / "sweep", replicates=1)
     before = read_all(tmp_path / "sweep")
-    monkeypatch.setattr(store, "rename", refusing)
+    monkeypatch.setattr(atomic, "rename", refusing)
     with pytest.raises(OSError, match=os.strerror(number)):
         ecnlab.run(scenario, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -514,4 +516,4 @@ def test_a_scenario_out_of_a_pipe_is_read_once(tmp_path):
             process.communicate(timeout=60)
         finally:
             process.kill()
-    assert process.returncode == 0 and store.verify(tmp_path / "r")[1] == []
+    assert process.returncode == 0 and verify(tmp_path / "r")[1] == []

@@ -165,7 +165,7 @@ def test_a_folder_of_another_format_names_the_version_that_reads_it(scenario, tm
 
 
 def test_equal_frames_give_equal_bytes_whatever_made_them(tmp_path):
-    from ecnlab.folder.store import write_table
+    from ecnlab.folder.tables import write_table
 
     frame = pl.DataFrame({"x": range(10_000), "name": ["a", "b"] * 5_000})
     write_table(tmp_path / "whole", frame)

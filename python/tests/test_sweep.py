@@ -162,7 +162,7 @@ def test_a_sweep_interrupted_between_two_renames_is_put_right(experiment, tmp_pa
 
 
 def test_one_folder_one_writer(experiment, tmp_path):
-    from ecnlab.folder.store import only_writer
+    from ecnlab.folder.replaced import only_writer
 
     ecnlab.sweep(experiment, tmp_path / "out")
     with only_writer(tmp_path / "out"), pytest.raises(ecnlab.FolderError, match="another process"):

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ecnlab.folder import store
+from ecnlab.folder.sealed_json import read_json
 from ecnlab.papers.material import Material, Stored
 from ecnlab.papers.paper import Paper
 from ecnlab.papers.published import read_published, read_toml
@@ -104,7 +104,7 @@ def _sentences(text: str) -> Iterator[str]:
 def of_report(name: str, results: Path) -> Iterator[Sentence]:
     """The sentences of a paper's report: its summary and the texts of its sections."""
     paper, folder = find(name)
-    given = Material.read(folder, Stored(results / "analysis", store.read_json(results / "results.json")), paper.grid)
+    given = Material.read(folder, Stored(results / "analysis", read_json(results / "results.json")), paper.grid)
     tables = {"points": given.points, "numbers": given.numbers, "claims": given.claims}
     evidence, words = Evidence(given.published, paper.grid, tables), _words(paper, given)
     told = read_toml(folder / "report.toml")

@@ -25,7 +25,10 @@ from ecnlab.base.stats import Interval, paired_difference, ratio_of_means
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS, refuse_unless_random
 from ecnlab.explain import LONGEST_S, explain
-from ecnlab.folder import store
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.sealed_json import read_json, write_json
+from ecnlab.folder.tables import write_table
+from ecnlab.folder.verified import write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell, Tone
 from ecnlab.runs.sweep import Progress, Sweep, sweep
@@ -90,18 +93,18 @@ def agree(
 
     linux, simulator = answers(engine), answers(PACKETS)
     rows = compare(simulator, linux, margin)
-    store.write_table(folder / "agreement.parquet", rows)
+    write_table(folder / "agreement.parquet", rows)
     page = folder / "agreement.html"
     ranked = explain(question, engine, explained, progress or (lambda _done, _all: None)) if explained else None
     names = ["margin.json", "agreement.parquet", page.name]
     if ranked is not None:
-        store.write_table(folder / EXPLANATION, ranked)
+        write_table(folder / EXPLANATION, ranked)
         names.append(EXPLANATION)
-    store.write_bytes(page, render(_page(simulator, linux, rows, margin, ranked)).encode())
+    write_bytes(page, render(_page(simulator, linux, rows, margin, ranked)).encode())
     remake = ["ecnlab", "agree", str(file), "--margin", str(margin), "--engine", engine, "--out", str(folder)]
     remake += [] if replicates is None else ["--replicates", str(replicates)]
     remake += ["--explain", "--captures", str(explained)] if explained else []
-    store.write_files(folder, "agreement", names, shlex.join(remake))
+    write_files(folder, "agreement", names, shlex.join(remake))
     return page
 
 
@@ -196,10 +199,10 @@ def _state(folder: Path, margin: float) -> None:
     """Write the margin down before anything is known. Raises FolderError if another one was."""
     path = folder / "margin.json"
     stated = {"margin": margin, "level": LEVEL}
-    if path.exists() and store.read_json(path) != stated:
-        there = store.read_json(path)["margin"]
+    if path.exists() and read_json(path) != stated:
+        there = read_json(path)["margin"]
         raise FolderError(f"{folder} was begun with a margin of {there}: use that margin, or choose another folder")
-    store.write_json(path, stated)
+    write_json(path, stated)
 
 
 def _page(

@@ -14,7 +14,9 @@ from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, Workers, as_json, engine_option, examples, no_python
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import LINUX
-from ecnlab.folder import store
+from ecnlab.folder.manifest import read_manifest
+from ecnlab.folder.tables import read_table
+from ecnlab.folder.verified import read_files
 
 if TYPE_CHECKING:
     from ecnlab.agreement.packets import Trace
@@ -100,10 +102,10 @@ def agree(
             progress=report,
             explained=explained,
         )
-    files = store.read_files(folder)
-    rows = store.read_table(files.path("agreement.parquet"))
-    ranked = store.read_table(files.path(EXPLANATION)) if explain else None
-    instead = store.read_manifest(folder / engine, "sweep").get("instead", [])
+    files = read_files(folder)
+    rows = read_table(files.path("agreement.parquet"))
+    ranked = read_table(files.path(EXPLANATION)) if explain else None
+    instead = read_manifest(folder / engine, "sweep").get("instead", [])
     if as_json:
         found = {"page": str(page), "comparisons": rows.to_dicts(), "instead": instead}
         console.write_json(found if ranked is None else found | {"behaviour": ranked.to_dicts()})

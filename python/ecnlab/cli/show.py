@@ -12,7 +12,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.cli import console
 from ecnlab.cli.glance import ALL, show_run, show_sweep, show_unfinished, sweep_summary, unfinished_summary
 from ecnlab.cli.options import File, Rows, as_json, examples
-from ecnlab.folder import store
+from ecnlab.folder.names import REMEDY
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
 from ecnlab.runs.sweep import Sweep, load_unfinished
@@ -61,4 +61,4 @@ def _frame(result: Run | Sweep, name: str) -> Any:
     try:
         return result.table(name).collect()
     except pl.exceptions.PolarsError as error:
-        raise FolderError(f"table {name} of {result.folder} is damaged: {store.REMEDY}") from error
+        raise FolderError(f"table {name} of {result.folder} is damaged: {REMEDY}") from error

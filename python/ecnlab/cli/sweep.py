@@ -15,7 +15,7 @@ from ecnlab.cli.options import File, Replicates, Workers, as_json, engine_option
 from ecnlab.cli.resume import resumable
 from ecnlab.engines.protocol import suffix
 from ecnlab.folder.columns import SUMMARY, TABLES
-from ecnlab.folder.store import CAPTURES
+from ecnlab.folder.names import CAPTURES
 from ecnlab.runs.run import run as run_scenario
 from ecnlab.runs.sweep import sweep as sweep_experiment
 from ecnlab.scenario.advice import of_experiment

@@ -14,7 +14,7 @@ from ecnlab.cli import console
 from ecnlab.cli.codes import BAD_INPUT
 from ecnlab.cli.glance import ALL
 from ecnlab.cli.options import File, Memory, Rows, as_json, examples
-from ecnlab.folder import store
+from ecnlab.folder.atomic import write_named
 from ecnlab.trace import TABLES, Trace, changes
 from ecnlab.trace import trace as analyse
 
@@ -110,7 +110,7 @@ def trace(
     if html:
         from ecnlab.trace.page import render  # Plotly takes a second to load
 
-        store.write_named(html, render(whole, _largest(whole) if connection is None else connection).encode())
+        write_named(html, render(whole, _largest(whole) if connection is None else connection).encode())
     if as_json:
         tables = [(name, (part.to_dicts() for part in result.parts(name))) for name in TABLES]
         more = [] if changed is None else [("changes", changed.to_dicts())]

@@ -9,7 +9,7 @@ import click
 from ecnlab.cli import console
 from ecnlab.cli.codes import NO
 from ecnlab.cli.options import File, as_json, examples
-from ecnlab.folder import store
+from ecnlab.folder.verified import verify as verify_folder
 
 
 @click.command()
@@ -24,7 +24,7 @@ def verify(folder: Path, as_json: bool) -> None:
 
     Exit code 0 if all are, 1 if not; a damaged file is named with the command that makes it again.
     """
-    count, wrong = store.verify(folder)
+    count, wrong = verify_folder(folder)
     if as_json:
         console.write_json({"files": count, "damaged": [str(error) for error in wrong]})
     else:

@@ -18,9 +18,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import np, pl
-from ecnlab.folder import digests, store
-from ecnlab.folder.store import MADE
+from ecnlab.folder import atomic, digests
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.names import MADE
+from ecnlab.folder.replaced import restore_folder
+from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.streamed_tables import Growing
+from ecnlab.folder.tables import table_bytes
+from ecnlab.folder.verified import Files
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,11 +58,11 @@ def write_part(
     for table in apart:
         scratch = folder / f".{run}.{table}.partial"
         large.finish(table, scratch)
-        store.rename(scratch, folder / f"{run}.{table}.{digests.of_file(scratch)}.rows", durable=False)
+        atomic.rename(scratch, folder / f"{run}.{table}.{digests.of_file(scratch)}.rows", durable=False)
     names = pl.Series("captures", [[f"{digest} {name}" for name, digest in captures.items()]], dtype=pl.List(pl.String))
     rows = [pl.Series(name, [frame.to_struct()]) for name, frame in part.items() if name not in apart]
-    data = store.table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
-    store.write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
+    data = table_bytes(pl.DataFrame([pl.Series("id", [run]), names, *rows]))
+    write_bytes(folder / f"{run}.{digests.of_bytes(data)}.parquet", data, durable=False)
 
 
 class Parts:
@@ -76,7 +81,7 @@ class Parts:
 
     def clean(self) -> None:
         """Put right what a process that was killed left half done. For the only writer."""
-        store.restore_folder(self._merged)
+        restore_folder(self._merged)
         for scratch in [*self._merged.parent.glob(".*.partial"), *self.folder.glob(".*.partial")]:
             _remove(scratch)
 
@@ -93,7 +98,7 @@ class Parts:
         if not self._serves(self.folder / MADE):
             self.forget()
         self.folder.mkdir(exist_ok=True)
-        store.write_json(self.folder / MADE, self.made())
+        write_json(self.folder / MADE, self.made())
         self.take_stock()
         damaged = {run for (run, _), path in self._large.items() if digests.of_file(path) != _digest(path.name)}
         for name in map(bytes.decode, self._names):
@@ -184,7 +189,7 @@ class Parts:
 
     def _serves(self, path: Path) -> bool:
         try:
-            return _serves(store.read_json(path), self._build, self.tables)
+            return _serves(read_json(path), self._build, self.tables)
         except (OSError, FolderError):
             return False
 
@@ -239,8 +244,8 @@ class _Merged:
     def read(cls, folder: Path, build: str, tables: Sequence[str]) -> _Merged | None:
         """The tables in ``folder``, if ``build`` made them, they are those asked for, and none is damaged."""
         try:
-            made = store.read_json(folder / MADE)
-            files = store.Files(folder, made)
+            made = read_json(folder / MADE)
+            files = Files(folder, made)
             if not _serves(made, build, tables) or any(files.damaged()):
                 return None
         except (OSError, FolderError):

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder import store
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.sealed_json import write_json
 from ecnlab.linux import source
 from ecnlab.linux.children import GROUP, end_with_parent
 from ecnlab.linux.kernel import (
@@ -86,10 +87,10 @@ def build(named: Path | None, jobs: int, say: Say) -> Kernel:
     about = {"version": version, "config": config, "guest": guest}
     say(f"compiling the guest of Linux {version}")
     _build_guest(folder)
-    store.write_json(folder / ABOUT, about)
+    write_json(folder / ABOUT, about)
     kernel = Kernel(folder, about)
     _self_test(kernel, say)
-    store.write_bytes(cache() / "current", f"{name}\n".encode())
+    write_bytes(cache() / "current", f"{name}\n".encode())
     return kernel
 
 

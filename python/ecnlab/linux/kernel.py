@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder import store
+from ecnlab.folder.sealed_json import read_plain_json
 
 HERE: Final = Path(__file__).parent
 
@@ -199,7 +199,7 @@ def find() -> Kernel:
     if not current.exists():
         raise EcnlabError(f"no Linux kernel has been built: `{BUILD}` builds one in a few minutes; no root needed")
     folder = cache() / current.read_text().strip()
-    about = store.read_plain_json(folder / ABOUT)
+    about = read_plain_json(folder / ABOUT)
     if about["config"] != config_digest() or about["guest"] != digest(*guest_sources()):
         raise EcnlabError(f"the Linux kernel in {folder} was built by another ecnlab: `{BUILD}` brings it up to date")
     return Kernel(folder, about)

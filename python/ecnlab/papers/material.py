@@ -10,7 +10,9 @@ from typing import Any
 import polars as pl
 
 from ecnlab.base.errors import EcnlabError
-from ecnlab.folder import store
+from ecnlab.folder.names import FILES
+from ecnlab.folder.tables import read_table
+from ecnlab.folder.verified import read_files
 from ecnlab.papers import blocks
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.judge import FULL, QUICK, Rules
@@ -34,9 +36,9 @@ class Stored:
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         path = self.folder / f"{name}.parquet"
-        if (self.folder.parent / store.FILES).exists():
-            path = store.read_files(self.folder.parent).path(f"{self.folder.name}/{path.name}")
-        return store.read_table(path)
+        if (self.folder.parent / FILES).exists():
+            path = read_files(self.folder.parent).path(f"{self.folder.name}/{path.name}")
+        return read_table(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ import polars as pl
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.engines.protocol import PACKETS
-from ecnlab.folder import store
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.sealed_json import read_json, read_plain_json
 from ecnlab.papers import unbuilt
 from ecnlab.papers.grid import MEANS
 from ecnlab.papers.paper import Paper
@@ -77,9 +78,9 @@ def make(paper: str, results: Path | None = None) -> Path:
     found, folder = find(paper)
     published = read_published(folder)
     if results is not None:
-        store.write_bytes(folder / QUOTED, _quote(found, folder, published, results).encode())
+        write_bytes(folder / QUOTED, _quote(found, folder, published, results).encode())
     text = render(folder, quoted_evidence(found, folder, published))
-    store.write_bytes(folder / README, text.encode())
+    write_bytes(folder / README, text.encode())
     return folder / README
 
 
@@ -100,7 +101,7 @@ def render(folder: Path, evidence: Evidence) -> str:
 
 def quoted_evidence(paper: Paper, folder: Path, published: Published) -> Evidence:
     """What the template's references are filled in from: ``quoted.json``."""
-    held = store.read_plain_json(folder / QUOTED)
+    held = read_plain_json(folder / QUOTED)
     if held.get("format") != FORMAT:
         raise EcnlabError(f"{folder / QUOTED}: format {held.get('format')!r}; this ecnlab reads format {FORMAT}")
     tables = {name: _frame(name, rows, paper) for name, rows in held["tables"].items()}
@@ -112,7 +113,7 @@ def stale(paper: Paper, folder: Path) -> list[str]:
 
     An experiment has changed if its files say something else, or if its first run, done again, counts other packets.
     """
-    held = store.read_plain_json(folder / QUOTED)["run"]["experiments"]
+    held = read_plain_json(folder / QUOTED)["run"]["experiments"]
     today = _experiments(paper, folder)
     changed = [f"{name}: not in the full run that is quoted" for name in today if name not in held]
     changed += [f"{name}: quoted, but no experiment any more" for name in held if name not in today]
@@ -152,7 +153,7 @@ def _line(text: str, match: re.Match[str]) -> str:
 
 def _quote(paper: Paper, folder: Path, published: Published, results: Path) -> str:
     """``quoted.json`` of the full run in ``results``: the rows that the template asks for, and what they are of."""
-    about = store.read_json(results / "results.json")
+    about = read_json(results / "results.json")
     if not about["full"]:
         raise EcnlabError(
             f"{results} holds the quick size: a README quotes the full one (`ecnlab reproduce {paper.name} --full`)"
@@ -243,7 +244,7 @@ def _kept(folder: Path, missing: set[str]) -> dict[str, dict[str, Any]]:
     """Quoted rows of the tables that the new results lack, with the run they are of."""
     if not (folder / QUOTED).exists():
         return {}
-    held = store.read_plain_json(folder / QUOTED)
+    held = read_plain_json(folder / QUOTED)
     run = {key: held["run"][key] for key in ("ecnlab", "linux")}
     kept = held["run"].get("kept", {})
     return {name: {"rows": rows, "of": kept.get(name, run)} for name, rows in held["tables"].items() if name in missing}

@@ -18,7 +18,12 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.provenance import maker
 from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import LINUX, PACKETS
-from ecnlab.folder import digests, store
+from ecnlab.folder import digests
+from ecnlab.folder.atomic import write_bytes
+from ecnlab.folder.manifest import read_manifest
+from ecnlab.folder.names import MANIFEST
+from ecnlab.folder.tables import write_table
+from ecnlab.folder.verified import write_files
 from ecnlab.papers.index import index_page
 from ecnlab.papers.judge import FULL, QUICK, Rules, judge_claims, judge_numbers
 from ecnlab.papers.layout import paper_page
@@ -73,11 +78,11 @@ def reproduce(
         tables["linux"] = _beside(found, published, done)
     remake = _remake(paper, target, full=full, linux=linux)
     names = _write(target, published, tables, about)
-    store.write_files(target, "reproduction", names, remake)
+    write_files(target, "reproduction", names, remake)
     report = target / "report.html"
     html = render(paper_page(folder, Stored(target / "analysis", about), found))
-    store.write_bytes(report, html.encode())
-    store.write_files(target, "reproduction", [*names, report.name], remake)
+    write_bytes(report, html.encode())
+    write_files(target, "reproduction", [*names, report.name], remake)
     return report
 
 
@@ -107,15 +112,15 @@ def reproduce_all(
             name, target / name, full=full, linux=linux and bool(paper.on_linux), workers=workers, progress=report
         )
     index = target / "index.html"
-    store.write_bytes(index, render(index_page(target, list(PAPERS))).encode())
+    write_bytes(index, render(index_page(target, list(PAPERS))).encode())
     return index
 
 
 def _refuse_full(paper: Paper, target: Path) -> None:
     """Raise EcnlabError if ``target`` has, or has begun, more seeds than the quick size."""
     for step in (*paper.steps, *paper.on_linux):
-        manifest = target / "sweeps" / step.name / store.MANIFEST
-        if manifest.exists() and store.read_manifest(manifest.parent)["replicates"] > step.quick:
+        manifest = target / "sweeps" / step.name / MANIFEST
+        if manifest.exists() and read_manifest(manifest.parent)["replicates"] > step.quick:
             raise EcnlabError(
                 f"{target} holds the full size of {paper.name}: ask for it (--full), or choose another folder"
             )
@@ -218,8 +223,8 @@ def _write(
     folder = target / "analysis"
     folder.mkdir(parents=True, exist_ok=True)
     for name, table in tables.items():
-        store.write_table(folder / f"{name}.parquet", table)
-        store.write_bytes(folder / f"{name}.csv", _flat(table).write_csv().encode())
+        write_table(folder / f"{name}.parquet", table)
+        write_bytes(folder / f"{name}.csv", _flat(table).write_csv().encode())
     results = {
         "format": 1,
         "paper": {
@@ -233,7 +238,7 @@ def _write(
         "numbers": _plain(tables["numbers"]),
         "claims": _plain(tables["claims"]),
     }
-    store.write_bytes(target / "results.json", digests.seal(results, allow_nan=False))
+    write_bytes(target / "results.json", digests.seal(results, allow_nan=False))
     return ["results.json", *(f"analysis/{name}.{kind}" for name in tables for kind in ("parquet", "csv"))]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder.store import write_named
+from ecnlab.folder.atomic import write_named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

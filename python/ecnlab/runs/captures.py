@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ecnlab._core import ExperimentRun, Scenario
-from ecnlab.folder import digests, store
-from ecnlab.folder.store import CAPTURES
+from ecnlab.folder import digests
+from ecnlab.folder.names import CAPTURES
+from ecnlab.folder.replaced import whole_folder
+from ecnlab.folder.verified import Files
 from ecnlab.scenario.files import with_captures
 
 
@@ -43,13 +45,13 @@ class Taps:
     def written(self, run: str, scenario: Scenario) -> Iterator[Path | None]:
         """A folder for the captures of ``run``, which stays if the block ends well; None if it has none."""
         if scenario.captures:
-            with store.whole_folder(self._folder / run) as scratch:
+            with whole_folder(self._folder / run) as scratch:
                 yield scratch
         else:
             yield None
 
 
-def found(files: store.Files) -> dict[str, tuple[Path, ...]]:
+def found(files: Files) -> dict[str, tuple[Path, ...]]:
     """The capture files among those of a sweep, by the id of the run. Raises FolderError for a damaged one."""
     runs: dict[str, tuple[Path, ...]] = {}
     for name in sorted(name for name in files.digests if name.startswith(f"{CAPTURES}/")):

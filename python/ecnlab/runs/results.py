@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ecnlab.base.lazy_imports import pl
-from ecnlab.folder import store
 from ecnlab.folder.differences import differences
+from ecnlab.folder.manifest import read_manifest
 from ecnlab.runs.run import Run, load_run
 from ecnlab.runs.sweep import Sweep, load_sweep
 
@@ -21,7 +21,7 @@ def load(folder: str | os.PathLike[str]) -> Run | Sweep:
     Raises FolderError if it holds neither, one of another format, or a sweep that is not complete; OSError.
     """
     path = Path(folder)
-    return load_run(path) if store.read_manifest(path)["kind"] == "run" else load_sweep(path)
+    return load_run(path) if read_manifest(path)["kind"] == "run" else load_sweep(path)
 
 
 @dataclass(frozen=True)

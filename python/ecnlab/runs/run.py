@@ -20,9 +20,15 @@ from ecnlab.base.threads import as_finished
 from ecnlab.base.types import Engine
 from ecnlab.engines.packets import Packets
 from ecnlab.engines.protocol import LINUX_WALL, MODEL, PACKETS, Answerer, Judge, seed_for, signature
-from ecnlab.folder import size_limits, store
-from ecnlab.folder.store import CAPTURES
+from ecnlab.folder import size_limits
+from ecnlab.folder.atomic import link_or_copy
+from ecnlab.folder.manifest import read_manifest, refuse_other
+from ecnlab.folder.names import CAPTURES, FORMAT, MANIFEST
+from ecnlab.folder.replaced import restore_folder, scratch_folder, whole_folder
+from ecnlab.folder.sealed_json import write_json
 from ecnlab.folder.streamed_tables import Growing
+from ecnlab.folder.tables import describe, describe_stored, missing_table, read_table, write_table
+from ecnlab.folder.verified import Files, StoredTables, digests_of
 from ecnlab.runs.engine_by_name import answerer_of
 from ecnlab.runs.isolated import laws, read
 from ecnlab.runs.workers import worker
@@ -48,7 +54,7 @@ class Run:
         """What was asked and who answered: spec, hash, seed, version, units, wall time."""
         self._captures = captures
         self._tables = tables
-        self._files: store.Files | None = None
+        self._files: Files | None = None
         self._scratch: object = None
 
     @property
@@ -70,7 +76,7 @@ class Run:
     def table(self, name: str) -> pl.DataFrame:
         """The table ``name``. Raises FolderError, saying how to get it, if it was not recorded."""
         if name not in self._tables:
-            raise store.missing_table(name, self._tables)
+            raise missing_table(name, self._tables)
         return self._tables[name]
 
     @property
@@ -132,13 +138,13 @@ class Run:
         else, OSError if it cannot be written.
         """
         target = Path(folder)
-        store.refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
-        with store.whole_folder(target) as scratch:
+        refuse_other(target, {key: self.manifest[key] for key in IDENTITY}, self.manifest["spec"])
+        with whole_folder(target) as scratch:
             for name in self._tables:
                 if isinstance(self._tables, _Parted) and name in self._tables.stored:
-                    store.link_or_copy(self._tables.stored[name], scratch / f"{name}.parquet")
+                    link_or_copy(self._tables.stored[name], scratch / f"{name}.parquet")
                 else:
-                    store.write_table(scratch / f"{name}.parquet", self._tables[name], durable=False)
+                    write_table(scratch / f"{name}.parquet", self._tables[name], durable=False)
             self._complete(scratch, target, self.captures)
         self._settle(target)
         return target
@@ -149,17 +155,17 @@ class Run:
             (scratch / CAPTURES).mkdir(exist_ok=True)
         for capture in captures:
             if capture.parent != scratch / CAPTURES:
-                store.link_or_copy(capture, scratch / CAPTURES / capture.name)
+                link_or_copy(capture, scratch / CAPTURES / capture.name)
         wall = {**self.manifest["wall"], "remake": _remake(self.manifest, target)}
-        self.manifest = {**self.manifest, "files": store.digests_of(scratch)}
+        self.manifest = {**self.manifest, "files": digests_of(scratch)}
         self.manifest["wall"] = self.manifest.pop("wall") | wall
-        store.write_json(scratch / store.MANIFEST, self.manifest)
+        write_json(scratch / MANIFEST, self.manifest)
 
     def _settle(self, folder: Path) -> None:
         """From now on the run is what ``folder`` holds."""
-        self._files = store.Files(folder, self.manifest)
+        self._files = Files(folder, self.manifest)
         if isinstance(self._tables, _Parted):
-            self._tables = store.StoredTables(self._files, list(self._tables))
+            self._tables = StoredTables(self._files, list(self._tables))
             self._scratch = None
 
 
@@ -170,7 +176,7 @@ class _Parted(Mapping[str, "pl.DataFrame"]):
         self.held, self.stored, self._order = held, stored, order
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        return self.held[name] if name in self.held else store.read_table(self.stored[name])
+        return self.held[name] if name in self.held else read_table(self.stored[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._order)
@@ -210,7 +216,7 @@ def run(
         question = question.with_overrides(dict(overrides))
     asked = {"kind": "run", "engine": engine, "spec_hash": question.hash, "seed": seed, "events": events}
     if out is not None:
-        store.refuse_other(Path(out), asked, question.resolved)
+        refuse_other(Path(out), asked, question.resolved)
     where = Path(tempfile.gettempdir() if out is None else out)
     if engine != MODEL:
         size_limits.refuse_too_large(question, where, events=events)
@@ -234,7 +240,7 @@ def run(
 def _scratch(stack: ExitStack, out: str | os.PathLike[str] | None) -> Path:
     """A folder for tables that become large: beside ``out``, or where temporary files are."""
     if out is not None:
-        return stack.enter_context(store.scratch_folder(Path(out), "growing"))
+        return stack.enter_context(scratch_folder(Path(out), "growing"))
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ecnlab-")))
 
 
@@ -252,17 +258,17 @@ def _capture_folder(
         Path(asked).mkdir(parents=True, exist_ok=True)
         yield Path(asked)
     else:
-        with store.scratch_folder(Path(out or "")) as scratch:
+        with scratch_folder(Path(out or "")) as scratch:
             yield scratch
 
 
 def load_run(folder: str | os.PathLike[str]) -> Run:
     """The run stored in ``folder``; a table is read, and verified, when first asked for. Raises FolderError, OSError."""
     path = Path(folder)
-    store.restore_folder(path)
-    manifest = store.read_manifest(path, "run")
-    files = store.Files(path, manifest)
-    found = Run(manifest, store.StoredTables(files, manifest["tables"]))
+    restore_folder(path)
+    manifest = read_manifest(path, "run")
+    files = Files(path, manifest)
+    found = Run(manifest, StoredTables(files, manifest["tables"]))
     found._settle(path)
     return found
 
@@ -360,7 +366,7 @@ def _manifest(
 ) -> dict[str, Any]:
     """What a run folder says of itself (docs/run-folder.md)."""
     return {
-        "format": store.FORMAT,
+        "format": FORMAT,
         "kind": "run",
         **signature(answerer, scenario.title, seed),
         "events": events,
@@ -379,7 +385,7 @@ def _manifest(
 
 def _describe(tables: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
     if not isinstance(tables, _Parted):
-        return store.describe(tables)
-    stored = store.describe_stored(tables.stored)
-    held = store.describe(tables.held)
+        return describe(tables)
+    stored = describe_stored(tables.stored)
+    held = describe(tables.held)
     return {name: {**held, **stored}[name] for name in tables}

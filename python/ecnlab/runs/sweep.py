@@ -25,12 +25,17 @@ from ecnlab.base.lazy_imports import np, pl
 from ecnlab.base.threads import ticks
 from ecnlab.base.types import Engine, Instead
 from ecnlab.engines.protocol import PACKETS, Answerer, refuse_unless_random, signature
-from ecnlab.folder import digests, size_limits, store
+from ecnlab.folder import digests, size_limits
 from ecnlab.folder.columns import SUMMARY, TABLES
 from ecnlab.folder.differences import differences
 from ecnlab.folder.finished_runs import Parts, numbers
-from ecnlab.folder.store import CAPTURES
+from ecnlab.folder.manifest import MOST_DIFFERENCES, read_manifest, refuse_other
+from ecnlab.folder.names import CAPTURES, FORMAT, MADE, MANIFEST
+from ecnlab.folder.replaced import only_writer, restore_folder, whole_folder
+from ecnlab.folder.sealed_json import read_json, write_entries, write_json
 from ecnlab.folder.streamed_tables import Growing
+from ecnlab.folder.tables import describe_stored, missing_table, pieces
+from ecnlab.folder.verified import Files, StoredTables, digests_of
 from ecnlab.runs import captures
 from ecnlab.runs.captures import Taps
 from ecnlab.runs.engine_by_name import answerer_of
@@ -66,8 +71,8 @@ class Sweep:
         """Where it is stored."""
         self.manifest = manifest
         """What was asked and who answered; see ``docs/run-folder.md``."""
-        self._files = store.Files(folder, manifest)
-        self._tables = store.StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
+        self._files = Files(folder, manifest)
+        self._tables = StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
 
     def __repr__(self) -> str:
         return f"Sweep({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
@@ -125,7 +130,7 @@ class Sweep:
     @property
     def specs(self) -> dict[str, Any]:
         """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
-        return store.read_json(self._files.path(SPECS))
+        return read_json(self._files.path(SPECS))
 
     @property
     def captures(self) -> dict[str, tuple[Path, ...]]:
@@ -144,7 +149,7 @@ class Sweep:
         to get it, if the table was not kept.
         """
         if name not in self.tables:
-            raise store.missing_table(name, dict.fromkeys(self.tables))
+            raise missing_table(name, dict.fromkeys(self.tables))
         rows = pl.scan_parquet(self._tables.path(name))
         return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
 
@@ -180,12 +185,12 @@ def sweep(
         question = question.with_replicates(replicates)
     wanted = _tables_to_keep(question, keep)
     folder = Path(out)
-    store.refuse_other(folder, {"kind": "sweep", "engine": engine})
+    refuse_other(folder, {"kind": "sweep", "engine": engine})
     answerer = answerer_of(engine)
     if engine == PACKETS:
         size_limits.refuse_any_too_large((run.scenario for run in _one_of_each(question)), folder, wanted)
     folder.mkdir(parents=True, exist_ok=True)
-    with store.only_writer(folder):
+    with only_writer(folder):
         clock, began = perf_counter(), datetime.now(UTC)
         parts, tapping = Parts(folder, wanted, answerer.build), Taps(folder, capture)
         parts.clean()
@@ -201,7 +206,7 @@ def sweep(
         manifest = _manifest(question, wanted, answerer) | {
             "complete": True,
             "instead": _instead(question, answerer),
-            "tables": store.describe_stored(tables),
+            "tables": describe_stored(tables),
             "files": _files(folder, parts),
             "wall": {
                 "began": began.isoformat(timespec="seconds"),
@@ -209,7 +214,7 @@ def sweep(
                 "remake": _remake(question, engine, wanted, capture, replicates, folder),
             },
         }
-        store.write_json(folder / store.MANIFEST, manifest)
+        write_json(folder / MANIFEST, manifest)
         parts.forget()
     return Sweep(folder, manifest)
 
@@ -221,7 +226,7 @@ def _files(folder: Path, parts: Parts) -> dict[str, str]:
         for run, files in sorted(parts.captures().items())
         for name, digest in files.items()
     }
-    return {SPECS: digests.of_file(folder / SPECS), **store.digests_of(folder / "tables", "tables/"), **captures}
+    return {SPECS: digests.of_file(folder / SPECS), **digests_of(folder / "tables", "tables/"), **captures}
 
 
 def _remake(
@@ -244,11 +249,11 @@ def _remake(
 def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
     """The sweep stored in ``folder``. Raises FolderError if it is not complete, or no sweep; OSError."""
     path = Path(folder)
-    store.restore_folder(path / "tables")
-    manifest = store.read_manifest(path, "sweep")
+    restore_folder(path / "tables")
+    manifest = read_manifest(path, "sweep")
     if not manifest["complete"]:
         raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
-    store.Files(path, manifest).path(f"tables/{store.MADE}")
+    Files(path, manifest).path(f"tables/{MADE}")
     return Sweep(path, manifest)
 
 
@@ -267,14 +272,14 @@ class Unfinished:
 def load_unfinished(folder: str | os.PathLike[str]) -> Unfinished | None:
     """What the sweep in ``folder`` has so far; None if it is complete, or a run. Raises FolderError, OSError."""
     path = Path(folder)
-    manifest = store.read_manifest(path)
+    manifest = read_manifest(path)
     if manifest["kind"] != "sweep" or manifest["complete"]:
         return None
     parts = Parts(path, manifest["keep"], "")
     parts.take_stock()
     held = [f"{run:016x}" for run in parts.held()]
     flows = [tables["flows"].collect() for _, tables in parts.batches(held) if "flows" in tables]
-    runs = len(store.read_json(path / SPECS)) * manifest["replicates"]
+    runs = len(read_json(path / SPECS)) * manifest["replicates"]
     return Unfinished(manifest, len(held), runs - len(held), pl.concat(flows) if flows else None)
 
 
@@ -318,17 +323,17 @@ def _refuse_other(folder: Path, parts: Parts, experiment: Experiment) -> None:
     strange = np.setdiff1d(held, _ids(experiment)).size
     if not strange:
         return
-    there = store.read_manifest(folder, "sweep")
+    there = read_manifest(folder, "sweep")
     remedy = "choose another folder, or remove that one first"
     if there["title"] == experiment.title and there["replicates"] > experiment.replicates:
         remedy = f"ask for its {there['replicates']} replicates, or choose another folder"
     asked = {"title": experiment.title, "seed": experiment.seed, "axes": experiment.axes}
     changed = "; ".join(differences({key: there[key] for key in asked}, asked))
     if not changed:
-        specs, asked_for = store.read_json(folder / SPECS), {run.hash for run in _one_of_each(experiment)}
+        specs, asked_for = read_json(folder / SPECS), {run.hash for run in _one_of_each(experiment)}
         lost = next((specs[x]["spec"] for x in specs if x not in asked_for), None)
         first = differences(lost, experiment.run(0).scenario.resolved) if lost else iter(())
-        changed = ", ".join(list(first)[: store.MOST_TOLD]) or "fewer points or replicates"
+        changed = ", ".join(list(first)[:MOST_DIFFERENCES]) or "fewer points or replicates"
     raise FolderError(
         f"{folder} holds another sweep ({there['title']!r}): {strange} of its {len(held)} runs are not in this "
         f"experiment (there against asked for: {changed}); {remedy}"
@@ -347,9 +352,7 @@ def _distinct(experiment: Experiment) -> NDArray[np.intp]:
 
 def _write_question(folder: Path, experiment: Experiment, wanted: list[str], answerer: Answerer) -> None:
     """Say what the folder is for before the first run, so that an interrupted sweep is recognised."""
-    store.write_json(
-        folder / store.MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}}
-    )
+    write_json(folder / MANIFEST, _manifest(experiment, wanted, answerer) | {"complete": False, "tables": {}})
     seen: set[str] = set()
 
     def specs() -> Iterator[tuple[str, Any]]:
@@ -358,12 +361,12 @@ def _write_question(folder: Path, experiment: Experiment, wanted: list[str], ans
                 seen.add(run.hash)
                 yield run.hash, {"spec": run.scenario.resolved, "departures": run.scenario.departures}
 
-    store.write_entries(folder / SPECS, specs())
+    write_entries(folder / SPECS, specs())
 
 
 def _manifest(experiment: Experiment, wanted: list[str], answerer: Answerer) -> dict[str, Any]:
     return {
-        "format": store.FORMAT,
+        "format": FORMAT,
         "kind": "sweep",
         **signature(answerer, experiment.title, experiment.seed),
         "replicates": experiment.replicates,
@@ -494,14 +497,14 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
     """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
     parts.take_stock()
     values = _Values(list(experiment.metrics))
-    with store.whole_folder(folder / "tables") as scratch, _only_new_garbage():
+    with whole_folder(folder / "tables") as scratch, _only_new_garbage():
         blocks = scratch / ".blocks"
         growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
         for ids, tables in parts.batches(map(experiment.id, map(int, _distinct(experiment)))):
             frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
             values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
             for name, rows in tables.items():
-                for piece in [frames[name]] if name in frames else store.pieces(rows):
+                for piece in [frames[name]] if name in frames else pieces(rows):
                     growing.add(name, piece)
             # What Polars has read is held in circles, which Python breaks too late for a sweep of many runs.
             gc.collect()
@@ -511,9 +514,7 @@ def _merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path
         for name in ("runs", "metrics", *made):
             growing.finish(name, scratch / f"{name}.parquet")
         shutil.rmtree(blocks, ignore_errors=True)
-        store.write_json(
-            scratch / store.MADE, {**parts.made(), "files": store.digests_of(scratch), "captures": parts.captures()}
-        )
+        write_json(scratch / MADE, {**parts.made(), "files": digests_of(scratch), "captures": parts.captures()})
     return {name: folder / "tables" / f"{name}.parquet" for name in made}
 
 
@@ -545,7 +546,7 @@ def _refuse_missing(experiment: Experiment, made: Sequence[str]) -> None:
     """Raise FolderError if a metric reads a table that no run has."""
     for name in sorted(metrics.tables(experiment.metrics)):
         if name not in made:
-            raise store.missing_table(name, dict.fromkeys(made))
+            raise missing_table(name, dict.fromkeys(made))
 
 
 class _Values:

@@ -21,7 +21,7 @@ from ecnlab._core import Experiment, Scenario
 from ecnlab.base.errors import MetricError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.columns import TABLES
-from ecnlab.folder.store import pieces
+from ecnlab.folder.tables import pieces
 from ecnlab.laws.kinds import Column, Kind
 
 Metrics = Mapping[str, Mapping[str, Any]]

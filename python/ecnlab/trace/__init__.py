@@ -20,7 +20,8 @@ from ecnlab.base.errors import EcnlabError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.base.types import Standard
 from ecnlab.engines.frames import frames
-from ecnlab.folder import store
+from ecnlab.folder.tables import write_table
+from ecnlab.folder.verified import refuse_damaged_capture
 from ecnlab.trace.memory import for_connections
 
 AT_A_TIME: Final = 4096
@@ -165,7 +166,7 @@ class Trace:
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         for name, table in self.tables.items():
-            store.write_table(target / f"{name}.parquet", table)
+            write_table(target / f"{name}.parquet", table)
         return target
 
 
@@ -186,7 +187,7 @@ def trace(
     it is of a stored run or sweep, and not as it was written. One that is cut off or damaged, or whose connections take more
     than ``memory``, is analysed up to there, and ``damage`` says where.
     """
-    store.refuse_damaged_capture(Path(path))
+    refuse_damaged_capture(Path(path))
     found = _core.trace(
         Path(path), filter=filter, standard=standard, memory=for_connections() if memory is None else memory
     )
@@ -200,5 +201,5 @@ def changes(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> pl
     how many packets. Raises as ``trace`` does, and TraceFailure also for a capture that ends early.
     """
     for path in (first, second):
-        store.refuse_damaged_capture(Path(path))
+        refuse_damaged_capture(Path(path))
     return frames({"changes": _core.trace_changes(Path(first), Path(second))["changes"]})["changes"]

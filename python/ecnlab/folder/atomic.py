@@ -1,0 +1,81 @@
+"""Files written whole or not at all, whatever interrupts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from ecnlab.base.errors import EcnlabError
+
+
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write ``data`` so that ``path`` is either what it was or complete, whatever interrupts.
+
+    That holds for a loss of power, too, unless it is not to be ``durable``. Raises OSError (folder not writable, disk full).
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        path.write_bytes(data)  # a pipe or a terminal, in whose place no file must come
+        return
+    path = behind_links(path)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        rename(partial, path, durable=durable)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def write_named(path: Path, data: bytes) -> None:
+    """As `write_bytes`, for a ``path`` that the user has named: a figure, a page.
+
+    Raises EcnlabError if it is a link to a file of another kind, such as a manifest, which would be overwritten.
+    """
+    if path.is_symlink() and (there := behind_links(path)).is_file() and there.suffix.lower() != path.suffix.lower():
+        raise EcnlabError(f"{path} is a link to {there}, which would be overwritten: name another file")
+    write_bytes(path, data)
+
+
+def rename(old: Path, new: Path, *, durable: bool = True) -> None:
+    """Give ``old`` the name ``new``, in the place of what has it; both in one folder. Raises OSError."""
+    old.replace(new)
+    if durable:
+        sync(new.parent)
+
+
+def sync(path: Path) -> None:
+    """Have the disk hold what was written to the file or folder ``path``, before anything after this is. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some file systems have nothing to sync in a folder, and say so.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def behind_links(path: Path) -> Path:
+    """What ``path`` leads to, so that what is written does not take the place of a link. Raises OSError for a loop."""
+    try:
+        return path.resolve() if path.is_symlink() else path
+    except RuntimeError as error:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make ``target`` the same file as ``source``, or a copy where the file system has no links."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

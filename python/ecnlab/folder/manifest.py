@@ -1,0 +1,134 @@
+"""The manifest of a result folder: read, and compared with what is asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab._core import __version__
+from ecnlab.base.errors import FolderError
+from ecnlab.engines.protocol import PACKETS
+from ecnlab.folder import digests
+from ecnlab.folder.differences import differences
+from ecnlab.folder.names import FORMAT, LOCK, MANIFEST
+from ecnlab.folder.sealed_json import damaged, read_json
+
+MOST_DIFFERENCES: Final = 5
+"""Differences of two specifications that are told one by one."""
+
+KINDS: Final = ("run", "sweep")
+
+NOTHING: Final = type(None)
+
+NEEDED: Final[dict[str, tuple[type, ...]]] = {
+    "title": (str, NOTHING),
+    "ecnlab": (dict,),
+    "tables": (dict,),
+}
+"""What readers need of every manifest."""
+
+NEEDED_BY: Final[dict[str, dict[str, tuple[type, ...]]]] = {
+    "run": {"spec_hash": (str,), "spec": (dict,), "seed": (int, NOTHING), "events": (bool,), "wall": (dict,)},
+    "sweep": {"complete": (bool,), "axes": (list,), "metrics": (dict,), "replicates": (int,), "seed": (int,)},
+}
+"""And of those of each kind."""
+
+
+def read_manifest(folder: Path, kind: str | None = None) -> dict[str, Any]:
+    """The manifest of a result folder of this format, of ``kind`` ("run" or "sweep") if given.
+
+    Raises FolderError when the folder is missing, holds no result, or one of another format or kind.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise FolderError(f"{folder} {'holds no result (no manifest.json)' if folder.is_dir() else what}")
+    manifest = stated(path)
+    if manifest.get("format") != FORMAT:
+        maker = manifest.get("ecnlab")
+        made_by = maker.get("version", "unknown") if isinstance(maker, dict) else "unknown"
+        raise FolderError(
+            f"{folder} has folder format {manifest.get('format')}, made by ecnlab {made_by}; this ecnlab reads format "
+            f"{FORMAT}: use that version, or run again into another folder"
+        )
+    manifest = read_json(path)
+    if kind is not None and manifest["kind"] != kind:
+        raise FolderError(f"{folder} holds a {manifest['kind']}, not a {kind}")
+    _insist_on_keys(path, manifest)
+    # Folders from before there were several engines do not say which.
+    return {**manifest, "engine": manifest.get("engine", PACKETS)}
+
+
+def stated(path: Path) -> dict[str, Any]:
+    """What a manifest says, its digest not yet looked at. Raises FolderError if it is none of ours."""
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise damaged(path, str(error)) from error
+    if not isinstance(manifest, dict) or manifest.get("kind") not in KINDS:
+        raise FolderError(f"{path.parent} holds no result of ecnlab: ecnlab did not write its {MANIFEST}")
+    return dict(manifest)
+
+
+def _insist_on_keys(path: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise FolderError unless the manifest in ``path`` has what readers of its kind need, of the types they need."""
+    for key, kind in (NEEDED | NEEDED_BY[manifest["kind"]]).items():
+        if key not in manifest or not isinstance(manifest[key], kind):
+            what = "lacks" if key not in manifest else "has another kind of value in"
+            raise FolderError(f"{path} is damaged (it {what} `{key}`): remove the folder and run again")
+    if strange := [name for name in manifest["tables"] if not re.fullmatch(r"\w+", name)]:
+        raise FolderError(f"{path} is damaged (no table is called {strange[0]!r}): remove the folder and run again")
+
+
+def damaged_manifest(folder: Path, signs: Iterable[str]) -> bool:
+    """Whether the manifest of ``folder`` is damaged, and yet has all of ``signs``: it was that of what they stand for."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        return False
+    data = path.read_bytes()
+    return not digests.is_sealed(data) and all(sign.encode() in data for sign in signs)
+
+
+def refuse_other(folder: Path, asked: Mapping[str, Any], spec: Mapping[str, Any] | None = None) -> None:
+    """Raise FolderError unless ``folder`` is free or holds a result whose manifest has every value of ``asked``.
+
+    It says what differs; in the specification if ``spec`` is the one asked for.
+    """
+    if _is_free(folder) or damaged_manifest(folder, _signs(asked)):
+        return
+    there = read_manifest(folder)
+    if any(there.get(key) != value for key, value in asked.items()):
+        held = f"another {there['kind']} ({there['title']!r}, engine `{there['engine']}`)"
+        differ = "; ".join(_differing(there, asked, spec))
+        raise FolderError(f"{folder} holds {held}: {differ}; choose another folder, or remove that one first")
+
+
+def _differing(there: Mapping[str, Any], asked: Mapping[str, Any], spec: Mapping[str, Any] | None) -> list[str]:
+    """How what a manifest is of differs from what is asked: "seed: 1 there, 2 asked for"."""
+    keys = [key for key in asked if there.get(key) != asked[key]]
+    said = [f"{key}: {there.get(key)} there, {asked[key]} asked for" for key in keys if key != "spec_hash"]
+    if "spec_hash" in keys:
+        places = list(differences(there.get("spec"), spec)) if spec is not None else []
+        more = [f"and {len(places) - MOST_DIFFERENCES} keys more"] if len(places) > MOST_DIFFERENCES else []
+        said += (
+            ["the specification (there against asked for): " + ", ".join([*places[:MOST_DIFFERENCES], *more])]
+            if places
+            else ["another specification"]
+        )
+    version = there["ecnlab"].get("version")
+    return [*said, f"made by ecnlab {version}"] if version != __version__ else said
+
+
+def _signs(asked: Mapping[str, Any]) -> list[str]:
+    """What a manifest that says ``asked`` has in its text, though a bit of it be flipped elsewhere."""
+    format_ = f'"format": {FORMAT}'
+    return [format_, *(f'"{key}": {json.dumps(value)}' for key, value in asked.items())]
+
+
+def _is_free(folder: Path) -> bool:
+    """Whether ``folder`` is missing or empty. What a sweep that was killed at once hides in it is nothing."""
+    ours = re.compile(rf"{re.escape(LOCK)}|\..*\.partial")
+    return not folder.exists() or (folder.is_dir() and all(ours.fullmatch(path.name) for path in folder.iterdir()))

@@ -1,0 +1,121 @@
+"""Folders written whole or not at all: scratch folders, locks, and the replacement of one folder by another."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ecnlab.base.errors import FolderError
+from ecnlab.folder import atomic
+from ecnlab.folder.atomic import behind_links
+from ecnlab.folder.manifest import stated
+from ecnlab.folder.names import CAPTURES, FILES, LOCK, MADE, MANIFEST, OURS
+
+
+@contextmanager
+def whole_folder(folder: Path, *, durable: bool = True) -> Iterator[Path]:
+    """A scratch folder that becomes ``folder`` when the block ends well, and vanishes when it does not.
+
+    Where ``folder`` is a link the folder behind it is meant. What others have put into it stays.
+    """
+    folder = behind_links(folder)
+    with _scratch(folder, "partial") as scratch:
+        yield scratch
+        if durable:
+            for path in sorted(scratch.rglob("*"), reverse=True):
+                atomic.sync(path)
+            atomic.sync(scratch)
+        replace_folder(scratch, folder, durable=durable)
+
+
+@contextmanager
+def scratch_folder(folder: Path, kind: str = "scratch") -> Iterator[Path]:
+    """A folder beside ``folder`` that vanishes when the block ends; one of each ``kind``."""
+    with _scratch(folder, kind) as scratch:
+        yield scratch
+
+
+@contextmanager
+def _scratch(folder: Path, kind: str) -> Iterator[Path]:
+    """A folder beside ``folder``, locked, so that those that a killed process left are known, and removed."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for left in folder.parent.glob(f".{folder.name}.*.{kind}"):
+        with suppress(OSError), _locked(left):
+            shutil.rmtree(left)
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}.{kind}")
+    scratch.mkdir()
+    try:
+        with _locked(scratch):
+            yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of ``folder``. Raises OSError if another holds it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def replace_folder(new: Path, folder: Path, *, durable: bool = True) -> None:
+    """Put ``new`` in the place of ``folder``; the old one is gone only once the new one stands."""
+    old = folder.with_name(f".{folder.name}.old")
+    if folder.exists():
+        _clear_away(old, folder)
+        atomic.rename(folder, old, durable=durable)
+    try:
+        atomic.rename(new, folder, durable=durable)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            atomic.rename(old, folder, durable=durable)
+        raise
+    _clear_away(old, folder)
+
+
+def _clear_away(old: Path, folder: Path) -> None:
+    """Remove ``old``, in whose place is ``folder``. What others have put into it goes there."""
+    if not old.exists():
+        return
+    for name in _strangers(old):
+        if not (folder / name).exists():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (old / name).rename(folder / name)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _strangers(folder: Path) -> list[str]:
+    """What in a folder of results was not put there by ecnlab; of captures, what the manifest does not have."""
+    ours = {MANIFEST, FILES, CAPTURES, MADE, *(f"{name}.parquet" for name in OURS)}
+    found = [path.name for path in folder.iterdir() if path.name not in ours and not path.name.endswith(".partial")]
+    if not (folder / CAPTURES).is_dir():
+        return found
+    with suppress(OSError, ValueError, FolderError, AttributeError):
+        ours.update(stated(folder / MANIFEST).get("files", {}))
+    return found + [name for path in (folder / CAPTURES).iterdir() if (name := f"{CAPTURES}/{path.name}") not in ours]
+
+
+def restore_folder(folder: Path) -> None:
+    """Undo a replacement that was interrupted between its two renames."""
+    old = folder.with_name(f".{folder.name}.old")
+    if old.exists() and not folder.exists():
+        atomic.rename(old, folder)
+
+
+@contextmanager
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold ``folder`` against a second process that would write into it. Raises FolderError if one does."""
+    with (folder / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise FolderError(f"another process is writing into {folder}") from error
+        yield

@@ -1,0 +1,77 @@
+"""JSON files with their digest at the end: written, and read with a reason when they cannot be."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from ecnlab.base.errors import FolderError
+from ecnlab.folder import atomic, digests
+from ecnlab.folder.atomic import write_bytes
+
+_REMAKE: Final = re.compile(rb'"remake": "([^"\\\\\n]+)"')
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Write ``value`` as JSON, readable by a person, with its digest at the end."""
+    write_bytes(path, digests.seal(value))
+
+
+def write_entries(path: Path, entries: Iterable[tuple[str, Any]]) -> None:
+    """Write a JSON object of ``entries``, which are not held, with its digest at the end, as `write_json` does."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            digest = digests.Running(file)
+            digest.write(b"{\n")
+            for key, value in entries:
+                digest.write(f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n".encode())
+            digest.finish()
+            file.flush()
+            os.fsync(file.fileno())
+        atomic.rename(partial, path)
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON in ``path``, without its digest. Raises FolderError if it is none, or not as it was written; OSError."""
+    return digests.unseal(_read_sealed(path))
+
+
+def read_plain_json(path: Path) -> dict[str, Any]:
+    """The JSON in ``path``, which may have no digest. Raises FolderError if it is none; OSError."""
+    try:
+        return digests.unseal(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise FolderError(f"{path} is damaged ({error}): remove the folder and run again") from error
+
+
+def _read_sealed(path: Path) -> bytes:
+    data = path.read_bytes()
+    if digests.is_sealed(data):
+        return data
+    reason = "its digest is not that of its content" if digests.is_sealed(data) is False else _no_seal(data)
+    raise damaged(path, reason)
+
+
+def damaged(path: Path, reason: str) -> FolderError:
+    """The error for a sealed file that cannot be trusted, with the command that it says made it."""
+    found = _REMAKE.search(path.read_bytes())
+    said = found[1].decode(errors="replace") if found else ""
+    remedy = f"it names `{said}` as the command that makes it again" if said else "run the command that made it again"
+    return FolderError(f"{path} is damaged ({reason}): {remedy}; or remove the folder first")
+
+
+def _no_seal(data: bytes) -> str:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return "it has no digest"

@@ -1,0 +1,142 @@
+"""The files of a result folder, each verified against the digest that its manifest has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ecnlab.base.errors import FolderError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder import digests
+from ecnlab.folder.manifest import read_manifest, stated
+from ecnlab.folder.names import FILES, FORMAT, MANIFEST
+from ecnlab.folder.sealed_json import read_json, write_json
+from ecnlab.folder.tables import read_table
+
+
+class Files:
+    """The files of a result folder with the digests that its manifest has of them.
+
+    A file is verified when it is asked for, and not again while it does not change.
+    """
+
+    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.digests: dict[str, str] = manifest.get("files", {})
+        """By path in the folder."""
+        self.remake = str(manifest.get("wall", {}).get("remake") or "the command that made it")
+
+    def path(self, name: str) -> Path:
+        """The file ``name``, which is as it was written. Raises FolderError if not, OSError if it cannot be read."""
+        path = self.folder / name
+        try:
+            digest = digests.of_file(path)
+        except FileNotFoundError as error:
+            raise self.damage(name, "missing") from error
+        if digest != self.digests.get(name):
+            raise self.damage(name, "damaged")
+        return path
+
+    def damage(self, name: str, what: str) -> FolderError:
+        """The error that says that the file ``name`` is ``what``, and how to get it again."""
+        how = "is missing" if what == "missing" else "is damaged (its digest is not the manifest's)"
+        return FolderError(f"{self.folder / name} {how}: `{self.remake}` makes it again")
+
+    def damaged(self) -> list[FolderError]:
+        """What is wrong with any of the files."""
+        found = []
+        for name in self.digests:
+            try:
+                self.path(name)
+            except FolderError as error:
+                found.append(error)
+        return found
+
+
+def write_files(folder: Path, kind: str, names: Iterable[str], remake: str) -> None:
+    """Write the digests of the files ``names`` of a ``folder`` that is neither a run nor a sweep. Raises OSError."""
+    files = {name: digests.of_file(folder / name) for name in sorted(names)}
+    write_json(folder / FILES, {"format": FORMAT, "kind": kind, "files": files, "wall": {"remake": remake}})
+
+
+def read_files(folder: Path) -> Files:
+    """The files in ``folder`` as `write_files` knows them. Raises FolderError, OSError."""
+    return Files(folder, read_json(folder / FILES))
+
+
+def verify(folder: Path) -> tuple[int, list[FolderError]]:
+    """How many stored files ``folder`` and all below it have, and what is wrong with any of them.
+
+    Raises FolderError if there is no result of ecnlab.
+    """
+    count, wrong = 0, []
+    heads = sorted(path for name in (MANIFEST, FILES) for path in folder.rglob(name))
+    heads = [path for path in heads if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
+    if not heads:
+        raise FolderError(
+            f"{folder} holds no result (no {MANIFEST})" if folder.is_dir() else f"{folder} does not exist"
+        )
+    for head in heads:
+        count += 1
+        try:
+            files = read_files(head.parent) if head.name == FILES else Files(head.parent, read_manifest(head.parent))
+        except FolderError as error:
+            wrong.append(error)
+        else:
+            count += len(files.digests)
+            wrong += files.damaged()
+    return count, wrong
+
+
+def refuse_damaged_capture(path: Path) -> None:
+    """Raise FolderError if ``path`` is a capture of a stored run or sweep, and not as it was written."""
+    for folder in path.absolute().parents[1:3] if str(path) != "-" else ():
+        name = path.absolute().relative_to(folder).as_posix()
+        if not name.startswith("captures/") or not (folder / MANIFEST).is_file():
+            continue
+        try:
+            ours = "files" in stated(folder / MANIFEST)
+        except FolderError:
+            ours = False
+        files = Files(folder, read_manifest(folder)) if ours else None
+        if files and name in files.digests:
+            files.path(name)
+
+
+class StoredTables(Mapping[str, "pl.DataFrame"]):
+    """Tables in a folder, each read when first asked for."""
+
+    def __init__(self, files: Files, names: Iterable[str], under: str = "") -> None:
+        self._files = files
+        self._names = list(names)
+        self._under = under
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = read_table(self.path(name))
+        return self._read[name]
+
+    def path(self, name: str) -> Path:
+        """The file of the table ``name``, verified. Raises FolderError, OSError."""
+        return self._files.path(f"{self._under}{name}.parquet")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def digests_of(folder: Path, under: str = "") -> dict[str, str]:
+    """The digest of every file in ``folder`` by its path, with ``under`` in front; of hidden ones and manifests none."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {path: path.relative_to(folder) for path in files}
+    return {
+        f"{under}{name.as_posix()}": digests.of_file(path)
+        for path, name in names.items()
+        if name != Path(MANIFEST) and not any(part.startswith(".") for part in name.parts)
+    }
