@@ -11,7 +11,8 @@ from ecnlab._core import Experiment, Scenario, __version__
 from ecnlab.base.errors import Cancelled, EcnlabError, FolderError, MetricError, RunError, SpecError, TraceFailure
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run, run
-from ecnlab.runs.sweep import Sweep, sweep
+from ecnlab.runs.sweep import sweep
+from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import check
 from ecnlab.trace import Trace, trace
 

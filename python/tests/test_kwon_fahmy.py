@@ -24,7 +24,8 @@ from ecnlab.papers.layout import paper_page
 from ecnlab.papers.published import read_published
 from ecnlab.papers.samples import at
 from ecnlab.report import render
-from ecnlab.runs.sweep import Sweep, sweep
+from ecnlab.runs.sweep import sweep
+from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment, read_scenario
 
 PAPER = Path(__file__).parents[2] / "papers" / "kwon-fahmy"

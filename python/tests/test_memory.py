@@ -12,7 +12,7 @@ import pytest
 from conftest import EXPERIMENT
 
 import ecnlab
-from ecnlab.runs.sweep import _workers_that_fit
+from ecnlab.runs.sweep_doing import _workers_that_fit
 from ecnlab.scenario.files import read_scenario
 
 SCENARIO = """\

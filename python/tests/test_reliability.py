@@ -256,7 +256,7 @@ def test_part_files_that_are_damaged_are_done_again(experiment, tmp_path):
     sweep = ecnlab.sweep(experiment, tmp_path / "whole")
     folder = tmp_path / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["ecnlab.runs.sweep"], "_merge", stop)
+        patch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", stop)
         with pytest.raises(KeyboardInterrupt):
             ecnlab.sweep(experiment, folder)
     found = sorted((folder / "parts").glob("[!.]*.parquet"))

@@ -107,7 +107,7 @@ def test_show_of_an_unfinished_sweep_counts_the_missing_runs(cli, tmp_path, monk
     def stop(*_args):
         raise Interrupted
 
-    monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "_merge", stop)
+    monkeypatch.setattr(sys.modules["ecnlab.runs.sweep"], "merge", stop)
     with pytest.raises(Interrupted):
         ecnlab.sweep(tmp_path / "x.toml", tmp_path / "out")
     parts = sorted((tmp_path / "out" / "parts").glob("*.parquet"))

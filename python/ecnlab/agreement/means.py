@@ -31,7 +31,9 @@ from ecnlab.folder.tables import write_table
 from ecnlab.folder.verified import write_files
 from ecnlab.report import Chart, Finding, Line, Page, Section, Table, Tally, render
 from ecnlab.report.page import Block, Cell, Tone
-from ecnlab.runs.sweep import Progress, Sweep, sweep
+from ecnlab.runs.sweep import sweep
+from ecnlab.runs.sweep_doing import Progress
+from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import is_experiment, read_experiment, read_scenario, read_text
 from ecnlab.scenario.metric_ranges import of_difference, of_metric, of_ratio
 

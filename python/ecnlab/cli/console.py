@@ -19,7 +19,7 @@ from ecnlab.base.safe_text import json_safe, one_line, visible
 from ecnlab.base.types import Instead
 from ecnlab.cli.readable import cell
 from ecnlab.cli.text_tables import LEAST, Column, laid_out
-from ecnlab.runs.sweep import Progress as Report
+from ecnlab.runs.sweep_doing import Progress as Report
 
 if TYPE_CHECKING:
     from rich.progress import Progress

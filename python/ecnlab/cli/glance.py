@@ -12,7 +12,7 @@ from ecnlab.engines.protocol import MODEL
 from ecnlab.folder.columns import PREDICTION
 from ecnlab.runs.ecn_fallback import said, shown
 from ecnlab.runs.run import Run
-from ecnlab.runs.sweep import Sweep, Unfinished
+from ecnlab.runs.sweep_result import Sweep, Unfinished
 
 QUANTILES: Final = ["sojourn_p50_s", "sojourn_p95_s", "sojourn_p99_s", "sojourn_p999_s"]
 

@@ -15,7 +15,7 @@ from ecnlab.cli.options import File, examples
 from ecnlab.plots.figure import Figure, FigureWarning
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
-from ecnlab.runs.sweep import Sweep
+from ecnlab.runs.sweep_result import Sweep
 
 Given = Mapping[str, Any]
 """The options by name; those that were left out are not there."""

@@ -15,7 +15,7 @@ from ecnlab.cli.options import File, Rows, as_json, examples
 from ecnlab.folder.names import REMEDY
 from ecnlab.runs.results import load
 from ecnlab.runs.run import Run
-from ecnlab.runs.sweep import Sweep, load_unfinished
+from ecnlab.runs.sweep_result import Sweep, load_unfinished
 
 
 @click.command()

@@ -16,7 +16,7 @@ from ecnlab.papers.grid import Grid
 from ecnlab.papers.material import Material
 from ecnlab.papers.published import Published
 from ecnlab.report import Chart, Finding, Group, Table
-from ecnlab.runs.sweep import Sweep
+from ecnlab.runs.sweep_result import Sweep
 
 
 class Tables(Protocol):

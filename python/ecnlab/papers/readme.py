@@ -36,7 +36,7 @@ from ecnlab.papers.registry import find
 from ecnlab.papers.sizes import QUOTED, both_sizes, verdicts
 from ecnlab.papers.words import JUDGED
 from ecnlab.runs.engine_by_name import answerer_of
-from ecnlab.runs.sweep import load_sweep
+from ecnlab.runs.sweep_result import load_sweep
 from ecnlab.scenario.files import read_experiment
 
 FORMAT: Final = 1

@@ -36,7 +36,9 @@ from ecnlab.papers.sizes import verdicts
 from ecnlab.report import render
 from ecnlab.runs.ecn_fallback import said
 from ecnlab.runs.engine_by_name import answerer_of
-from ecnlab.runs.sweep import Progress, Sweep, sweep
+from ecnlab.runs.sweep import sweep
+from ecnlab.runs.sweep_doing import Progress
+from ecnlab.runs.sweep_result import Sweep
 from ecnlab.scenario.files import read_experiment
 
 

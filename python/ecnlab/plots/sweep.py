@@ -13,7 +13,7 @@ from ecnlab.plots.cloud import LEAST, cloud
 from ecnlab.plots.figure import MOST_LINES, Figure
 
 if TYPE_CHECKING:
-    from ecnlab.runs.sweep import Sweep
+    from ecnlab.runs.sweep_result import Sweep
 
 
 DRAWN: Final = ("series", "x", "low", "high", "n")

@@ -12,7 +12,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.differences import differences
 from ecnlab.folder.manifest import read_manifest
 from ecnlab.runs.run import Run, load_run
-from ecnlab.runs.sweep import Sweep, load_sweep
+from ecnlab.runs.sweep_result import Sweep, load_sweep
 
 
 def load(folder: str | os.PathLike[str]) -> Run | Sweep:

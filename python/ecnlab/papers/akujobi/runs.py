@@ -12,7 +12,7 @@ from ecnlab.papers.akujobi.grid import GRID
 from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn, Tables
 from ecnlab.report import Chart, Line
-from ecnlab.runs.sweep import Sweep
+from ecnlab.runs.sweep_result import Sweep
 
 PIPE: Final = "pipe"
 """The congested link: r1 to r2."""

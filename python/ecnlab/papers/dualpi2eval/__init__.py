@@ -11,7 +11,7 @@ from typing import Final
 
 from ecnlab.papers.grid import Grid
 from ecnlab.papers.paper import Drawn, Paper, Step
-from ecnlab.runs.sweep import Sweep
+from ecnlab.runs.sweep_result import Sweep
 
 GRID: Final = Grid(
     keys=("aqm", "rtts", "udp_in", "udp", "pairs"),

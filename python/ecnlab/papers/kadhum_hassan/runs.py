@@ -16,7 +16,7 @@ from ecnlab.papers.material import Material
 from ecnlab.papers.paper import Drawn
 from ecnlab.prediction import prediction
 from ecnlab.report import Chart, Line
-from ecnlab.runs.sweep import Sweep
+from ecnlab.runs.sweep_result import Sweep
 
 EVERY: Final = 4
 """Of the windows of all flows, every fourth sample is drawn: 0.12 s."""

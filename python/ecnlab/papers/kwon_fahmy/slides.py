@@ -20,7 +20,7 @@ from ecnlab.papers.samples import interval
 from ecnlab.papers.written import quantity
 from ecnlab.report import Axis, Chart, Figure, Finding, Group, Point, Series, Table
 from ecnlab.report.page import Cell
-from ecnlab.runs.sweep import Sweep
+from ecnlab.runs.sweep_result import Sweep
 
 COLUMNS: Final = tuple(FITTED)
 """The metrics of the printed tables, in the order of their columns."""

@@ -1,0 +1,131 @@
+"""The tables of the finished runs of a sweep, merged into one file a table."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ecnlab._core import Experiment
+from ecnlab.base.lazy_imports import np, pl
+from ecnlab.folder.columns import TABLES
+from ecnlab.folder.finished_runs import Parts, numbers
+from ecnlab.folder.names import MADE
+from ecnlab.folder.replaced import whole_folder
+from ecnlab.folder.sealed_json import write_json
+from ecnlab.folder.streamed_tables import Growing
+from ecnlab.folder.tables import missing_table, pieces
+from ecnlab.folder.verified import digests_of
+from ecnlab.runs.sweep_runs import first_of_each_id, run_keys
+from ecnlab.scenario import metrics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+MERGED_ROWS: Final = 1 << 9
+"""Rows of a merged table that are written at a time: a sweep of many runs needs no more memory than one of few."""
+
+ROWS_AT_A_TIME: Final = 512
+"""Runs whose names are put beside their metrics at a time."""
+
+
+def merge(folder: Path, experiment: Experiment, parts: Parts) -> dict[str, Path]:
+    """Write the tables of the whole sweep, some runs at a time, and return those of its runs."""
+    parts.take_stock()
+    values = _Values(list(experiment.metrics))
+    with whole_folder(folder / "tables") as scratch, _only_new_garbage():
+        blocks = scratch / ".blocks"
+        growing = Growing(blocks, most=inf, block_rows=MERGED_ROWS)
+        for ids, tables in parts.batches(map(experiment.id, map(int, first_of_each_id(experiment)))):
+            frames = {name: rows.collect().rechunk() for name, rows in tables.items() if not parts.is_large(name)}
+            values.add(metrics.evaluate_wide(experiment.metrics, _Batch(frames, tables), ids))
+            for name, rows in tables.items():
+                for piece in [frames[name]] if name in frames else pieces(rows):
+                    growing.add(name, piece)
+            # What Polars has read is held in circles, which Python breaks too late for a sweep of many runs.
+            gc.collect()
+        made = [name for name in parts.tables if name in growing.tables]
+        _refuse_missing(experiment, made)
+        _add_keyed(experiment, values, growing)
+        for name in ("runs", "metrics", *made):
+            growing.finish(name, scratch / f"{name}.parquet")
+        shutil.rmtree(blocks, ignore_errors=True)
+        write_json(scratch / MADE, {**parts.made(), "files": digests_of(scratch), "captures": parts.captures()})
+    return {name: folder / "tables" / f"{name}.parquet" for name in made}
+
+
+@contextmanager
+def _only_new_garbage() -> Iterator[None]:
+    """What is there now is not looked through when garbage is collected: that would take longer than to merge."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+class _Batch:
+    """Gives metrics the tables of some runs; one that none of them has is empty."""
+
+    def __init__(self, frames: Mapping[str, pl.DataFrame], tables: Mapping[str, pl.LazyFrame]) -> None:
+        self._frames, self._tables = frames, tables
+
+    def __call__(self, name: str) -> pl.LazyFrame:
+        if name in self._frames:
+            return self._frames[name].lazy()
+        if name in self._tables:
+            return self._tables[name]
+        return pl.LazyFrame(schema={"id": pl.String, **dict.fromkeys(TABLES[name], pl.Null)})
+
+
+def _refuse_missing(experiment: Experiment, made: Sequence[str]) -> None:
+    """Raise FolderError if a metric reads a table that no run has."""
+    for name in sorted(metrics.tables(experiment.metrics)):
+        if name not in made:
+            raise missing_table(name, dict.fromkeys(made))
+
+
+class _Values:
+    """The metrics of runs, as arrays: frames would take several times the memory, and a join of each part its time."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+        self._ids: list[NDArray[np.uint64]] = []
+        self._values: list[NDArray[np.float64]] = []
+
+    def add(self, wide: pl.DataFrame) -> None:
+        """The next runs: ``id`` and a column for each metric."""
+        self._ids.append(numbers(wide["id"]))
+        columns = [wide[name].fill_null(float("nan")).to_numpy() for name in self._names]
+        self._values.append(np.array(columns).reshape(len(self._names), wide.height))
+
+    def by_id(self) -> Callable[[pl.Series], pl.DataFrame]:
+        """Gives the rows of runs by their ids."""
+        ids, values = np.concatenate(self._ids), np.concatenate(self._values, axis=1)
+        order = np.argsort(ids)
+
+        def of(runs: pl.Series) -> pl.DataFrame:
+            places = order[np.searchsorted(ids, numbers(runs), sorter=order)]
+            columns = [
+                pl.Series(name, found[places]).fill_nan(None) for name, found in zip(self._names, values, strict=True)
+            ]
+            return pl.DataFrame([runs, *columns])
+
+        return of
+
+
+def _add_keyed(experiment: Experiment, values: _Values, growing: Growing) -> None:
+    """The tables ``runs`` and ``metrics``: ids and ``values`` of runs under the names of the experiment, in its order."""
+    of = values.by_id()
+    for first in range(0, len(experiment), ROWS_AT_A_TIME):
+        keys = run_keys(experiment, first, min(first + ROWS_AT_A_TIME, len(experiment)))
+        growing.add("runs", keys)
+        rows = metrics.long(of(keys["id"].unique(maintain_order=True)))
+        growing.add(
+            "metrics", keys.drop("seed", "spec_hash").join(rows, on="id", maintain_order="left_right").drop("id")
+        )

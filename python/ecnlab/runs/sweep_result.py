@@ -1,0 +1,153 @@
+"""The result of a sweep, loaded from its folder; and of one that is not complete."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from ecnlab.base.errors import FolderError
+from ecnlab.base.lazy_imports import pl
+from ecnlab.folder.finished_runs import Parts
+from ecnlab.folder.manifest import read_manifest
+from ecnlab.folder.names import MADE
+from ecnlab.folder.replaced import restore_folder
+from ecnlab.folder.sealed_json import read_json
+from ecnlab.folder.tables import missing_table
+from ecnlab.folder.verified import Files, StoredTables
+from ecnlab.runs import captures
+
+if TYPE_CHECKING:
+    from ecnlab.plots.sweep import SweepPlots
+
+
+SPECS: Final = "specs.json"
+
+
+class Sweep:
+    """The result of an experiment: its runs, their metrics and their tables."""
+
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
+        self.folder = folder
+        """Where it is stored."""
+        self.manifest = manifest
+        """What was asked and who answered; see ``docs/run-folder.md``."""
+        self._files = Files(folder, manifest)
+        self._tables = StoredTables(self._files, ["runs", "metrics", *manifest["tables"]], "tables/")
+
+    def __repr__(self) -> str:
+        return f"Sweep({self.manifest['title']!r}, runs={self.runs.height}, folder={str(self.folder)!r})"
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the axes of the grid, which are columns of ``runs`` and ``metrics``."""
+        return tuple(self.manifest["axes"])
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row a run: ``arm``, a label for each axis, ``replicate``, ``seed``, ``id``, ``spec_hash``."""
+        return self._tables["runs"]
+
+    @property
+    def metrics(self) -> pl.DataFrame:
+        """One row a run and metric: ``arm``, the axes, ``replicate``, ``metric``, ``value`` (null: not defined)."""
+        return self._tables["metrics"]
+
+    def summary(self) -> pl.DataFrame:
+        """Each metric over its replicates: ``arm``, the axes, ``metric``, ``mean``, ``low``, ``high`` and ``n``.
+
+        ``low`` and ``high`` bound the 95 % interval (Student's t, clipped to the range of the metric), null where there
+        is one value; ``n`` counts the replicates in which the metric is defined.
+        """
+        from ecnlab.base.stats import mean_interval  # SciPy takes a second to load
+        from ecnlab.scenario.metric_ranges import of_metric
+
+        keys = ["arm", *self.axes, "metric"]
+        bounds = {name: of_metric(self.manifest["metrics"], name) for name in self.manifest["metrics"]}
+        rows = []
+        for key, group in self.metrics.group_by(keys, maintain_order=True):
+            values = group["value"].drop_nulls()
+            found = mean_interval(values) if values.len() else None
+            ends = bounds[str(key[-1])].clip(found) if found and found.n > 1 else None
+            rows.append(
+                (
+                    *key,
+                    found.mean if found else None,
+                    ends.low if ends else None,
+                    ends.high if ends else None,
+                    values.len(),
+                )
+            )
+        types = {**dict.fromkeys(keys, pl.String), **dict.fromkeys(("mean", "low", "high"), pl.Float64), "n": pl.UInt32}
+        return pl.DataFrame(rows, schema=types, orient="row")
+
+    @property
+    def plot(self) -> SweepPlots:
+        """Its figures: ``sweep.plot.effect("goodput", by="max_p")``, see ``docs/plots.md``."""
+        from ecnlab.plots.sweep import SweepPlots  # for those who draw
+
+        return SweepPlots(self)
+
+    @property
+    def specs(self) -> dict[str, Any]:
+        """The full specification of each ``spec_hash``: ``{"spec": ..., "departures": ...}``."""
+        return read_json(self._files.path(SPECS))
+
+    @property
+    def captures(self) -> dict[str, tuple[Path, ...]]:
+        """The capture files of each run that has any, by its ``id``; see ``docs/captures.md``."""
+        return captures.found(self._files)
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables that were kept."""
+        return tuple(self.manifest["tables"])
+
+    def table(self, name: str) -> pl.LazyFrame:
+        """The table ``name`` of all runs under each other, with the columns of ``runs`` in front.
+
+        A column of the table that has the name of an axis gets ``_recorded`` behind it. Raises FolderError, saying how
+        to get it, if the table was not kept.
+        """
+        if name not in self.tables:
+            raise missing_table(name, dict.fromkeys(self.tables))
+        rows = pl.scan_parquet(self._tables.path(name))
+        return self.runs.lazy().join(rows, on="id", how="inner", suffix="_recorded", maintain_order="left_right")
+
+
+def load_sweep(folder: str | os.PathLike[str]) -> Sweep:
+    """The sweep stored in ``folder``. Raises FolderError if it is not complete, or no sweep; OSError."""
+    path = Path(folder)
+    restore_folder(path / "tables")
+    manifest = read_manifest(path, "sweep")
+    if not manifest["complete"]:
+        raise FolderError(f"the sweep in {path} is not complete: the command that began it continues it")
+    Files(path, manifest).path(f"tables/{MADE}")
+    return Sweep(path, manifest)
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """A sweep that is not complete."""
+
+    manifest: dict[str, Any]
+    finished: int
+    """How many runs are finished."""
+    missing: int
+    flows: pl.DataFrame | None
+    """The flows of the finished runs that are not merged, with the run's ``id``; None if there are none."""
+
+
+def load_unfinished(folder: str | os.PathLike[str]) -> Unfinished | None:
+    """What the sweep in ``folder`` has so far; None if it is complete, or a run. Raises FolderError, OSError."""
+    path = Path(folder)
+    manifest = read_manifest(path)
+    if manifest["kind"] != "sweep" or manifest["complete"]:
+        return None
+    parts = Parts(path, manifest["keep"], "")
+    parts.take_stock()
+    held = [f"{run:016x}" for run in parts.held()]
+    flows = [tables["flows"].collect() for _, tables in parts.batches(held) if "flows" in tables]
+    runs = len(read_json(path / SPECS)) * manifest["replicates"]
+    return Unfinished(manifest, len(held), runs - len(held), pl.concat(flows) if flows else None)

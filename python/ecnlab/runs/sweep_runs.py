@@ -1,0 +1,48 @@
+"""The runs of an experiment: their keys, and each once although it may be asked for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ecnlab._core import Experiment, ExperimentRun
+from ecnlab.base.lazy_imports import np, pl
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def run_keys(experiment: Experiment, first: int = 0, last: int | None = None) -> pl.DataFrame:
+    """One row a run of ``experiment``, in its order: arm, axes, replicate, seed, id, spec_hash.
+
+    Of those from ``first`` to before ``last``, if given.
+    """
+    axes = experiment.axes
+    rows = [
+        {"arm": run.arm, **run.point, "replicate": run.replicate, "seed": run.seed, "id": run.id, "spec_hash": run.hash}
+        for run in map(experiment.run, range(first, len(experiment) if last is None else last))
+    ]
+    types = {
+        "arm": pl.String,
+        **dict.fromkeys(axes, pl.String),
+        "replicate": pl.UInt32,
+        "seed": pl.UInt64,
+        "id": pl.String,
+        "spec_hash": pl.String,
+    }
+    return pl.DataFrame(rows, schema=types)
+
+
+def one_of_each(experiment: Experiment) -> Iterator[ExperimentRun]:
+    """A run of every point and arm."""
+    return map(experiment.run, range(0, len(experiment), experiment.replicates))
+
+
+def run_ids(experiment: Experiment) -> NDArray[np.uint64]:
+    """The ids of all runs, in their order, as numbers: a sweep may have very many."""
+    return np.fromiter((int(experiment.id(i), 16) for i in range(len(experiment))), np.uint64, len(experiment))
+
+
+def first_of_each_id(experiment: Experiment) -> NDArray[np.intp]:
+    """The index of the first run of each id, in the order of the experiment."""
+    return np.sort(np.unique(run_ids(experiment), return_index=True)[1])
