@@ -365,8 +365,10 @@ def test_tables_have_the_simulators_columns_and_types(tmp_path):
     scenario = Scenario("pipe.toml", LINUX)
     theirs = tables.read(tmp_path, the_plan(), scenario.resolved)
     ours = answerer_of("packets").tables(scenario, 1, events=False)
+    # The kernel tells nothing of the laws' own columns.
+    without = {name: frame.drop(laws.columns(name.removesuffix("_run")), strict=False) for name, frame in ours.items()}
     assert {name: frame.schema for name, frame in theirs.items()} == {
-        name: frame.schema for name, frame in ours.items()
+        name: frame.schema for name, frame in without.items()
     }
 
 

@@ -307,8 +307,12 @@ impl Config {
     /// What the tables of classes call its rows, in `class_series` those of each instant: [`ALL`] for the whole if there are
     /// inner queues or quantiles are kept, and each inner queue with a name, as `voice` and `rest/bulk`.
     pub fn class_names(&self) -> Vec<String> {
-        let whole = self.common.quantiles || self.params.is_composed();
-        whole.then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()
+        self.has_row().then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()
+    }
+
+    /// Whether the tables of classes have a row for the whole.
+    pub(crate) fn has_row(&self) -> bool {
+        self.common.quantiles || self.params.is_composed()
     }
 
     fn inner_names(&self) -> Vec<String> {

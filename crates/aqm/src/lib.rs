@@ -38,6 +38,7 @@ pub mod pi2;
 pub mod pie;
 mod queue;
 mod recipe;
+mod recorded;
 pub mod red;
 pub mod registry;
 pub mod rem;
@@ -63,6 +64,7 @@ pub use counters::{Counters, Group, Kind, Tally};
 pub use facts::Facts;
 pub use law::{Aqm, LinkContext, PacketView, SpeaksBack, View};
 pub use queue::Queue;
+pub use recorded::Recorded;
 pub use stats::{Sojourns, Stats};
 pub use tree::{ClassReading, ClassSample};
 

@@ -33,7 +33,7 @@ impl<P: Item> Queue<P> {
         let mut books = Books::new(groups.len(), rng);
         let mut node = Node::new(config, link, groups, &mut books);
         node.tell_apart(groups.len());
-        let has_row = config.common.quantiles || config.params.is_composed();
+        let has_row = config.has_row();
         let is_open = match &node {
             Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
             Node::Tree(_) => false,

@@ -1,6 +1,6 @@
 //! The disciplines there are: one row each. A new law is its file, its page and one row here.
 
-use ecnlab_base::facts::{Column, same, union};
+use ecnlab_base::facts::same;
 use ecnlab_base::{Dur, Outside, Rate, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
@@ -34,16 +34,6 @@ pub(crate) enum Made {
     Law(Law),
     /// Several queues.
     Layout(Layout),
-}
-
-/// What laws keep that is sampled: columns of every run's `queue_series`, whatever its laws.
-pub fn value_columns() -> Vec<Column> {
-    union(ROWS.iter().map(|row| row.facts.values()))
-}
-
-/// What laws keep that is averaged over time: columns of every run's `links`.
-pub fn mean_columns() -> Vec<Column> {
-    union(ROWS.iter().map(|row| row.facts.means()))
 }
 
 macro_rules! registry {
@@ -411,17 +401,6 @@ registry! {
 mod tests {
     use super::*;
     use std::path::Path;
-
-    #[test]
-    fn the_tables_have_the_columns_of_all_laws() {
-        let names = |columns: Vec<Column>| columns.iter().map(|column| column.name).collect::<Vec<_>>();
-        let (values, means) = (names(value_columns()), names(mean_columns()));
-        for row in ROWS {
-            assert!(row.facts.values().iter().all(|column| values.contains(&column.name)), "{}", row.facts.name);
-            assert!(row.facts.means().iter().all(|column| means.contains(&column.name)), "{}", row.facts.name);
-        }
-        assert!(values.contains(&"codel_count") && means.contains(&"share_dropping"));
-    }
 
     #[test]
     fn every_row_has_its_file_and_its_page() {

@@ -18,9 +18,9 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Begins at time zero.
-    pub fn new(links: &mut [Link]) -> Ledger {
-        Ledger { start: take(Time::ZERO, links), warm: None, series: Series::default() }
+    /// Begins at time zero, with the `links` of `plan`.
+    pub fn new(plan: &Plan, links: &mut [Link]) -> Ledger {
+        Ledger { start: take(Time::ZERO, links), warm: None, series: Series::of(plan) }
     }
 
     /// The warm-up ends at `now`, up to which all that happens on the links has been done.

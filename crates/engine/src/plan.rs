@@ -28,6 +28,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The columns that the laws of its queues add to the tables.
+    pub(crate) fn recorded(&self) -> aqm::Recorded {
+        aqm::Recorded::of(self.links.iter().map(|link| &link.queue))
+    }
+
     /// A law in a file of the user's that nobody has supplied, as the scenario names it.
     pub fn unsupplied(&self) -> Option<&str> {
         let window = |tcp: &'_ Arc<tcp::Config>| tcp.congestion.outside().is_some_and(|law| law.law().is_none());

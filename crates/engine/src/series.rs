@@ -1,14 +1,16 @@
 //! Time series of queues and windows.
 
-use ecnlab_aqm::ClassSample;
-use ecnlab_aqm::registry::value_columns;
+use ecnlab_aqm::{ClassSample, Recorded};
 use ecnlab_base::Time;
-use ecnlab_tcp::{Sample, window_columns};
+use ecnlab_base::facts::Column;
+use ecnlab_tcp::Sample;
+use ecnlab_tcp::registry::WindowLaw;
 use ecnlab_traffic::Side;
 
 use crate::flow::Flow;
 use crate::hosts::{Hosts, host_of};
 use crate::link::Link;
+use crate::plan::Plan;
 use crate::table::Table;
 
 struct QueueRow {
@@ -16,7 +18,7 @@ struct QueueRow {
     link: u32,
     packets: u64,
     bytes: u64,
-    /// In the order of [`value_columns`].
+    /// In the order of [`Recorded::queue_series`].
     law: Vec<f64>,
 }
 
@@ -32,13 +34,16 @@ struct FlowRow {
     flow: u32,
     sample: Sample,
     delivered: u64,
-    /// In the order of [`window_columns`].
+    /// In the order of [`Series::window`].
     law: Vec<f64>,
 }
 
 /// Samples taken and not yet handed on.
-#[derive(Default)]
 pub struct Series {
+    /// What the laws of queues add.
+    recorded: Recorded,
+    /// What the window laws of sending ends add to `flow_series`.
+    window: Vec<Column>,
     queues: Vec<QueueRow>,
     classes: Vec<ClassRow>,
     /// The names of classes, one after the other as links have them.
@@ -47,10 +52,22 @@ pub struct Series {
 }
 
 impl Series {
+    /// None yet, of the links and flows of `plan`.
+    pub fn of(plan: &Plan) -> Series {
+        let laws = plan.flows.iter().map(|flow| &flow.tcp_from.congestion);
+        Series {
+            recorded: plan.recorded(),
+            window: WindowLaw::columns(laws),
+            queues: Vec::new(),
+            classes: Vec::new(),
+            class_names: Vec::new(),
+            flows: Vec::new(),
+        }
+    }
+
     /// Takes one sample of every queue and of every flow with a connection. Links must have been
     /// brought up to `now`.
     pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow], hosts: &Hosts) {
-        let columns = value_columns();
         if self.class_names.is_empty() {
             self.class_names = links.iter().flat_map(|link| link.queue().class_names()).collect();
         }
@@ -58,19 +75,20 @@ impl Series {
         for (i, link) in links.iter().enumerate() {
             let queue = link.queue();
             let (packets, bytes) = (queue.packets() as u64, queue.bytes());
-            let law = columns.iter().map(|column| queue.value(column.name).unwrap_or(f64::NAN)).collect();
+            let columns = self.recorded.queue_series.iter();
+            let law = columns.map(|column| queue.value(column.name).unwrap_or(f64::NAN)).collect();
             self.queues.push(QueueRow { time: now, link: i as u32, packets, bytes, law });
-            for sample in queue.class_samples(&columns) {
+            for sample in queue.class_samples(&self.recorded.class_series) {
                 self.classes.push(ClassRow { time: now, link: i as u32, class, sample });
                 class += 1;
             }
         }
-        let columns = window_columns();
         for (i, flow) in flows.iter().enumerate() {
             // Of a flow's connections the newest is the one that a reader follows.
             let Some(&connection) = flow.live.last() else { continue };
             let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
-            let law = columns.iter().map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)).collect();
+            let columns = self.window.iter();
+            let law = columns.map(|column| endpoint.law_value(column.name).unwrap_or(f64::NAN)).collect();
             let delivered = flow.totals(hosts).delivered;
             self.flows.push(FlowRow { time: now, flow: i as u32, sample: endpoint.sample(), delivered, law });
         }
@@ -118,7 +136,7 @@ impl Series {
         t.text("class", rows.iter().map(|r| r.class), &self.class_names);
         t.u64("packets", rows.iter().map(|r| r.sample.held.packets));
         t.u64("bytes", rows.iter().map(|r| r.sample.held.bytes));
-        for (i, column) in value_columns().iter().enumerate() {
+        for (i, column) in self.recorded.class_series.iter().enumerate() {
             t.f64(column.name, rows.iter().map(|r| r.sample.values[i]));
         }
         Some(t)
@@ -132,7 +150,7 @@ impl Series {
         t.text("link", rows.iter().map(|r| r.link), links);
         t.u64("packets", rows.iter().map(|r| r.packets));
         t.u64("bytes", rows.iter().map(|r| r.bytes));
-        for (i, column) in value_columns().iter().enumerate() {
+        for (i, column) in self.recorded.queue_series.iter().enumerate() {
             t.f64(column.name, rows.iter().map(|r| r.law[i]));
         }
         t
@@ -149,7 +167,7 @@ impl Series {
         t.f64("srtt_s", rows.iter().map(|r| if r.sample.srtt.is_zero() { f64::NAN } else { r.sample.srtt.as_secs() }));
         t.f64("rto_s", rows.iter().map(|r| r.sample.rto.as_secs()));
         t.u64("delivered_bytes", rows.iter().map(|r| r.delivered));
-        for (i, column) in window_columns().iter().enumerate() {
+        for (i, column) in self.window.iter().enumerate() {
             t.f64(column.name, rows.iter().map(|r| r.law[i]));
         }
         t

@@ -103,7 +103,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             flows,
             hosts,
             transactions: Vec::new(),
-            series: Series::default(),
+            series: Series::of(plan),
             warm: None,
             probe,
             labels: Labels::of(plan),

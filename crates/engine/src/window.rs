@@ -1,7 +1,6 @@
 //! What was counted between two instants: after the warm-up, or in the whole run.
 
 use ecnlab_aqm as aqm;
-use ecnlab_aqm::registry::mean_columns;
 use ecnlab_aqm::{ClassReading, Kind, Stats};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::Counters as TcpCounters;
@@ -229,7 +228,7 @@ impl Window {
         t.f64("queue_mean_packets", stat(Stats::mean_packets));
         t.f64("queue_mean_bytes", stat(Stats::mean_bytes));
         t.f64("queue_var_packets", stat(Stats::variance_packets));
-        for column in mean_columns() {
+        for column in plan.recorded().links {
             t.f64(column.name, self.links.iter().map(|l| l.stats.mean(column.name)));
         }
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));
@@ -267,7 +266,7 @@ impl Window {
         let stat = |f: fn(&Stats) -> f64| rows.iter().map(move |r| f(&r.1.stats));
         t.f64("queue_mean_packets", stat(Stats::mean_packets));
         t.f64("queue_mean_bytes", stat(Stats::mean_bytes));
-        for column in mean_columns() {
+        for column in plan.recorded().classes {
             t.f64(column.name, rows.iter().map(|r| r.1.stats.mean(column.name)));
         }
         t.f64("sojourn_mean_s", stat(Stats::sojourn_mean_s));

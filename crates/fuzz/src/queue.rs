@@ -1,7 +1,7 @@
 //! A queue: its settings, then what arrives and leaves when.
 
-use ecnlab_aqm::registry::value_columns;
-use ecnlab_aqm::{DropReason, Item, LinkContext, MarkReason, Queue, Tally, Watch};
+use ecnlab_aqm::{DropReason, Item, LinkContext, MarkReason, Queue, Recorded, Tally, Watch};
+use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_spec::parse_scenario;
 use ecnlab_wire::{Dscp, Ecn};
@@ -78,6 +78,7 @@ pub fn queue(input: &[u8]) {
     let context = LinkContext { rate, delay: link.delay };
     let groups = ["plain", "ecn"].map(str::to_owned);
     let mut queue = Queue::new(&link.queue, context, &groups, Rng::named(1, "queue"));
+    let columns = Recorded::of([&link.queue]).queue_series;
     let (mut now, mut seen, mut arrived) = (Time::ZERO, Tallies::default(), 0);
     while !bytes.is_empty() && queue.bytes() < MOST {
         let what = bytes.u8();
@@ -98,6 +99,7 @@ pub fn queue(input: &[u8]) {
             }
         }
         balanced(&queue, &seen, arrived);
+        recorded(&queue, &columns);
         within(&queue, link.queue.common.limit);
     }
     let stats = queue.cut_stats(now + Dur::from_ms(1));
@@ -114,11 +116,15 @@ fn balanced(queue: &Queue<Packet>, seen: &Tallies, arrived: u64) {
     assert_eq!(total.marks.packets, seen.marked);
     assert_eq!(total.held(), Tally { packets: queue.packets() as u64, bytes: queue.bytes() });
     assert!(seen.entered >= seen.left);
-    for column in value_columns() {
+}
+
+/// The law has a value in each of its columns.
+fn recorded(queue: &Queue<Packet>, columns: &[Column]) {
+    for column in columns {
         let value = queue.value(column.name);
         // Missing without queue protection.
         let missing = column.name == "sanctioned" && value.is_some_and(f64::is_nan);
-        assert!(missing || value.is_none_or(f64::is_finite), "{}: {value:?}", column.name);
+        assert!(missing || value.is_some_and(f64::is_finite), "{}: {value:?}", column.name);
     }
 }
 

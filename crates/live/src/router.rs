@@ -177,7 +177,7 @@ impl Router {
     pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> Result<Vec<Table>, Failure> {
         // Without this a sleep may be 50 us longer than asked (prctl(2), PR_SET_TIMERSLACK).
         nix::sys::prctl::set_timerslack(1).map_err(io::Error::from)?;
-        let mut ledger = Ledger::new(&mut self.links);
+        let mut ledger = Ledger::new(&self.plan, &mut self.links);
         let mut ticker = Ticker::start(clock)?;
         let end = Time::ZERO + self.plan.duration;
         while clock.now() < end {

@@ -1,6 +1,6 @@
 //! The window law in use.
 
-use ecnlab_base::facts::{Column, union};
+use ecnlab_base::facts::Column;
 
 use crate::cc::{
     self, AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Params,
@@ -51,12 +51,6 @@ macro_rules! in_use {
             fn waits_at_one_segment(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.waits_at_one_segment),+ }
             }
-        }
-
-        /// What window laws add to a trace, in the order of the registry: columns of every run's `flow_series`, whatever
-        /// its laws.
-        pub fn window_columns() -> Vec<Column> {
-            union([$(cc::$module::$facts.columns),+])
         }
     };
 }

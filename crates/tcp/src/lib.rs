@@ -40,6 +40,5 @@ pub use counters::Counters;
 pub use endpoint::{Endpoint, Out, Sample, State};
 pub use facts::Facts;
 pub use invalid::Invalid;
-pub use law::window_columns;
 pub use profile::{Profile, ProfileError, Setting, profile, profiles};
 pub use rules::Rules;

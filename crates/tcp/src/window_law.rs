@@ -1,14 +1,24 @@
 //! The window law as a configuration names it: its name, or a table of its name and parameters.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
+use ecnlab_base::facts::{Column, union};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::json;
 
 use crate::registry::{CONGESTION, WindowLaw};
+
+impl WindowLaw {
+    /// What these `laws` add to a trace, each name once, in the order of the registry: columns of `flow_series`.
+    pub fn columns<'a>(laws: impl IntoIterator<Item = &'a WindowLaw>) -> Vec<Column> {
+        let names: BTreeSet<&str> = laws.into_iter().map(WindowLaw::name).collect();
+        union(CONGESTION.iter().filter(|row| names.contains(row.facts.name)).map(|row| row.facts.columns))
+    }
+}
 
 impl<'de> Deserialize<'de> for WindowLaw {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<WindowLaw, D::Error> {
@@ -92,6 +102,17 @@ mod tests {
         let cubic = json!({ "kind": "cubic", "beta": 0.7, "c": 0.4, "fast_convergence": true, "paced": false });
         assert_eq!(printed("\"cubic\""), Ok(cubic));
         assert_eq!(printed("{ kind = \"reno\" }"), Ok(json!("reno")));
+    }
+
+    #[test]
+    fn a_trace_has_the_columns_of_the_laws_in_use_in_the_order_of_the_registry() {
+        let law = |name: &str| -> WindowLaw { serde_json::from_value(json!(name)).unwrap() };
+        let names = |laws: &[WindowLaw]| WindowLaw::columns(laws).iter().map(|column| column.name).collect::<Vec<_>>();
+        assert_eq!(
+            names(&[law("prague"), law("reno"), law("dctcp")]),
+            ["alpha", "prague_alpha", "prague_cwnd_segments"]
+        );
+        assert!(names(&[law("reno"), law("cubic")]).is_empty());
     }
 
     #[test]

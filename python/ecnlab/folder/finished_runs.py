@@ -24,7 +24,7 @@ from ecnlab.folder.names import MADE
 from ecnlab.folder.replaced import restore_folder
 from ecnlab.folder.sealed_json import read_json, write_json
 from ecnlab.folder.streamed_tables import Growing
-from ecnlab.folder.tables import table_bytes
+from ecnlab.folder.tables import stacked, table_bytes
 from ecnlab.folder.verified import Files
 
 if TYPE_CHECKING:
@@ -176,14 +176,12 @@ class Parts:
         result = {}
         for table in self.tables:
             small = [part for part in parts.values() if table in part.columns]
-            # Put together by hand: a query for each part would take most of the time.
-            columns = [pl.concat([part[name] for part in small]) for name in ("id", table)] if small else []
-            sources = [pl.DataFrame(columns).lazy().explode(table).unnest(table)] if small else []
+            sources = [_unpacked(table, alike) for alike in _by_columns(table, small)]
             sources += [_with_id(run, path) for run in parts if (path := self._large.get((run, table)))]
             if self._old and others:
                 sources += self._old.rows(table, others)
             if sources:
-                rows = pl.concat(sources)
+                rows = stacked(table, sources)
                 result[table] = order.join(rows, on="id", how="inner", maintain_order="left_right")
         return result
 
@@ -192,6 +190,21 @@ class Parts:
             return _serves(read_json(path), self._build, self.tables)
         except (OSError, FolderError):
             return False
+
+
+def _by_columns(table: str, parts: Sequence[pl.DataFrame]) -> Iterable[list[pl.DataFrame]]:
+    """The ``parts`` by the columns that they have in ``table``: those of their runs' own laws."""
+    alike: dict[pl.DataType, list[pl.DataFrame]] = {}
+    for part in parts:
+        alike.setdefault(part.schema[table], []).append(part)
+    return alike.values()
+
+
+def _unpacked(table: str, parts: Sequence[pl.DataFrame]) -> pl.LazyFrame:
+    """The rows of ``table`` in parts that have the same columns, each with the ``id`` of its run."""
+    # Put together by hand: a query for each part would take most of the time.
+    columns = [pl.concat([part[name] for part in parts]) for name in ("id", table)]
+    return pl.DataFrame(columns).lazy().explode(table).unnest(table)
 
 
 def _names(folder: Path) -> NDArray[np.bytes_]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from ecnlab.folder.columns import TABLES
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of the folder format. A reader refuses any other."""
 
 MANIFEST: Final = "manifest.json"

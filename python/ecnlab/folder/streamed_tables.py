@@ -11,7 +11,7 @@ from ecnlab.base.lazy_imports import pl
 from ecnlab.base.types import Column
 from ecnlab.engines.frames import frame
 from ecnlab.folder import size_limits
-from ecnlab.folder.tables import join_tables, write_table
+from ecnlab.folder.tables import join_tables, stacked, write_table
 
 ROW_GROUP: Final = 1 << 12
 """Rows of a table that are put together at a time, at the least."""
@@ -63,12 +63,13 @@ class Growing:
     def finish(self, table: str, path: Path) -> None:
         """Put ``table`` together in ``path``. Raises OSError."""
         if table not in self._written:
-            write_table(path, pl.concat(self._waiting.pop(table)), durable=False)
+            write_table(path, stacked(table, self._waiting.pop(table)), durable=False)
             return
         if self._waiting[table]:
             self._write(table)
         blocks = self._written.pop(table)
-        join_tables(blocks, path, max(self._block_rows, ROW_GROUP))
+        rows = stacked(table, [pl.scan_parquet(block) for block in blocks])
+        join_tables(rows, blocks, path, max(self._block_rows, ROW_GROUP))
         for block in blocks:
             block.unlink()
 
@@ -76,7 +77,7 @@ class Growing:
         self._folder.mkdir(exist_ok=True)
         written = self._written.setdefault(table, [])
         path = self._folder / f"{table}.{len(written):06}.parquet"
-        write_table(path, pl.concat(self._waiting[table]), durable=False)
+        write_table(path, stacked(table, self._waiting[table]), durable=False)
         self._waiting[table] = []
         written.append(path)
         self._bytes += path.stat().st_size

@@ -7,15 +7,17 @@ import io
 import itertools
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ecnlab.base.errors import FolderError
 from ecnlab.base.lazy_imports import pl
 from ecnlab.folder.atomic import write_bytes
 from ecnlab.folder.columns import TABLES, units
 from ecnlab.folder.names import MANIFEST, REMEDY
+
+Frame = TypeVar("Frame", "pl.DataFrame", "pl.LazyFrame")
 
 ROW_GROUP: Final = 1 << 20
 """Rows of a table that are written together."""
@@ -46,13 +48,27 @@ def table_bytes(frame: pl.DataFrame) -> bytes:
     return data.getvalue()
 
 
-def join_tables(parts: list[Path], path: Path, row_group: int) -> None:
-    """Write the tables in ``parts`` under each other into ``path``, holding ``row_group`` rows. Raises OSError."""
+def stacked(table: str, parts: Sequence[Frame]) -> Frame:
+    """Rows of ``table`` of several runs under each other.
+
+    Each run has the columns of its own laws; here all have those of all, in the order of the table, missing where a run has not
+    the law.
+    """
+    schemas = [part.collect_schema() for part in parts]
+    if all(schema == schemas[0] for schema in schemas):
+        return pl.concat(parts)
+    there = {name: None for schema in schemas for name in schema}
+    order = {**dict.fromkeys(name for name in there if name not in TABLES[table]), **TABLES[table]}
+    return pl.concat(parts, how="diagonal").select(name for name in order if name in there)
+
+
+def join_tables(rows: pl.LazyFrame, parts: Iterable[Path], path: Path, row_group: int) -> None:
+    """Write the ``rows`` of the tables in ``parts`` into ``path``, holding ``row_group`` rows. Raises OSError."""
     needed = sum(part.stat().st_size for part in parts)
     if shutil.disk_usage(path.parent).free < needed:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
     try:
-        pl.scan_parquet(parts).sink_parquet(path, compression="zstd", row_group_size=row_group)
+        rows.sink_parquet(path, compression="zstd", row_group_size=row_group)
     except pl.exceptions.PolarsError as error:
         raise OSError(errno.EIO, f"cannot be written: {error}", str(path)) from error
 

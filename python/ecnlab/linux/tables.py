@@ -115,9 +115,14 @@ def _split(rows: pl.DataFrame, keys: list[str], states: list[str]) -> tuple[pl.D
 
 
 def _typed(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """``frame`` with all columns of ``table``, in order, of the simulator's types; those it lacks are missing."""
-    columns = []
+    """``frame`` with the columns of ``table``, in order, of the simulator's types; those it lacks are missing.
+
+    Of the columns of laws it has those that the kernel tells.
+    """
+    columns, of_laws = [], laws.columns(table.removesuffix("_run"))
     for name, column in TABLES[table].items():
+        if name in of_laws and name not in frame.columns:
+            continue
         kind: pl.DataType | type[pl.DataType] = pl.Float64
         if name in TEXT or (table == "flow_series" and name == "flow"):
             kind = pl.String

@@ -92,9 +92,13 @@ def mean_correlation(grid: Grid, series: pl.LazyFrame, column: str = "x") -> pl.
 
 
 def queue_over_time(sweep: Tables, link: str, *columns: str, **named: str) -> pl.LazyFrame:
-    """The queue of ``link`` and RED's average of it over ``time_s``, in kilobytes, with other ``columns`` of it."""
-    kilobytes, average = pl.col("bytes") / 1e3, pl.col("average_bytes") / 1e3
+    """The queue of ``link`` and RED's average of it, if it has one, over ``time_s``, in kilobytes, with other ``columns`` of it."""
     series = sweep.table("queue_series").filter(pl.col("link") == link)
+    has_average = "average_bytes" in series.collect_schema()
+    kilobytes, average = (
+        pl.col("bytes") / 1e3,
+        pl.col("average_bytes") / 1e3 if has_average else pl.lit(None, pl.Float64),
+    )
     return series.select("time_s", *columns, **named, kilobytes=kilobytes, average_kilobytes=average)
 
 

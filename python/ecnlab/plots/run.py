@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 TIME: Final = "time, s"
 
+AVERAGE: Final = "average_packets"
+"""The column of laws that keep an average of the queue."""
+
 SAMPLED: Final = ("queue", "cwnd", "goodput")
 """Kinds of figures that are made of what the scenario's ``sample`` records."""
 
@@ -44,10 +47,9 @@ class RunPlots:
         rows = self._table("queue", "queue_series")
         link = self._link("queue", link)
         rows = rows.filter(pl.col("link") == link)
-        parts = [
-            _series("queue", rows, "packets"),
-            _series("average", rows.drop_nulls("average_packets"), "average_packets"),
-        ]
+        parts = [_series("queue", rows, "packets")]
+        if AVERAGE in rows.columns:
+            parts.append(_series("average", rows.drop_nulls(AVERAGE), AVERAGE))
         return self._figure(parts, f"Queue of {link}", "queue, packets", shape="stairs")
 
     def cwnd(self, flows: Sequence[str] = ()) -> Figure:

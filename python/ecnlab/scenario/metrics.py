@@ -270,7 +270,7 @@ def long(wide: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFrame], runs: pl.DataFrame) -> pl.Series:
-    rows = table(metric["table"])
+    rows = _with_columns(table(metric["table"]), metric)
     for column, wanted in metric.get("where", {}).items():
         rows = rows.filter(pl.col(column).is_in(wanted) if isinstance(wanted, list) else pl.col(column) == wanted)
     aggregate = metric.get("aggregate", "mean")
@@ -287,6 +287,12 @@ def _pick(name: str, metric: Mapping[str, Any], table: Callable[[str], pl.LazyFr
         reason = str(error).splitlines()[0]
         raise MetricError(f"metric {name}: the values are not of the kind it needs: {reason}") from error
     return _finite(found.fill_null(0.0) if aggregate in ("count", "sum") else found)
+
+
+def _with_columns(rows: pl.LazyFrame, metric: Mapping[str, Any]) -> pl.LazyFrame:
+    """``rows`` with every column that ``metric`` names: runs have those of their own laws."""
+    there = rows.collect_schema()
+    return rows.with_columns(pl.lit(None).alias(name) for _, name in _columns(metric) if name not in there)
 
 
 def _summed(rows: pl.LazyFrame, column: str, of: Callable[[int, float, float], float]) -> pl.LazyFrame:
