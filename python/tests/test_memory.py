@@ -12,7 +12,7 @@ import pytest
 from conftest import EXPERIMENT
 
 import ecnlab
-from ecnlab.runs.sweep_doing import _workers_that_fit
+from ecnlab.runs.sweep_doing import workers_that_fit
 from ecnlab.scenario.files import read_scenario
 
 SCENARIO = """\
@@ -148,8 +148,8 @@ def test_a_sweep_has_no_more_workers_than_fit(scenario, monkeypatch):
     one = ecnlab.scenario.read_scenario(scenario)
     for fit, available in [(1, 1.5), (3, 3.9)]:
         monkeypatch.setenv("ECNLAB_MAX_MEMORY", f"{int(available * one.memory)} B")
-        assert _workers_that_fit([one, one]) == fit
-    assert _workers_that_fit([]) > 1000
+        assert workers_that_fit([one, one]) == fit
+    assert workers_that_fit([]) > 1000
 
 
 def test_check_prints_the_memory_of_a_large_run(cli, tmp_path):
