@@ -2,7 +2,7 @@
 
 A scenario names a file and a class in it: ``congestion = { python = "mylaw.py:MyLaw" }``, ``discipline = { python =
 "myqueue.py:MyQueue" }``. The simulator calls its methods as it calls those of its own laws (``crates/tcp/src/cc/mod.rs``,
-``crates/aqm/src/law.rs``). A method that a class does not have is not called, and costs nothing.
+``crates/aqm/src/contract/law.rs``). A method that a class does not have is not called, and costs nothing.
 
 Times are seconds, lengths are bytes. A law is given no clock and no chance but what its methods are given: with them alone, the
 same scenario and seed give the same bytes. Each run executes the file anew.

@@ -23,7 +23,9 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "build" / "without-a-law"
 INDEX = {
-    "crates/aqm/src": "crates/aqm/src/lib.rs",
+    "crates/aqm/src/laws": "crates/aqm/src/laws/mod.rs",
+    "crates/aqm/src/across": "crates/aqm/src/across/mod.rs",
+    "crates/aqm/src/composed": "crates/aqm/src/composed/mod.rs",
     "crates/tcp/src/cc": "crates/tcp/src/cc/mod.rs",
     "crates/tcp/src/slow_start": "crates/tcp/src/slow_start/mod.rs",
     "crates/tcp/src/ecn": "crates/tcp/src/ecn/mod.rs",
@@ -31,16 +33,15 @@ INDEX = {
     "crates/tcp/src/recovery/linux": "crates/tcp/src/recovery/linux/mod.rs",
 }
 """Folders of laws, each with the file that declares its modules."""
-FAMILIES = {"crates/aqm/src": "queue", "crates/tcp/src/cc": "congestion"}
+QUEUES = ("crates/aqm/src/laws", "crates/aqm/src/across", "crates/aqm/src/composed")
+"""Folders of queue disciplines: a law of one may be built on a law of another."""
+FAMILIES = dict.fromkeys(QUEUES, "queue") | {"crates/tcp/src/cc": "congestion"}
 """Folders of python/ecnlab/laws for the laws of a folder, where the folder's own name is not the family's."""
-ROWS = {
-    "crates/aqm/src": r'\s*"[\w-]+": {module}::(\w+);',
-    "crates/tcp/src/cc": r"\s*(\w+)\({module}::",
-}
+ROWS = dict.fromkeys(QUEUES, r'\s*"[\w-]+": {module}::(\w+);') | {"crates/tcp/src/cc": r"\s*(\w+)\({module}::"}
 """A row of a registry: of a queue, of a window law. The group is the law's type."""
 SCHEME = r"\s*(\w+), {module},"
 """The same, of a scheme of any other kind."""
-LANGUAGE = {Path("crates/aqm/src/classes.rs"): "scenarios say trees of queues with it"}
+LANGUAGE = {Path("crates/aqm/src/composed/classes.rs"): "scenarios say trees of queues with it"}
 """Files with a row that are no laws, and why they stay."""
 
 IMPORT_ALL = """
@@ -114,7 +115,7 @@ def rows(law: Law) -> list[re.Match[str]]:
 
 def builds_on(law: Law, base: Law) -> bool:
     """Whether a law's file names the other's module or a type of it."""
-    if law.folder != base.folder:
+    if law.folder != base.folder and not {law.folder.as_posix(), base.folder.as_posix()} <= set(QUEUES):
         return False
     code = (ROOT / law.source).read_text().split("#[cfg(test)]")[0]
     code = "\n".join(line for line in code.splitlines() if not line.lstrip().startswith("//"))

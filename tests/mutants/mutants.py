@@ -2,7 +2,7 @@
 
     mutants.py PART ... [--file FILE ...]
 
-Parts: aqm, tcp, wire, trace. With --file only the mutants of these files (crates/aqm/src/red/curve.rs). .cargo/mutants.toml
+Parts: aqm, tcp, wire, trace. With --file only the mutants of these files (crates/aqm/src/laws/red/curve.rs). .cargo/mutants.toml
 says which files there are, and what is left out and why. All mutants of a crate are in one build (switched.py) but those that
 no test run can switch on, which cargo-mutants builds one at a time. A mutant that no test notices must stand in
 survivors.toml with a reason; the exit code is 1 if one does not, or if one there is noticed by now. Changes of a function

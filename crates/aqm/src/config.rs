@@ -7,9 +7,9 @@ use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::layout::Inner;
-use crate::outside::Supply;
-use crate::queue::ALL;
+use crate::contract::layout::Inner;
+use crate::contract::outside::Supply;
+use crate::machine::queue::ALL;
 use crate::registry;
 
 /// Between two steps of a law by the clock, which an idle queue takes too: 100,000 a second.

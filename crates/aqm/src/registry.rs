@@ -6,10 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
-use crate::columns::{Columns, Integral};
-use crate::facts::Facts;
-use crate::layout::{Compose, Inner, Layout};
-use crate::outside::Supply;
+use crate::contract::facts::Facts;
+use crate::contract::layout::{Compose, Inner, Layout};
+use crate::contract::outside::Supply;
+use crate::record::columns::{Columns, Integral};
 use crate::{
     Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LinkContext, PacketView, SpeaksBack, Verdict,
     View,
@@ -70,19 +70,19 @@ macro_rules! registry {
         pub const ROWS: &[Row] = &[
             $(Row {
                 facts: &crate::$module::FACTS,
-                source: concat!("crates/aqm/src/", stringify!($module), ".rs"),
+                source: concat!("crates/aqm/src/laws/", stringify!($module), ".rs"),
                 page: concat!("docs/laws/", $name, ".md"),
                 schema: crate::$module::Params::json_schema,
             },)+
             $(Row {
                 facts: &crate::$cmodule::FACTS,
-                source: concat!("crates/aqm/src/", stringify!($cmodule), ".rs"),
+                source: concat!("crates/aqm/src/composed/", stringify!($cmodule), ".rs"),
                 page: concat!("docs/laws/", $cname, ".md"),
                 schema: crate::$cmodule::Params::json_schema,
             },)+
             $(Row {
                 facts: &crate::$amodule::FACTS,
-                source: concat!("crates/aqm/src/", stringify!($amodule), ".rs"),
+                source: concat!("crates/aqm/src/across/", stringify!($amodule), ".rs"),
                 page: concat!("docs/laws/", $aname, ".md"),
                 schema: crate::$amodule::Params::json_schema,
             },)+

@@ -161,7 +161,7 @@ fn codel_drops_what_cannot_be_marked_and_gives_the_packet_behind() {
     config.common.ecn = true;
     let mut bench = Bench::new(&config);
     bench.fill(20, 1, 1500, Ecn::NotEct);
-    // ns-3's CoDelQueueDiscBasicDrop: drops 0, 1, 0 and 2 (crates/aqm/src/codel.rs). Ids: 1 | 3 behind 2 | 4 | 7.
+    // ns-3's CoDelQueueDiscBasicDrop: drops 0, 1, 0 and 2 (crates/aqm/src/laws/codel.rs). Ids: 1 | 3 behind 2 | 4 | 7.
     assert_eq!([10, 210, 210, 420].map(|ms| bench.take(ms).unwrap().id), [1, 3, 4, 7]);
     assert_eq!(bench.diary.dropped, [2, 5, 6].map(|id| (id, DropReason::Early)));
     let stats = bench.queue.cut_stats(Bench::at(420));

@@ -1,0 +1,206 @@
+//! Hosts of a tin: how many bulk flows each has, so that it has no more than its share (`struct cake_host`).
+
+use super::ways::Place;
+use super::{Isolation, QUEUES};
+use crate::contract::layout::mixed;
+use crate::contract::shape::Header;
+
+/// What is told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Apart {
+    flows: bool,
+    /// Sources, destinations.
+    hosts: [bool; 2],
+}
+
+/// The hashes of a packet's flow, source and destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hashes {
+    /// Of what has a queue of its own; `None` if all packets share one.
+    pub queue: Option<u32>,
+    pub hosts: [u32; 2],
+}
+
+impl Apart {
+    pub fn of(isolation: Isolation) -> Apart {
+        let (flows, source, destination) = match isolation {
+            Isolation::Flowblind => (false, false, false),
+            Isolation::Srchost => (false, true, false),
+            Isolation::Dsthost => (false, false, true),
+            Isolation::Hosts => (false, true, true),
+            Isolation::Flows => (true, false, false),
+            Isolation::DualSrchost => (true, true, false),
+            Isolation::DualDsthost => (true, false, true),
+            Isolation::TripleIsolate => (true, true, true),
+        };
+        Apart { flows, hosts: [source, destination] }
+    }
+
+    /// Whether the flows of sources (0) or destinations (1) are counted.
+    fn counts(self, side: usize) -> bool {
+        self.flows && self.hosts[side]
+    }
+
+    /// The hashes of `header`.
+    pub fn hashes(self, header: &Header, salt: u64) -> Hashes {
+        let hash = |key: u64, of: u64| (mixed(mixed(key ^ salt).wrapping_add(of)) >> 32) as u32;
+        let hosts = [hash(header.hosts.0.into(), 1), hash(header.hosts.1.into(), 2)];
+        let own = |side: usize| if self.hosts[side] { hosts[side] } else { 0 };
+        let queue = if self.flows { hash(header.flow, 0) } else { own(0) ^ own(1) };
+        Hashes { queue: (self != Apart::of(Isolation::Flowblind)).then_some(queue), hosts }
+    }
+}
+
+/// The hosts of one side.
+#[derive(Clone, Debug)]
+struct Side {
+    keys: Vec<u32>,
+    bulk: Vec<u32>,
+}
+
+/// The hosts of both sides.
+#[derive(Clone, Debug)]
+pub(super) struct Hosts {
+    apart: Apart,
+    sides: [Side; 2],
+}
+
+impl Hosts {
+    pub fn new(apart: Apart) -> Hosts {
+        let side = |side| {
+            let places = if apart.counts(side) { QUEUES } else { 0 };
+            Side { keys: vec![0; places], bulk: vec![0; places] }
+        };
+        Hosts { apart, sides: [side(0), side(1)] }
+    }
+
+    /// The places of the hosts with these hashes, which are theirs from now on. All places of a set in use, the host shares.
+    pub fn claim(&mut self, hashes: [u32; 2]) -> [usize; 2] {
+        let mut places = [0; 2];
+        for side in (0..2).filter(|side| self.apart.counts(*side)) {
+            let Side { keys, bulk } = &mut self.sides[side];
+            places[side] = Place::of(hashes[side], keys, |place| bulk[place] > 0).index();
+            keys[places[side]] = hashes[side];
+        }
+        places
+    }
+
+    /// A flow of these hosts is bulk now.
+    pub fn add(&mut self, places: [usize; 2]) {
+        self.each(places, |bulk| *bulk = (*bulk + 1).min(QUEUES as u32));
+    }
+
+    /// A flow of these hosts is bulk no more.
+    pub fn take(&mut self, places: [usize; 2]) {
+        self.each(places, |bulk| *bulk = bulk.saturating_sub(1));
+    }
+
+    fn each(&mut self, places: [usize; 2], change: impl Fn(&mut u32)) {
+        for side in (0..2).filter(|side| self.apart.counts(*side)) {
+            change(&mut self.sides[side].bulk[places[side]]);
+        }
+    }
+
+    /// Bulk flows of the host with more of them, at least one.
+    pub fn load(&self, places: [usize; 2]) -> u32 {
+        let counted = (0..2).filter(|side| self.apart.counts(*side));
+        counted.map(|side| self.sides[side].bulk[places[side]]).fold(1, u32::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_wire::Dscp;
+
+    const ALL: [Isolation; 8] = [
+        Isolation::Flowblind,
+        Isolation::Srchost,
+        Isolation::Dsthost,
+        Isolation::Hosts,
+        Isolation::Flows,
+        Isolation::DualSrchost,
+        Isolation::DualDsthost,
+        Isolation::TripleIsolate,
+    ];
+
+    fn queue(isolation: Isolation, flow: u64, hosts: (u32, u32)) -> Option<u32> {
+        let header = Header { flow, hosts, dscp: Dscp::from_bits(0) };
+        Apart::of(isolation).hashes(&header, 99).queue
+    }
+
+    #[test]
+    fn each_isolation_has_queues_of_its_own_for_what_it_tells_apart() {
+        // Whether another flow, another source, another destination has another queue; a flow has its own hosts.
+        let apart = ALL.map(|isolation| {
+            let base = queue(isolation, 1, (5, 6));
+            [queue(isolation, 2, (5, 6)), queue(isolation, 1, (7, 6)), queue(isolation, 1, (5, 8))]
+                .map(|other| other != base)
+        });
+        let (no, yes) = (false, true);
+        assert_eq!(
+            apart,
+            [
+                [no, no, no],
+                [no, yes, no],
+                [no, no, yes],
+                [no, yes, yes],
+                [yes, no, no],
+                [yes, no, no],
+                [yes, no, no],
+                [yes, no, no],
+            ]
+        );
+        assert_eq!(queue(Isolation::Flowblind, 1, (5, 6)), None);
+    }
+
+    #[test]
+    fn a_host_that_sends_to_itself_is_two() {
+        assert_ne!(queue(Isolation::Hosts, 1, (5, 5)), Some(0));
+        assert_ne!(queue(Isolation::Hosts, 1, (5, 6)), queue(Isolation::Hosts, 1, (6, 5)));
+    }
+
+    #[test]
+    fn the_load_is_that_of_the_host_with_more_bulk_flows() {
+        let load = |isolation| {
+            let mut hosts = Hosts::new(Apart::of(isolation));
+            // Source 10 with two flows to 20 and one to 30; source 11 with one to 20.
+            let flows = [[10, 20], [10, 20], [10, 30], [11, 20]].map(|hashes| hosts.claim(hashes));
+            flows.into_iter().for_each(|flow| hosts.add(flow));
+            let before = flows.map(|flow| hosts.load(flow));
+            hosts.take(flows[0]);
+            (before, flows.map(|flow| hosts.load(flow)))
+        };
+        assert_eq!(load(Isolation::DualSrchost), ([3, 3, 3, 1], [2, 2, 2, 1]));
+        assert_eq!(load(Isolation::DualDsthost), ([3, 3, 1, 3], [2, 2, 1, 2]));
+        assert_eq!(load(Isolation::TripleIsolate), ([3; 4], [2; 4]));
+        assert_eq!(load(Isolation::Flows), ([1; 4], [1; 4]));
+        assert_eq!(load(Isolation::Hosts), ([1; 4], [1; 4]));
+    }
+
+    #[test]
+    fn counts_stay_between_none_and_all_queues() {
+        let mut hosts = Hosts::new(Apart::of(Isolation::DualSrchost));
+        let place = hosts.claim([10, 20]);
+        hosts.take(place);
+        (0..1030).for_each(|_| hosts.add(place));
+        assert_eq!(hosts.load(place), 1024);
+    }
+
+    #[test]
+    fn a_host_keeps_its_place_while_it_has_bulk_flows() {
+        let mut hosts = Hosts::new(Apart::of(Isolation::DualSrchost));
+        // Nine hosts at home in place 0: eight take the places of the set, and the ninth takes that of the first.
+        let places: Vec<usize> = (1..=9)
+            .map(|host| {
+                let place = hosts.claim([host * 1024, 0]);
+                hosts.add(place);
+                place[0]
+            })
+            .collect();
+        assert_eq!(places, [0, 1, 2, 3, 4, 5, 6, 7, 0]);
+        // Without bulk flows a place is free for another.
+        hosts.take([3, 0]);
+        assert_eq!(hosts.claim([10 * 1024, 0])[0], 3);
+    }
+}

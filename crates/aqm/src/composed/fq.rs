@@ -1,0 +1,181 @@
+//! Fair queueing: flows hashed over inner queues that are all alike, and served in rounds.
+
+use ecnlab_base::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::config::QUANTUM;
+use crate::contract::facts::Facts;
+use crate::contract::layout::{Classifier, Compose, Inner, Layout};
+use crate::machine::scheduler::{Rounds, Scheduler};
+use crate::{Config, Impossible};
+
+/// The name of the class that all inner queues are like.
+const EACH: &str = "each";
+/// The most inner queues.
+const MOST: u32 = 65_536;
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "fq",
+    label: "flow queues",
+    summary: "flows in inner queues that are all alike, served in rounds",
+    reference: "P. McKenney, 'Stochastic fairness queueing', INFOCOM 1990; M. Shreedhar and G. Varghese, 'Efficient fair queuing using deficit round-robin', IEEE/ACM ToN 4(3), 1996",
+    shown: &["flows", "quantum"],
+    ..Facts::OF_CLASSES
+};
+
+/// The keys in `[queue.NAME]` of flows in queues of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// How many inner queues there are. Default 1024 (RFC 8290 §5.2).
+    #[serde(default = "default_flows")]
+    pub flows: u32,
+    /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<u64>,
+    /// Bytes that each queue may send a round. Default 1514 B (RFC 8290 §5.2).
+    #[serde(default = "default_quantum")]
+    pub quantum: Bytes,
+    /// How rounds go. Default `drr++` (RFC 8290 §4.2).
+    #[serde(default)]
+    pub rounds: Order,
+    /// The most memory that all packets take: their bytes and 576 B each. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// With `full = "fattest"`: so many packets it loses at a time, if they are no more than half its bytes.
+    /// Default 64 (Linux's `drop_batch`).
+    #[serde(default = "default_batch")]
+    pub drop_batch: u32,
+}
+
+/// How rounds go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Order {
+    /// A head leaves if its queue's deficit covers it (Shreedhar & Varghese 1996).
+    #[serde(rename = "drr")]
+    Drr,
+    /// A queue with a positive deficit sends; those that become active go first (Linux's sch_fq_codel; RFC 8290 §4.2).
+    #[default]
+    #[serde(rename = "drr++")]
+    DrrPlus,
+}
+
+fn default_flows() -> u32 {
+    1024
+}
+fn default_quantum() -> Bytes {
+    QUANTUM
+}
+fn default_batch() -> u32 {
+    64
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            flows: default_flows(),
+            salt: None,
+            quantum: default_quantum(),
+            rounds: Order::default(),
+            memory: None,
+            drop_batch: default_batch(),
+        }
+    }
+}
+
+impl Params {
+    /// Refuses impossible values of its own, naming the key.
+    pub fn check_own(&self) -> Result<(), Impossible> {
+        let Params { flows, quantum, drop_batch, .. } = self;
+        Impossible::unless((1..=MOST).contains(flows), "flows", || {
+            format!("{flows} are not 1 to {MOST} queues: RFC 8290 has 1024")
+        })?;
+        Impossible::unless_quantum(*quantum, 256, "quantum")?;
+        Impossible::unless(*drop_batch > 0, "drop_batch", || {
+            "0 packets would make no room: write at least 1".to_owned()
+        })
+    }
+
+    /// Refuses impossible values and other classes than the one that all queues are like.
+    pub fn check(&self, config: &Config) -> Result<(), Impossible> {
+        self.check_own()?;
+        let only = config.classes.keys().all(|name| name == EACH) && !config.classes.is_empty();
+        Impossible::unless(only, "class", || {
+            format!("flows are in queues that are all alike: write one table, class.{EACH}")
+        })?;
+        let plain = config.classes.values().all(|class| class.member.is_default());
+        Impossible::unless(plain, "class.each", || {
+            "every flow is a member: leave out what says who belongs there, and its turn".to_owned()
+        })
+    }
+
+    /// So many queues like `each`.
+    pub(crate) fn layout_of(&self, each: Config) -> Layout {
+        let quanta = vec![self.quantum.0 as i64; self.flows as usize];
+        Layout {
+            classifier: Classifier::Flows(self.salt),
+            scheduler: Scheduler::Rounds(Rounds::new(quanta, self.rounds == Order::DrrPlus)),
+            queues: Inner::Alike(self.flows as usize, vec![(EACH.to_owned(), each)]),
+            memory: self.memory.map(|memory| memory.0),
+            batch: self.drop_batch,
+            law: None,
+        }
+    }
+}
+
+/// Fair queueing with any law.
+#[derive(Clone, Copy, Debug)]
+pub struct Fq;
+
+impl Compose for Fq {
+    type Params = Params;
+
+    fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
+        let each = config.classes.get(EACH).map(|class| class.queue.clone());
+        params.layout_of(each.unwrap_or_else(|| config.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Class, Member};
+    use crate::{Common, droptail, registry};
+    use ecnlab_base::Length;
+
+    #[test]
+    fn what_a_scenario_leaves_out_is_of_rfc_8290_and_linux() {
+        let params: Params = toml::from_str("").unwrap();
+        assert_eq!(params, Params::default());
+        let Params { flows, quantum, rounds, drop_batch, .. } = params;
+        assert_eq!((flows, quantum, rounds, drop_batch), (1024, Bytes(1514), Order::DrrPlus, 64));
+    }
+
+    #[test]
+    fn the_class_of_all_flows_says_nothing_of_who_belongs_there() {
+        let queue =
+            Config::new(registry::Params::DropTail(droptail::Params {}), Common::with_limit(Length::Packets(9.0)));
+        let key = |member: Member| {
+            let mut config = Config::new(registry::Params::Fq(Params::default()), queue.common);
+            config.classes.insert(EACH.to_owned(), Class { member, queue: queue.clone() });
+            config.check().err().map(|e| e.key)
+        };
+        assert_eq!(key(Member::default()), None);
+        assert_eq!(key(Member { order: 1, ..Member::default() }), Some("class.each".to_owned()));
+    }
+
+    #[test]
+    fn rounds_may_be_of_256_bytes_and_queues_one() {
+        assert_eq!(Params { flows: 1, quantum: Bytes(256), drop_batch: 1, ..Params::default() }.check_own(), Ok(()));
+    }
+
+    #[test]
+    fn a_round_of_more_than_a_gigabyte_is_refused() {
+        // 2^64 - 1 as a signed number would be -1, and no round would ever be enough.
+        let key = |bytes| Params { quantum: Bytes(bytes), ..Params::default() }.check_own().err().map(|e| e.key);
+        assert_eq!(key(1_000_000_000), None);
+        assert_eq!([1_000_000_001, u64::MAX].map(key), [Some("quantum".to_owned()), Some("quantum".to_owned())]);
+    }
+}

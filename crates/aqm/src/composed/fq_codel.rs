@@ -1,0 +1,145 @@
+//! FQ-CoDel: RFC 8290. Flows in queues of their own, served in rounds, each with CoDel.
+//!
+//! Where Linux (net/sched/sch_fq_codel.c) says more than the RFC, this does as Linux: `docs/laws/fq_codel.md`.
+
+use ecnlab_base::{Bytes, Dur, Length};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contract::facts::{ActsAbove, Facts};
+use crate::contract::layout::{Compose, Layout};
+use crate::registry;
+use crate::{Common, Config, Impossible, codel, fq};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "fq_codel",
+    label: "FQ-CoDel",
+    summary: "FQ-CoDel (RFC 8290): flows in queues of their own, each with CoDel",
+    reference: "RFC 8290; Linux, net/sched/sch_fq_codel.c",
+    shown: &["target", "interval", "quantum"],
+    acts_above: &[ActsAbove::late("target")],
+    defaults: &[("limit", "\"10240 packets\""), ("full", "\"fattest\""), ("ecn", "true")],
+    ..Facts::PLAIN
+};
+
+/// FQ-CoDel's keys in `[queue.NAME]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// How many queues flows are hashed over. Default 1024 (RFC 8290 §5.2).
+    #[serde(default = "default_flows")]
+    pub flows: u32,
+    /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub salt: Option<u64>,
+    /// Bytes that each flow may send a round. Default 1514 B (RFC 8290 §5.2).
+    #[serde(default = "default_quantum")]
+    pub quantum: Bytes,
+    /// The most memory that all packets take: their bytes and 576 B each. Default 32 MiB (Linux).
+    #[serde(default = "default_memory")]
+    pub memory: Bytes,
+    /// So many packets the fattest flow loses at a time, if they are no more than half its bytes. Default 64 (Linux).
+    #[serde(default = "default_batch")]
+    pub drop_batch: u32,
+    /// CoDel's `target` of each flow. Default 5 ms.
+    #[serde(default = "default_target")]
+    pub target: Dur,
+    /// CoDel's `interval` of each flow. Default 100 ms.
+    #[serde(default = "default_interval")]
+    pub interval: Dur,
+    /// CoDel's `mtu`: no flow is signalled while all hold no more than this. Default 1514 B.
+    #[serde(default = "default_mtu")]
+    pub mtu: Bytes,
+    /// How CoDel finds 1/√count. Default `exact`.
+    #[serde(default)]
+    pub sqrt: codel::Sqrt,
+    /// What CoDel counts times in. Default `exact`.
+    #[serde(default, skip_serializing_if = "codel::Clock::is_exact")]
+    pub clock: codel::Clock,
+    /// ECN-capable packets that stayed longer than this are marked, whatever CoDel says. Default: none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ce_threshold: Option<Dur>,
+}
+
+fn default_flows() -> u32 {
+    fq::Params::default().flows
+}
+fn default_quantum() -> Bytes {
+    fq::Params::default().quantum
+}
+fn default_memory() -> Bytes {
+    Bytes(32 << 20)
+}
+fn default_batch() -> u32 {
+    fq::Params::default().drop_batch
+}
+fn default_target() -> Dur {
+    codel::Params::default().target
+}
+fn default_interval() -> Dur {
+    codel::Params::default().interval
+}
+fn default_mtu() -> Bytes {
+    codel::Params::default().mtu
+}
+
+impl Params {
+    /// The rounds without the law.
+    fn rounds(&self) -> fq::Params {
+        let Params { flows, salt, quantum, memory, drop_batch, .. } = *self;
+        fq::Params { flows, salt, quantum, memory: Some(memory), drop_batch, rounds: fq::Order::DrrPlus }
+    }
+
+    /// The law of each flow.
+    fn codel(&self) -> codel::Params {
+        let Params { target, interval, mtu, sqrt, clock, ce_threshold, .. } = *self;
+        codel::Params { target, interval, mtu, sqrt, clock, ce_threshold }
+    }
+
+    /// Refuses impossible values, naming the key.
+    pub fn check(&self, config: &Config) -> Result<(), Impossible> {
+        Impossible::unless(config.classes.is_empty(), "class", || {
+            "flows are its only classes: leave it out".to_owned()
+        })?;
+        self.rounds().check_own()?;
+        self.codel().check()
+    }
+}
+
+/// FQ-CoDel on one link.
+#[derive(Clone, Copy, Debug)]
+pub struct FqCodel;
+
+impl Compose for FqCodel {
+    type Params = Params;
+
+    fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
+        // Only all flows together have a limit.
+        let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };
+        params.rounds().layout_of(Config::new(registry::Params::Codel(params.codel()), common))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_scenario_leaves_out_is_of_rfc_8290_and_linux() {
+        let expected = Params {
+            flows: 1024,
+            salt: None,
+            quantum: Bytes(1514),
+            memory: Bytes(32 * 1024 * 1024),
+            drop_batch: 64,
+            target: Dur::from_ms(5),
+            interval: Dur::from_ms(100),
+            mtu: Bytes(1514),
+            sqrt: codel::Sqrt::Exact,
+            clock: codel::Clock::Exact,
+            ce_threshold: None,
+        };
+        assert_eq!(toml::from_str::<Params>("").unwrap(), expected);
+    }
+}

@@ -1,0 +1,47 @@
+//! Classes of packets that a scenario names: who belongs to which, and their order.
+
+use crate::config::Class;
+use crate::contract::layout::{Classifier, Rule};
+use crate::{Config, Impossible};
+
+/// Refuses classes among which a packet has none, or does not know which.
+pub(crate) fn check(config: &Config) -> Result<(), Impossible> {
+    let classes = in_order(config);
+    Impossible::unless(!classes.is_empty(), "class", || {
+        "there is none: write tables class.NAME, each a queue".to_owned()
+    })?;
+    let rest: Vec<&str> = classes.iter().filter(|(_, class)| class.member.takes_all()).map(|(name, _)| *name).collect();
+    Impossible::unless(rest.len() == 1, "class", || match rest.as_slice() {
+        [] => "a packet might belong to none: leave codepoints, dscp and groups out in one of them".to_owned(),
+        several => format!("{} all take the rest: say who belongs to all but one", several.join(", ")),
+    })
+}
+
+/// Finds the class of a packet of these flow groups.
+pub(crate) fn classifier(config: &Config, groups: &[String]) -> Classifier {
+    let classes = in_order(config);
+    let place = |name: &String| groups.iter().position(|group| group == name);
+    let rule = |(i, (_, class)): (usize, &(&str, &Class))| {
+        let groups = class.member.groups.iter().filter_map(place).collect();
+        let codepoints = class.member.codepoints.iter().map(|&codepoint| codepoint.into()).collect();
+        let (dscps, of_groups) = (class.member.dscp.clone(), !class.member.groups.is_empty());
+        (i, Rule { codepoints, dscps, groups, of_groups })
+    };
+    // Who takes the rest is asked last, wherever it stands.
+    let (rest, mut rules): (Vec<_>, Vec<_>) =
+        classes.iter().enumerate().map(rule).partition(|(i, _)| classes[*i].1.member.takes_all());
+    rules.extend(rest);
+    Classifier::Rules(rules)
+}
+
+/// The queues of the classes, each with its name.
+pub(crate) fn queues(config: &Config) -> Vec<(String, Config)> {
+    in_order(config).into_iter().map(|(name, class)| (name.to_owned(), class.queue.clone())).collect()
+}
+
+/// The classes by their `order`, then by name.
+pub(crate) fn in_order(config: &Config) -> Vec<(&str, &Class)> {
+    let mut classes: Vec<(&str, &Class)> = config.classes.iter().map(|(name, class)| (name.as_str(), class)).collect();
+    classes.sort_by_key(|(_, class)| class.member.order);
+    classes
+}

@@ -1,0 +1,122 @@
+//! Link-sharing (Floyd & Van Jacobson 1995): classes with rates in a hierarchy, of which the leaves are inner queues.
+
+use std::collections::BTreeMap;
+
+use ecnlab_base::Rate;
+
+use crate::composed::members;
+use crate::contract::layout::{Inner, Layout};
+use crate::contract::shape::Shape;
+use crate::machine::scheduler::Scheduler;
+use crate::{Config, Impossible};
+
+/// The deepest hierarchy (Linux's TC_HTB_MAXDEPTH and TC_CBQ_MAXLEVEL).
+pub(crate) const DEPTH: usize = 8;
+/// How many priorities there are (Linux's TC_HTB_NUMPRIO and TC_CBQ_MAXPRIO).
+pub(crate) const PRIORITIES: usize = 8;
+
+/// A table `sharing.CLASS`.
+pub(crate) trait Share {
+    /// The class from which it borrows.
+    fn parent(&self) -> Option<&str>;
+    /// Its priority, 0 the first.
+    fn priority(&self) -> u8;
+    /// Its rates, each with its key.
+    fn rates(&self) -> Vec<(&'static str, Rate)>;
+}
+
+/// A hierarchy: the leaves in the order of the inner queues, then the other classes by name.
+pub(crate) struct Hierarchy<'a, S> {
+    /// The tables.
+    pub shares: Vec<&'a S>,
+    /// The place of each one's parent.
+    pub parents: Vec<Option<usize>>,
+}
+
+impl<'a, S: Share> Hierarchy<'a, S> {
+    /// The hierarchy of `config`, which has passed [`check`].
+    pub fn of(shares: &'a BTreeMap<String, S>, config: &Config) -> Hierarchy<'a, S> {
+        let leaves: Vec<&str> = members::in_order(config).into_iter().map(|(name, _)| name).collect();
+        let inner = shares.keys().map(String::as_str).filter(|name| !leaves.contains(name));
+        let names: Vec<&str> = leaves.iter().copied().chain(inner).collect();
+        let place = |name: &str| names.iter().position(|other| *other == name);
+        let known: Vec<&S> = names.iter().filter_map(|name| shares.get(*name)).collect();
+        let parents = known.iter().map(|share| share.parent().and_then(place)).collect();
+        Hierarchy { shares: known, parents }
+    }
+
+    /// The place of the class and those of its ancestors, from the class on.
+    pub fn depth(&self, place: usize) -> usize {
+        std::iter::successors(Some(place), |i| self.parents[*i]).count()
+    }
+}
+
+/// Refuses what is no hierarchy with the classes of `config` as its leaves, and classes that no packet finds its way to.
+pub(crate) fn check<S: Share>(shares: &BTreeMap<String, S>, config: &Config) -> Result<(), Impossible> {
+    members::check(config)?;
+    for (name, class) in &config.classes {
+        Impossible::unless(shares.contains_key(name), &format!("class.{name}"), || {
+            format!("nothing says what rate it has: write a table sharing.{name} with `rate`")
+        })?;
+        Impossible::unless(!class.member.has_turn(), &format!("class.{name}"), || {
+            "`share` and `turn` are for `classes`: leave them out, and write `quantum` in its table of `sharing`"
+                .to_owned()
+        })?;
+    }
+    for (name, share) in shares {
+        check_place(name, share, shares, config)?;
+    }
+    Ok(())
+}
+
+/// Refuses rates above `link`, that of a link that the queue stands before.
+pub(crate) fn check_before<S: Share>(shares: &BTreeMap<String, S>, link: Rate) -> Result<(), Impossible> {
+    for (name, share) in shares {
+        for (key, rate) in share.rates() {
+            Impossible::unless(rate <= link, &format!("sharing.{name}.{key}"), || {
+                format!("it is above the rate of a link that it stands before, {link}: write a lower one")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The classes of `config` with what shares the link among them.
+pub(crate) fn layout(shape: impl Shape + 'static, config: &Config, groups: &[String]) -> Layout {
+    Layout {
+        classifier: members::classifier(config, groups),
+        scheduler: Scheduler::Shaped(Box::new(shape)),
+        queues: Inner::Named(members::queues(config)),
+        memory: None,
+        batch: 1,
+        law: None,
+    }
+}
+
+fn check_place<S: Share>(
+    name: &str,
+    share: &S,
+    shares: &BTreeMap<String, S>,
+    config: &Config,
+) -> Result<(), Impossible> {
+    let at = |key: &str| format!("sharing.{name}.{key}");
+    let is_parent = shares.values().any(|other| other.parent() == Some(name));
+    let is_leaf = config.classes.contains_key(name);
+    Impossible::unless(is_leaf || is_parent, &format!("sharing.{name}"), || {
+        format!("no class borrows from it, and it has no queue: write class.{name}, or make it the parent of another")
+    })?;
+    Impossible::unless(usize::from(share.priority()) < PRIORITIES, &at("priority"), || {
+        format!("it is not one of 0 to {}: write one of them", PRIORITIES - 1)
+    })?;
+    let Some(parent) = share.parent() else { return Ok(()) };
+    Impossible::unless(shares.contains_key(parent), &at("parent"), || {
+        format!("there is no class `{parent}`: write a table sharing.{parent}")
+    })?;
+    Impossible::unless(!config.classes.contains_key(parent), &at("parent"), || {
+        format!("`{parent}` has a queue of its own, and lends nothing: write a class without a queue")
+    })?;
+    let ancestors = std::iter::successors(Some(name), |name| shares.get(*name).and_then(S::parent));
+    Impossible::unless(ancestors.take(DEPTH + 1).count() <= DEPTH, &at("parent"), || {
+        format!("its ancestors are more than {}, or it is one of them: write a shorter line", DEPTH - 1)
+    })
+}

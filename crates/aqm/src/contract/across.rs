@@ -1,0 +1,244 @@
+//! A law across inner queues: one that judges the packets of several queues by the state of all of them.
+
+use ecnlab_base::{Dur, Rng, Time};
+
+use crate::machine::books::Books;
+use crate::record::columns::Integral;
+use crate::registry::Joint;
+use crate::{DropReason, Item, LinkContext, MarkReason, PacketView, Watch};
+
+/// What a law across inner queues is shown of one of them, without the packet that arrives or leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InnerView {
+    /// Packets held.
+    pub packets: u64,
+    /// Bytes held.
+    pub bytes: u64,
+    /// When the packet at its head came; `None` of an empty queue.
+    pub head_since: Option<Time>,
+}
+
+impl InnerView {
+    /// How long the packet at its head has been there; nothing of an empty queue.
+    pub fn delay(&self, now: Time) -> Dur {
+        self.head_since.map_or(Dur::ZERO, |since| now.since(since))
+    }
+}
+
+/// What a law across inner queues is shown when it judges a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct AcrossView<'a> {
+    /// The inner queues, in the order in which the discipline lists them.
+    pub queues: &'a [InnerView],
+    /// The place of the packet's queue among them.
+    pub of: usize,
+    /// The time.
+    pub now: Time,
+}
+
+impl AcrossView<'_> {
+    /// The packet's queue.
+    pub fn own(&self) -> &InnerView {
+        &self.queues[self.of]
+    }
+    /// Bytes held by all inner queues together.
+    pub fn bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.bytes).sum()
+    }
+}
+
+/// What a law across inner queues says of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Let it through.
+    Pass,
+    /// Tell its sender of congestion: CE for this reason where the packet is ECN-capable, a drop where it is not.
+    Signal(MarkReason),
+    /// Tell its sender by a drop, ECN-capable or not.
+    SignalByDrop,
+}
+
+/// A law across inner queues. It decides; the queue acts, as for [`crate::Aqm`], and asks it besides whatever law an inner
+/// queue has of its own: on arrival before that law, on departure behind it.
+///
+/// The queue calls it with non-decreasing times. All of it is deterministic: its only chance is `rng`.
+pub trait Across {
+    /// What a scenario says of the discipline.
+    type Params;
+
+    /// The discipline on a link. `params` have passed their check.
+    fn new(params: &Self::Params, link: LinkContext) -> Self;
+
+    /// Whether [`Across::place`] is ever another queue than the packet's own. Constant.
+    fn redirects(&self) -> bool {
+        false
+    }
+    /// The place of the inner queue that an arriving packet goes to, in place of its own.
+    fn place(&mut self, _packet: &PacketView, view: &AcrossView<'_>) -> usize {
+        view.of
+    }
+    /// The decision on an arriving packet, for which there is room.
+    fn on_enqueue(&mut self, _packet: &PacketView, _view: &AcrossView<'_>, _rng: &mut Rng) -> Decision {
+        Decision::Pass
+    }
+    /// The decision on a packet about to leave.
+    fn on_dequeue(&mut self, _packet: &PacketView, _view: &AcrossView<'_>, _rng: &mut Rng) -> Decision {
+        Decision::Pass
+    }
+
+    /// How often [`Across::on_tick`] is due, if at all. Constant, and never zero. The first time is so long after the start
+    /// of the run. As [`crate::Aqm::tick`].
+    fn tick(&self) -> Option<Dur> {
+        None
+    }
+    /// One tick, at `now`.
+    fn on_tick(&mut self, _queues: &[InnerView], _now: Time) {}
+
+    /// What it has for the columns of [`Facts::values`], now.
+    fn values(&self) -> Vec<f64> {
+        Vec::new()
+    }
+    /// What it keeps has been as it is for `time`: time to integrate.
+    fn elapsed(&mut self, _time: Dur) {}
+    /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
+    fn cut(&mut self) -> Vec<Integral> {
+        Vec::new()
+    }
+}
+
+/// A law across the inner queues of a branch, with its ticks and what it is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Coupling {
+    pub law: Joint,
+    /// Whether the queue has ECN on.
+    ecn: bool,
+    redirects: bool,
+    tick: Dur,
+    next_tick: Time,
+    queues: Vec<InnerView>,
+}
+
+impl Coupling {
+    /// `law` across so many empty queues at time zero.
+    pub fn new(law: Joint, ecn: bool, queues: usize) -> Coupling {
+        let tick = law.tick();
+        Coupling {
+            ecn,
+            tick: tick.unwrap_or(Dur::MAX),
+            next_tick: tick.map_or(Time::NEVER, |tick| Time::ZERO + tick),
+            redirects: law.redirects(),
+            law,
+            queues: vec![InnerView::default(); queues],
+        }
+    }
+
+    /// The inner queue at place `i` is as `now` shown.
+    pub fn show(&mut self, i: usize, now: InnerView) {
+        self.queues[i] = now;
+    }
+
+    /// When the next tick is due, if that is up to `now`.
+    pub fn due(&self, now: Time) -> Option<Time> {
+        (self.next_tick <= now).then_some(self.next_tick)
+    }
+
+    /// The tick that is due.
+    pub fn on_tick(&mut self) {
+        self.law.on_tick(&self.queues, self.next_tick);
+        self.next_tick = self.next_tick.saturating_add(self.tick);
+    }
+
+    /// Where `packet`, which arrives at the queue at place `of`, goes.
+    pub fn place(&mut self, packet: &impl Item, of: usize, now: Time) -> usize {
+        if !self.redirects {
+            return of;
+        }
+        let seen = PacketView::of(packet, self.ecn, Dur::ZERO);
+        self.law.place(&seen, &AcrossView { queues: &self.queues, of, now })
+    }
+
+    /// Whether `packet`, which arrives at the queue at place `of`, may enter, marked if it must be. If not, it has been
+    /// dropped.
+    pub fn admits<P: Item>(
+        &mut self,
+        packet: &mut P,
+        of: usize,
+        now: Time,
+        books: &mut Books,
+        watch: &mut dyn Watch<P>,
+    ) -> bool {
+        let seen = PacketView::of(packet, self.ecn, Dur::ZERO);
+        let view = AcrossView { queues: &self.queues, of, now };
+        let decision = self.law.on_enqueue(&seen, &view, &mut books.rng);
+        act(decision, &seen, packet, books, watch)
+    }
+
+    /// Whether `packet`, just taken out of the queue at place `of` after `sojourn`, may go, marked if it must be. If not, it
+    /// has been dropped.
+    pub fn releases<P: Item>(
+        &mut self,
+        packet: &mut P,
+        (of, sojourn): (usize, Dur),
+        now: Time,
+        books: &mut Books,
+        watch: &mut dyn Watch<P>,
+    ) -> bool {
+        let seen = PacketView::of(packet, self.ecn, sojourn);
+        let view = AcrossView { queues: &self.queues, of, now };
+        let decision = self.law.on_dequeue(&seen, &view, &mut books.rng);
+        act(decision, &seen, packet, books, watch)
+    }
+}
+
+/// Carries out a decision on `packet`. Whether the packet is still there.
+fn act<P: Item>(
+    decision: Decision,
+    seen: &PacketView,
+    packet: &mut P,
+    books: &mut Books,
+    watch: &mut dyn Watch<P>,
+) -> bool {
+    match decision {
+        Decision::Pass => true,
+        Decision::Signal(why) if seen.can_mark => {
+            books.mark_silently(packet, why, watch);
+            true
+        }
+        Decision::Signal(_) | Decision::SignalByDrop => {
+            books.drop(packet, DropReason::Early, None, watch);
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Rate;
+    use ecnlab_wire::Ecn;
+
+    /// A law that says nothing of what it need not say.
+    struct Silent;
+
+    impl Across for Silent {
+        type Params = ();
+
+        fn new((): &(), _link: LinkContext) -> Silent {
+            Silent
+        }
+    }
+
+    #[test]
+    fn a_law_that_says_nothing_signals_none_and_has_neither_ticks_nor_columns() {
+        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
+        let mut law = Silent::new(&(), link);
+        let packet = PacketView { size: 1500, ecn: Ecn::Ect1, flow: 0, can_mark: true, sojourn: Dur::from_s(9) };
+        let queues = [InnerView { packets: 9, bytes: 13_500, head_since: Some(Time::ZERO) }];
+        let view = AcrossView { queues: &queues, of: 0, now: Time::ZERO + Dur::from_s(9) };
+        let mut rng = Rng::named(1, "law");
+        assert_eq!((law.redirects(), law.place(&packet, &AcrossView { of: 7, ..view })), (false, 7));
+        assert_eq!(law.on_enqueue(&packet, &view, &mut rng), Decision::Pass);
+        assert_eq!(law.on_dequeue(&packet, &view, &mut rng), Decision::Pass);
+        assert_eq!((law.tick(), law.values(), law.cut()), (None, vec![], vec![]));
+    }
+}

@@ -1,0 +1,8 @@
+//! The contract between laws and queues: the traits that a law implements, what it is shown, and the facts that each law states.
+
+pub(crate) mod across;
+pub mod facts;
+pub(crate) mod law;
+pub(crate) mod layout;
+pub mod outside;
+pub(crate) mod shape;

@@ -1,0 +1,46 @@
+//! Drop-tail: no opinion at all. What happens on a full queue is the queue's `full` policy, so random
+//! drop and drop-front on full are this law with another `full` (RFC 2884 §2; docs/laws/droptail.md).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contract::facts::Facts;
+use crate::{Aqm, Impossible, LinkContext};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "droptail",
+    label: "drop-tail",
+    summary: "FIFO that drops only when it is full",
+    reference: "RFC 2884, section 2",
+    uses_ecn: false,
+    judges_departures: false,
+    ..Facts::PLAIN
+};
+
+/// Nothing to set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {}
+
+impl Params {
+    /// Nothing can be wrong with nothing.
+    pub const fn check(&self) -> Result<(), Impossible> {
+        Ok(())
+    }
+}
+
+/// The law: every packet passes.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail;
+
+impl Aqm for DropTail {
+    type Params = Params;
+
+    fn new(_params: &Params, _link: LinkContext) -> DropTail {
+        DropTail
+    }
+    fn is_indifferent(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,148 @@
+//! Step marking: every packet over a threshold is signalled. The threshold is a length of the queue, judged as a packet
+//! arrives (what DCTCP expects of switches), or a time in it, judged as the packet leaves (the step of Linux's `dualpi2`).
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use ecnlab_base::{Dur, Length, Rng, Time};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::contract::facts::{ActsAbove, Facts};
+use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+
+/// What there is to know of it.
+pub const FACTS: Facts = Facts {
+    name: "step",
+    label: "step",
+    summary: "signals every packet over a threshold: a length of the queue, or a time in it",
+    reference: "RFC 8257, section 3.1; RFC 9332, appendix A; Linux, net/sched/sch_dualpi2.c",
+    shown: &["threshold"],
+    acts_above: &[ActsAbove::late("threshold")],
+    ..Facts::PLAIN
+};
+
+/// The step's key in `[queue.NAME]`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    /// What is accepted: a length in packets or bytes, or a sojourn.
+    pub threshold: Threshold,
+}
+
+/// How much of a queue is accepted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// `"20 packets"`, `"30 kB"`: so much in the queue as a packet arrives, without the packet.
+    Length(Length),
+    /// `"1 ms"`: so long a sojourn of a packet that leaves.
+    Sojourn(Dur),
+}
+
+impl Params {
+    /// Refuses impossible values, naming the key.
+    pub fn check(&self) -> Result<(), Impossible> {
+        let possible = match self.threshold {
+            Threshold::Length(Length::Packets(n) | Length::Bytes(n)) => n >= 0.0,
+            Threshold::Sojourn(time) => !time.is_zero(),
+        };
+        Impossible::unless(possible, "threshold", || {
+            format!("{} would signal every packet that waits: write what is accepted", self.threshold)
+        })
+    }
+}
+
+/// The step on one queue. It remembers nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    threshold: Threshold,
+}
+
+impl Aqm for Step {
+    type Params = Params;
+
+    fn new(params: &Params, _link: LinkContext) -> Step {
+        Step { threshold: params.threshold }
+    }
+
+    fn on_enqueue(&mut self, _packet: &PacketView, view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
+        let over = match self.threshold {
+            Threshold::Length(Length::Packets(most)) => view.packets as f64 > most,
+            Threshold::Length(Length::Bytes(most)) => view.bytes as f64 > most,
+            Threshold::Sojourn(_) => false,
+        };
+        if over { Verdict::Signal } else { Verdict::Pass }
+    }
+
+    fn on_dequeue(&mut self, packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
+        match self.threshold {
+            Threshold::Sojourn(most) if packet.sojourn > most => Verdict::Signal,
+            Threshold::Sojourn(_) | Threshold::Length(_) => Verdict::Pass,
+        }
+    }
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Threshold::Length(length) => length.fmt(f),
+            Threshold::Sojourn(time) => time.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Threshold, String> {
+        let time = text.parse().map(Threshold::Sojourn);
+        time.or_else(|_| text.parse().map(Threshold::Length)).map_err(|_: ecnlab_base::ParseUnitError| {
+            format!(
+                "`{text}` is neither a length nor a time; write such as \"20 packets\", \"30 kB\" or \"1 ms\", in quotes"
+            )
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Threshold {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Threshold, D::Error> {
+        Cow::<str>::deserialize(d)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Threshold {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl JsonSchema for Threshold {
+    fn schema_name() -> Cow<'static, str> {
+        "StepThreshold".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let (length, time) = (generator.subschema_for::<Length>(), generator.subschema_for::<Dur>());
+        json_schema!({ "anyOf": [length, time] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_reads_back_as_written() {
+        for text in ["20 packets", "30000 B", "1 ms"] {
+            assert_eq!(text.parse::<Threshold>().map(|t| t.to_string()), Ok(text.to_owned()));
+        }
+        assert!("20 potatoes".parse::<Threshold>().unwrap_err().contains("neither a length nor a time"));
+    }
+
+    #[test]
+    fn no_time_is_no_threshold_and_no_packets_is_one() {
+        let key = |text: &str| Params { threshold: text.parse().unwrap() }.check().err().map(|refused| refused.key);
+        assert_eq!(["0 ms", "0 packets", "0 B", "1 ns"].map(key), [Some("threshold".to_owned()), None, None, None]);
+        let negative = Params { threshold: Threshold::Length(Length::Packets(f64::NAN)) };
+        assert!(negative.check().is_err());
+    }
+}

@@ -1,0 +1,465 @@
+//! A FIFO with its law: the whole of most queues, and a leaf of those that are trees.
+
+use std::collections::VecDeque;
+
+use ecnlab_base::{Dur, Rate, Time};
+use ecnlab_wire::Ecn;
+
+use crate::machine::books::Books;
+use crate::machine::room::Room;
+use crate::record::stats::Gauge;
+use crate::registry::Law;
+use crate::{
+    Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally, Verdict,
+    View, Watch,
+};
+
+/// A FIFO that asks its law and acts on the verdict.
+#[derive(Debug)]
+pub(crate) struct Fifo<P> {
+    ring: VecDeque<Held<P>>,
+    bytes: u64,
+    /// Until when the last packet that left is in transmission.
+    busy_until: Time,
+    /// Its length and how long that takes: the next one is often as long, and a division is dear.
+    transmission: (u32, Dur),
+    tick: Dur,
+    next_tick: Time,
+    common: Common,
+    room: Room,
+    rate: Rate,
+    law: Law,
+    /// [`Aqm::JUDGES_DEPARTURES`](crate::Aqm::JUDGES_DEPARTURES): every departure asks.
+    judges_departures: bool,
+    gauge: Gauge,
+    /// Whether the law has let the head go already, which waits for a shaper.
+    judged: bool,
+    /// How often the link had found all queues empty when the last packet came.
+    idles: u64,
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held<P> {
+    /// When it came.
+    pub since: Time,
+    /// The packet.
+    pub packet: P,
+}
+
+/// What became of the packet at the head of a queue that was asked for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Judged<P> {
+    /// It leaves.
+    Gone(Held<P>),
+    /// The law dropped it, so many bytes.
+    Dropped(u32),
+    /// There was none.
+    Empty,
+}
+
+impl<P: Item> Fifo<P> {
+    /// An empty FIFO at time zero, feeding `link`, with its law and what `config` says of every queue.
+    pub fn new(law: Law, config: &Config, link: LinkContext) -> Fifo<P> {
+        let tick = law.tick();
+        Fifo {
+            ring: VecDeque::new(),
+            bytes: 0,
+            busy_until: Time::ZERO,
+            transmission: (0, Dur::ZERO),
+            tick: tick.unwrap_or(Dur::MAX),
+            next_tick: law.first_tick().map_or(Time::NEVER, |first| Time::ZERO + first),
+            common: config.common,
+            room: Room::of(&config.common),
+            rate: link.rate,
+            judges_departures: law.judges_departures(),
+            law,
+            gauge: Gauge::new(config.common.quantiles),
+            judged: false,
+            idles: 0,
+        }
+    }
+
+    /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
+    #[inline(always)]
+    pub fn enqueue<W: Watch<P> + ?Sized>(&mut self, mut packet: P, now: Time, books: &mut Books, watch: &mut W) {
+        if self.admits(&mut packet, now, books, watch) {
+            self.bytes += u64::from(packet.wire_len());
+            self.ring.push_back(Held { since: now, packet });
+            books.took_in(&packet);
+            watch.enqueued(&packet);
+        }
+    }
+
+    /// Takes out the next packet that the law lets go, marked if it must be; those that it drops go before it.
+    #[inline]
+    pub fn pull<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
+        self.observe(now, books);
+        let held = self.judge(now, books, watch)?;
+        self.went(&held, now);
+        Some(held)
+    }
+
+    /// [`Fifo::pull`] of a queue that may have been peeked at, and of a packet of which it is not yet certain that it
+    /// leaves; if it does, [`Fifo::went`] is told.
+    pub fn take<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
+        self.observe(now, books);
+        if std::mem::take(&mut self.judged) { self.pop(books) } else { self.judge(now, books, watch) }
+    }
+
+    /// The length of the packet that leaves next. The law judges it now, if it has not yet: those that it drops go before
+    /// it, and it stays at the head.
+    pub fn peek<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<u32> {
+        self.observe(now, books);
+        if !self.judged {
+            let held = self.judge(now, books, watch)?;
+            self.keep(held, books);
+        }
+        self.head().map(|held| held.packet.wire_len())
+    }
+
+    /// Takes out the next packet that the law lets go.
+    #[inline]
+    fn judge<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
+        loop {
+            match self.judge_one(now, books, watch) {
+                Judged::Gone(held) => return Some(held),
+                Judged::Dropped(_) => {}
+                Judged::Empty => return None,
+            }
+        }
+    }
+
+    /// Takes out the packet at the head, which the law lets go or drops.
+    #[inline(always)]
+    fn judge_one<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Judged<P> {
+        let Some(Held { since, mut packet }) = self.pop(books) else {
+            self.law.on_empty();
+            return Judged::Empty;
+        };
+        if self.releases(&mut packet, now.since(since), now, books, watch) {
+            Judged::Gone(Held { since, packet })
+        } else {
+            Judged::Dropped(packet.wire_len())
+        }
+    }
+
+    /// [`Fifo::take`] of no more than one packet, which takes turns with so many flows.
+    pub fn step<W: Watch<P> + ?Sized>(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut W) -> Judged<P> {
+        self.observe(now, books);
+        self.law.among(flows);
+        if std::mem::take(&mut self.judged) {
+            return self.pop(books).map_or(Judged::Empty, Judged::Gone);
+        }
+        self.judge_one(now, books, watch)
+    }
+
+    /// [`Fifo::peek`] of no more than one packet, which takes turns with so many flows: its bytes if the law dropped it.
+    pub fn look<W: Watch<P> + ?Sized>(
+        &mut self,
+        flows: u32,
+        now: Time,
+        books: &mut Books,
+        watch: &mut W,
+    ) -> Option<u32> {
+        self.observe(now, books);
+        self.law.among(flows);
+        if self.judged || self.ring.is_empty() {
+            return None;
+        }
+        match self.judge_one(now, books, watch) {
+            Judged::Gone(held) => self.keep(held, books),
+            Judged::Dropped(len) => return Some(len),
+            Judged::Empty => {}
+        }
+        None
+    }
+
+    /// What was taken out stays at the head, since nothing can leave yet.
+    fn keep(&mut self, held: Held<P>, books: &mut Books) {
+        self.put_back(held, books);
+        self.judged = true;
+    }
+
+    /// What was taken out leaves for the wire.
+    #[inline]
+    pub fn went(&mut self, held: &Held<P>, now: Time) {
+        self.gauge.departed(now.since(held.since), held.packet.group());
+        self.sent(held.packet.wire_len(), now);
+    }
+
+    /// Whether the arriving `packet` may enter, marked if it must be. If not, it has been dropped.
+    #[inline]
+    fn admits<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, now: Time, books: &mut Books, watch: &mut W) -> bool {
+        self.observe(now, books);
+        let view = self.view(now, books);
+        self.idles = books.idles;
+        let seen = PacketView::of(packet, self.common.ecn, Dur::ZERO);
+        let verdict = match self.law.on_enqueue(&seen, &view, now, &mut books.rng) {
+            Verdict::Compare if self.drops_pair(packet, books, watch) => return false,
+            Verdict::Compare => self.law.on_unlike(&seen, &view, &mut books.rng),
+            verdict => verdict,
+        };
+        let mark = match verdict {
+            Verdict::Pass | Verdict::Compare => None,
+            Verdict::MarkIfCapable => packet.ecn().is_capable().then_some(MarkReason::Threshold),
+            Verdict::Signal if seen.can_mark => Some(MarkReason::Law),
+            Verdict::Signal | Verdict::SignalByDrop => {
+                books.drop(packet, DropReason::Early, Some(&self.law), watch);
+                return false;
+            }
+            Verdict::Drop => {
+                if self.force(packet, books, watch) {
+                    return false;
+                }
+                None
+            }
+        };
+        if !self.has_room(packet) && !self.make_room(packet, books, watch) {
+            return false;
+        }
+        if let Some(why) = mark {
+            self.mark(packet, why, books, watch);
+        }
+        true
+    }
+
+    /// Whether `packet`, just taken out after `sojourn`, may go, marked if it must be. If not, it has been dropped.
+    #[inline]
+    fn releases<W: Watch<P> + ?Sized>(
+        &mut self,
+        packet: &mut P,
+        sojourn: Dur,
+        now: Time,
+        books: &mut Books,
+        watch: &mut W,
+    ) -> bool {
+        if !self.judges_departures {
+            return true;
+        }
+        let view = self.view(now, books);
+        let seen = PacketView::of(packet, self.common.ecn, sojourn);
+        let why = match self.law.on_dequeue(&seen, &view, now, &mut books.rng) {
+            Verdict::Pass | Verdict::Compare => return true,
+            Verdict::Signal if seen.can_mark => {
+                books.mark(packet, MarkReason::Law, &self.law, watch);
+                return true;
+            }
+            Verdict::MarkIfCapable => {
+                if packet.ecn().is_capable() {
+                    books.mark(packet, MarkReason::Threshold, &self.law, watch);
+                }
+                return true;
+            }
+            Verdict::Signal | Verdict::SignalByDrop => DropReason::Early,
+            Verdict::Drop => DropReason::Forced,
+        };
+        books.drop(packet, why, Some(&self.law), watch);
+        false
+    }
+
+    /// Brings ticks and statistics up to `now`.
+    #[inline(always)]
+    pub fn observe(&mut self, now: Time, books: &Books) {
+        if self.next_tick <= now {
+            self.tick_until(now, books);
+        }
+        self.gather(now);
+    }
+
+    #[inline(never)]
+    fn tick_until(&mut self, now: Time, books: &Books) {
+        while self.next_tick <= now {
+            let at = self.next_tick;
+            self.gather(at);
+            let view = self.view(at, books);
+            self.law.on_tick(&view);
+            self.next_tick = at.saturating_add(self.tick);
+        }
+    }
+
+    /// The statistics up to the last [`Fifo::observe`], `passed` more departures counted, and a new beginning.
+    pub fn cut_stats(&mut self, passed: u64) -> Stats {
+        let (columns, integrals) = (self.law.columns().means, self.law.cut());
+        self.gauge.cut(passed, columns, integrals)
+    }
+
+    /// As [`Gauge::tell_apart`].
+    pub fn tell_apart(&mut self, groups: usize) {
+        self.gauge.tell_apart(groups);
+    }
+
+    /// The law.
+    pub const fn law(&self) -> &Law {
+        &self.law
+    }
+    /// What the law has now in its column `name`, if it has one of this name.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let columns = self.law.columns().values.iter();
+        columns.zip(self.law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
+    }
+    /// The packet at the head.
+    pub fn head(&self) -> Option<&Held<P>> {
+        self.ring.front()
+    }
+    /// Packets and bytes held.
+    pub fn held(&self) -> Tally {
+        Tally { packets: self.ring.len() as u64, bytes: self.bytes }
+    }
+    /// Packets and bytes held, counted one by one.
+    pub fn counted(&self) -> Tally {
+        self.ring.iter().fold(Tally::default(), |sum, held| Tally {
+            packets: sum.packets + 1,
+            bytes: sum.bytes + u64::from(held.packet.wire_len()),
+        })
+    }
+
+    fn view(&self, now: Time, books: &Books) -> View {
+        let in_all = books.flows.unwrap_or(self.bytes);
+        let idle = self.idle(now);
+        let asked = idle.is_some() && books.held.packets == 0 && now >= books.busy_until || self.idles != books.idles;
+        View { packets: self.ring.len() as u64, bytes: self.bytes, in_all, idle, asked }
+    }
+
+    fn idle(&self, now: Time) -> Option<Dur> {
+        let idle = self.ring.is_empty() && now >= self.busy_until;
+        idle.then(|| now.since(self.busy_until))
+    }
+
+    fn gather(&mut self, now: Time) {
+        let elapsed = self.gauge.observe(now, self.ring.len() as u64, self.bytes);
+        if !elapsed.is_zero() {
+            self.law.elapsed(elapsed);
+        }
+    }
+
+    /// A packet of `len` bytes begins its transmission.
+    #[inline]
+    fn sent(&mut self, len: u32, now: Time) {
+        if self.transmission.0 != len {
+            self.transmission = (len, self.rate.time_for(u64::from(len)));
+        }
+        self.busy_until = now.saturating_add(self.transmission.1);
+    }
+
+    fn pop(&mut self, books: &mut Books) -> Option<Held<P>> {
+        let held = self.ring.pop_front()?;
+        self.bytes -= u64::from(held.packet.wire_len());
+        books.took_out(&held.packet);
+        Some(held)
+    }
+
+    /// Gives the mark of the arriving `packet` to whom [`MarkAt`] names.
+    fn mark<W: Watch<P> + ?Sized>(&mut self, packet: &mut P, why: MarkReason, books: &mut Books, watch: &mut W) {
+        if self.common.mark_at == MarkAt::Front
+            && let Some(mut head) = self.ring.front().copied()
+            && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
+        {
+            books.mark(&mut head.packet, why, &self.law, watch);
+            self.ring[0] = head;
+        } else {
+            books.mark(packet, why, &self.law, watch);
+        }
+    }
+
+    fn put_back(&mut self, held: Held<P>, books: &mut Books) {
+        self.bytes += u64::from(held.packet.wire_len());
+        books.took_in(&held.packet);
+        self.ring.push_front(held);
+    }
+
+    /// What [`Fifo::shed`] drops from: all but a packet that the law has let go already.
+    pub fn droppable(&self) -> Tally {
+        let judged =
+            self.head().filter(|_| self.judged).map(|held| Tally { packets: 1, bytes: held.packet.wire_len().into() });
+        self.held() - judged.unwrap_or_default()
+    }
+
+    /// Drops from the head, so that others have room: up to `most` packets, or half the bytes held. A packet that the law has
+    /// let go, and that waits for a shaper, stays.
+    pub fn shed<W: Watch<P> + ?Sized>(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut W) {
+        self.observe(now, books);
+        let judged = if self.judged { self.pop(books) } else { None };
+        let (half, mut bytes, mut packets) = (self.bytes / 2, 0, 0);
+        while let Some(Held { packet, .. }) = self.pop(books) {
+            books.drop(&packet, DropReason::Tail, Some(&self.law), watch);
+            bytes += u64::from(packet.wire_len());
+            packets += 1;
+            if packets >= most || bytes >= half {
+                break;
+            }
+        }
+        self.law.on_shed(packets);
+        judged.into_iter().for_each(|held| self.put_back(held, books));
+    }
+
+    /// Carries out a forced drop. Whether it took the arriving packet.
+    fn force<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
+        match self.common.forced {
+            Forced::Arriving => {
+                books.drop(packet, DropReason::Forced, Some(&self.law), watch);
+                true
+            }
+            Forced::Full => self.evict(packet, DropReason::Forced, books, watch),
+        }
+    }
+
+    /// Makes room for the arriving packet, for which there is none. Whether it may enter; if not, it has been dropped.
+    #[cold]
+    fn make_room<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
+        self.law.on_full();
+        while !self.has_room(packet) {
+            if self.evict(packet, DropReason::Tail, books, watch) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn has_room(&self, packet: &P) -> bool {
+        self.room.has_room(self.held(), packet.wire_len())
+    }
+
+    /// Drops whom [`Full`] names of those held and the arriving packet. Whether that was the latter.
+    fn evict<W: Watch<P> + ?Sized>(&mut self, arriving: &P, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
+        let held = self.ring.len();
+        let victim = match self.common.full {
+            Full::Tail => held,
+            Full::Random => books.rng.below(held as u64 + 1) as usize,
+            Full::Front | Full::Fattest => 0,
+        };
+        // An index past those held is the arriving packet's own.
+        if self.drop_held(victim, why, books, watch) {
+            return false;
+        }
+        books.drop(arriving, why, Some(&self.law), watch);
+        true
+    }
+
+    /// Draws one of those held, each as likely. If it is of the flow of the arriving packet, both are dropped.
+    fn drops_pair<W: Watch<P> + ?Sized>(&mut self, arriving: &P, books: &mut Books, watch: &mut W) -> bool {
+        if self.ring.is_empty() {
+            return false;
+        }
+        let drawn = books.rng.below(self.ring.len() as u64) as usize;
+        if self.ring[drawn].packet.flow_key() != arriving.flow_key() {
+            return false;
+        }
+        self.drop_held(drawn, DropReason::Forced, books, watch);
+        books.drop(arriving, DropReason::Forced, Some(&self.law), watch);
+        true
+    }
+
+    /// Drops the packet at place `i`, if there is one.
+    fn drop_held<W: Watch<P> + ?Sized>(&mut self, i: usize, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
+        let Some(Held { packet, .. }) = self.ring.remove(i) else {
+            return false;
+        };
+        self.judged &= i > 0;
+        self.bytes -= u64::from(packet.wire_len());
+        books.took_out(&packet);
+        books.drop(&packet, why, Some(&self.law), watch);
+        true
+    }
+}

@@ -1,0 +1,166 @@
+//! A link's queue: one FIFO, or a tree of them.
+
+use ecnlab_base::facts::Column;
+use ecnlab_base::{Length, Rng, Time};
+
+use crate::machine::books::Books;
+use crate::machine::tree::Node;
+use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
+
+/// What the queue as a whole is called among its classes.
+pub(crate) const ALL: &str = "all";
+
+/// A link's queue.
+///
+/// The packet in transmission is not in it: the engine dequeues when transmission starts. Each call's
+/// `now` must be at least the previous one's.
+#[derive(Debug)]
+pub struct Queue<P> {
+    is_open: bool,
+    /// Packets that passed an open queue since the statistics were last cut; their sojourns are nothing.
+    passed: u64,
+    link: LinkContext,
+    books: Books,
+    /// Whether it has a row of its own in the table of classes.
+    has_row: bool,
+    node: Node<P>,
+}
+
+impl<P: Item> Queue<P> {
+    /// An empty queue at time zero, feeding `link`, counting packets by flow `groups`. `config` has passed
+    /// [`Config::check`]. All chance of the queue and its laws comes from `rng`.
+    pub fn new(config: &Config, link: LinkContext, groups: &[String], rng: Rng) -> Queue<P> {
+        let mut books = Books::new(groups.len(), rng);
+        let mut node = Node::new(config, link, groups, &mut books);
+        node.tell_apart(groups.len());
+        let has_row = config.has_row();
+        let is_open = match &node {
+            Node::Leaf(fifo) => fifo.law().is_indifferent() && matches!(config.common.limit, Length::Packets(_)),
+            Node::Tree(_) => false,
+        };
+        Queue { is_open: is_open && !has_row, passed: 0, link, books, has_row, node }
+    }
+
+    /// `packet` arrives: it is let in, marked or dropped, or another makes room for it.
+    pub fn enqueue(&mut self, packet: P, now: Time, watch: &mut impl Watch<P>) {
+        self.books.arrived(&packet);
+        match &mut self.node {
+            Node::Leaf(fifo) => fifo.enqueue(packet, now, &mut self.books, watch),
+            Node::Tree(tree) => {
+                let is_idle = self.books.held.packets == 0 && now >= self.books.busy_until;
+                self.books.idles += u64::from(is_idle);
+                tree.make(&mut self.books).enqueue(packet, now, &mut self.books, watch);
+            }
+        }
+    }
+
+    /// The next packet, at the start of its transmission; packets that a law drops here go before it. `None` if the queue
+    /// is empty, or none may leave before [`Queue::ready`].
+    pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
+        let packet = match &mut self.node {
+            Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch)?.packet,
+            Node::Tree(tree) => {
+                let packet = tree.made_mut()?.pull(now, &mut self.books, watch)?.packet;
+                self.books.busy_until = now.saturating_add(self.link.rate.time_for(packet.wire_len().into()));
+                packet
+            }
+        };
+        self.books.departed(&packet, watch);
+        Some(packet)
+    }
+
+    /// Whether any packet goes straight through while the queue is empty and the transmitter idle:
+    /// the law is indifferent, and there is room for one. Such a packet need not be shown to the
+    /// queue; it is reported by [`Queue::count_passed`].
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Counts packets of one group, all ECN-capable or none, that went straight through an open queue.
+    /// They stand in the counters and statistics as ones that entered and left at the same instant.
+    pub fn count_passed(&mut self, group: usize, capable: bool, packets: Tally) {
+        let kind = self.books.counters.kind(group, capable);
+        kind.arrived += packets;
+        kind.departed += packets;
+        self.passed += packets.packets;
+    }
+
+    /// Brings ticks and statistics up to `now`.
+    #[inline]
+    pub fn observe(&mut self, now: Time) {
+        self.node.observe(now, &self.books);
+    }
+
+    /// The statistics since the start or the last cut, up to `now`, and a new beginning. Those of a
+    /// whole run are its parts put together by [`Stats::plus`].
+    pub fn cut_stats(&mut self, now: Time) -> Stats {
+        self.observe(now);
+        self.node.cut_stats(std::mem::take(&mut self.passed))
+    }
+
+    /// The names of its classes: itself first, if it has inner queues or keeps quantiles.
+    pub fn class_names(&self) -> Vec<String> {
+        let whole = self.has_row.then(|| ALL.to_owned());
+        whole.into_iter().chain(self.node.class_names()).collect()
+    }
+    /// What its classes counted since the start, and their statistics since the last time, which was when those of the
+    /// `whole` were cut.
+    pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
+        let counts = self.books.counters.total();
+        let whole = self.has_row.then(|| ClassReading { name: ALL.to_owned(), counts, stats: whole.clone() });
+        whole.into_iter().chain(self.node.cut_classes()).collect()
+    }
+    /// Its classes now, with what their laws have in `columns`.
+    pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
+        let values = columns.iter().map(|column| self.value(column.name).unwrap_or(f64::NAN)).collect();
+        let whole = self.has_row.then_some(ClassSample { held: self.books.held, values });
+        whole.into_iter().chain(self.node.class_samples(columns)).collect()
+    }
+
+    /// The places of the inner queues that `packet` would go to, from the outermost on; empty for one FIFO.
+    pub fn place(&mut self, packet: &P) -> Vec<usize> {
+        self.node.place(packet, &mut self.books)
+    }
+
+    /// Whether packets may wait although the link is free.
+    pub fn is_shaped(&self) -> bool {
+        self.node.is_shaped()
+    }
+    /// When to ask for a packet: at any time, or not before this one, as the last [`Queue::dequeue`] gave none because of
+    /// a shaper. A packet that arrives may change it.
+    pub fn ready(&self) -> Time {
+        self.node.ready()
+    }
+    /// Whether source quenches are ever to be expected.
+    pub fn speaks_back(&self) -> bool {
+        self.node.speaks_back()
+    }
+    /// What was counted since the start.
+    pub const fn counters(&self) -> &Counters {
+        &self.books.counters
+    }
+    /// The length on the wire of the packet at the head; of several queues, that of one of the heads.
+    pub fn head_len(&self) -> Option<u32> {
+        match &self.node {
+            Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
+            Node::Tree(tree) => tree.made()?.head_len(),
+        }
+    }
+    /// Packets held.
+    pub const fn packets(&self) -> usize {
+        self.books.held.packets as usize
+    }
+    /// Bytes held.
+    pub const fn bytes(&self) -> u64 {
+        self.books.held.bytes
+    }
+    /// What the law has now in its column `name`, if it has one of this name.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        self.node.value(name)
+    }
+    /// Whether arrived = departed + dropped + held, in packets and in bytes, and likewise for each inner queue.
+    pub fn is_balanced(&self) -> bool {
+        let held = self.books.counters.total().all().held();
+        held == self.books.held && self.node.counted() == Some(held)
+    }
+}

@@ -1,0 +1,7 @@
+//! What queues record: counters, statistics, columns of tables.
+
+pub(crate) mod columns;
+pub(crate) mod counters;
+pub(crate) mod histogram;
+pub(crate) mod rows;
+pub(crate) mod stats;

@@ -1,0 +1,76 @@
+//! Groups of inner queues that have a row in the tables of classes, though none of the queues has one.
+
+use ecnlab_base::{Dur, Time};
+
+use crate::record::counters::Group;
+use crate::record::stats::Gauge;
+use crate::{Stats, Tally};
+
+/// A group of inner queues that stand together.
+#[derive(Clone, Debug)]
+struct Row {
+    name: String,
+    held: Tally,
+    gauge: Gauge,
+}
+
+/// All groups, of so many queues each.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    size: usize,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    /// No groups.
+    pub const NONE: Rows = Rows { size: 1, rows: Vec::new() };
+
+    /// Groups with these names, of `size` queues each. One alone is the whole, which has its row.
+    pub fn new(size: usize, names: Vec<String>) -> Rows {
+        let row = |name| Row { name, held: Tally::default(), gauge: Gauge::new(true) };
+        let names = if names.len() > 1 { names } else { Vec::new() };
+        Rows { size, rows: names.into_iter().map(row).collect() }
+    }
+
+    /// Queue `i` held `before` and holds `after`.
+    #[inline]
+    pub fn changed(&mut self, i: usize, before: Tally, after: Tally) {
+        if let Some(row) = self.rows.get_mut(i / self.size) {
+            row.held = row.held - before;
+            row.held += after;
+        }
+    }
+
+    /// A packet left queue `i` after `sojourn`.
+    #[inline]
+    pub fn departed(&mut self, i: usize, sojourn: Dur) {
+        if let Some(row) = self.rows.get_mut(i / self.size) {
+            row.gauge.departed(sojourn, 0);
+        }
+    }
+
+    /// Brings the statistics up to `now`.
+    #[inline]
+    pub fn observe(&mut self, now: Time) {
+        for row in &mut self.rows {
+            row.gauge.observe(now, row.held.packets, row.held.bytes);
+        }
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.rows.iter().map(|row| &row.name)
+    }
+
+    /// What each holds.
+    pub fn held(&self) -> impl Iterator<Item = Tally> {
+        self.rows.iter().map(|row| row.held)
+    }
+
+    /// Each one's name, what its queues counted, of which `counts` has all, and its statistics, which begin anew.
+    pub fn cut(&mut self, counts: &[Group]) -> Vec<(String, Group, Stats)> {
+        let sums = counts.chunks(self.size).map(|queues| queues.iter().fold(Group::default(), |sum, one| sum + *one));
+        let cut = |(row, sum): (&mut Row, Group)| (row.name.clone(), sum, row.gauge.cut(0, &[], Vec::new()));
+        self.rows.iter_mut().zip(sums).map(cut).collect()
+    }
+}
