@@ -11,8 +11,8 @@ use crate::contract::layout::{Compose, Inner, Layout};
 use crate::contract::outside::Supply;
 use crate::record::columns::{Columns, Integral};
 use crate::{
-    Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LinkContext, PacketView, SpeaksBack, Verdict,
-    View,
+    Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LawParams, LinkContext, PacketView, SpeaksBack,
+    Verdict, View,
 };
 
 /// A discipline as a reader finds it.
@@ -114,10 +114,10 @@ macro_rules! registry {
                     $(Params::$Across(_) => $aname,)+
                 }
             }
-            /// The law's name and object, if it stands in a file of the user's.
+            /// The user-defined law that they name, if they name one.
             pub(crate) fn outside(&self) -> Option<&Outside<dyn Supply>> {
                 match self {
-                    $(Params::$Law(params) => <crate::$module::$Law as Aqm>::outside(params),)+
+                    $(Params::$Law(params) => params.outside(),)+
                     $(Params::$Composed(_) => None,)+
                     $(Params::$Across(_) => None,)+
                 }
@@ -125,7 +125,7 @@ macro_rules! registry {
             /// The same, to be supplied.
             pub(crate) fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
                 match self {
-                    $(Params::$Law(params) => <crate::$module::$Law as Aqm>::outside_mut(params),)+
+                    $(Params::$Law(params) => params.outside_mut(),)+
                     $(Params::$Composed(_) => None,)+
                     $(Params::$Across(_) => None,)+
                 }
@@ -174,7 +174,7 @@ macro_rules! registry {
             pub(crate) fn make(&self, config: &Config, link: LinkContext, groups: &[String]) -> Made {
                 match self {
                     $(Params::$Law(params) => {
-                        let mut law = crate::$module::$Law::new(params, link);
+                        let mut law = params.law(link);
                         law.limited(config.common.limit);
                         Made::Law(Law::$Law(law))
                     })+
@@ -182,7 +182,7 @@ macro_rules! registry {
                         Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
                     })+
                     $(Params::$Across(params) => {
-                        let law = Some(Joint::$Across(<crate::$amodule::$Across as Across>::new(params, link)));
+                        let law = Some(Joint::$Across(params.law(link)));
                         Made::Layout(Layout { law, ..crate::$amodule::$Across::layout(params, config, groups) })
                     })+
                 }

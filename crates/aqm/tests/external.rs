@@ -4,9 +4,9 @@ use crate::bench;
 
 use std::sync::{Arc, Mutex};
 
-use ecnlab_aqm::outside::{Object, Supply};
+use ecnlab_aqm::outside::Supply;
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Common, Config, DropReason, LinkContext, PacketView, Verdict, View, external};
+use ecnlab_aqm::{Aqm, Common, Config, DropReason, LinkContext, PacketView, Verdict, View, external};
 use ecnlab_base::{Dur, Length, Outside, Rng, Time};
 use ecnlab_wire::Ecn;
 
@@ -16,7 +16,7 @@ type Told = Arc<Mutex<Vec<String>>>;
 
 /// Signals arrivals that find more than two packets, drops departures after 5 ms, and writes down what else it is told.
 #[derive(Debug)]
-struct Law(Told);
+struct Law(Told, Option<Dur>);
 
 impl Law {
     fn note(&self, what: String) {
@@ -24,7 +24,7 @@ impl Law {
     }
 }
 
-impl Object for Law {
+impl Aqm for Law {
     fn limited(&mut self, limit: Length) {
         self.note(format!("limited {limit}"));
     }
@@ -50,6 +50,9 @@ impl Object for Law {
     fn on_empty(&mut self) {
         self.note("empty".to_owned());
     }
+    fn tick(&self) -> Option<Dur> {
+        self.1
+    }
     fn on_tick(&mut self, view: &View) {
         self.note(format!("tick {}", view.packets));
     }
@@ -58,13 +61,10 @@ impl Object for Law {
 struct Maker(Told, Option<Dur>);
 
 impl Supply for Maker {
-    fn object(&self, link: LinkContext) -> Box<dyn Object> {
-        let law = Law(self.0.clone());
+    fn object(&self, link: LinkContext) -> Box<dyn Aqm> {
+        let law = Law(self.0.clone(), self.1);
         law.note(format!("made {}", link.rate));
         Box::new(law)
-    }
-    fn tick(&self) -> Option<Dur> {
-        self.1
     }
 }
 
@@ -112,7 +112,7 @@ fn an_arrival_is_compared_and_one_of_another_flow_is_judged_again() {
 }
 
 #[test]
-fn ticks_come_as_often_as_the_supplier_says() {
+fn ticks_come_as_often_as_the_object_says() {
     let (mut bench, notes) = supplied(Some(Dur::from_ms(2)));
     told(&notes);
     bench.put_as(1, 0, 125, Ecn::Ect0, 0);

@@ -37,11 +37,8 @@ impl ecnlab_tcp::outside::Supply for Nothing {
 }
 
 impl ecnlab_aqm::outside::Supply for Nothing {
-    fn object(&self, _: ecnlab_aqm::LinkContext) -> Box<dyn ecnlab_aqm::outside::Object> {
+    fn object(&self, _: ecnlab_aqm::LinkContext) -> Box<dyn ecnlab_aqm::Aqm> {
         unreachable!("no run is begun")
-    }
-    fn tick(&self) -> Option<ecnlab_base::Dur> {
-        None
     }
 }
 

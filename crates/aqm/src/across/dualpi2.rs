@@ -20,7 +20,8 @@ use crate::machine::scheduler::{Credit, MTU, Scheduler};
 use crate::record::columns::{Average, Columns, Integral};
 use crate::registry;
 use crate::{
-    Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LinkContext, PacketView, droptail,
+    Across, AcrossView, Codepoint, Common, Config, Decision, Impossible, InnerView, LawParams, LinkContext, PacketView,
+    droptail,
 };
 use profile::{Linux, Rfc9332};
 use protection::Protection;
@@ -337,23 +338,25 @@ impl Compose for DualPi2 {
     }
 }
 
-impl Across for DualPi2 {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = DualPi2;
 
-    fn new(params: &Params, link: LinkContext) -> DualPi2 {
-        let form = match params.profile {
-            Profile::Rfc9332 => Form::Rfc9332(Rfc9332::new(params)),
-            Profile::Linux => Form::Linux(Linux::new(params)),
+    fn law(&self, link: LinkContext) -> DualPi2 {
+        let form = match self.profile {
+            Profile::Rfc9332 => Form::Rfc9332(Rfc9332::new(self)),
+            Profile::Linux => Form::Linux(Linux::new(self)),
         };
         DualPi2 {
-            tupdate: params.tupdate(),
+            tupdate: self.tupdate(),
             form,
             average: Average::default(),
-            protection: params.protection.map(|protection| Box::new(Protection::new(&protection, link.rate))),
+            protection: self.protection.map(|protection| Box::new(Protection::new(&protection, link.rate))),
             counted: 0,
         }
     }
+}
 
+impl Across for DualPi2 {
     fn redirects(&self) -> bool {
         self.protection.is_some()
     }
@@ -486,7 +489,7 @@ mod tests {
     #[test]
     fn the_base_probability_is_averaged_over_time() {
         let link = LinkContext { rate: ecnlab_base::Rate::from_bps(1_000_000), delay: Dur::ZERO };
-        let mut law = DualPi2::new(&toml::from_str("profile = \"rfc9332\"").unwrap(), link);
+        let mut law = toml::from_str::<Params>("profile = \"rfc9332\"").unwrap().law(link);
         law.elapsed(Dur::from_ps(10));
         let head_since = Some(Time::ZERO);
         law.on_tick(

@@ -15,8 +15,8 @@ use crate::machine::scheduler::Scheduler;
 use crate::red::{self, Above, Curve, Ewma, Spacer, Threshold};
 use crate::registry;
 use crate::{
-    Across, AcrossView, Common, Config, Decision, Full, Impossible, InnerView, LinkContext, MarkReason, PacketView,
-    View, droptail,
+    Across, AcrossView, Common, Config, Decision, Full, Impossible, InnerView, LawParams, LinkContext, MarkReason,
+    PacketView, View, droptail,
 };
 
 /// What there is to know of it.
@@ -248,14 +248,16 @@ impl Compose for Gred {
     }
 }
 
-impl Across for Gred {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Gred;
 
-    fn new(params: &Params, link: LinkContext) -> Gred {
-        let queues = params.ordered().into_iter().map(|(_, queue)| State::new(queue, params, link)).collect();
-        Gred { average: params.average, above: params.above, queues }
+    fn law(&self, link: LinkContext) -> Gred {
+        let queues = self.ordered().into_iter().map(|(_, queue)| State::new(queue, self, link)).collect();
+        Gred { average: self.average, above: self.above, queues }
     }
+}
 
+impl Across for Gred {
     fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         for i in 0..self.queues.len() {
             if self.counts(i, view.of) {
@@ -311,7 +313,7 @@ mod tests {
     fn law(keys: &str) -> Gred {
         let params = params(keys);
         assert_eq!(params.check(&config(params.clone())), Ok(()));
-        Gred::new(&params, LINK)
+        params.law(LINK)
     }
 
     fn packet() -> PacketView {
@@ -387,7 +389,7 @@ mod tests {
     #[test]
     fn thresholds_in_bytes_have_the_average_in_bytes() {
         let keys = "weight = 1.0\n[virtual.a]\nmin_th = \"2 kB\"\nmax_th = \"5 kB\"";
-        let mut law = Gred::new(&toml::from_str(keys).unwrap(), LINK);
+        let mut law = toml::from_str::<Params>(keys).unwrap().law(LINK);
         let at = |law: &mut Gred, packets: u64| {
             let queues = [InnerView { packets, bytes: 1250 * packets, head_since: None }];
             let view = AcrossView { queues: &queues, of: 0, now: Time::ZERO };

@@ -16,7 +16,8 @@ use crate::machine::scheduler::Scheduler;
 use crate::record::columns::{Average, Integral};
 use crate::registry;
 use crate::{
-    Across, AcrossView, Common, Config, Decision, Impossible, InnerView, LinkContext, MarkReason, PacketView, droptail,
+    Across, AcrossView, Common, Config, Decision, Impossible, InnerView, LawParams, LinkContext, MarkReason,
+    PacketView, droptail,
 };
 
 /// What there is to know of it.
@@ -108,15 +109,17 @@ impl Compose for Pi2 {
     }
 }
 
-impl Across for Pi2 {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Pi2;
 
-    fn new(params: &Params, _link: LinkContext) -> Pi2 {
-        let Params { target, alpha, beta, coupling_factor, .. } = *params;
+    fn law(&self, _link: LinkContext) -> Pi2 {
+        let Params { target, alpha, beta, coupling_factor, .. } = *self;
         let pi = Fixed::new(target, [alpha, beta], coupling_factor.into());
-        Pi2 { params: *params, pi, average: Average::default() }
+        Pi2 { params: *self, pi, average: Average::default() }
     }
+}
 
+impl Across for Pi2 {
     /// `should_drop` of the authors' code.
     fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         if view.bytes() < 2 * self.params.mtu.0 {

@@ -14,7 +14,8 @@ use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule, mixed};
 use crate::machine::scheduler::Scheduler;
 use crate::registry;
 use crate::{
-    Across, AcrossView, Common, Config, Decision, Full, Impossible, LinkContext, MarkReason, PacketView, droptail,
+    Across, AcrossView, Common, Config, Decision, Full, Impossible, LawParams, LinkContext, MarkReason, PacketView,
+    droptail,
 };
 
 /// What there is to know of it.
@@ -230,26 +231,28 @@ impl Compose for Sfb {
     }
 }
 
-impl Across for Sfb {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Sfb;
 
-    fn new(params: &Params, _link: LinkContext) -> Sfb {
+    fn law(&self, _link: LinkContext) -> Sfb {
         let whole = |step: f64| libm::round(step * f64::from(CERTAIN)) as u32;
         Sfb {
-            params: *params,
-            increment: whole(params.increment),
-            decrement: whole(params.decrement),
+            params: *self,
+            increment: whole(self.increment),
+            decrement: whole(self.decrement),
             sets: Box::new([(); 2].map(|()| Bins([[Bin::default(); BINS]; LEVELS]))),
             salts: None,
             slot: 0,
             hashed: Time::ZERO,
             double: false,
-            tokens: params.penalty_burst.into(),
+            tokens: self.penalty_burst.into(),
             token_time: Time::ZERO,
             held: VecDeque::new(),
         }
     }
+}
 
+impl Across for Sfb {
     /// `sfb_enqueue`.
     fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         self.catch_up(view.own().packets);
@@ -317,7 +320,7 @@ mod tests {
         fn new(keys: &str) -> Bench {
             let params: Params = toml::from_str(keys).unwrap();
             assert_eq!(params.check(&config(params)), Ok(()));
-            Bench { law: Sfb::new(&params, LINK), rng: Rng::named(1, "sfb") }
+            Bench { law: params.law(LINK), rng: Rng::named(1, "sfb") }
         }
         /// A packet of `flow` comes and finds so many held.
         fn arrive_with(&mut self, ms: u64, flow: u64, packets: u64, can_mark: bool) -> Decision {
@@ -357,7 +360,7 @@ mod tests {
         assert_eq!((params.rehash, params.warmup), (Dur::from_s(600), Dur::from_s(60)));
         assert_eq!((params.penalty_rate, params.penalty_burst), (10, 20));
         // (65535 + 500)/1000 and (65535 + 3000)/6000, rounded down.
-        let law = Sfb::new(&params, LINK);
+        let law = params.law(LINK);
         assert_eq!((law.increment, law.decrement), (66, 11));
     }
 

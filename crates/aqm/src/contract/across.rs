@@ -5,7 +5,7 @@ use ecnlab_base::{Dur, Rng, Time};
 use crate::machine::books::Books;
 use crate::record::columns::Integral;
 use crate::registry::Joint;
-use crate::{DropReason, Item, LinkContext, MarkReason, PacketView, Watch};
+use crate::{DropReason, Item, MarkReason, PacketView, Watch};
 
 /// What a law across inner queues is shown of one of them, without the packet that arrives or leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,12 +63,6 @@ pub enum Decision {
 ///
 /// The queue calls it with non-decreasing times. All of it is deterministic: its only chance is `rng`.
 pub trait Across {
-    /// What a scenario says of the discipline.
-    type Params;
-
-    /// The discipline on a link. `params` have passed their check.
-    fn new(params: &Self::Params, link: LinkContext) -> Self;
-
     /// Whether [`Across::place`] is ever another queue than the packet's own. Constant.
     fn redirects(&self) -> bool {
         false
@@ -214,24 +208,16 @@ fn act<P: Item>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ecnlab_base::Rate;
     use ecnlab_wire::Ecn;
 
     /// A law that says nothing of what it need not say.
     struct Silent;
 
-    impl Across for Silent {
-        type Params = ();
-
-        fn new((): &(), _link: LinkContext) -> Silent {
-            Silent
-        }
-    }
+    impl Across for Silent {}
 
     #[test]
     fn a_law_that_says_nothing_signals_none_and_has_neither_ticks_nor_columns() {
-        let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
-        let mut law = Silent::new(&(), link);
+        let mut law = Silent;
         let packet = PacketView { size: 1500, ecn: Ecn::Ect1, flow: 0, can_mark: true, sojourn: Dur::from_s(9) };
         let queues = [InnerView { packets: 9, bytes: 13_500, head_since: Some(Time::ZERO) }];
         let view = AcrossView { queues: &queues, of: 0, now: Time::ZERO + Dur::from_s(9) };

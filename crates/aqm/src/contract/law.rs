@@ -1,5 +1,7 @@
 //! What a discipline is: a decision on each packet, from what it is shown of the queue.
 
+use std::fmt;
+
 use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
@@ -57,23 +59,27 @@ pub struct SpeaksBack {
     pub now: bool,
 }
 
-/// A queue discipline. It decides; [`crate::Queue`] acts.
-///
-/// The queue calls it with non-decreasing `now`. All of it is deterministic: its only chance is `rng`.
-pub trait Aqm {
-    /// What a scenario says of the discipline.
-    type Params;
+/// The parameters of a law: its keys in a scenario.
+pub trait LawParams {
+    /// The law: an [`Aqm`], an [`Across`](crate::Across), or an object that is one.
+    type Law;
 
-    /// The discipline on a link. `params` have passed their check.
-    fn new(params: &Self::Params, link: LinkContext) -> Self;
-    /// The law's name and object, if it stands in a file of the user's.
-    fn outside(_params: &Self::Params) -> Option<&Outside<dyn Supply>> {
+    /// The law on a queue that feeds `link`. The parameters have passed their check.
+    fn law(&self, link: LinkContext) -> Self::Law;
+    /// The user-defined law that they name, if they name one.
+    fn outside(&self) -> Option<&Outside<dyn Supply>> {
         None
     }
     /// The same, to be supplied.
-    fn outside_mut(_params: &mut Self::Params) -> Option<&mut Outside<dyn Supply>> {
+    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
         None
     }
+}
+
+/// A queue discipline. It decides; [`crate::Queue`] acts.
+///
+/// The queue calls it with non-decreasing `now`. All of it is deterministic: its only chance is `rng`.
+pub trait Aqm: fmt::Debug + Send {
     /// The most that the queue holds; told once, before the first packet.
     fn limited(&mut self, _limit: Length) {}
 

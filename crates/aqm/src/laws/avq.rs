@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
 use crate::record::columns::{Average, Columns, Integral};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -117,24 +117,26 @@ impl Avq {
     }
 }
 
-impl Aqm for Avq {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Avq;
 
-    fn new(params: &Params, link: LinkContext) -> Avq {
+    fn law(&self, link: LinkContext) -> Avq {
         let rate = link.rate.bps() as f64 / 8.0;
         Avq {
-            params: *params,
+            params: *self,
             rate,
-            buffer: params.buffer.map_or(f64::INFINITY, |buffer| params.bytes(buffer)),
+            buffer: self.buffer.map_or(f64::INFINITY, |buffer| self.bytes(buffer)),
             held: 0.0,
-            capacity: params.initial * rate,
+            capacity: self.initial * rate,
             drained: Time::ZERO,
             adapted: Time::ZERO,
             begun: false,
             average: Average::default(),
         }
     }
+}
 
+impl Aqm for Avq {
     fn limited(&mut self, limit: Length) {
         self.buffer = self.params.bytes(self.params.buffer.unwrap_or(limit));
     }
@@ -176,7 +178,7 @@ mod tests {
     fn law(keys: &str, limit: Length) -> Avq {
         let params: Params = toml::from_str(keys).unwrap();
         assert_eq!(params.check(), Ok(()));
-        let mut law = Avq::new(&params, LINK);
+        let mut law = params.law(LINK);
         law.limited(limit);
         law
     }

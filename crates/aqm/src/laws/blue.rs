@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
 use crate::record::columns::{Average, Integral, SIGNAL_P};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -80,13 +80,15 @@ impl Blue {
     }
 }
 
-impl Aqm for Blue {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Blue;
 
-    fn new(params: &Params, _link: LinkContext) -> Blue {
-        Blue { params: *params, p: 0.0, changed: Time::ZERO, now: Time::ZERO, average: Average::default() }
+    fn law(&self, _link: LinkContext) -> Blue {
+        Blue { params: *self, p: 0.0, changed: Time::ZERO, now: Time::ZERO, average: Average::default() }
     }
+}
 
+impl Aqm for Blue {
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
         self.now = now;
         if let Some(idle) = view.idle {
@@ -125,7 +127,7 @@ mod tests {
     fn law(keys: &str) -> Blue {
         let params: Params = toml::from_str(keys).unwrap();
         assert_eq!(params.check(), Ok(()));
-        Blue::new(&params, LINK)
+        params.law(LINK)
     }
 
     /// A packet comes after the link was idle for so long, if it was.

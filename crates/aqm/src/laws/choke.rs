@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::contract::facts::Facts;
 use crate::record::columns::Integral;
 use crate::red::{self, Above, Idle, Red, Spacing, Threshold, Weight};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -76,13 +76,15 @@ pub struct Choke {
     red: Red,
 }
 
-impl Aqm for Choke {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Choke;
 
-    fn new(params: &Params, link: LinkContext) -> Choke {
-        Choke { red: Red::new(&params.red(), link).in_whole_packets() }
+    fn law(&self, link: LinkContext) -> Choke {
+        Choke { red: self.red().law(link).in_whole_packets() }
     }
+}
 
+impl Aqm for Choke {
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
         self.red.arrival(view, now);
         if self.red.is_over_min() { Verdict::Compare } else { self.red.decide(packet.size, view, rng) }
@@ -129,7 +131,7 @@ mod tests {
         // within 17 packets.
         let params: Params = toml::from_str(&format!("{THRESHOLDS}max_p = 1.0\nweight = 0.5625")).unwrap();
         let link = LinkContext { rate: ecnlab_base::Rate::from_bps(1_000_000), delay: ecnlab_base::Dur::ZERO };
-        let mut choke = Choke::new(&params, link);
+        let mut choke = params.law(link);
         let packet = PacketView {
             size: 500,
             ecn: ecnlab_wire::Ecn::Ect0,

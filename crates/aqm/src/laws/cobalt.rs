@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Average, Columns, Integral};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -267,17 +267,17 @@ fn fixed(p: f64) -> u32 {
     libm::round(p * ONE) as u32
 }
 
-impl Aqm for Cobalt {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Cobalt;
 
-    fn new(params: &Params, _link: LinkContext) -> Cobalt {
+    fn law(&self, _link: LinkContext) -> Cobalt {
         let ns = |dur: Dur| dur.whole(Dur::from_ns(1));
         Cobalt {
-            target: ns(params.target),
-            interval: ns(params.interval),
-            mtu_time: ns(params.mtu_time),
-            p_inc: fixed(params.p_inc),
-            p_dec: fixed(params.p_dec),
+            target: ns(self.target),
+            interval: ns(self.interval),
+            mtu_time: ns(self.mtu_time),
+            p_inc: fixed(self.p_inc),
+            p_dec: fixed(self.p_dec),
             among: None,
             clock: Time::ZERO,
             count: 0,
@@ -289,7 +289,9 @@ impl Aqm for Cobalt {
             average: Average::default(),
         }
     }
+}
 
+impl Aqm for Cobalt {
     /// A link that was idle has asked the queue, if it is alone, as it became free.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, now: Time, _rng: &mut Rng) -> Verdict {
         if view.asked && self.among.is_none() {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Columns, Integral};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -258,17 +258,17 @@ fn newton_step(root: u16, count: u32) -> u16 {
     (rest.wrapping_mul(root) >> 31 >> 16) as u16
 }
 
-impl Aqm for Codel {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Codel;
 
-    fn new(params: &Params, _link: LinkContext) -> Codel {
-        let clock = params.clock;
+    fn law(&self, _link: LinkContext) -> Codel {
+        let clock = self.clock;
         Codel {
             params: Params {
-                target: clock.dur(params.target),
-                interval: clock.dur(params.interval),
-                ce_threshold: params.ce_threshold.map(|threshold| clock.dur(threshold)),
-                ..*params
+                target: clock.dur(self.target),
+                interval: clock.dur(self.interval),
+                ce_threshold: self.ce_threshold.map(|threshold| clock.dur(threshold)),
+                ..*self
             },
             first_above: None,
             dropping: false,
@@ -280,7 +280,9 @@ impl Aqm for Codel {
             time_dropping: 0,
         }
     }
+}
 
+impl Aqm for Codel {
     /// A transmitter that was idle has asked before and found nothing.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         if view.asked {
@@ -342,7 +344,7 @@ mod tests {
             change(&mut params);
             assert_eq!(params.check(), Ok(()));
             let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-            Bench { codel: Codel::new(&params, link), can_mark: false }
+            Bench { codel: params.law(link), can_mark: false }
         }
         /// The verdict on a packet that leaves at `at` µs after `sojourn` ms, 3000 bytes behind it.
         fn leaves(&mut self, at: u64, sojourn: u64) -> Verdict {

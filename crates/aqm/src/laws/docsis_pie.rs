@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Average, Integral};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View, pie};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View, pie};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -233,13 +233,13 @@ fn is_below_a_third(view: &View, buffer: Length) -> bool {
     }
 }
 
-impl Aqm for DocsisPie {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = DocsisPie;
 
-    fn new(params: &Params, link: LinkContext) -> DocsisPie {
+    fn law(&self, link: LinkContext) -> DocsisPie {
         DocsisPie {
-            target: params.target,
-            shaper: Shaper::new(params, link),
+            target: self.target,
+            shaper: Shaper::new(self, link),
             buffer: Length::Packets(f64::INFINITY),
             p: 0.0,
             accu: 0.0,
@@ -250,7 +250,9 @@ impl Aqm for DocsisPie {
             average: Average::default(),
         }
     }
+}
 
+impl Aqm for DocsisPie {
     fn limited(&mut self, limit: Length) {
         self.buffer = limit;
     }
@@ -317,7 +319,7 @@ mod tests {
         let params: Params = toml::from_str(keys).unwrap();
         assert_eq!(params.check(), Ok(()));
         let link = LinkContext { rate: Rate::from_bps(8_000_000), delay: Dur::ZERO };
-        let mut law = DocsisPie::new(&params, link);
+        let mut law = params.law(link);
         law.limited(Length::Packets(90.0));
         law
     }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::{Aqm, Impossible, LinkContext};
+use crate::{Aqm, Impossible, LawParams, LinkContext};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -34,12 +34,15 @@ impl Params {
 #[derive(Clone, Copy, Debug)]
 pub struct DropTail;
 
-impl Aqm for DropTail {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = DropTail;
 
-    fn new(_params: &Params, _link: LinkContext) -> DropTail {
+    fn law(&self, _link: LinkContext) -> DropTail {
         DropTail
     }
+}
+
+impl Aqm for DropTail {
     fn is_indifferent(&self) -> bool {
         true
     }

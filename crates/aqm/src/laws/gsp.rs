@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::step::Threshold;
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -130,13 +130,15 @@ impl Gsp {
     }
 }
 
-impl Aqm for Gsp {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Gsp;
 
-    fn new(params: &Params, _link: LinkContext) -> Gsp {
-        Gsp { params: *params, expiry: Time::ZERO, ahead: 0.0, seen: Time::ZERO, delay: Dur::ZERO, phase: Phase::Clear }
+    fn law(&self, _link: LinkContext) -> Gsp {
+        Gsp { params: *self, expiry: Time::ZERO, ahead: 0.0, seen: Time::ZERO, delay: Dur::ZERO, phase: Phase::Clear }
     }
+}
 
+impl Aqm for Gsp {
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, now: Time, _rng: &mut Rng) -> Verdict {
         let above = self.is_above(view.packets, view.bytes);
         self.gather(above, now);
@@ -174,7 +176,7 @@ mod tests {
     fn law(keys: &str) -> Gsp {
         let params: Params = toml::from_str(keys).unwrap();
         assert_eq!(params.check(), Ok(()));
-        Gsp::new(&params, LINK)
+        params.law(LINK)
     }
 
     fn packet(sojourn_ms: u64) -> PacketView {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
 use crate::record::columns::{Average, Integral, SIGNAL_P};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -93,13 +93,15 @@ pub struct Pi {
     average: Average,
 }
 
-impl Aqm for Pi {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Pi;
 
-    fn new(params: &Params, _link: LinkContext) -> Pi {
-        Pi { params: *params, p: 0.0, last: 0.0, average: Average::default() }
+    fn law(&self, _link: LinkContext) -> Pi {
+        Pi { params: *self, p: 0.0, last: 0.0, average: Average::default() }
     }
+}
 
+impl Aqm for Pi {
     fn on_enqueue(&mut self, _packet: &PacketView, _view: &View, _now: Time, rng: &mut Rng) -> Verdict {
         if rng.unit() < self.p { Verdict::Signal } else { Verdict::Pass }
     }
@@ -144,7 +146,7 @@ mod tests {
 
     /// p after each sample.
     fn samples(keys: &str, lengths: &[u64]) -> Vec<f64> {
-        let mut law = Pi::new(&toml::from_str(keys).unwrap(), LINK);
+        let mut law = toml::from_str::<Params>(keys).unwrap().law(LINK);
         let sample = |&packets: &u64| {
             law.on_tick(&holding(packets));
             law.values()[0]
@@ -158,7 +160,7 @@ mod tests {
         assert_eq!((params.q_ref, params.a, params.b), (Length::Packets(50.0), 1.822e-5, 1.816e-5));
         assert_eq!((params.frequency, params.mean_packet), (170.0, Bytes(500)));
         // 1/170 s.
-        assert_eq!(Pi::new(&params, LINK).tick(), Some(Dur::from_secs(1.0 / 170.0)));
+        assert_eq!(params.law(LINK).tick(), Some(Dur::from_secs(1.0 / 170.0)));
     }
 
     #[test]
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn packets_are_signalled_with_the_probability() {
-        let mut law = Pi::new(&toml::from_str("q_ref = \"2 packets\"\na = 0.5\nb = 0.25").unwrap(), LINK);
+        let mut law = toml::from_str::<Params>("q_ref = \"2 packets\"\na = 0.5\nb = 0.25").unwrap().law(LINK);
         let mut rng = Rng::named(1, "pi");
         let mut signals = |law: &mut Pi, n: u32| {
             (0..n).filter(|_| law.on_enqueue(&PACKET, &holding(1), Time::ZERO, &mut rng) == Verdict::Signal).count()
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_probability_is_averaged_over_time() {
-        let mut law = Pi::new(&toml::from_str("q_ref = \"2 packets\"\na = 0.5\nb = 0.25").unwrap(), LINK);
+        let mut law = toml::from_str::<Params>("q_ref = \"2 packets\"\na = 0.5\nb = 0.25").unwrap().law(LINK);
         law.elapsed(Dur::from_ps(10));
         law.on_tick(&holding(2));
         law.elapsed(Dur::from_ps(30));

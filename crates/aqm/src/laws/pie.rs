@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::record::columns::{Average, Columns, Integral};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 use linux::Linux;
 use rfc8033::Rfc8033;
 
@@ -223,17 +223,19 @@ impl Form {
     }
 }
 
-impl Aqm for Pie {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Pie;
 
-    fn new(params: &Params, _link: LinkContext) -> Pie {
-        let form = match params.profile {
-            Profile::Rfc8033 => Form::Rfc8033(Rfc8033::new(params)),
-            Profile::Linux => Form::Linux(Linux::new(params)),
+    fn law(&self, _link: LinkContext) -> Pie {
+        let form = match self.profile {
+            Profile::Rfc8033 => Form::Rfc8033(Rfc8033::new(self)),
+            Profile::Linux => Form::Linux(Linux::new(self)),
         };
         Pie { form, average: Average::default() }
     }
+}
 
+impl Aqm for Pie {
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, _now: Time, rng: &mut Rng) -> Verdict {
         match &mut self.form {
             Form::Rfc8033(rfc) => rfc.on_enqueue(view, rng),
@@ -324,7 +326,7 @@ mod tests {
     #[test]
     fn the_first_update_of_linux_comes_after_half_a_second() {
         let ticks = |keys: &str| {
-            let pie = Pie::new(&toml::from_str(keys).unwrap(), LINK);
+            let pie = toml::from_str::<Params>(keys).unwrap().law(LINK);
             (pie.first_tick(), pie.tick())
         };
         let ms = |ms| Some(Dur::from_ms(ms));
@@ -376,7 +378,7 @@ mod tests {
         for (keys, p) in
             [("profile = \"rfc8033\"", 0.039_375 / 2048.0), ("", 1_385_384_062_500.0 / ((1_u64 << 56) as f64))]
         {
-            let mut law = Pie::new(&toml::from_str(keys).unwrap(), LINK);
+            let mut law = toml::from_str::<Params>(keys).unwrap().law(LINK);
             let packet = PacketView {
                 size: 1000,
                 ecn: ecnlab_wire::Ecn::NotEct,

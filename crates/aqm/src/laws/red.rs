@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
 use crate::record::columns::{Columns, Integral};
-use crate::{Aqm, Impossible, LinkContext, PacketView, SpeaksBack, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, SpeaksBack, Verdict, View};
 use adaptive::Adaptation;
 use record::{Record, Region};
 
@@ -341,31 +341,33 @@ impl Red {
     }
 }
 
-impl Aqm for Red {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Red;
 
-    fn new(params: &Params, link: LinkContext) -> Red {
-        let th = auto::thresholds(params, link);
-        let weight = params.weight.resolve(link, params.mean_packet);
+    fn law(&self, link: LinkContext) -> Red {
+        let th = auto::thresholds(self, link);
+        let weight = self.weight.resolve(link, self.mean_packet);
         Red {
             switches: Switches {
                 unit: th.unit,
-                above: params.above,
-                mark_p: params.mark_p.unwrap_or(f64::INFINITY),
-                count_reset: params.count_reset,
-                first_passes: params.first_passes,
-                spare_short: params.spare_short,
+                above: self.above,
+                mark_p: self.mark_p.unwrap_or(f64::INFINITY),
+                count_reset: self.count_reset,
+                first_passes: self.first_passes,
+                spare_short: self.spare_short,
             },
-            curve: Curve::new(th.min, th.max, params.max_p, params.gentle, params.frozen_gentle),
-            ewma: Ewma::new(weight, params.idle, auto::capacity(link, params.mean_packet)),
-            spacer: Spacer::new(params),
-            adaptation: Adaptation::new(params, link),
-            becn: params.becn,
+            curve: Curve::new(th.min, th.max, self.max_p, self.gentle, self.frozen_gentle),
+            ewma: Ewma::new(weight, self.idle, auto::capacity(link, self.mean_packet)),
+            spacer: Spacer::new(self),
+            adaptation: Adaptation::new(self, link),
+            becn: self.becn,
             record: Record::default(),
             crossed: false,
         }
     }
+}
 
+impl Aqm for Red {
     #[inline(always)]
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
         self.arrival(view, now);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
 use crate::record::columns::{Average, Integral, SIGNAL_P};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -112,14 +112,14 @@ impl Rem {
     }
 }
 
-impl Aqm for Rem {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Rem;
 
-    fn new(params: &Params, link: LinkContext) -> Rem {
-        let per_second = link.rate.bps() as f64 / (8.0 * params.mean_packet.0 as f64);
+    fn law(&self, link: LinkContext) -> Rem {
+        let per_second = link.rate.bps() as f64 / (8.0 * self.mean_packet.0 as f64);
         Rem {
-            params: *params,
-            capacity: params.interval.as_secs() * per_second,
+            params: *self,
+            capacity: self.interval.as_secs() * per_second,
             arrived: 0.0,
             rate: 0.0,
             price: 0.0,
@@ -127,7 +127,9 @@ impl Aqm for Rem {
             average: Average::default(),
         }
     }
+}
 
+impl Aqm for Rem {
     fn on_enqueue(&mut self, packet: &PacketView, _view: &View, _now: Time, rng: &mut Rng) -> Verdict {
         self.arrived += self.packets(1, packet.size.into());
         if rng.unit() < self.p { Verdict::Signal } else { Verdict::Pass }
@@ -169,7 +171,7 @@ mod tests {
     fn law(keys: &str) -> Rem {
         let params: Params = toml::from_str(keys).unwrap();
         assert_eq!(params.check(), Ok(()));
-        Rem::new(&params, LINK)
+        params.law(LINK)
     }
 
     /// p after an interval in which `arrivals` packets of 2000 B came, at whose end `packets` of them wait.

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::{Aqm, Impossible, LinkContext, PacketView, Verdict, View};
+use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -59,13 +59,15 @@ pub struct Step {
     threshold: Threshold,
 }
 
-impl Aqm for Step {
-    type Params = Params;
+impl LawParams for Params {
+    type Law = Step;
 
-    fn new(params: &Params, _link: LinkContext) -> Step {
-        Step { threshold: params.threshold }
+    fn law(&self, _link: LinkContext) -> Step {
+        Step { threshold: self.threshold }
     }
+}
 
+impl Aqm for Step {
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         let over = match self.threshold {
             Threshold::Length(Length::Packets(most)) => view.packets as f64 > most,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ecnlab_aqm::{LinkContext, PacketView, Verdict, View, outside};
+use ecnlab_aqm::{Aqm, LinkContext, PacketView, Verdict, View, outside};
 use ecnlab_base::{Dur, Length, Rng, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -59,17 +59,13 @@ pub struct Maker {
 }
 
 impl outside::Supply for Maker {
-    fn object(&self, link: LinkContext) -> Box<dyn outside::Object> {
+    fn object(&self, link: LinkContext) -> Box<dyn Aqm> {
         Python::attach(|py| {
             let object = Object::new(py, &self.law, BASE, METHODS);
             // The stream is the queue's own as soon as the law is asked.
             let random = Py::new(py, Random(Rng::named(0, ""))).ok();
-            Box::new(QueueLaw { object, random, link }) as Box<dyn outside::Object>
+            Box::new(QueueLaw { object, random, link, tick: self.tick }) as Box<dyn Aqm>
         })
-    }
-
-    fn tick(&self) -> Option<Dur> {
-        self.tick
     }
 }
 
@@ -80,6 +76,8 @@ struct QueueLaw {
     /// The queue's random stream, as the object sees it.
     random: Option<Py<Random>>,
     link: LinkContext,
+    /// How often its ticks are due.
+    tick: Option<Dur>,
 }
 
 type Arguments<'py> = PyResult<Bound<'py, PyTuple>>;
@@ -132,7 +130,7 @@ fn verdict(returned: &Bound<'_, PyAny>) -> Option<Verdict> {
     })
 }
 
-impl outside::Object for QueueLaw {
+impl Aqm for QueueLaw {
     fn limited(&mut self, limit: Length) {
         let link = Link { context: self.link, limit };
         self.tell(ON_BEGIN, |py| (link,).into_pyobject(py));
@@ -163,6 +161,10 @@ impl outside::Object for QueueLaw {
 
     fn on_empty(&mut self) {
         self.tell(ON_EMPTY, |py| Ok(PyTuple::empty(py)));
+    }
+
+    fn tick(&self) -> Option<Dur> {
+        self.tick
     }
 
     fn on_tick(&mut self, view: &View) {

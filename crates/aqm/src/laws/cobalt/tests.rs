@@ -27,7 +27,7 @@ impl Bench {
         change(&mut params);
         assert_eq!(params.check(), Ok(()));
         let link = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::from_ms(10) };
-        Bench { cobalt: Cobalt::new(&params, link), rng: Rng::named(1, "cobalt"), can_mark: true, behind: 2, now: 0 }
+        Bench { cobalt: params.law(link), rng: Rng::named(1, "cobalt"), can_mark: true, behind: 2, now: 0 }
     }
     /// It is so late now.
     fn at(&mut self, us: u64) -> &mut Cobalt {

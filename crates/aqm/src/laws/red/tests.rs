@@ -11,7 +11,7 @@ fn red(change: impl FnOnce(&mut Params)) -> Red {
     params.weight = Weight::Of(1.0);
     change(&mut params);
     assert_eq!(params.check(), Ok(()));
-    Red::new(&params, link())
+    params.law(link())
 }
 
 fn between(min: f64, max: f64) -> Params {
@@ -48,7 +48,7 @@ fn the_average_counts_in_the_thresholds_unit() {
     // 3 packets are 1500 B, at max_th in bytes though under the packets' 4.
     let mut params = Params::new(Threshold::At(Length::Bytes(1000.0)), Threshold::At(Length::Bytes(1500.0)));
     params.weight = Weight::Of(1.0);
-    assert_eq!(verdicts(&mut Red::new(&params, link()), &[1, 3]), [Pass, Drop]);
+    assert_eq!(verdicts(&mut params.law(link()), &[1, 3]), [Pass, Drop]);
 }
 
 #[test]
