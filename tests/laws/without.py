@@ -73,6 +73,8 @@ class Law:
     @property
     def registry(self) -> Path:
         """Where its rows are, from the root."""
+        if self.folder.as_posix() in QUEUES:
+            return Path(INDEX[self.folder.as_posix()])
         return Path(*self.folder.parts[:3], "registry.rs")
 
     def row(self, line: str) -> re.Match[str] | None:

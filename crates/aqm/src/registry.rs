@@ -1,4 +1,4 @@
-//! The disciplines there are: one row each. A new law is its file, its page and one row here.
+//! The registry of disciplines, from the rows in [`crate::laws`], [`crate::across`] and [`crate::composed`].
 
 use ecnlab_base::facts::same;
 use ecnlab_base::{Dur, Outside, Rate, Rng, Time};
@@ -6,9 +6,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
+use crate::across::across_laws;
+use crate::composed::composed_laws;
 use crate::contract::facts::Facts;
 use crate::contract::layout::{Compose, Inner, Layout};
 use crate::contract::outside::Supply;
+use crate::laws::fifo_laws;
 use crate::record::columns::{Columns, Integral};
 use crate::{
     Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LawParams, LinkContext, PacketView, SpeaksBack,
@@ -37,7 +40,7 @@ pub(crate) enum Made {
 }
 
 macro_rules! registry {
-    (
+    (;
         laws { $($name:literal: $module:ident::$Law:ident;)+ }
         composed { $($cname:literal: $cmodule:ident::$Composed:ident;)+ }
         across { $($aname:literal: $amodule:ident::$Across:ident;)+ }
@@ -362,40 +365,7 @@ macro_rules! registry {
     };
 }
 
-registry! {
-    laws {
-        "droptail": droptail::DropTail;
-        "red": red::Red;
-        "codel": codel::Codel;
-        "pie": pie::Pie;
-        "docsis_pie": docsis_pie::DocsisPie;
-        "step": step::Step;
-        "pi": pi::Pi;
-        "rem": rem::Rem;
-        "blue": blue::Blue;
-        "avq": avq::Avq;
-        "choke": choke::Choke;
-        "gsp": gsp::Gsp;
-        "cobalt": cobalt::Cobalt;
-        "external": external::External;
-    }
-    composed {
-        "classes": classes::Classes;
-        "fq": fq::Fq;
-        "fq_codel": fq_codel::FqCodel;
-        "fq_pie": fq_pie::FqPie;
-        "tbf": tbf::Tbf;
-        "htb": htb::Htb;
-        "cbq": cbq::Cbq;
-        "cake": cake::Cake;
-    }
-    across {
-        "dualpi2": dualpi2::DualPi2;
-        "pi2": pi2::Pi2;
-        "sfb": sfb::Sfb;
-        "gred": gred::Gred;
-    }
-}
+fifo_laws! { composed_laws, across_laws, registry; }
 
 #[cfg(test)]
 mod tests {

@@ -108,6 +108,9 @@ fn is_shared(path: &Path) -> bool {
         && !inside.ends_with("py/src/trace.rs")
         && !inside.ends_with("fuzz/src/capture.rs")
         && !inside.ends_with("src/registry.rs")
+        && !["laws", "across", "composed"]
+            .iter()
+            .any(|folder| inside == Path::new("aqm/src").join(folder).join("mod.rs"))
         && !rows().into_iter().any(of_a_law)
 }
 

@@ -10,3 +10,20 @@ pub mod htb;
 pub(crate) mod members;
 pub(crate) mod sharing;
 pub mod tbf;
+
+/// The rows of composed disciplines: the name in scenarios, module and type. `$next!` gets them behind `$before`.
+macro_rules! composed_laws {
+    ($next:ident $(, $rest:ident)*; $($before:tt)*) => {
+        $next! { $($rest),*; $($before)* composed {
+            "classes": classes::Classes;
+            "fq": fq::Fq;
+            "fq_codel": fq_codel::FqCodel;
+            "fq_pie": fq_pie::FqPie;
+            "tbf": tbf::Tbf;
+            "htb": htb::Htb;
+            "cbq": cbq::Cbq;
+            "cake": cake::Cake;
+        } }
+    };
+}
+pub(crate) use composed_laws;

@@ -14,3 +14,26 @@ pub mod pie;
 pub mod red;
 pub mod rem;
 pub mod step;
+
+/// The rows of laws over one FIFO: the name in scenarios, module and type. `$next!` gets them behind `$before`.
+macro_rules! fifo_laws {
+    ($next:ident $(, $rest:ident)*; $($before:tt)*) => {
+        $next! { $($rest),*; $($before)* laws {
+            "droptail": droptail::DropTail;
+            "red": red::Red;
+            "codel": codel::Codel;
+            "pie": pie::Pie;
+            "docsis_pie": docsis_pie::DocsisPie;
+            "step": step::Step;
+            "pi": pi::Pi;
+            "rem": rem::Rem;
+            "blue": blue::Blue;
+            "avq": avq::Avq;
+            "choke": choke::Choke;
+            "gsp": gsp::Gsp;
+            "cobalt": cobalt::Cobalt;
+            "external": external::External;
+        } }
+    };
+}
+pub(crate) use fifo_laws;
