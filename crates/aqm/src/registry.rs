@@ -1,14 +1,17 @@
 //! The registry of disciplines, from the rows in [`crate::laws`], [`crate::across`] and [`crate::composed`].
 
 use ecnlab_base::facts::same;
-use ecnlab_base::{Dur, Outside, Rate, Rng, Time};
+use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
 
 use crate::across::across_laws;
 use crate::composed::composed_laws;
+use crate::contract::across::across_hooks;
 use crate::contract::facts::Facts;
+use crate::contract::hooks::dispatch;
+use crate::contract::law::aqm_hooks;
 use crate::contract::layout::{Compose, Inner, Layout};
 use crate::contract::outside::Supply;
 use crate::laws::fifo_laws;
@@ -212,153 +215,26 @@ macro_rules! registry {
             }
         }
 
-        /// As [`Across`] has them.
         impl Joint {
-            pub(crate) fn redirects(&self) -> bool {
-                match self {
-                    $(Joint::$Across(law) => law.redirects(),)+
-                }
-            }
-            pub(crate) fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
-                match self {
-                    $(Joint::$Across(law) => law.place(packet, view),)+
-                }
-            }
-            pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-                match self {
-                    $(Joint::$Across(law) => law.on_enqueue(packet, view, rng),)+
-                }
-            }
-            pub(crate) fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
-                match self {
-                    $(Joint::$Across(law) => law.on_dequeue(packet, view, rng),)+
-                }
-            }
-            pub(crate) fn tick(&self) -> Option<Dur> {
-                match self {
-                    $(Joint::$Across(law) => law.tick(),)+
-                }
-            }
-            pub(crate) fn on_tick(&mut self, queues: &[InnerView], now: Time) {
-                match self {
-                    $(Joint::$Across(law) => law.on_tick(queues, now),)+
-                }
-            }
+            /// The columns of its facts.
             pub(crate) fn columns(&self) -> Columns {
                 match self {
                     $(Joint::$Across(_) => crate::$amodule::FACTS.columns,)+
                 }
             }
-            pub(crate) fn values(&self) -> Vec<f64> {
-                match self {
-                    $(Joint::$Across(law) => law.values(),)+
-                }
-            }
-            pub(crate) fn elapsed(&mut self, time: Dur) {
-                match self {
-                    $(Joint::$Across(law) => law.elapsed(time),)+
-                }
-            }
-            pub(crate) fn cut(&mut self) -> Vec<Integral> {
-                match self {
-                    $(Joint::$Across(law) => law.cut(),)+
-                }
-            }
         }
 
-        /// As [`Aqm`] has them.
         impl Law {
+            /// Whether [`Aqm::on_dequeue`] has anything to decide.
             pub(crate) fn judges_departures(&self) -> bool {
                 match self {
                     $(Law::$Law(_) => crate::$module::FACTS.judges_departures,)+
                 }
             }
-            #[inline(always)]
-            pub(crate) fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
-                match self {
-                    $(Law::$Law(law) => law.on_enqueue(packet, view, now, rng),)+
-                }
-            }
-            pub(crate) fn on_unlike(&mut self, packet: &PacketView, view: &View, rng: &mut Rng) -> Verdict {
-                match self {
-                    $(Law::$Law(law) => law.on_unlike(packet, view, rng),)+
-                }
-            }
-            #[inline]
-            pub(crate) fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
-                match self {
-                    $(Law::$Law(law) => law.on_dequeue(packet, view, now, rng),)+
-                }
-            }
-            pub(crate) fn on_full(&mut self) {
-                match self {
-                    $(Law::$Law(law) => law.on_full(),)+
-                }
-            }
-            pub(crate) fn on_shed(&mut self, packets: u32) {
-                match self {
-                    $(Law::$Law(law) => law.on_shed(packets),)+
-                }
-            }
-            pub(crate) fn on_empty(&mut self) {
-                match self {
-                    $(Law::$Law(law) => law.on_empty(),)+
-                }
-            }
-            pub(crate) fn among(&mut self, flows: u32) {
-                match self {
-                    $(Law::$Law(law) => law.among(flows),)+
-                }
-            }
-            pub(crate) fn is_at_rest(&self) -> bool {
-                match self {
-                    $(Law::$Law(law) => law.is_at_rest(),)+
-                }
-            }
-            pub(crate) fn is_indifferent(&self) -> bool {
-                match self {
-                    $(Law::$Law(law) => law.is_indifferent(),)+
-                }
-            }
-            pub(crate) fn speaks_back(&self) -> Option<SpeaksBack> {
-                match self {
-                    $(Law::$Law(law) => law.speaks_back(),)+
-                }
-            }
-            pub(crate) fn tick(&self) -> Option<Dur> {
-                match self {
-                    $(Law::$Law(law) => law.tick(),)+
-                }
-            }
-            pub(crate) fn first_tick(&self) -> Option<Dur> {
-                match self {
-                    $(Law::$Law(law) => law.first_tick(),)+
-                }
-            }
-            pub(crate) fn on_tick(&mut self, view: &View) {
-                match self {
-                    $(Law::$Law(law) => law.on_tick(view),)+
-                }
-            }
+            /// The columns of its facts.
             pub(crate) fn columns(&self) -> Columns {
                 match self {
                     $(Law::$Law(_) => crate::$module::FACTS.columns,)+
-                }
-            }
-            pub(crate) fn values(&self) -> Vec<f64> {
-                match self {
-                    $(Law::$Law(law) => law.values(),)+
-                }
-            }
-            #[inline]
-            pub(crate) fn elapsed(&mut self, time: Dur) {
-                match self {
-                    $(Law::$Law(law) => law.elapsed(time),)+
-                }
-            }
-            pub(crate) fn cut(&mut self) -> Vec<Integral> {
-                match self {
-                    $(Law::$Law(law) => law.cut(),)+
                 }
             }
         }
@@ -366,6 +242,33 @@ macro_rules! registry {
 }
 
 fifo_laws! { composed_laws, across_laws, registry; }
+
+/// Evaluates `$what` for the law in use: a match on the variant, which the hot path can inline.
+macro_rules! of_law {
+    ($value:expr, $law:ident => $what:expr) => {
+        fifo_laws! { variants; { Law, $value, $law => $what } }
+    };
+}
+/// The same for a law across inner queues.
+macro_rules! of_joint {
+    ($value:expr, $law:ident => $what:expr) => {
+        across_laws! { variants; { Joint, $value, $law => $what } }
+    };
+}
+macro_rules! variants {
+    (; { $Enum:ident, $value:expr, $bound:ident => $what:expr }
+     $kind:ident { $($name:literal: $module:ident::$Law:ident;)+ }) => {
+        match $value { $($Enum::$Law($bound) => $what,)+ }
+    };
+}
+
+impl Aqm for Law {
+    aqm_hooks! { dispatch of_law }
+}
+
+impl Across for Joint {
+    across_hooks! { dispatch of_joint }
+}
 
 #[cfg(test)]
 mod tests {

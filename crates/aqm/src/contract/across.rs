@@ -2,6 +2,7 @@
 
 use ecnlab_base::{Dur, Rng, Time};
 
+use crate::contract::hooks::declare;
 use crate::machine::books::Books;
 use crate::record::columns::Integral;
 use crate::registry::Joint;
@@ -58,46 +59,55 @@ pub enum Decision {
     SignalByDrop,
 }
 
+/// The hooks of [`Across`], each with its default. `$then!` gets the list.
+macro_rules! across_hooks {
+    ($then:ident $($with:tt)*) => { $then! { $($with)*
+        /// Whether [`Across::place`] is ever another queue than the packet's own. Constant.
+        fn redirects(&self) -> bool {
+            false
+        }
+        /// The place of the inner queue that an arriving packet goes to, in place of its own.
+        fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
+            view.of
+        }
+        /// The decision on an arriving packet, for which there is room.
+        fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+            Decision::Pass
+        }
+        /// The decision on a packet about to leave.
+        fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
+            Decision::Pass
+        }
+
+        /// How often [`Across::on_tick`] is due, if at all. Constant, and never zero. The first time is so long after the start
+        /// of the run. As [`crate::Aqm::tick`].
+        fn tick(&self) -> Option<Dur> {
+            None
+        }
+        /// One tick, at `now`.
+        fn on_tick(&mut self, queues: &[InnerView], now: Time) {}
+
+        /// What it has for the columns of [`Facts::values`], now.
+        fn values(&self) -> Vec<f64> {
+            Vec::new()
+        }
+        /// What it keeps has been as it is for `time`: time to integrate.
+        fn elapsed(&mut self, time: Dur) {}
+        /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
+        fn cut(&mut self) -> Vec<Integral> {
+            Vec::new()
+        }
+    } };
+}
+pub(crate) use across_hooks;
+
 /// A law across inner queues. It decides; the queue acts, as for [`crate::Aqm`], and asks it besides whatever law an inner
 /// queue has of its own: on arrival before that law, on departure behind it.
 ///
 /// The queue calls it with non-decreasing times. All of it is deterministic: its only chance is `rng`.
+#[allow(unused_variables, reason = "a default ignores what it is shown")]
 pub trait Across {
-    /// Whether [`Across::place`] is ever another queue than the packet's own. Constant.
-    fn redirects(&self) -> bool {
-        false
-    }
-    /// The place of the inner queue that an arriving packet goes to, in place of its own.
-    fn place(&mut self, _packet: &PacketView, view: &AcrossView<'_>) -> usize {
-        view.of
-    }
-    /// The decision on an arriving packet, for which there is room.
-    fn on_enqueue(&mut self, _packet: &PacketView, _view: &AcrossView<'_>, _rng: &mut Rng) -> Decision {
-        Decision::Pass
-    }
-    /// The decision on a packet about to leave.
-    fn on_dequeue(&mut self, _packet: &PacketView, _view: &AcrossView<'_>, _rng: &mut Rng) -> Decision {
-        Decision::Pass
-    }
-
-    /// How often [`Across::on_tick`] is due, if at all. Constant, and never zero. The first time is so long after the start
-    /// of the run. As [`crate::Aqm::tick`].
-    fn tick(&self) -> Option<Dur> {
-        None
-    }
-    /// One tick, at `now`.
-    fn on_tick(&mut self, _queues: &[InnerView], _now: Time) {}
-
-    /// What it has for the columns of [`Facts::values`], now.
-    fn values(&self) -> Vec<f64> {
-        Vec::new()
-    }
-    /// What it keeps has been as it is for `time`: time to integrate.
-    fn elapsed(&mut self, _time: Dur) {}
-    /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
-    fn cut(&mut self) -> Vec<Integral> {
-        Vec::new()
-    }
+    across_hooks! { declare }
 }
 
 /// A law across the inner queues of a branch, with its ticks and what it is shown.

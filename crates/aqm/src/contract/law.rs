@@ -6,6 +6,7 @@ use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
 use crate::Verdict;
+use crate::contract::hooks::declare;
 use crate::contract::outside::Supply;
 use crate::record::columns::Integral;
 
@@ -76,73 +77,85 @@ pub trait LawParams {
     }
 }
 
+/// The hooks of [`Aqm`], each with its default. `$then!` gets the list.
+macro_rules! aqm_hooks {
+    ($then:ident $($with:tt)*) => { $then! { $($with)*
+        /// The most that the queue holds; told once, before the first packet.
+        fn limited(&mut self, limit: Length) {}
+
+        /// The verdict on an arriving packet; `view` does not hold it yet.
+        #[inline(always)]
+        fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+            Verdict::Pass
+        }
+        /// The verdict on an arriving packet after [`Verdict::Compare`], if it is of another flow than the packet drawn.
+        fn on_unlike(&mut self, packet: &PacketView, view: &View, rng: &mut Rng) -> Verdict {
+            Verdict::Pass
+        }
+        /// The verdict on a packet about to leave; `view` no longer holds it.
+        #[inline]
+        fn on_dequeue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
+            Verdict::Pass
+        }
+        /// A packet that the discipline let through found no room.
+        fn on_full(&mut self) {}
+        /// So many packets were dropped from the head to make room for those of other queues.
+        fn on_shed(&mut self, packets: u32) {}
+        /// A packet was asked for, and none is left.
+        fn on_empty(&mut self) {}
+        /// So many flows that are no longer new take turns with its own; told before each departure where the scheduler counts them.
+        fn among(&mut self, flows: u32) {}
+        /// Whether what it keeps of an empty queue is as at first. Where not, the scheduler may come back to let it fade.
+        fn is_at_rest(&self) -> bool {
+            true
+        }
+
+        /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
+        fn is_indifferent(&self) -> bool {
+            false
+        }
+
+        /// How it speaks back to senders. Whether it ever does is constant: `None` is for good.
+        ///
+        /// Only a law that marks and drops on arrival can: departures are replayed late, when it is too late to speak.
+        fn speaks_back(&self) -> Option<SpeaksBack> {
+            None
+        }
+
+        /// How often [`Aqm::on_tick`] is due, if at all. Constant, and never zero.
+        ///
+        /// Ticks are lazy: the queue runs those that are due, in order of time, before each enqueue,
+        /// dequeue or observation. Nothing a discipline sees changes in between, so it cannot tell
+        /// them from a timer, and the engine needs none.
+        fn tick(&self) -> Option<Dur> {
+            None
+        }
+        /// So long after the start of the run the first tick is due, if any is. Constant.
+        fn first_tick(&self) -> Option<Dur> {
+            self.tick()
+        }
+        /// One tick.
+        fn on_tick(&mut self, view: &View) {}
+
+        /// What it has for the columns of [`Facts::values`], now.
+        fn values(&self) -> Vec<f64> {
+            Vec::new()
+        }
+        /// What it keeps has been as it is for `time`: time to integrate.
+        #[inline]
+        fn elapsed(&mut self, time: Dur) {}
+        /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
+        fn cut(&mut self) -> Vec<Integral> {
+            Vec::new()
+        }
+    } };
+}
+pub(crate) use aqm_hooks;
+
 /// A queue discipline. It decides; [`crate::Queue`] acts.
 ///
 /// The queue calls it with non-decreasing `now`. All of it is deterministic: its only chance is `rng`.
+#[allow(unused_variables, reason = "a default ignores what it is shown")]
 pub trait Aqm: fmt::Debug + Send {
-    /// The most that the queue holds; told once, before the first packet.
-    fn limited(&mut self, _limit: Length) {}
-
-    /// The verdict on an arriving packet; `view` does not hold it yet.
-    fn on_enqueue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
-        Verdict::Pass
-    }
-    /// The verdict on an arriving packet after [`Verdict::Compare`], if it is of another flow than the packet drawn.
-    fn on_unlike(&mut self, _packet: &PacketView, _view: &View, _rng: &mut Rng) -> Verdict {
-        Verdict::Pass
-    }
-    /// The verdict on a packet about to leave; `view` no longer holds it.
-    fn on_dequeue(&mut self, _packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
-        Verdict::Pass
-    }
-    /// A packet that the discipline let through found no room.
-    fn on_full(&mut self) {}
-    /// So many packets were dropped from the head to make room for those of other queues.
-    fn on_shed(&mut self, _packets: u32) {}
-    /// A packet was asked for, and none is left.
-    fn on_empty(&mut self) {}
-    /// So many flows that are no longer new take turns with its own; told before each departure where the scheduler counts them.
-    fn among(&mut self, _flows: u32) {}
-    /// Whether what it keeps of an empty queue is as at first. Where not, the scheduler may come back to let it fade.
-    fn is_at_rest(&self) -> bool {
-        true
-    }
-
-    /// Whether it has no opinion: every packet passes, and nothing it sees changes it.
-    fn is_indifferent(&self) -> bool {
-        false
-    }
-
-    /// How it speaks back to senders. Whether it ever does is constant: `None` is for good.
-    ///
-    /// Only a law that marks and drops on arrival can: departures are replayed late, when it is too late to speak.
-    fn speaks_back(&self) -> Option<SpeaksBack> {
-        None
-    }
-
-    /// How often [`Aqm::on_tick`] is due, if at all. Constant, and never zero.
-    ///
-    /// Ticks are lazy: the queue runs those that are due, in order of time, before each enqueue,
-    /// dequeue or observation. Nothing a discipline sees changes in between, so it cannot tell
-    /// them from a timer, and the engine needs none.
-    fn tick(&self) -> Option<Dur> {
-        None
-    }
-    /// So long after the start of the run the first tick is due, if any is. Constant.
-    fn first_tick(&self) -> Option<Dur> {
-        self.tick()
-    }
-    /// One tick.
-    fn on_tick(&mut self, _view: &View) {}
-
-    /// What it has for the columns of [`Facts::values`], now.
-    fn values(&self) -> Vec<f64> {
-        Vec::new()
-    }
-    /// What it keeps has been as it is for `time`: time to integrate.
-    fn elapsed(&mut self, _time: Dur) {}
-    /// The integrals for the columns of [`Facts::means`] since the last call, which begin anew.
-    fn cut(&mut self) -> Vec<Integral> {
-        Vec::new()
-    }
+    aqm_hooks! { declare }
 }

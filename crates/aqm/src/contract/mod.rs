@@ -2,6 +2,7 @@
 
 pub(crate) mod across;
 pub mod facts;
+pub(crate) mod hooks;
 pub(crate) mod law;
 pub(crate) mod layout;
 pub mod outside;

@@ -4,7 +4,7 @@ use ecnlab_base::{Dur, Rng, Time};
 use ecnlab_wire::{Ecn, QuenchCause};
 
 use crate::registry::Law;
-use crate::{Counters, DropReason, Item, MarkReason, Owed, PacketView, SpeaksBack, Tally, Watch};
+use crate::{Aqm, Counters, DropReason, Item, MarkReason, Owed, PacketView, SpeaksBack, Tally, Watch};
 
 /// What the inner queues of a [`crate::Queue`] have in common.
 #[derive(Clone, Debug)]

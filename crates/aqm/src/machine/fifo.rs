@@ -10,8 +10,8 @@ use crate::machine::room::Room;
 use crate::record::stats::Gauge;
 use crate::registry::Law;
 use crate::{
-    Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally, Verdict,
-    View, Watch,
+    Aqm, Common, Config, DropReason, Forced, Full, Item, LinkContext, MarkAt, MarkReason, PacketView, Stats, Tally,
+    Verdict, View, Watch,
 };
 
 /// A FIFO that asks its law and acts on the verdict.

@@ -5,7 +5,7 @@ use ecnlab_base::{Length, Rng, Time};
 
 use crate::machine::books::Books;
 use crate::machine::tree::Node;
-use crate::{ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
+use crate::{Aqm, ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
 
 /// What the queue as a whole is called among its classes.
 pub(crate) const ALL: &str = "all";

@@ -20,7 +20,7 @@ use crate::record::counters::Group;
 use crate::record::rows::Rows;
 use crate::record::stats::Gauge;
 use crate::registry::Made;
-use crate::{Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
+use crate::{Across, Aqm, Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
 
 /// What a packet takes besides its bytes: `SKB_TRUESIZE(0)` of Linux on 64 bits, 256 bytes of `struct sk_buff` and 320 of
 /// `struct skb_shared_info` (include/linux/skbuff.h).
