@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import tomllib
@@ -65,6 +64,8 @@ def with_captures(scenario: Scenario, places: Sequence[str]) -> Scenario:
 
 
 def _no_place(place: str, known: Sequence[str]) -> SpecError:
+    import difflib  # for those who misspell
+
     near = difflib.get_close_matches(place, known, n=1)
     help_ = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
     message = f"there is no link or node `{place}` to capture at"

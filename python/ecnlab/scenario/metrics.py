@@ -12,7 +12,6 @@ or combines two others::
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -132,6 +131,8 @@ class _Wrong(NamedTuple):
         """The remedy."""
         if not self.known:
             return self.word
+        import difflib  # for those who misspell
+
         near = difflib.get_close_matches(self.word, self.known[:SEARCHED], n=1)
         if near:
             return f"did you mean `{near[0]}`?"
