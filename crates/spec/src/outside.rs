@@ -32,7 +32,7 @@ pub type Found<S> = Result<(Arc<S>, String), String>;
 /// engine runs, and no run is too large.
 pub trait Supplier: fmt::Debug + Send + Sync {
     /// A window law.
-    fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::outside::Supply>;
+    fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::cc::Supply>;
     /// A law over one FIFO.
     fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::outside::Supply>;
     /// The memory that a run may take, or what is wrong with the limit that the user states, `what; remedy`. `None`: any.

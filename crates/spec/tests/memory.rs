@@ -35,7 +35,7 @@ limit = "100 packets"
 struct Machine(Result<u64, &'static str>);
 
 impl Supplier for Machine {
-    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::outside::Supply> {
+    fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
         Err("there is none".to_owned())
     }
     fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {

@@ -30,8 +30,8 @@ struct Files(&'static str, Mutex<Vec<String>>);
 
 struct Nothing;
 
-impl ecnlab_tcp::outside::Supply for Nothing {
-    fn object(&self, _: &cc::Window) -> Box<dyn ecnlab_tcp::outside::Object> {
+impl cc::Supply for Nothing {
+    fn object(&self, _: cc::Window) -> Box<dyn cc::CongestionControl> {
         unreachable!("no run is begun")
     }
 }
@@ -51,7 +51,7 @@ impl Files {
 }
 
 impl Supplier for Files {
-    fn window(&self, asked: Asked<'_>) -> Found<dyn ecnlab_tcp::outside::Supply> {
+    fn window(&self, asked: Asked<'_>) -> Found<dyn cc::Supply> {
         self.find(asked).map(|digest| (Arc::new(Nothing) as _, digest))
     }
     fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {

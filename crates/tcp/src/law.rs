@@ -220,3 +220,153 @@ impl CongestionControl for Law {
 pub(crate) fn start(profile: &str, mss: u32) -> Start {
     (&crate::profile(profile).unwrap().config, mss).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use ecnlab_base::{Outside, Time};
+
+    use super::*;
+    use crate::cc::{Supply, event};
+
+    type Called = Arc<Mutex<Vec<&'static str>>>;
+
+    /// Records which of its methods are called.
+    #[derive(Debug)]
+    struct Recorder {
+        window: Window,
+        called: Called,
+    }
+
+    impl Recorder {
+        fn called(&self, method: &'static str) {
+            self.called.lock().unwrap().push(method);
+        }
+    }
+
+    impl CongestionControl for Recorder {
+        fn window(&self) -> &Window {
+            &self.window
+        }
+        fn window_mut(&mut self) -> &mut Window {
+            &mut self.window
+        }
+        fn grow(&mut self, acked: u64) {
+            assert_eq!(acked, 7);
+            self.called("grow");
+        }
+        fn on_congestion(&mut self, event: &CongestionEvent) {
+            assert_eq!(event.why, Congestion::Timeout);
+            self.called("on_congestion");
+        }
+        fn on_further_loss(&mut self) {
+            self.called("on_further_loss");
+        }
+        fn on_loss_after_mark(&mut self) -> bool {
+            self.called("on_loss_after_mark");
+            true
+        }
+        fn on_established(&mut self, established: &Established) {
+            assert_eq!(established.seed, 5);
+            self.called("on_established");
+        }
+        fn on_feedback(&mut self, sample: &AckSample) {
+            assert_eq!(sample.round, 3);
+            self.called("on_feedback");
+        }
+        fn on_ack(&mut self, sample: &AckSample) {
+            assert_eq!(sample.round, 4);
+            self.called("on_ack");
+        }
+        fn on_sent(&mut self, sent: &Sent) {
+            assert_eq!(sent.bytes, 6);
+            self.called("on_sent");
+        }
+        fn codepoint(&self) -> Codepoint {
+            self.called("codepoint");
+            Codepoint::Ect1
+        }
+        fn pacing(&self) -> Option<Pacing> {
+            self.called("pacing");
+            Some(Pacing { rate: 9, quantum: 1 })
+        }
+        fn limits_rate(&self) -> bool {
+            self.called("limits_rate");
+            true
+        }
+        fn on_undo(&mut self, before: CcState) {
+            assert_eq!(before.cwnd, 50_000);
+            self.called("on_undo");
+        }
+        fn on_idle_restart(&mut self, restart: u64) {
+            assert_eq!(restart, 2_000);
+            self.called("on_idle_restart");
+        }
+        fn values(&self) -> Vec<f64> {
+            self.called("values");
+            vec![8.0]
+        }
+    }
+
+    impl Supply for Called {
+        fn object(&self, window: Window) -> Box<dyn CongestionControl> {
+            Box::new(Recorder { window, called: self.clone() })
+        }
+    }
+
+    fn recorder(called: &Called) -> Law {
+        let mut config = crate::profile("modern").unwrap().config.clone();
+        config.congestion = WindowLaw::External(cc::external::Params(Outside::named("x.py:Law")));
+        let law = config.congestion.outside_mut().unwrap();
+        law.supply(Arc::new(called.clone()), "12".to_owned()).unwrap();
+        Law::new(&config, 1_000)
+    }
+
+    #[test]
+    fn every_hook_reaches_the_law_in_use_and_what_it_returns_comes_back() {
+        let called = Called::default();
+        let mut law = recorder(&called);
+        law.grow(7);
+        law.on_congestion(&event(Congestion::Timeout, 0));
+        law.on_further_loss();
+        assert!(law.on_loss_after_mark());
+        law.on_established(&Established { now: Time::ZERO, rtt: None, seed: 5, counts_marks: false });
+        law.on_feedback(&AckSample { round: 3, ..AckSample::default() });
+        law.on_ack(&AckSample { round: 4, ..AckSample::default() });
+        law.on_sent(&Sent { bytes: 6, ..Sent::default() });
+        assert_eq!(law.codepoint(), Codepoint::Ect1);
+        assert_eq!(law.pacing(), Some(Pacing { rate: 9, quantum: 1 }));
+        assert!(law.limits_rate());
+        law.on_undo(CcState { cwnd: 50_000, ssthresh: 40_000 });
+        law.on_idle_restart(2_000);
+        assert_eq!(law.values(), [8.0]);
+        let all = [
+            "grow",
+            "on_congestion",
+            "on_further_loss",
+            "on_loss_after_mark",
+            "on_established",
+            "on_feedback",
+            "on_ack",
+            "on_sent",
+            "codepoint",
+            "pacing",
+            "limits_rate",
+            "on_undo",
+            "on_idle_restart",
+            "values",
+        ];
+        assert_eq!(called.lock().unwrap().as_slice(), all);
+    }
+
+    #[test]
+    fn recovery_sets_the_window_of_the_law_in_use() {
+        let mut law = recorder(&Called::default());
+        assert_eq!(law.cwnd(), 10_000);
+        law.set_cwnd(8_000);
+        law.deflate(1_000);
+        law.set_ssthresh(5_000);
+        assert_eq!(law.state(), CcState { cwnd: 7_000, ssthresh: 5_000 });
+    }
+}

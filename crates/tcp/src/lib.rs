@@ -21,7 +21,6 @@ mod input;
 mod invalid;
 mod law;
 mod output;
-pub mod outside;
 mod profile;
 mod ranges;
 mod receiver;

@@ -8,10 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::cc::{self, Params};
+use crate::cc::{self, Params, Supply};
 use crate::facts::Facts;
 use crate::invalid::Invalid;
-use crate::outside::Supply;
 
 /// One law as a reader finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

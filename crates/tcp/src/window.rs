@@ -71,6 +71,19 @@ impl Window {
         self.ssthresh = ssthresh;
     }
 
+    /// Undoes a spurious reduction: neither window nor threshold stays below what it was `before`.
+    pub fn undo(&mut self, before: CcState) {
+        self.set_cwnd(self.cwnd().max(before.cwnd));
+        self.set_ssthresh(self.ssthresh.max(before.ssthresh));
+    }
+
+    /// Reduces the window to `restart` bytes, if it is larger.
+    pub fn restart(&mut self, restart: u64) {
+        if self.cwnd() > restart {
+            self.set_cwnd(restart);
+        }
+    }
+
     /// The window in segments, with its fraction.
     pub fn segments(&self) -> f64 {
         self.cwnd as f64 / f64::from(1 << FRACTION) / f64::from(self.mss)

@@ -46,7 +46,7 @@ pub struct Files {
 }
 
 impl Supplier for Files {
-    fn window(&self, asked: Asked<'_>) -> Found<dyn ecnlab_tcp::outside::Supply> {
+    fn window(&self, asked: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
         let (law, ()) = self.law(asked, window::METHODS, window::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(window::Maker(law)), sha256))

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ecnlab_tcp::cc::{self, CcState, Codepoint, Pacing};
-use ecnlab_tcp::outside;
+use ecnlab_tcp::cc::{self, CcState, Codepoint, CongestionControl, Pacing};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -54,12 +53,12 @@ pub fn check(class: &Bound<'_, PyAny>) -> Result<(), String> {
 /// Makes objects of a law.
 pub struct Maker(pub Arc<Law>);
 
-impl outside::Supply for Maker {
-    fn object(&self, window: &cc::Window) -> Box<dyn outside::Object> {
+impl cc::Supply for Maker {
+    fn object(&self, window: cc::Window) -> Box<dyn CongestionControl> {
         Python::attach(|py| {
             let object = Object::new(py, &self.0, BASE, METHODS);
             // Without memory for it, Python itself would be gone.
-            Box::new(WindowLaw { view: Py::new(py, Window(*window)).ok(), object }) as Box<dyn outside::Object>
+            Box::new(WindowLaw { window, view: Py::new(py, Window(window)).ok(), object }) as _
         })
     }
 }
@@ -67,6 +66,7 @@ impl outside::Supply for Maker {
 /// A law of one endpoint.
 #[derive(Debug)]
 struct WindowLaw {
+    window: cc::Window,
     object: Object,
     /// The window as the object sees it.
     view: Option<Py<Window>>,
@@ -74,41 +74,37 @@ struct WindowLaw {
 
 impl WindowLaw {
     /// Calls the method at `index`, if there is one, with the window and what `more` adds; what it sets is then the window.
-    fn tell(
-        &self,
-        window: &mut cc::Window,
-        index: usize,
-        more: impl for<'py> FnOnce(With<'py>) -> Arguments<'py>,
-    ) -> bool {
+    fn tell(&mut self, index: usize, more: impl for<'py> FnOnce(With<'py>) -> Arguments<'py>) -> bool {
         let (true, Some(view)) = (self.object.has(index), &self.view) else { return false };
         Python::attach(|py| {
             let view = view.bind(py);
             if let Ok(mut seen) = view.try_borrow_mut() {
-                seen.0 = *window;
+                seen.0 = self.window;
             }
             self.object.tell(py, index, more((py, view.clone())));
             if let Ok(seen) = view.try_borrow() {
-                *window = seen.0;
+                self.window = seen.0;
             }
         });
         true
     }
 
-    /// What the method at `index` returns, read by `read`; the law's default if it has none.
+    /// What the method at `index` returns, read by `read`; the law's default if it has none. With `shown` it is given the
+    /// window.
     fn ask<T: Default>(
         &self,
         index: usize,
-        window: Option<&cc::Window>,
+        shown: bool,
         wanted: &str,
         read: impl FnOnce(&Bound<'_, PyAny>) -> Option<T>,
     ) -> T {
         let (true, Some(view)) = (self.object.has(index), &self.view) else { return T::default() };
         let answer = Python::attach(|py| {
             let view = view.bind(py);
-            if let (Ok(mut seen), Some(window)) = (view.try_borrow_mut(), window) {
-                seen.0 = *window;
+            if let (Ok(mut seen), true) = (view.try_borrow_mut(), shown) {
+                seen.0 = self.window;
             }
-            let arguments = if window.is_some() { (view,).into_pyobject(py) } else { Ok(PyTuple::empty(py)) };
+            let arguments = if shown { (view,).into_pyobject(py) } else { Ok(PyTuple::empty(py)) };
             let returned = self.object.call(py, index, arguments)?;
             let answer = read(&returned);
             if answer.is_none() {
@@ -123,46 +119,58 @@ impl WindowLaw {
 type With<'py> = (Python<'py>, Bound<'py, Window>);
 type Arguments<'py> = PyResult<Bound<'py, PyTuple>>;
 
-impl outside::Object for WindowLaw {
-    fn grow(&mut self, window: &mut cc::Window, acked: u64) {
-        self.tell(window, GROW, |(py, view)| (view, acked).into_pyobject(py));
+impl CongestionControl for WindowLaw {
+    fn window(&self) -> &cc::Window {
+        &self.window
     }
 
-    fn on_congestion(&mut self, window: &mut cc::Window, event: &cc::CongestionEvent) {
-        self.tell(window, ON_CONGESTION, |(py, view)| (view, CongestionEvent(*event)).into_pyobject(py));
+    fn window_mut(&mut self) -> &mut cc::Window {
+        &mut self.window
     }
 
-    fn on_further_loss(&mut self, window: &mut cc::Window) {
-        self.tell(window, ON_FURTHER_LOSS, |(py, view)| (view,).into_pyobject(py));
+    fn grow(&mut self, acked: u64) {
+        self.tell(GROW, |(py, view)| (view, acked).into_pyobject(py));
     }
 
-    fn on_established(&mut self, window: &mut cc::Window, begin: &cc::Established) {
-        self.tell(window, ON_ESTABLISHED, |(py, view)| (view, Established(*begin)).into_pyobject(py));
+    fn on_congestion(&mut self, event: &cc::CongestionEvent) {
+        self.tell(ON_CONGESTION, |(py, view)| (view, CongestionEvent(*event)).into_pyobject(py));
     }
 
-    fn on_feedback(&mut self, window: &mut cc::Window, sample: &cc::AckSample) {
-        self.tell(window, ON_FEEDBACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
+    fn on_further_loss(&mut self) {
+        self.tell(ON_FURTHER_LOSS, |(py, view)| (view,).into_pyobject(py));
     }
 
-    fn on_ack(&mut self, window: &mut cc::Window, sample: &cc::AckSample) {
-        self.tell(window, ON_ACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
+    fn on_established(&mut self, begin: &cc::Established) {
+        self.tell(ON_ESTABLISHED, |(py, view)| (view, Established(*begin)).into_pyobject(py));
     }
 
-    fn on_sent(&mut self, window: &mut cc::Window, sent: &cc::Sent) {
-        self.tell(window, ON_SENT, |(py, view)| (view, Sent(*sent)).into_pyobject(py));
+    fn on_feedback(&mut self, sample: &cc::AckSample) {
+        self.tell(ON_FEEDBACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
     }
 
-    fn on_undo(&mut self, window: &mut cc::Window, before: CcState) -> bool {
-        self.tell(window, ON_UNDO, |(py, view)| (view, before.cwnd, before.ssthresh).into_pyobject(py))
+    fn on_ack(&mut self, sample: &cc::AckSample) {
+        self.tell(ON_ACK, |(py, view)| (view, AckSample(*sample)).into_pyobject(py));
     }
 
-    fn on_idle_restart(&mut self, window: &mut cc::Window, restart: u64) -> bool {
-        self.tell(window, ON_IDLE_RESTART, |(py, view)| (view, restart).into_pyobject(py))
+    fn on_sent(&mut self, sent: &cc::Sent) {
+        self.tell(ON_SENT, |(py, view)| (view, Sent(*sent)).into_pyobject(py));
     }
 
-    fn pacing(&self, window: &cc::Window) -> Option<Pacing> {
+    fn on_undo(&mut self, before: CcState) {
+        if !self.tell(ON_UNDO, |(py, view)| (view, before.cwnd, before.ssthresh).into_pyobject(py)) {
+            self.window.undo(before);
+        }
+    }
+
+    fn on_idle_restart(&mut self, restart: u64) {
+        if !self.tell(ON_IDLE_RESTART, |(py, view)| (view, restart).into_pyobject(py)) {
+            self.window.restart(restart);
+        }
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
         let wanted = "None or (bytes a second, bytes at once), each 1 or more";
-        self.ask(PACING, Some(window), wanted, |returned| {
+        self.ask(PACING, true, wanted, |returned| {
             if returned.is_none() {
                 return Some(None);
             }
@@ -173,7 +181,7 @@ impl outside::Object for WindowLaw {
     }
 
     fn codepoint(&self) -> Codepoint {
-        self.ask(CODEPOINT, None, "'ect0' or 'ect1'", |returned| match &*returned.extract::<Cow<'_, str>>().ok()? {
+        self.ask(CODEPOINT, false, "'ect0' or 'ect1'", |returned| match &*returned.extract::<Cow<'_, str>>().ok()? {
             "ect0" => Some(Codepoint::Ect0),
             "ect1" => Some(Codepoint::Ect1),
             _ => None,
@@ -181,7 +189,7 @@ impl outside::Object for WindowLaw {
     }
 
     fn limits_rate(&self) -> bool {
-        self.ask(LIMITS_RATE, None, "True or False", |returned| returned.extract().ok())
+        self.ask(LIMITS_RATE, false, "True or False", |returned| returned.extract().ok())
     }
 }
 

@@ -1,14 +1,12 @@
-//! A law that stands in a file of the user's own. Whoever runs the scenario supplies its object, which has the methods; the
-//! window is kept here.
+//! A user-defined law, in a file of the user's own. Whoever runs the scenario supplies its object, which is the law.
 
 use ecnlab_base::Outside;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AckSample, CcState, Codepoint, CongestionControl, CongestionEvent, Established, Pacing, Sent, Window};
+use super::{CongestionControl, CongestionEvent, Supply, Window};
 use crate::facts::Facts;
 use crate::invalid::{Invalid, ensure};
-use crate::outside::{Object, Supply};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -27,7 +25,7 @@ pub const FACTS: Facts = Facts {
 pub struct Params(pub Outside<dyn Supply>);
 
 impl super::Params for Params {
-    type Law = External;
+    type Law = Box<dyn CongestionControl>;
     type Start = Window;
 
     fn check(&self) -> Result<(), Invalid> {
@@ -43,223 +41,80 @@ impl super::Params for Params {
         Some(&mut self.0)
     }
 
-    fn law(&self, window: Window) -> External {
-        External { object: self.0.law().map(|law| law.object(&window)), window }
+    fn law(&self, window: Window) -> Box<dyn CongestionControl> {
+        self.0.law().map_or_else(|| Box::new(Unsupplied(window)) as _, |law| law.object(window))
     }
 }
 
-/// The window, and the object that moves it. Without one it stays, but for what recovery does: who runs a scenario refuses
-/// a law that nobody has supplied.
+/// Stands for a law that nobody has supplied: only recovery moves the window. A run with one is refused before it begins.
 #[derive(Debug)]
-pub struct External {
-    window: Window,
-    object: Option<Box<dyn Object>>,
-}
+struct Unsupplied(Window);
 
-impl CongestionControl for External {
+impl CongestionControl for Unsupplied {
     fn window(&self) -> &Window {
-        &self.window
+        &self.0
     }
 
     fn window_mut(&mut self) -> &mut Window {
-        &mut self.window
+        &mut self.0
     }
 
-    fn grow(&mut self, acked: u64) {
-        if let Some(object) = &mut self.object {
-            object.grow(&mut self.window, acked);
-        }
-    }
+    fn grow(&mut self, _: u64) {}
 
-    fn on_congestion(&mut self, event: &CongestionEvent) {
-        if let Some(object) = &mut self.object {
-            object.on_congestion(&mut self.window, event);
-        }
-    }
-
-    fn on_further_loss(&mut self) {
-        if let Some(object) = &mut self.object {
-            object.on_further_loss(&mut self.window);
-        }
-    }
-
-    fn on_established(&mut self, begin: &Established) {
-        if let Some(object) = &mut self.object {
-            object.on_established(&mut self.window, begin);
-        }
-    }
-
-    fn on_feedback(&mut self, sample: &AckSample) {
-        if let Some(object) = &mut self.object {
-            object.on_feedback(&mut self.window, sample);
-        }
-    }
-
-    fn on_ack(&mut self, sample: &AckSample) {
-        if let Some(object) = &mut self.object {
-            object.on_ack(&mut self.window, sample);
-        }
-    }
-
-    fn on_sent(&mut self, sent: &Sent) {
-        if let Some(object) = &mut self.object {
-            object.on_sent(&mut self.window, sent);
-        }
-    }
-
-    fn codepoint(&self) -> Codepoint {
-        self.object.as_ref().map_or_else(Codepoint::default, |object| object.codepoint())
-    }
-
-    fn pacing(&self) -> Option<Pacing> {
-        self.object.as_ref().and_then(|object| object.pacing(&self.window))
-    }
-
-    fn limits_rate(&self) -> bool {
-        self.object.as_ref().is_some_and(|object| object.limits_rate())
-    }
-
-    fn on_undo(&mut self, before: CcState) {
-        let now = self.state();
-        if !self.object.as_mut().is_some_and(|object| object.on_undo(&mut self.window, before)) {
-            self.set_cwnd(now.cwnd.max(before.cwnd));
-            self.set_ssthresh(now.ssthresh.max(before.ssthresh));
-        }
-    }
-
-    fn on_idle_restart(&mut self, restart: u64) {
-        let done = self.object.as_mut().is_some_and(|object| object.on_idle_restart(&mut self.window, restart));
-        if !done && self.cwnd() > restart {
-            self.set_cwnd(restart);
-        }
-    }
+    fn on_congestion(&mut self, _: &CongestionEvent) {}
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
-
-    use ecnlab_base::{Dur, Time};
+    use std::sync::Arc;
 
     use super::*;
-    use crate::cc::{Congestion, Params as _, event};
+    use crate::cc::{CcState, Congestion, Params as _, event};
 
-    type Told = Arc<Mutex<Vec<&'static str>>>;
-
-    /// Writes down what it is told, and each time sets the window to a thousand bytes more. What it has of the methods that
-    /// TCP can do without is `own`.
+    /// Has the methods that every law must have, and no other.
     #[derive(Debug)]
-    struct Law {
-        told: Told,
-        own: bool,
-    }
+    struct Least(Window);
 
-    impl Law {
-        fn told(&mut self, window: &mut Window, what: &'static str) {
-            self.told.lock().unwrap().push(what);
-            window.set_cwnd(window.cwnd() + 1_000);
+    impl CongestionControl for Least {
+        fn window(&self) -> &Window {
+            &self.0
         }
-    }
-
-    impl Object for Law {
-        fn grow(&mut self, window: &mut Window, acked: u64) {
-            assert_eq!(acked, 7);
-            self.told(window, "grow");
+        fn window_mut(&mut self) -> &mut Window {
+            &mut self.0
         }
-        fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-            assert_eq!(event.why, Congestion::Ecn);
-            self.told(window, "on_congestion");
+        fn grow(&mut self, acked: u64) {
+            self.set_cwnd(self.cwnd() + acked);
         }
-        fn on_further_loss(&mut self, window: &mut Window) {
-            self.told(window, "on_further_loss");
-        }
-        fn on_established(&mut self, window: &mut Window, begin: &Established) {
-            assert_eq!(begin.seed, 5);
-            self.told(window, "on_established");
-        }
-        fn on_feedback(&mut self, window: &mut Window, _: &AckSample) {
-            self.told(window, "on_feedback");
-        }
-        fn on_ack(&mut self, window: &mut Window, _: &AckSample) {
-            self.told(window, "on_ack");
-        }
-        fn on_sent(&mut self, window: &mut Window, _: &Sent) {
-            self.told(window, "on_sent");
-        }
-        fn on_undo(&mut self, window: &mut Window, before: CcState) -> bool {
-            if self.own {
-                assert_eq!(before.cwnd, 50_000);
-                self.told(window, "on_undo");
-            }
-            self.own
-        }
-        fn on_idle_restart(&mut self, window: &mut Window, restart: u64) -> bool {
-            if self.own {
-                assert_eq!(restart, 2_000);
-                self.told(window, "on_idle_restart");
-            }
-            self.own
-        }
-        fn pacing(&self, window: &Window) -> Option<Pacing> {
-            Some(Pacing { rate: window.cwnd(), quantum: 1 })
-        }
-        fn codepoint(&self) -> Codepoint {
-            Codepoint::Ect1
-        }
-        fn limits_rate(&self) -> bool {
-            true
+        fn on_congestion(&mut self, event: &CongestionEvent) {
+            self.set_cwnd(event.in_flight / 2);
         }
     }
 
-    struct Maker(Told, bool);
+    struct Maker;
 
     impl Supply for Maker {
-        fn object(&self, window: &Window) -> Box<dyn Object> {
-            assert_eq!(window.cwnd(), 10_000);
-            Box::new(Law { told: self.0.clone(), own: self.1 })
+        fn object(&self, window: Window) -> Box<dyn CongestionControl> {
+            Box::new(Least(window))
         }
-    }
-
-    fn law(told: &Told, own: bool) -> External {
-        let mut params = Params(Outside::named("x.py:Law"));
-        params.outside_mut().unwrap().supply(Arc::new(Maker(told.clone(), own)), "12".to_owned()).unwrap();
-        params.law(Window::new(10, 1_000))
     }
 
     const BEFORE: CcState = CcState { cwnd: 50_000, ssthresh: 40_000 };
 
     #[test]
-    fn the_object_is_told_all_and_moves_the_window() {
-        let told = Told::default();
-        let mut law = law(&told, true);
+    fn the_law_is_the_object_supplied_which_begins_with_the_initial_window() {
+        let mut params = Params(Outside::named("x.py:Law"));
+        params.outside_mut().unwrap().supply(Arc::new(Maker), "12".to_owned()).unwrap();
+        let mut law = params.law(Window::new(10, 1_000));
+        assert_eq!(law.cwnd(), 10_000);
         law.grow(7);
-        law.on_congestion(&event(Congestion::Ecn, 0));
-        law.on_further_loss();
-        law.on_established(&Established { now: Time::ZERO, rtt: None::<Dur>, seed: 5, counts_marks: false });
-        law.on_feedback(&AckSample::default());
-        law.on_ack(&AckSample::default());
-        law.on_sent(&Sent::default());
-        law.on_undo(BEFORE);
-        law.on_idle_restart(2_000);
-        let all = [
-            "grow",
-            "on_congestion",
-            "on_further_loss",
-            "on_established",
-            "on_feedback",
-            "on_ack",
-            "on_sent",
-            "on_undo",
-            "on_idle_restart",
-        ];
-        assert_eq!((told.lock().unwrap().as_slice(), law.cwnd()), (&all[..], 19_000));
-        assert_eq!(law.pacing(), Some(Pacing { rate: 19_000, quantum: 1 }));
-        assert_eq!((law.codepoint(), law.limits_rate()), (Codepoint::Ect1, true));
+        assert_eq!(law.cwnd(), 10_007);
+        law.on_congestion(&event(Congestion::Loss, 8_000));
+        assert_eq!(law.cwnd(), 4_000);
     }
 
     #[test]
-    fn what_the_object_leaves_to_tcp_is_done_as_for_every_law() {
-        let mut law = law(&Told::default(), false);
+    fn methods_that_a_law_leaves_out_do_as_tcp_does() {
+        let mut law = Least(Window::new(10, 1_000));
         law.set_ssthresh(5_000);
         law.on_undo(BEFORE);
         assert_eq!(law.state(), BEFORE);
@@ -276,7 +131,7 @@ mod tests {
         let mut law = Params(Outside::named("x.py:Law")).law(Window::new(10, 1_000));
         law.grow(7);
         law.on_congestion(&event(Congestion::Loss, 10_000));
-        assert_eq!((law.cwnd(), law.pacing(), law.codepoint()), (10_000, None, Codepoint::Ect0));
+        assert_eq!((law.cwnd(), law.pacing(), law.codepoint()), (10_000, None, crate::cc::Codepoint::Ect0));
         assert!(!law.limits_rate());
         law.on_undo(BEFORE);
         assert_eq!(law.state(), CcState { cwnd: 50_000, ssthresh: u64::MAX });

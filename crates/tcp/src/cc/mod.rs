@@ -13,6 +13,8 @@ pub mod reno;
 pub mod scalable;
 pub mod vegas;
 
+use std::fmt;
+
 use ecnlab_base::{Dur, Outside, Time};
 use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
@@ -20,7 +22,6 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::ack_sample::{AckSample, Amount, Established, RateSample, Sent};
 use crate::invalid::Invalid;
-use crate::outside::Supply;
 pub use crate::rules::{Rules, Start};
 pub use crate::window::{CcState, Window};
 
@@ -88,7 +89,7 @@ impl From<Codepoint> for Ecn {
 
 /// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
 /// reduced; a law that wants more has samples of every ACK.
-pub trait CongestionControl {
+pub trait CongestionControl: fmt::Debug + Send {
     /// Window and threshold, which are the law's own.
     fn window(&self) -> &Window;
     /// The same, for recovery to set.
@@ -129,16 +130,12 @@ pub trait CongestionControl {
     }
     /// A reduction was for nothing: before it the window was `before`. The window does not fall.
     fn on_undo(&mut self, before: CcState) {
-        let now = self.state();
-        self.set_cwnd(now.cwnd.max(before.cwnd));
-        self.set_ssthresh(now.ssthresh.max(before.ssthresh));
+        self.window_mut().undo(before);
     }
     /// Sending begins again after more than one retransmission timeout of silence: the window is `restart` at most
     /// (RFC 5681 §4.1).
     fn on_idle_restart(&mut self, restart: u64) {
-        if self.cwnd() > restart {
-            self.set_cwnd(restart);
-        }
+        self.window_mut().restart(restart);
     }
     /// What [`Facts::columns`] names, in that order.
     fn values(&self) -> Vec<f64> {
@@ -168,10 +165,16 @@ pub trait CongestionControl {
     }
 }
 
+/// Makes the objects of a user-defined law, one for each endpoint.
+pub trait Supply: Send + Sync {
+    /// The law at the beginning of a connection; `window` is its initial window.
+    fn object(&self, window: Window) -> Box<dyn CongestionControl>;
+}
+
 /// A window law's parameters, as [`crate::registry::WindowLaw`] holds them.
 pub(crate) trait Params {
-    /// The law that they are of.
-    type Law: CongestionControl;
+    /// The law as [`crate::law::Law`] holds it: the law's own type, or a boxed [`CongestionControl`].
+    type Law;
     /// What the law begins with: [`Start`] if it counts by the host's rules, as a law does that is built on another which
     /// does; [`Window`] if it does not, so that it cannot have them.
     type Start;
