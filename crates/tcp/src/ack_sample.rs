@@ -109,6 +109,6 @@ pub struct Established {
     /// What seeds a law's random numbers: the initial sequence number, which the run's own stream has drawn for this
     /// connection.
     pub seed: u32,
-    /// Both ends have agreed on feedback that counts marks ([`Feedback::COUNTS`](crate::ecn::Feedback::COUNTS)).
+    /// Both ends have agreed on feedback that counts marks ([`Facts::counts_marks`](crate::Facts::counts_marks)).
     pub counts_marks: bool,
 }

@@ -74,7 +74,7 @@ pub struct Endpoint {
     pub(crate) timestamps: bool,
     pub(crate) sack: bool,
     pub(crate) peer_shift: u8,
-    /// The feedback that the peer's SYN asked for ([`EcnKind::asks`]).
+    /// The feedback that the peer's SYN asked for ([`Feedback::asks`]).
     pub(crate) asked: Option<EcnKind>,
     /// The peer's options, kept between SYN and establishment.
     pub(crate) peer_mss: u32,

@@ -33,6 +33,18 @@ pub struct Facts {
     /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
     /// §6.1.2 asks of a sender that halves its window. The laws without it reduce by the share of marked data or ignore marks.
     pub waits_at_one_segment: bool,
+    /// Whether an end of slow start applies only as long as there is no threshold, from the start of a connection to its first
+    /// congestion.
+    pub only_without_threshold: bool,
+    /// Whether the ACKs of a feedback scheme report how much was marked, and not only that something was. Window laws for L4S
+    /// need that (RFC 9331 §4.2).
+    pub counts_marks: bool,
+    /// Bytes of options for which each segment of a feedback scheme has room; zero in schemes without an option.
+    pub option_len: u32,
+    /// Whether a feedback scheme requires D-SACK with SACK (RFC 9768 §3.1.1).
+    pub wants_dsack: bool,
+    /// Whether a feedback scheme answers the SYN-ACK by an ACK of its own, even if data could carry it (RFC 9768 §3.2.2.1).
+    pub wants_last_ack: bool,
 }
 
 impl Facts {
@@ -49,5 +61,10 @@ impl Facts {
         owns_window: false,
         slow_start: true,
         waits_at_one_segment: true,
+        only_without_threshold: false,
+        counts_marks: false,
+        option_len: 0,
+        wants_dsack: false,
+        wants_last_ack: false,
     };
 }

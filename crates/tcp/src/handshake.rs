@@ -3,7 +3,7 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Flags, Segment, Timestamps};
 
-use crate::ecn::{Feedback, PacketKind};
+use crate::ecn::{Feedback, PacketKind, Scheme};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::Cx;
 use crate::receiver::Receiver;
@@ -71,7 +71,7 @@ impl Endpoint {
     /// Answers the SYN, or the same SYN again. RFC 3168 §6.1.1: one SYN that does not ask for ECN, and there is none,
     /// whatever another asked.
     pub(crate) fn answer_syn(&mut self, syn: &Segment, now: Time, out: &mut Out) {
-        let asks = self.config.ecn.asks(syn);
+        let asks = Scheme::new(self.config.ecn).asks(syn);
         if self.asked.is_some() && asks.is_some() && asks != self.asked {
             // RFC 9768 §3.1.5: the ends could not know which of the two they use. The peer may be established or not.
             let reset =

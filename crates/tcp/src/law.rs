@@ -1,12 +1,12 @@
 //! The window law in use.
 
+use std::ops::{Deref, DerefMut};
+
 use ecnlab_base::facts::Column;
 
-use crate::cc::{
-    self, AckSample, CcState, Codepoint, Congestion, CongestionControl, CongestionEvent, Established, Pacing, Params,
-    Sent, Start, Window,
-};
+use crate::cc::{self, *};
 use crate::config::{Config, EcnResponse};
+use crate::hooks::dispatch;
 use crate::registry::{WindowLaw, window_laws};
 use crate::slow_start::{Exit, Opening, SlowStartExit};
 
@@ -24,31 +24,36 @@ macro_rules! in_use {
     ($($law:ident($module:ident::$params:ident), $name:literal, $facts:ident;)+) => {
         /// The law in use.
         #[derive(Debug)]
-        enum InUse { $($law(<cc::$module::$params as Params>::Law)),+ }
+        pub(crate) enum InUse { $($law(<cc::$module::$params as Params>::Law)),+ }
 
         impl InUse {
             fn new(config: &Config, mss: u32) -> InUse {
                 match &config.congestion { $(WindowLaw::$law(params) => InUse::$law(params.law((config, mss).into()))),+ }
             }
 
-            fn columns(&self) -> &'static [Column] {
+            /// [`Facts::columns`](crate::Facts::columns).
+            pub fn columns(&self) -> &'static [Column] {
                 match self { $(InUse::$law(_) => cc::$module::$facts.columns),+ }
             }
 
+            /// [`Facts::samples`](crate::Facts::samples).
             fn wants_samples(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.samples),+ }
             }
 
-            fn wants_rates(&self) -> bool {
+            /// [`Facts::rates`](crate::Facts::rates).
+            pub fn wants_rates(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.rates),+ }
             }
 
+            /// [`Facts::owns_window`](crate::Facts::owns_window).
             #[inline]
-            fn owns_window(&self) -> bool {
+            pub fn owns_window(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.owns_window),+ }
             }
 
-            fn waits_at_one_segment(&self) -> bool {
+            /// [`Facts::waits_at_one_segment`](crate::Facts::waits_at_one_segment).
+            pub fn waits_at_one_segment(&self) -> bool {
                 match self { $(InUse::$law(_) => cc::$module::$facts.waits_at_one_segment),+ }
             }
         }
@@ -63,38 +68,18 @@ impl Law {
         Law { wants_samples: in_use.wants_samples() || !slow_start.is_standard(), in_use, slow_start }
     }
 
-    /// [`Facts::columns`](crate::Facts::columns).
-    pub fn columns(&self) -> &'static [Column] {
-        self.in_use.columns()
-    }
-
     /// [`Facts::samples`](crate::Facts::samples); what ends slow start wants them too.
     #[inline]
     pub fn wants_samples(&self) -> bool {
         self.wants_samples
     }
 
-    /// [`Facts::rates`](crate::Facts::rates).
-    pub fn wants_rates(&self) -> bool {
-        self.in_use.wants_rates()
-    }
-
-    /// [`Facts::owns_window`](crate::Facts::owns_window).
-    #[inline]
-    pub fn owns_window(&self) -> bool {
-        self.in_use.owns_window()
-    }
-
-    /// [`Facts::waits_at_one_segment`](crate::Facts::waits_at_one_segment).
-    pub fn waits_at_one_segment(&self) -> bool {
-        self.in_use.waits_at_one_segment()
-    }
-
     /// What ends slow start hears of an ACK.
     #[cold]
     fn check_slow_start(&mut self, sample: &AckSample) {
         if self.slow_start.on_ack(sample, &self.opening()) {
-            self.set_ssthresh(self.cwnd());
+            let cwnd = self.cwnd();
+            self.set_ssthresh(cwnd);
         }
     }
 
@@ -128,90 +113,75 @@ impl From<(&Config, u32)> for Start {
     }
 }
 
-/// Calls a method of the law in use: a match on an enum, which the hot path can inline.
+/// Evaluates an expression for the law in use.
 macro_rules! of_law {
     ($value:expr, $law:ident => $what:expr) => {
-        window_laws! { methods! { $value, $law => $what; } }
+        window_laws! { arms! { $value, $law => $what; } }
     };
 }
-macro_rules! methods {
+macro_rules! arms {
     ($value:expr, $bound:ident => $what:expr;
      $($law:ident($module:ident::$params:ident), $name:literal, $facts:ident;)+) => {
         match $value { $(InUse::$law($bound) => $what),+ }
     };
 }
+window_hooks! { dispatch! { { impl CongestionControl for InUse } of_law } }
 
-impl Law {
-    #[inline(never)]
-    fn rate_of_law(&self) -> Option<Pacing> {
-        of_law!(&self.in_use, law => law.pacing())
+/// The hooks to which nothing is added.
+impl Deref for Law {
+    type Target = InUse;
+
+    #[inline]
+    fn deref(&self) -> &InUse {
+        &self.in_use
     }
 }
 
-impl CongestionControl for Law {
+impl DerefMut for Law {
     #[inline]
-    fn window(&self) -> &Window {
-        of_law!(&self.in_use, law => law.window())
+    fn deref_mut(&mut self) -> &mut InUse {
+        &mut self.in_use
     }
+}
+
+/// The hooks to which the end of slow start, or the cost of samples, adds something.
+impl Law {
+    /// [`CongestionControl::grow`], if slow start opens the window by the law.
     #[inline]
-    fn window_mut(&mut self) -> &mut Window {
-        of_law!(&mut self.in_use, law => law.window_mut())
-    }
-    #[inline]
-    fn grow(&mut self, acked: u64) {
+    pub fn grow(&mut self, acked: u64) {
         if !self.slow_start.is_standard()
             && let Some(more) = self.slow_start_growth(acked)
         {
             return self.window_mut().widen(more);
         }
-        of_law!(&mut self.in_use, law => law.grow(acked))
+        self.in_use.grow(acked);
     }
-    fn on_congestion(&mut self, event: &CongestionEvent) {
+
+    /// [`CongestionControl::on_congestion`]. A timeout begins slow start again.
+    pub fn on_congestion(&mut self, event: &CongestionEvent) {
         if event.why == Congestion::Timeout {
             self.slow_start.on_timeout();
         }
-        of_law!(&mut self.in_use, law => law.on_congestion(event))
+        self.in_use.on_congestion(event);
     }
-    fn on_further_loss(&mut self) {
-        of_law!(&mut self.in_use, law => law.on_further_loss())
-    }
-    fn on_loss_after_mark(&mut self) -> bool {
-        of_law!(&mut self.in_use, law => law.on_loss_after_mark())
-    }
-    fn on_established(&mut self, established: &Established) {
-        of_law!(&mut self.in_use, law => law.on_established(established))
-    }
-    fn on_feedback(&mut self, sample: &AckSample) {
-        of_law!(&mut self.in_use, law => law.on_feedback(sample))
-    }
-    fn on_ack(&mut self, sample: &AckSample) {
+
+    /// [`CongestionControl::on_ack`], after the end of slow start.
+    pub fn on_ack(&mut self, sample: &AckSample) {
         if !self.slow_start.is_standard() {
             self.check_slow_start(sample);
         }
-        of_law!(&mut self.in_use, law => law.on_ack(sample))
+        self.in_use.on_ack(sample);
     }
-    fn on_sent(&mut self, sent: &Sent) {
-        of_law!(&mut self.in_use, law => law.on_sent(sent))
-    }
-    #[inline]
-    fn codepoint(&self) -> Codepoint {
-        of_law!(&self.in_use, law => law.codepoint())
-    }
+
+    /// [`CongestionControl::pacing`], of laws with samples only.
     #[inline(always)]
-    fn pacing(&self) -> Option<Pacing> {
+    pub fn pacing(&self) -> Option<Pacing> {
         if self.wants_samples { self.rate_of_law() } else { None }
     }
-    fn limits_rate(&self) -> bool {
-        of_law!(&self.in_use, law => law.limits_rate())
-    }
-    fn on_undo(&mut self, before: CcState) {
-        of_law!(&mut self.in_use, law => law.on_undo(before))
-    }
-    fn on_idle_restart(&mut self, restart: u64) {
-        of_law!(&mut self.in_use, law => law.on_idle_restart(restart))
-    }
-    fn values(&self) -> Vec<f64> {
-        of_law!(&self.in_use, law => law.values())
+
+    #[inline(never)]
+    fn rate_of_law(&self) -> Option<Pacing> {
+        self.in_use.pacing()
     }
 }
 

@@ -17,6 +17,7 @@ mod endpoint;
 mod facts;
 mod flight;
 mod handshake;
+mod hooks;
 mod input;
 mod invalid;
 mod law;

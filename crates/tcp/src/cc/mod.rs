@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::ack_sample::{AckSample, Amount, Established, RateSample, Sent};
+use crate::hooks::law_trait;
 use crate::invalid::Invalid;
 pub use crate::rules::{Rules, Start};
 pub use crate::window::{CcState, Window};
@@ -87,83 +88,101 @@ impl From<Codepoint> for Ecn {
     }
 }
 
-/// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
-/// reduced; a law that wants more has samples of every ACK.
-pub trait CongestionControl: fmt::Debug + Send {
-    /// Window and threshold, which are the law's own.
-    fn window(&self) -> &Window;
-    /// The same, for recovery to set.
-    fn window_mut(&mut self) -> &mut Window;
-    /// An ACK of `acked` new bytes may open the window: no recovery, no ECN-Echo and no idle window forbids it.
-    fn grow(&mut self, acked: u64);
-    /// Congestion.
-    fn on_congestion(&mut self, event: &CongestionEvent);
-    /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
-    fn on_further_loss(&mut self) {}
-    /// A loss is found while the window goes down for a mark, with recoveries that have Linux's states. Returns whether the law
-    /// has set another threshold for it.
-    fn on_loss_after_mark(&mut self) -> bool {
-        false
-    }
-    /// Data may flow.
-    fn on_established(&mut self, _: &Established) {}
-    /// Each ACK, in every state, before recovery looks at it: losses and recovery are as the ACK before left them.
-    fn on_feedback(&mut self, _: &AckSample) {}
-    /// Each ACK, in every state, when recovery has decided; [`grow`](Self::grow) follows if the window may open.
-    fn on_ack(&mut self, _: &AckSample) {}
-    /// Each segment that leaves.
-    fn on_sent(&mut self, _: &Sent) {}
-    /// The codepoint of the packets that the feedback scheme makes ECN-capable. If the ends agree on feedback that does not
-    /// count marks, it is ECT(0) whatever the law (RFC 9331 §4.2).
-    fn codepoint(&self) -> Codepoint {
-        Codepoint::Ect0
-    }
-    /// At which rate segments leave; none sends what the window admits at once. Only with [`Facts::samples`].
-    fn pacing(&self) -> Option<Pacing> {
-        None
-    }
-    /// Whether the law has kept its window below what it takes the path to carry, so that what is delivered of the data now
-    /// in flight does not tell the rate of the path. Asked after [`on_ack`](Self::on_ack) of laws with
-    /// [`Facts::rates`].
-    fn limits_rate(&self) -> bool {
-        false
-    }
-    /// A reduction was for nothing: before it the window was `before`. The window does not fall.
-    fn on_undo(&mut self, before: CcState) {
-        self.window_mut().undo(before);
-    }
-    /// Sending begins again after more than one retransmission timeout of silence: the window is `restart` at most
-    /// (RFC 5681 §4.1).
-    fn on_idle_restart(&mut self, restart: u64) {
-        self.window_mut().restart(restart);
-    }
-    /// What [`Facts::columns`] names, in that order.
-    fn values(&self) -> Vec<f64> {
-        Vec::new()
-    }
-
-    /// The congestion window in bytes.
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        self.window().cwnd()
-    }
-    /// Window and threshold.
-    fn state(&self) -> CcState {
-        self.window().state()
-    }
-    /// Recovery sets the window and leaves ssthresh alone.
-    fn set_cwnd(&mut self, cwnd: u64) {
-        self.window_mut().set_cwnd(cwnd);
-    }
-    /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
-    fn deflate(&mut self, bytes: u64) {
-        self.window_mut().deflate(bytes);
-    }
-    /// Recovery, and the peer's first window, set the slow-start threshold.
-    fn set_ssthresh(&mut self, ssthresh: u64) {
-        self.window_mut().set_ssthresh(ssthresh);
-    }
+/// The hooks of window laws.
+macro_rules! window_hooks {
+    ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
+        hot {}
+        required {
+            /// Window and threshold, which are the law's own.
+            fn window(&self) -> &Window;
+            /// The same, for recovery to set.
+            fn window_mut(&mut self) -> &mut Window;
+            /// An ACK of `acked` new bytes may open the window: no recovery, no ECN-Echo and no idle window forbids it.
+            fn grow(&mut self, acked: u64);
+            /// Congestion.
+            fn on_congestion(&mut self, event: &CongestionEvent);
+        }
+        provided {
+            /// A loss that reduces nothing: ECN or an earlier timeout has done so for this window of data.
+            fn on_further_loss(&mut self) {}
+            /// A loss is found while the window goes down for a mark, with recoveries that have Linux's states. Returns
+            /// whether the law has set another threshold for it.
+            fn on_loss_after_mark(&mut self) -> bool {
+                false
+            }
+            /// Data may flow.
+            fn on_established(&mut self, established: &Established) {}
+            /// Each ACK, in every state, before recovery looks at it: losses and recovery are as the ACK before left
+            /// them.
+            fn on_feedback(&mut self, sample: &AckSample) {}
+            /// Each ACK, in every state, when recovery has decided; [`grow`](Self::grow) follows if the window may
+            /// open.
+            fn on_ack(&mut self, sample: &AckSample) {}
+            /// Each segment that leaves.
+            fn on_sent(&mut self, sent: &Sent) {}
+            /// The codepoint of the packets that the feedback scheme makes ECN-capable. If the ends agree on feedback
+            /// that does not count marks, it is ECT(0) whatever the law (RFC 9331 §4.2).
+            #[inline]
+            fn codepoint(&self) -> Codepoint {
+                Codepoint::Ect0
+            }
+            /// At which rate segments leave; none sends what the window admits at once. Only with [`Facts::samples`].
+            fn pacing(&self) -> Option<Pacing> {
+                None
+            }
+            /// Whether the law has kept its window below what it takes the path to carry, so that what is delivered of
+            /// the data now in flight does not tell the rate of the path. Asked after [`on_ack`](Self::on_ack) of laws
+            /// with [`Facts::rates`].
+            fn limits_rate(&self) -> bool {
+                false
+            }
+            /// A reduction was for nothing: before it the window was `before`. The window does not fall.
+            fn on_undo(&mut self, before: CcState) {
+                self.window_mut().undo(before);
+            }
+            /// Sending begins again after more than one retransmission timeout of silence: the window is `restart` at
+            /// most (RFC 5681 §4.1).
+            fn on_idle_restart(&mut self, restart: u64) {
+                self.window_mut().restart(restart);
+            }
+            /// What [`Facts::columns`] names, in that order.
+            fn values(&self) -> Vec<f64> {
+                Vec::new()
+            }
+        }
+        more {
+            /// The congestion window in bytes.
+            #[inline]
+            fn cwnd(&self) -> u64 {
+                self.window().cwnd()
+            }
+            /// Window and threshold.
+            fn state(&self) -> CcState {
+                self.window().state()
+            }
+            /// Recovery sets the window and leaves ssthresh alone.
+            fn set_cwnd(&mut self, cwnd: u64) {
+                self.window_mut().set_cwnd(cwnd);
+            }
+            /// Recovery takes `bytes` off the window, down to one segment (RFC 6582 §3.2 step 3).
+            fn deflate(&mut self, bytes: u64) {
+                self.window_mut().deflate(bytes);
+            }
+            /// Recovery, and the peer's first window, set the slow-start threshold.
+            fn set_ssthresh(&mut self, ssthresh: u64) {
+                self.window_mut().set_ssthresh(ssthresh);
+            }
+        }
+    } };
 }
+pub(crate) use window_hooks;
+
+window_hooks! { law_trait! { {
+    /// A window law. All windows are bytes, whatever the law counts in. TCP decides when a window may open and when it must be
+    /// reduced; a law that wants more has samples of every ACK.
+    #[expect(unused_variables, reason = "most defaults do nothing")]
+    pub trait CongestionControl: fmt::Debug + Send
+} } }
 
 /// Makes the objects of a user-defined law, one for each endpoint.
 pub trait Supply: Send + Sync {
@@ -183,7 +202,7 @@ pub(crate) trait Params {
 
     /// Refuses what the law cannot do.
     fn check(&self) -> Result<(), Invalid>;
-    /// The key that asks for feedback with a count of marks ([`crate::ecn::Feedback::COUNTS`]), if one does.
+    /// The key that asks for feedback with a count of marks ([`Facts::counts_marks`](crate::Facts::counts_marks)), if one does.
     fn needs_count(&self) -> Option<&'static str> {
         None
     }

@@ -15,13 +15,22 @@ use crate::registry::EcnKind;
 use counters::{Received, Told};
 use traversal::Traversal;
 
+/// What there is to know of both variants.
+const SHARED: Facts = Facts {
+    counts_marks: true,
+    // Only some segments have the option, but any may, as in Linux.
+    option_len: Fields::wire_len(3),
+    wants_dsack: true,
+    wants_last_ack: true,
+    ..Facts::PLAIN
+};
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
     name: "accecn",
     label: "AccECN",
     summary: "More accurate ECN: counts of marked packets in three flags of every segment, and of bytes in an option.",
     reference: "RFC 9768",
-    ..Facts::PLAIN
+    ..SHARED
 };
 /// What there is to know of AccECN as in Linux.
 pub const LINUX: Facts = Facts {
@@ -29,7 +38,7 @@ pub const LINUX: Facts = Facts {
     label: "AccECN as in Linux",
     summary: "More accurate ECN as Linux 7 has it: control packets and retransmissions ECN-capable, an option on every segment.",
     reference: "RFC 9768; Linux, net/ipv4/tcp_ecn.c",
-    ..Facts::PLAIN
+    ..SHARED
 };
 
 /// The ACE field of a SYN: all flags (§3.1.1).
@@ -199,13 +208,7 @@ impl<const LINUX: bool> Counted<LINUX> {
 }
 
 impl<const LINUX: bool> Feedback for Counted<LINUX> {
-    const COUNTS: bool = true;
-    /// Only some segments have the option, but any may, as in Linux.
-    const OPTION_LEN: u32 = Fields::wire_len(3);
-    const WANTS_DSACK: bool = true;
-    const WANTS_LAST_ACK: bool = true;
-
-    fn asks(syn: &Segment) -> Option<EcnKind> {
+    fn asks(&self, syn: &Segment) -> Option<EcnKind> {
         match asked(syn) {
             Agreed::This if !LINUX => Some(EcnKind::AccEcn),
             Agreed::Another(another) if !LINUX => Some(another),
@@ -214,7 +217,7 @@ impl<const LINUX: bool> Feedback for Counted<LINUX> {
     }
 
     #[inline(always)]
-    fn read(flags: Flags) -> EcnFlags {
+    fn read(&self, flags: Flags) -> EcnFlags {
         EcnFlags::number(flags)
     }
 

@@ -12,6 +12,7 @@ pub const FACTS: Facts = Facts {
     label: "DCTCP's feedback",
     summary: "DCTCP's feedback: ECE on an ACK means that the data it acknowledges were marked, no more and no less.",
     reference: "RFC 8257, section 3.2",
+    counts_marks: true,
     ..Facts::PLAIN
 };
 
@@ -36,8 +37,6 @@ impl Dctcp {
 }
 
 impl Feedback for Dctcp {
-    const COUNTS: bool = true;
-
     fn stamp(&mut self, kind: PacketKind) -> Stamp {
         match kind {
             // §3.6: ECT on SYN, SYN-ACK and RST, so that switches treat them as they do data.

@@ -11,6 +11,7 @@ use ecnlab_wire::{AccEcn, Ecn, Flags, QuenchCause, Segment};
 use crate::ack_sample::Amount;
 use crate::config::Config;
 pub use crate::ecn_flags::EcnFlags;
+use crate::hooks::{dispatch, law_trait};
 use crate::registry::{EcnKind, ecn_schemes};
 
 /// What kind of packet is sent, for what it may carry.
@@ -77,7 +78,7 @@ pub struct Acked {
     /// First offset that is not acknowledged now.
     pub to: u64,
     /// Bytes newly delivered: acknowledged, reported by SACK, or, without SACK, a segment for each duplicate ACK. They are
-    /// counted for laws with samples and schemes with [`Feedback::COUNTS`]; else this is what the number acknowledges.
+    /// counted for laws with samples and schemes with [`Facts::counts_marks`](crate::Facts::counts_marks); else this is what the number acknowledges.
     pub delivered: u64,
     /// SACK reports something for the first time.
     pub new_sack: bool,
@@ -146,214 +147,202 @@ pub struct QuenchSeen {
     pub round: u64,
 }
 
-/// One feedback scheme: both ends of it, since either may receive data.
-pub trait Feedback {
-    /// Whether its ACKs tell how much was marked, and not only that something was. Window laws for L4S need that
-    /// (RFC 9331 §4.2).
-    const COUNTS: bool = false;
-    /// Bytes of options for which each segment has room; zero in schemes without an option.
-    const OPTION_LEN: u32 = 0;
-    /// Whether SACK must come with D-SACK (RFC 9768 §3.1.1).
-    const WANTS_DSACK: bool = false;
-    /// Whether the SYN-ACK is answered by an ACK of its own, though data are there to carry it (RFC 9768 §3.2.2.1).
-    const WANTS_LAST_ACK: bool = false;
+/// The hooks of feedback schemes.
+macro_rules! feedback_hooks {
+    ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
+        hot {
+            /// A segment of any kind has come after the handshake, with the codepoint it came with and its `flags` as
+            /// [`Feedback::read`] reads them; `in_window` says whether it lies in the receive window. Whether its ACK
+            /// is due at once.
+            fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool;
+        }
+        required {
+            /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
+            fn stamp(&mut self, kind: PacketKind) -> Stamp;
 
-    /// Which feedback a SYN asks for of a host with this scheme, if that host is to end a connection whose SYNs ask for more
-    /// than one (RFC 9768 §3.1.5).
-    fn asks(_syn: &Segment) -> Option<EcnKind> {
-        None
-    }
-    /// What the flags of a segment after the handshake mean, sent by either end. Without any they are [`EcnFlags::NONE`], and
-    /// it is not asked.
-    #[inline(always)]
-    fn read(flags: Flags) -> EcnFlags {
-        EcnFlags::separate(flags)
-    }
-    /// What a packet that is now sent carries. All packets ask, in the order in which they leave.
-    fn stamp(&mut self, kind: PacketKind) -> Stamp;
-    /// The AccECN option of this packet, of which `room` bytes of options are left. Asked after [`Feedback::stamp`], of schemes
-    /// with [`Feedback::OPTION_LEN`], and if there is none once more with the room of a SACK block.
-    fn option(&mut self, _kind: PacketKind, _room: u32) -> Option<AccEcn> {
-        None
-    }
-    /// Whether data leave as ECN-capable.
-    fn is_capable(&self) -> bool {
-        true
-    }
+            // ---- the handshake ----
 
-    // ---- the handshake ----
+            /// A SYN has come, for the first time or again. What this end then uses; [`PacketKind::SynAck`] says so.
+            fn answer(&mut self, syn: &Segment) -> Agreed;
+            /// The SYN-ACK has come. What this end then uses.
+            fn agree(&mut self, syn_ack: &Segment) -> Agreed;
 
-    /// A SYN has come, for the first time or again. What this end then uses; [`PacketKind::SynAck`] says so.
-    fn answer(&mut self, syn: &Segment) -> Agreed;
-    /// The SYN-ACK has come. What this end then uses.
-    fn agree(&mut self, syn_ack: &Segment) -> Agreed;
-    /// Whether the peer has said that the own SYN or SYN-ACK came with CE.
-    fn handshake_was_marked(&self) -> bool {
-        false
-    }
-    /// No answer to a SYN. What the next one offers.
-    fn on_syn_timeout(&mut self, _config: &Config) -> Agreed {
-        Agreed::This
-    }
+            // ---- the sender of data ----
 
-    // ---- the receiver of data ----
+            /// What the acceptable `ack` says, which acknowledges `acked`, with its `flags` as [`Feedback::read`] reads
+            /// them.
+            fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard;
+            /// The congestion window was reduced, whatever the reason.
+            fn on_reduction(&mut self);
+        }
+        provided {
+            /// Which feedback a SYN asks for of a host with this scheme, if that host is to end a connection whose SYNs
+            /// ask for more than one (RFC 9768 §3.1.5).
+            fn asks(&self, syn: &Segment) -> Option<EcnKind> {
+                None
+            }
+            /// What the flags of a segment after the handshake mean, sent by either end. Without any they are
+            /// [`EcnFlags::NONE`], and it is not asked.
+            #[inline(always)]
+            fn read(&self, flags: Flags) -> EcnFlags {
+                EcnFlags::separate(flags)
+            }
+            /// The AccECN option of this packet, of which `room` bytes of options are left. Asked after
+            /// [`Feedback::stamp`], of schemes with [`Facts::option_len`](crate::Facts::option_len), and if there is
+            /// none once more with the room of a SACK block.
+            fn option(&mut self, kind: PacketKind, room: u32) -> Option<AccEcn> {
+                None
+            }
+            /// Whether data leave as ECN-capable.
+            fn is_capable(&self) -> bool {
+                true
+            }
 
-    /// Whether an ACK that waits is to leave before `segment`, which lies in the window, is taken in: with the number and
-    /// the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] asks for one.
-    fn flushes_ack(&self, _segment: &Segment) -> bool {
-        false
-    }
-    /// A segment of any kind has come after the handshake, with the codepoint it came with and its `flags` as
-    /// [`Feedback::read`] reads them; `in_window` says whether it lies in the receive window. Whether its ACK is due at once.
-    fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool;
+            // ---- the handshake ----
 
-    /// A segment has come of which nothing is new, and which ends where the last ACK sent does or beyond.
-    fn on_duplicate(&mut self, _segment: &Segment) {}
+            /// Whether the peer has said that the own SYN or SYN-ACK came with CE.
+            fn handshake_was_marked(&self) -> bool {
+                false
+            }
+            /// No answer to a SYN. What the next one offers.
+            fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
+                Agreed::This
+            }
 
-    /// An ACK that waits is to tell of no mark that has come so far.
-    fn forget_waiting(&mut self) {}
+            // ---- the receiver of data ----
 
-    // ---- the sender of data ----
+            /// Whether an ACK that waits is to leave before `segment`, which lies in the window, is taken in: with the
+            /// number and the flags that it has without it. A second ACK follows where [`Feedback::on_arrival`] asks
+            /// for one.
+            #[inline]
+            fn flushes_ack(&self, segment: &Segment) -> bool {
+                false
+            }
+            /// A segment has come of which nothing is new, and which ends where the last ACK sent does or beyond.
+            fn on_duplicate(&mut self, segment: &Segment) {}
+            /// An ACK that waits is to tell of no mark that has come so far.
+            fn forget_waiting(&mut self) {}
 
-    /// What the acceptable `ack` says, which acknowledges `acked`, with its `flags` as [`Feedback::read`] reads them.
-    fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard;
-    /// The congestion window was reduced, whatever the reason.
-    fn on_reduction(&mut self);
-    /// The retransmission timer has fired with data outstanding.
-    fn on_timeout(&mut self) {}
-    /// A source quench has come outside recovery. Whether the sender reduces its window. RFC 9293 §3.9.2.2: a host ignores
-    /// it.
-    fn on_quench(&mut self, _quench: &QuenchSeen) -> bool {
-        false
-    }
+            // ---- the sender of data ----
+
+            /// The retransmission timer has fired with data outstanding.
+            fn on_timeout(&mut self) {}
+            /// A source quench has come outside recovery. Whether the sender reduces its window. RFC 9293 §3.9.2.2: a
+            /// host ignores it.
+            fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
+                false
+            }
+        }
+        more {}
+    } };
 }
 
-/// Dispatches to the scheme in use, from the rows of the registry.
+feedback_hooks! { law_trait! { {
+    /// One feedback scheme: both ends of it, since either may receive data.
+    #[expect(unused_variables, reason = "most defaults do nothing")]
+    pub trait Feedback
+} } }
+
+/// No ECN: neither offered nor accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Off;
+
+impl Feedback for Off {
+    fn stamp(&mut self, _: PacketKind) -> Stamp {
+        Stamp::NONE
+    }
+
+    fn is_capable(&self) -> bool {
+        false
+    }
+
+    fn answer(&mut self, _: &Segment) -> Agreed {
+        Agreed::Nothing
+    }
+
+    fn agree(&mut self, _: &Segment) -> Agreed {
+        Agreed::Nothing
+    }
+
+    fn on_arrival(&mut self, _: &Segment, _: EcnFlags, _: bool) -> bool {
+        false
+    }
+
+    fn decode(&mut self, _: &Segment, _: EcnFlags, _: Acked) -> Heard {
+        Heard::default()
+    }
+
+    fn on_reduction(&mut self) {}
+}
+
+/// The scheme in use, from the rows of the registry.
 macro_rules! schemes {
     ($($scheme:ident, $module:ident, $name:literal, $facts:ident;)+) => {
-        /// The scheme in use, or none.
+        /// The scheme in use.
         #[derive(Clone, Debug)]
-        pub(crate) enum Scheme { Off, $($scheme($module::$scheme)),+ }
+        pub(crate) enum Scheme { Off(Off), $($scheme($module::$scheme)),+ }
 
         impl Scheme {
             pub fn new(kind: EcnKind) -> Scheme {
-                match kind { EcnKind::Off => Scheme::Off, $(EcnKind::$scheme => Scheme::$scheme(Default::default())),+ }
+                match kind { EcnKind::Off => Scheme::Off(Off), $(EcnKind::$scheme => Scheme::$scheme(Default::default())),+ }
+            }
+
+            /// [`Facts::counts_marks`](crate::Facts::counts_marks).
+            #[inline]
+            pub const fn counts(&self) -> bool {
+                match self { Scheme::Off(_) => false, $(Scheme::$scheme(_) => $module::$facts.counts_marks),+ }
+            }
+
+            /// [`Facts::option_len`](crate::Facts::option_len).
+            #[inline]
+            pub const fn option_len(&self) -> u32 {
+                match self { Scheme::Off(_) => 0, $(Scheme::$scheme(_) => $module::$facts.option_len),+ }
+            }
+
+            /// [`Facts::wants_last_ack`](crate::Facts::wants_last_ack).
+            pub const fn wants_last_ack(&self) -> bool {
+                match self { Scheme::Off(_) => false, $(Scheme::$scheme(_) => $module::$facts.wants_last_ack),+ }
             }
         }
 
-        impl Feedback for Scheme {
-            #[inline]
-            fn stamp(&mut self, kind: PacketKind) -> Stamp {
-                match self { Scheme::Off => Stamp::NONE, $(Scheme::$scheme(s) => s.stamp(kind)),+ }
+        impl EcnKind {
+            /// [`Facts::counts_marks`](crate::Facts::counts_marks).
+            pub const fn counts(self) -> bool {
+                match self { EcnKind::Off => false, $(EcnKind::$scheme => $module::$facts.counts_marks),+ }
             }
-            fn option(&mut self, kind: PacketKind, room: u32) -> Option<AccEcn> {
-                match self { Scheme::Off => None, $(Scheme::$scheme(s) => s.option(kind, room)),+ }
-            }
-            fn is_capable(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.is_capable()),+ }
-            }
-            fn answer(&mut self, syn: &Segment) -> Agreed {
-                match self { Scheme::Off => Agreed::Nothing, $(Scheme::$scheme(s) => s.answer(syn)),+ }
-            }
-            fn agree(&mut self, syn_ack: &Segment) -> Agreed {
-                match self { Scheme::Off => Agreed::Nothing, $(Scheme::$scheme(s) => s.agree(syn_ack)),+ }
-            }
-            fn handshake_was_marked(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.handshake_was_marked()),+ }
-            }
-            fn on_syn_timeout(&mut self, config: &Config) -> Agreed {
-                match self { Scheme::Off => Agreed::This, $(Scheme::$scheme(s) => s.on_syn_timeout(config)),+ }
-            }
-            #[inline]
-            fn flushes_ack(&self, segment: &Segment) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.flushes_ack(segment)),+ }
-            }
-            fn on_duplicate(&mut self, segment: &Segment) {
-                match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.on_duplicate(segment)),+ }
-            }
-            fn forget_waiting(&mut self) {
-                match self { Scheme::Off => {}, $(Scheme::$scheme(s) => s.forget_waiting()),+ }
-            }
-            #[inline(always)]
-            fn on_arrival(&mut self, segment: &Segment, flags: EcnFlags, in_window: bool) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_arrival(segment, flags, in_window)),+ }
-            }
-            #[inline]
-            fn decode(&mut self, ack: &Segment, flags: EcnFlags, acked: Acked) -> Heard {
-                match self { Scheme::Off => Heard::default(), $(Scheme::$scheme(s) => s.decode(ack, flags, acked)),+ }
-            }
-            fn on_reduction(&mut self) {
-                match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_reduction()),+ }
-            }
-            fn on_timeout(&mut self) {
-                match self { Scheme::Off => (), $(Scheme::$scheme(s) => s.on_timeout()),+ }
-            }
-            fn on_quench(&mut self, quench: &QuenchSeen) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(s) => s.on_quench(quench)),+ }
+
+            /// [`Facts::wants_dsack`](crate::Facts::wants_dsack).
+            pub const fn wants_dsack(self) -> bool {
+                match self { EcnKind::Off => false, $(EcnKind::$scheme => $module::$facts.wants_dsack),+ }
             }
         }
     };
 }
 ecn_schemes! { schemes! {} }
 
-/// [`Feedback::COUNTS`] of each, from the rows of the registry.
-macro_rules! counts {
-    ($($scheme:ident, $module:ident, $name:literal, $facts:ident;)+) => {
-        impl EcnKind {
-            /// [`Feedback::COUNTS`].
-            pub const fn counts(self) -> bool {
-                match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::COUNTS),+ }
-            }
-
-            /// [`Feedback::WANTS_DSACK`].
-            pub const fn wants_dsack(self) -> bool {
-                match self { EcnKind::Off => false, $(EcnKind::$scheme => <$module::$scheme as Feedback>::WANTS_DSACK),+ }
-            }
-
-            /// [`Feedback::asks`].
-            pub(crate) fn asks(self, syn: &Segment) -> Option<EcnKind> {
-                match self { EcnKind::Off => None, $(EcnKind::$scheme => <$module::$scheme as Feedback>::asks(syn)),+ }
-            }
-        }
-
-        impl Scheme {
-            /// [`Feedback::COUNTS`].
-            #[inline]
-            pub const fn counts(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::COUNTS),+ }
-            }
-
-            /// [`Feedback::OPTION_LEN`].
-            #[inline]
-            pub const fn option_len(&self) -> u32 {
-                match self { Scheme::Off => 0, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::OPTION_LEN),+ }
-            }
-
-            /// [`Feedback::WANTS_LAST_ACK`].
-            pub const fn wants_last_ack(&self) -> bool {
-                match self { Scheme::Off => false, $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::WANTS_LAST_ACK),+ }
-            }
-
-            /// [`Feedback::read`] of the scheme in use.
-            #[inline]
-            pub fn flags(&self, flags: Flags) -> EcnFlags {
-                if EcnFlags::are_clear(flags) {
-                    return EcnFlags::NONE;
-                }
-                match self {
-                    Scheme::Off => EcnFlags::separate(flags),
-                    $(Scheme::$scheme(_) => <$module::$scheme as Feedback>::read(flags)),+
-                }
-            }
-        }
+/// Evaluates an expression for the scheme in use.
+macro_rules! of_scheme {
+    ($value:expr, $scheme:ident => $what:expr) => {
+        ecn_schemes! { arms! { $value, $scheme => $what; } }
     };
 }
-ecn_schemes! { counts! {} }
+macro_rules! arms {
+    ($value:expr, $bound:ident => $what:expr; $($scheme:ident, $module:ident, $name:literal, $facts:ident;)+) => {
+        match $value { Scheme::Off($bound) => $what, $(Scheme::$scheme($bound) => $what),+ }
+    };
+}
+feedback_hooks! { dispatch! { { impl Feedback for Scheme } of_scheme } }
 
 impl Scheme {
     /// Whether there is no ECN.
     pub fn is_off(&self) -> bool {
-        matches!(self, Scheme::Off)
+        matches!(self, Scheme::Off(_))
+    }
+
+    /// The flags of a segment as the scheme in use reads them.
+    #[inline]
+    pub fn flags(&self, flags: Flags) -> EcnFlags {
+        if EcnFlags::are_clear(flags) { EcnFlags::NONE } else { self.read(flags) }
     }
 
     /// Goes over to what was agreed. Whether that is something else, or is offered no more.

@@ -132,7 +132,8 @@ impl Flight {
             if in_recovery && cx.config.reduce_from == ReduceFrom::Flight {
                 // RFC 5681 §3.1: equation (4) is the most. FlightSize counts what SACKs report, which recovery has replaced
                 // by new data.
-                self.law.set_ssthresh(self.law.state().ssthresh.min(ssthresh));
+                let reduced = self.law.state().ssthresh;
+                self.law.set_ssthresh(reduced.min(ssthresh));
             }
         }
         self.reduced(Cause::Timeout, cx);

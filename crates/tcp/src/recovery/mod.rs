@@ -13,128 +13,147 @@ use ecnlab_base::{Dur, Time};
 use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::flight::{AckSeen, Chunk, Cx, Flight};
+use crate::hooks::law_trait;
 use crate::invalid::Invalid;
 use crate::law::Law;
 use crate::registry::RecoveryKind;
 
-/// What a scheme decides. All schemes share the flight's [`Recovery`](crate::flight::Recovery); what one keeps for itself is in its own value.
-///
-/// An ACK goes through [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
-/// ([`crate::sender`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
-/// after them mean; Linux's decide for themselves.
-pub(crate) trait Scheme: Default {
-    /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
-    const WITHOUT_SACK: Option<RecoveryKind> = None;
-    /// Whether a window law may own the window with it ([`Facts::owns_window`](crate::Facts::owns_window)).
-    const LEAVES_WINDOW: bool = false;
-    /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
-    const COUNTS_SACKS: bool = false;
-    /// What the scheme gathers of one ACK.
-    type Delivery: Default;
-
-    // ---- the steps of an ACK ----
-
-    /// Takes in the ACK's number and what SACK has reported.
-    #[inline]
-    fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, _cx: &Cx) -> Self::Delivery {
-        if seen.ack > tx.una {
-            tx.acknowledge(seen.ack);
+/// The hooks of recovery schemes: `provided` are those that the sender calls of the scheme in use, `more` those that the steps
+/// of an ACK ([`crate::sender`]) call, which are compiled for each scheme.
+macro_rules! recovery_hooks {
+    ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
+        hot {}
+        required {}
+        provided {
+            /// A burst of sending begins during recovery.
+            fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {}
+            /// What to send next during recovery.
+            fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
+                tx.next_in_window(config)
+            }
+            /// Data may flow. The handshake took `rtt`, if it was timed.
+            fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {}
+            /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
+            fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {}
+            /// A chunk leaves, for the first time or again; whether the scheme keeps the time of a new one itself.
+            #[inline]
+            fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
+                false
+            }
+            /// What has just been sent wants the retransmission timer.
+            fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
+                tx.arm(cx.config, cx.now);
+            }
+            /// A burst of sending has ended.
+            #[inline]
+            fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {}
+            /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
+            fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
+                false
+            }
+            /// The retransmission timer has fired with data outstanding.
+            fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
+                tx.on_timeout(cx);
+            }
+            /// ECN-Echo on an ACK of `acked` new bytes, or a source quench, has told of congestion.
+            fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
+                tx.reduce_for_ecn(acked, cx);
+            }
+            /// Whether a recovery is going on, for time series and source quenches.
+            fn in_recovery(&self, tx: &Flight) -> bool {
+                tx.recovery.active
+            }
         }
-        Self::Delivery::default()
-    }
-    /// The RTT that the ACK shows. Before it all up to `una` was acknowledged.
-    #[inline]
-    fn rtt(
-        &mut self,
-        tx: &mut Flight,
-        seen: &AckSeen,
-        una: u64,
-        _delivery: &mut Self::Delivery,
-        cx: &Cx,
-    ) -> Option<Dur> {
-        if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
-    }
-    /// [`AckSample::last_rtt`](crate::cc::AckSample::last_rtt) of an ACK that shows `rtt`.
-    fn last_rtt(&self, _delivery: &Self::Delivery, rtt: Option<Dur>, _cx: &Cx) -> Option<Dur> {
-        rtt
-    }
-    /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
-    #[inline(always)]
-    fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, _delivery: Self::Delivery, cx: &mut Cx) -> u64 {
-        by_the_book(self, tx, seen, una, cx)
-    }
-    /// Opens the window by up to `acked` bytes.
-    #[inline]
-    fn open(law: &mut Law, acked: u64) {
-        law.grow(acked);
-    }
+        more {
+            /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
+            const WITHOUT_SACK: Option<RecoveryKind> = None;
+            /// Whether a window law may own the window with it ([`Facts::owns_window`](crate::Facts::owns_window)).
+            const LEAVES_WINDOW: bool = false;
+            /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
+            const COUNTS_SACKS: bool = false;
+            /// What the scheme gathers of one ACK.
+            type Delivery: Default;
 
-    // ---- what the textbook's schemes say ----
+            // ---- the steps of an ACK ----
 
-    /// A duplicate ACK, already counted in `Recovery::dupacks`.
-    fn on_dupack(&mut self, _tx: &mut Flight, _cx: &mut Cx) {}
-    /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
-    fn on_new_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
-        Progress { grow: true, rearm: true }
-    }
-    /// An ACK of new data after which no recovery is going on.
-    fn outside(&mut self, _tx: &mut Flight, _config: &Config) {}
-    /// A burst of sending begins during recovery.
-    fn begin_burst(&mut self, _tx: &mut Flight, _config: &Config) {}
-    /// What to send next during recovery.
-    fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
-        tx.next_in_window(config)
-    }
+            /// Takes in the ACK's number and what SACK has reported.
+            #[inline]
+            fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, _cx: &Cx) -> Self::Delivery {
+                if seen.ack > tx.una {
+                    tx.acknowledge(seen.ack);
+                }
+                Self::Delivery::default()
+            }
+            /// The RTT that the ACK shows. Before it all up to `una` was acknowledged.
+            #[inline]
+            fn rtt(
+                &mut self,
+                tx: &mut Flight,
+                seen: &AckSeen,
+                una: u64,
+                _delivery: &mut Self::Delivery,
+                cx: &Cx,
+            ) -> Option<Dur> {
+                if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
+            }
+            /// [`AckSample::last_rtt`](crate::cc::AckSample::last_rtt) of an ACK that shows `rtt`.
+            fn last_rtt(&self, _delivery: &Self::Delivery, rtt: Option<Dur>, _cx: &Cx) -> Option<Dur> {
+                rtt
+            }
+            /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
+            #[inline(always)]
+            fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, _delivery: Self::Delivery, cx: &mut Cx) -> u64 {
+                by_the_book(self, tx, seen, una, cx)
+            }
+            /// Opens the window by up to `acked` bytes.
+            #[inline]
+            fn open(law: &mut Law, acked: u64) {
+                law.grow(acked);
+            }
 
-    // ---- what all leave to the sender but those that see to more ----
+            // ---- what the textbook's schemes say ----
 
-    /// Refuses what the scheme cannot be combined with.
-    fn check(_config: &Config) -> Result<(), Invalid> {
-        Ok(())
-    }
-    /// Data may flow. The handshake took `rtt`, if it was timed.
-    fn on_established(&mut self, _tx: &mut Flight, _rtt: Option<Dur>) {}
-    /// SACK reports `start..end`, of which `new` bytes were not known. The ACK itself follows.
-    fn on_sacked(&mut self, _tx: &mut Flight, _start: u64, _end: u64, _new: u64) {}
-    /// A chunk leaves, for the first time or again; whether the scheme keeps the time of a new one itself.
-    fn on_sent(&mut self, _tx: &mut Flight, _chunk: Chunk, _cx: &Cx) -> bool {
-        false
-    }
-    /// What has just been sent wants the retransmission timer.
-    fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
-        tx.arm(cx.config, cx.now);
-    }
-    /// A burst of sending has ended.
-    fn end_burst(&mut self, _tx: &mut Flight, _config: &Config, _now: Time) {}
-    /// The deadline has come; whether it was the scheme's own and no retransmission timeout.
-    fn on_timer(&mut self, _tx: &mut Flight, _cx: &mut Cx) -> bool {
-        false
-    }
-    /// The retransmission timer has fired with data outstanding.
-    fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        tx.on_timeout(cx);
-    }
-    /// ECN-Echo on an ACK of `acked` new bytes, or a source quench, has told of congestion.
-    fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
-        tx.reduce_for_ecn(acked, cx);
-    }
-    /// Whether a recovery is going on, for time series and source quenches.
-    fn in_recovery(&self, tx: &Flight) -> bool {
-        tx.recovery.active
-    }
-    /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
-    fn lost(&self, tx: &Flight) -> u64 {
-        tx.resent
-    }
-    /// Bytes in flight ([`AckSample::in_flight`](crate::cc::AckSample::in_flight)).
-    fn in_flight(&self, tx: &Flight) -> u64 {
-        tx.not_delivered()
-    }
-    /// The same before an ACK that is yet to be taken in.
-    fn in_flight_before(&self, tx: &Flight, seen: &AckSeen) -> u64 {
-        tx.not_delivered() + seen.delivered
-    }
+            /// A duplicate ACK, already counted in `Recovery::dupacks`.
+            fn on_dupack(&mut self, _tx: &mut Flight, _cx: &mut Cx) {}
+            /// An ACK of `acked` new bytes during recovery, of which the sender's una already tells.
+            fn on_new_ack(&mut self, _tx: &mut Flight, _acked: u64, _cx: &mut Cx) -> Progress {
+                Progress { grow: true, rearm: true }
+            }
+            /// An ACK of new data after which no recovery is going on.
+            fn outside(&mut self, _tx: &mut Flight, _config: &Config) {}
+
+            // ---- what all leave to the sender but those that see to more ----
+
+            /// Refuses what the scheme cannot be combined with.
+            fn check(_config: &Config) -> Result<(), Invalid> {
+                Ok(())
+            }
+            /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
+            fn lost(&self, tx: &Flight) -> u64 {
+                tx.resent
+            }
+            /// Bytes in flight ([`AckSample::in_flight`](crate::cc::AckSample::in_flight)).
+            fn in_flight(&self, tx: &Flight) -> u64 {
+                tx.not_delivered()
+            }
+            /// The same before an ACK that is yet to be taken in.
+            fn in_flight_before(&self, tx: &Flight, seen: &AckSeen) -> u64 {
+                tx.not_delivered() + seen.delivered
+            }
+        }
+    } };
 }
+pub(crate) use recovery_hooks;
+
+recovery_hooks! { law_trait! { {
+    /// What a scheme decides. All schemes share the flight's [`Recovery`](crate::flight::Recovery); what one keeps for itself is in its own value.
+    ///
+    /// An ACK goes through [`Scheme::deliver`], [`Scheme::rtt`], [`Scheme::decide`] and [`Scheme::open`], in that order
+    /// ([`crate::sender`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
+    /// after them mean; Linux's decide for themselves.
+    #[expect(unused_variables, reason = "most defaults do nothing")]
+    pub(crate) trait Scheme: Default
+} } }
 
 /// What an ACK during recovery does besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

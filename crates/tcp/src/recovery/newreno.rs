@@ -53,7 +53,10 @@ fn full_ack(tx: &mut Flight, config: &Config) -> Progress {
     let ssthresh = tx.law.state().ssthresh;
     // §3.2 step 3, full acknowledgments: (1) and (2).
     match config.exit_window {
-        ExitWindow::Flight => tx.law.set_cwnd(ssthresh.min(tx.in_flight().max(mss) + mss)),
+        ExitWindow::Flight => {
+            let in_flight = tx.in_flight().max(mss);
+            tx.law.set_cwnd(ssthresh.min(in_flight + mss));
+        }
         ExitWindow::Ssthresh => tx.law.set_cwnd(ssthresh),
         ExitWindow::Keep => {}
     }

@@ -7,7 +7,6 @@ mod send_buffer;
 use ecnlab_base::Time;
 use ecnlab_wire::{QuenchCause, SackBlocks, Seq};
 
-use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::ecn::{Feedback, QuenchSeen};
 use crate::flight::{AckSeen, Chunk, Cx, Flight, How};

@@ -7,8 +7,9 @@ use ecnlab_base::{Dur, Time};
 use super::acks;
 use crate::config::Config;
 use crate::flight::{AckSeen, Chunk, Cx, Flight};
+use crate::hooks::dispatch;
 use crate::invalid::Invalid;
-use crate::recovery::{self, Scheme};
+use crate::recovery::{self, Scheme, recovery_hooks};
 use crate::registry::{RecoveryKind, recovery_schemes};
 
 /// The scheme in use, from the rows of the registry.
@@ -89,58 +90,6 @@ impl InUse {
         of_scheme!(self, scheme => acks::on_ack(scheme, tx, seen, cx))
     }
 
-    /// [`Scheme::begin_burst`].
-    pub fn begin_burst(&mut self, tx: &mut Flight, config: &Config) {
-        of_scheme!(self, scheme => scheme.begin_burst(tx, config))
-    }
-
-    /// [`Scheme::next`].
-    pub fn next(&mut self, tx: &mut Flight, config: &Config) -> Option<Chunk> {
-        of_scheme!(self, scheme => scheme.next(tx, config))
-    }
-
-    /// [`Scheme::on_established`].
-    pub fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
-        of_scheme!(self, scheme => scheme.on_established(tx, rtt))
-    }
-
-    /// [`Scheme::on_sacked`].
-    pub fn on_sacked(&mut self, tx: &mut Flight, start: u64, end: u64, new: u64) {
-        of_scheme!(self, scheme => scheme.on_sacked(tx, start, end, new))
-    }
-
-    /// [`Scheme::on_sent`].
-    #[inline]
-    pub fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
-        of_scheme!(self, scheme => scheme.on_sent(tx, chunk, cx))
-    }
-
-    /// [`Scheme::arm`].
-    pub fn arm(&mut self, tx: &mut Flight, cx: &Cx) {
-        of_scheme!(self, scheme => scheme.arm(tx, cx))
-    }
-
-    /// [`Scheme::end_burst`].
-    #[inline]
-    pub fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
-        of_scheme!(self, scheme => scheme.end_burst(tx, config, now))
-    }
-
-    /// [`Scheme::on_timer`].
-    pub fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
-        of_scheme!(self, scheme => scheme.on_timer(tx, cx))
-    }
-
-    /// [`Scheme::on_timeout`].
-    pub fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        of_scheme!(self, scheme => scheme.on_timeout(tx, cx))
-    }
-
-    /// [`Scheme::reduce_for_ecn`].
-    pub fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
-        of_scheme!(self, scheme => scheme.reduce_for_ecn(tx, acked, cx))
-    }
-
     /// [`Flight::tell_sent`], with what the scheme in use knows.
     #[cold]
     #[inline(never)]
@@ -148,9 +97,6 @@ impl InUse {
         let (lost, in_flight) = of_scheme!(self, scheme => (scheme.lost(tx), scheme.in_flight(tx)));
         tx.tell_sent(offsets, bytes, (lost, in_flight), cx);
     }
-
-    /// [`Scheme::in_recovery`].
-    pub fn in_recovery(&self, tx: &Flight) -> bool {
-        of_scheme!(self, scheme => scheme.in_recovery(tx))
-    }
 }
+
+recovery_hooks! { dispatch! { { impl InUse } pub of_scheme } }

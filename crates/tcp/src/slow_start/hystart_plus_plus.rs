@@ -14,6 +14,8 @@ pub const FACTS: Facts = Facts {
     label: "HyStart++",
     summary: "Where the RTT has grown by an eighth, slow start goes on at a quarter of its pace, and ends after five round trips.",
     reference: "RFC 9406",
+    // §4.3: later slow starts have a threshold, which ends them.
+    only_without_threshold: true,
     ..Facts::PLAIN
 };
 
@@ -84,9 +86,6 @@ fn threshold(last: Dur) -> Dur {
 }
 
 impl SlowStartExit for HystartPlusPlus {
-    /// §4.3: later slow starts have a threshold, which ends them.
-    const ONLY_WITHOUT_THRESHOLD: bool = true;
-
     fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool {
         if opening.window.ssthresh != u64::MAX {
             return false;

@@ -4,6 +4,7 @@ pub mod hystart;
 pub mod hystart_plus_plus;
 
 use crate::cc::{AckSample, CcState};
+use crate::hooks::{dispatch, law_trait};
 use crate::registry::{SlowStartKind, slow_start_exits};
 
 /// The window law in use, as an ACK finds it.
@@ -24,55 +25,65 @@ impl Opening {
     }
 }
 
-/// A rule by which slow start ends: ssthresh becomes the window. What the window does then is its law's.
-pub trait SlowStartExit {
-    /// Whether it holds only as long as there is no threshold, from the start of a connection to its first congestion.
-    const ONLY_WITHOUT_THRESHOLD: bool = false;
-
-    /// Each ACK, in every state, before it may open the window. Whether slow start is over.
-    fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool;
-    /// By how much an ACK of `acked` new bytes opens the window in slow start, in 2^-16 bytes; none leaves it to the law.
-    fn growth(&self, _acked: u64, _opening: &Opening) -> Option<u64> {
-        None
-    }
-    /// The retransmission timer has reduced the window.
-    fn on_timeout(&mut self) {}
+/// The hooks of the rules by which slow start ends.
+macro_rules! exit_hooks {
+    ($make:ident! { $($head:tt)* }) => { $make! { $($head)*
+        hot {}
+        required {
+                /// Each ACK, in every state, before it may open the window. Whether slow start is over.
+                fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool;
+        }
+        provided {
+                /// By how much an ACK of `acked` new bytes opens the window in slow start, in 2^-16 bytes; none leaves
+                /// it to the law.
+                fn growth(&self, acked: u64, opening: &Opening) -> Option<u64> {
+                    None
+                }
+                /// The retransmission timer has reduced the window.
+                fn on_timeout(&mut self) {}
+        }
+        more {}
+    } };
 }
 
-/// Dispatches to the rule in use, from the rows of the registry.
+exit_hooks! { law_trait! { {
+    /// A rule by which slow start ends: ssthresh becomes the window. What the window does then is its law's.
+    #[expect(unused_variables, reason = "defaults that do nothing")]
+    pub trait SlowStartExit
+} } }
+
+/// Slow start ends by a loss, a mark or the threshold alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Standard;
+
+impl SlowStartExit for Standard {
+    fn on_ack(&mut self, _: &AckSample, _: &Opening) -> bool {
+        false
+    }
+}
+
+/// The rule in use, from the rows of the registry.
 macro_rules! exits {
     ($($exit:ident, $module:ident, $name:literal, $facts:ident;)+) => {
-        /// The rule in use, or none.
+        /// The rule in use.
         #[derive(Clone, Debug)]
-        pub(crate) enum Exit { Standard, $($exit($module::$exit)),+ }
+        pub(crate) enum Exit { Standard(Standard), $($exit($module::$exit)),+ }
 
         impl Exit {
             pub fn new(kind: SlowStartKind) -> Exit {
                 match kind {
-                    SlowStartKind::Standard => Exit::Standard,
+                    SlowStartKind::Standard => Exit::Standard(Standard),
                     $(SlowStartKind::$exit => Exit::$exit(Default::default())),+
                 }
             }
         }
 
-        impl SlowStartExit for Exit {
-            fn on_ack(&mut self, ack: &AckSample, opening: &Opening) -> bool {
-                match self { Exit::Standard => false, $(Exit::$exit(exit) => exit.on_ack(ack, opening)),+ }
-            }
-            fn growth(&self, acked: u64, opening: &Opening) -> Option<u64> {
-                match self { Exit::Standard => None, $(Exit::$exit(exit) => exit.growth(acked, opening)),+ }
-            }
-            fn on_timeout(&mut self) {
-                match self { Exit::Standard => (), $(Exit::$exit(exit) => exit.on_timeout()),+ }
-            }
-        }
-
         impl SlowStartKind {
-            /// [`SlowStartExit::ONLY_WITHOUT_THRESHOLD`].
+            /// [`Facts::only_without_threshold`](crate::Facts::only_without_threshold).
             pub const fn only_without_threshold(self) -> bool {
                 match self {
                     SlowStartKind::Standard => false,
-                    $(SlowStartKind::$exit => <$module::$exit as SlowStartExit>::ONLY_WITHOUT_THRESHOLD),+
+                    $(SlowStartKind::$exit => $module::$facts.only_without_threshold),+
                 }
             }
         }
@@ -80,11 +91,24 @@ macro_rules! exits {
 }
 slow_start_exits! { exits! {} }
 
+/// Evaluates an expression for the rule in use.
+macro_rules! of_exit {
+    ($value:expr, $exit:ident => $what:expr) => {
+        slow_start_exits! { arms! { $value, $exit => $what; } }
+    };
+}
+macro_rules! arms {
+    ($value:expr, $bound:ident => $what:expr; $($exit:ident, $module:ident, $name:literal, $facts:ident;)+) => {
+        match $value { Exit::Standard($bound) => $what, $(Exit::$exit($bound) => $what),+ }
+    };
+}
+exit_hooks! { dispatch! { { impl SlowStartExit for Exit } of_exit } }
+
 impl Exit {
     /// Whether slow start ends by a loss, a mark or the threshold alone.
     #[inline]
     pub fn is_standard(&self) -> bool {
-        matches!(self, Exit::Standard)
+        matches!(self, Exit::Standard(_))
     }
 }
 
