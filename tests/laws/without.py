@@ -73,7 +73,7 @@ class Law:
     @property
     def registry(self) -> Path:
         """Where its rows are, from the root."""
-        if self.folder.as_posix() in QUEUES:
+        if self.folder.as_posix() in ROWS:
             return Path(INDEX[self.folder.as_posix()])
         return Path(*self.folder.parts[:3], "registry.rs")
 

@@ -7,7 +7,7 @@ use ecnlab_base::facts::Column;
 use crate::cc::{self, *};
 use crate::config::{Config, EcnResponse};
 use crate::hooks::dispatch;
-use crate::registry::{WindowLaw, window_laws};
+use crate::registry::WindowLaw;
 use crate::slow_start::{Exit, Opening, SlowStartExit};
 
 /// The law in use, and what ends its slow start.

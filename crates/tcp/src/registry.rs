@@ -1,4 +1,5 @@
-//! The laws by name: one row each. A law is one file, one row here, one test script, one docs page.
+//! The laws by name: one row each, the rows of window laws in `cc/mod.rs` beside their modules. A law is one file, one row,
+//! one test script, one docs page.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::cc::{self, Params, Supply};
+use crate::cc::{self, Params, Supply, window_laws};
 use crate::facts::Facts;
 use crate::invalid::Invalid;
 
@@ -149,28 +150,6 @@ macro_rules! window_family {
         }
     };
 }
-
-/// The rows of the window laws: name in the code, module and type of the parameters, name, summary. `$make` makes of
-/// them, behind `$head`, what it needs: here the names, in `crate::cc` the law in use.
-macro_rules! window_laws {
-    ($make:ident! { $($head:tt)* }) => {
-        $make! { $($head)*
-            Reno(reno::Params), "reno", FACTS;
-            EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", FACTS;
-            Abe(ecn_alpha_beta::AbeParams), "abe", ABE;
-            Cubic(cubic::Params), "cubic", FACTS;
-            Dctcp(dctcp::Params), "dctcp", FACTS;
-            Bbr(bbr::Params), "bbr", FACTS;
-            HighSpeed(highspeed::Params), "highspeed", FACTS;
-            Scalable(scalable::Params), "scalable", FACTS;
-            Vegas(vegas::Params), "vegas", FACTS;
-            Ledbat(ledbat::Params), "ledbat", FACTS;
-            Prague(prague::Params), "prague", FACTS;
-            External(external::Params), "external", FACTS;
-        }
-    };
-}
-pub(crate) use window_laws;
 
 window_laws! { window_family! {} }
 

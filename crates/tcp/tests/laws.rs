@@ -29,7 +29,7 @@ fn every_file_has_its_row() {
             // What the schemes of a folder share stands beside them.
             let shared = folder == "recovery/linux" && !is_scheme(&file.path());
             if file.path().is_file() && name != "mod.rs" && !shared {
-                assert!(rows.contains(&format!("{path}/{name}")), "{path}/{name} has no row in registry.rs");
+                assert!(rows.contains(&format!("{path}/{name}")), "{path}/{name} has no row");
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Window laws. TCP decides when (once per window of data), the law how much. One law per file.
 
-// The registry's rows make all else. They do not declare modules, for rustfmt follows none that a macro declares.
+// A window law has two lines in this file: its module and its row. A row declares no module, since rustfmt does not follow
+// modules that a macro declares.
 pub mod bbr;
 pub mod cubic;
 pub mod dctcp;
@@ -12,6 +13,28 @@ pub mod prague;
 pub mod reno;
 pub mod scalable;
 pub mod vegas;
+
+/// The rows of the window laws: name in the code, module and type of the parameters, name in scenarios, facts. `$make` gets
+/// them behind `$head`: `crate::registry` derives the names from them, `crate::law` the law in use.
+macro_rules! window_laws {
+    ($make:ident! { $($head:tt)* }) => {
+        $make! { $($head)*
+            Reno(reno::Params), "reno", FACTS;
+            EcnAlphaBeta(ecn_alpha_beta::Params), "ecn-alpha-beta", FACTS;
+            Abe(ecn_alpha_beta::AbeParams), "abe", ABE;
+            Cubic(cubic::Params), "cubic", FACTS;
+            Dctcp(dctcp::Params), "dctcp", FACTS;
+            Bbr(bbr::Params), "bbr", FACTS;
+            HighSpeed(highspeed::Params), "highspeed", FACTS;
+            Scalable(scalable::Params), "scalable", FACTS;
+            Vegas(vegas::Params), "vegas", FACTS;
+            Ledbat(ledbat::Params), "ledbat", FACTS;
+            Prague(prague::Params), "prague", FACTS;
+            External(external::Params), "external", FACTS;
+        }
+    };
+}
+pub(crate) use window_laws;
 
 use std::fmt;
 
