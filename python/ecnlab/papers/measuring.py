@@ -34,6 +34,7 @@ from typing import Any, Final
 import polars as pl
 import polars.selectors as cs
 
+from ecnlab import laws
 from ecnlab.base.errors import EcnlabError
 from ecnlab.papers import measures
 from ecnlab.papers.grid import Grid
@@ -160,6 +161,9 @@ class Quantities:
     def _of_rows(self, name: str, recipe: Recipe) -> pl.LazyFrame:
         rows = self._sweep.table(recipe["table"])
         there = rows.collect_schema().names()
+        # A sweep has the columns of its own laws.
+        others = (key for key in laws.columns(recipe["table"].removesuffix("_run")) if key not in there)
+        rows = rows.with_columns(pl.lit(None, pl.Float64).alias(key) for key in others)
         rows = rows.with_columns(pl.lit(x).alias(key) for key, x in recipe.get("place", {}).items() if key not in there)
         for column, wanted in recipe.get("where", {}).items():
             rows = rows.filter(pl.col(column).is_in(wanted) if isinstance(wanted, list) else pl.col(column) == wanted)
