@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 import pytest
 from conftest import assert_same_bytes
@@ -119,3 +121,13 @@ def test_stacked_rows_have_the_order_of_the_table():
     assert rows.columns == ["id", "time_s", "average_packets", "codel_count"]
     assert rows["average_packets"].to_list() == [None, 2.0] and rows["codel_count"].to_list() == [1.0, None]
     assert stacked("queue_series", [red.lazy(), codel.lazy()]).collect().columns == rows.columns
+
+
+def test_a_manifest_has_the_values_that_a_law_derives(network, tmp_path):
+    red = {"queue.q.discipline": "red", "queue.q.min_th": "auto packets", "queue.q.max_th": "auto packets"}
+    ecnlab.run(network, 1, overrides=red, out=tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    # 2 Mb/s are 500 packets of 500 B a second: half of 5 ms of them are less than 5.
+    assert manifest["in_force"] == {"l": {"min_th": "5 packets", "max_th": "15 packets"}}
+    assert manifest["spec"]["queue"]["q"]["min_th"] == "auto packets"
+    assert ecnlab.run(network, 1).manifest["in_force"] == {}

@@ -7,6 +7,7 @@ use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::LinkContext;
 use crate::contract::layout::Inner;
 use crate::contract::outside::Supply;
 use crate::machine::queue::ALL;
@@ -347,6 +348,18 @@ impl Config {
             class.queue.check().map_err(|e| e.inside(name))?;
         }
         Ok(())
+    }
+
+    /// The queue with the parameters in force before `link`: each value that a law derives from the link, from its profile or
+    /// from another key stands in place of the word or the gap that asks for it.
+    #[must_use]
+    pub fn in_force(&self, link: LinkContext) -> Config {
+        let inner = |class: &Class| Class { member: class.member.clone(), queue: class.queue.in_force(link) };
+        Config {
+            params: self.params.in_force(self, link),
+            common: self.common,
+            classes: self.classes.iter().map(|(name, class)| (name.clone(), inner(class))).collect(),
+        }
     }
 
     /// The rate to which a shaper holds the whole queue, if one does.

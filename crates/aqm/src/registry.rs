@@ -193,6 +193,15 @@ macro_rules! registry {
                     })+
                 }
             }
+            /// The parameters in force in a queue of `config` that feeds `link`.
+            pub(crate) fn in_force(&self, config: &Config, link: LinkContext) -> Params {
+                let limit = config.common.limit;
+                match self {
+                    $(Params::$Law(params) => Params::$Law(params.in_force(link, limit)),)+
+                    $(Params::$Composed(params) => Params::$Composed(crate::$cmodule::$Composed::in_force(params)),)+
+                    $(Params::$Across(params) => Params::$Across(params.in_force(link, limit)),)+
+                }
+            }
             /// The inner queues of `config`, whose parameters these are; `None` of a single FIFO.
             pub(crate) fn inner(&self, config: &Config) -> Option<Inner> {
                 match self {

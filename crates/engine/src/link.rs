@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_aqm::{Bucket, ClassReading, Item, LinkContext, Queue, Stats, Tally, Watch};
+use ecnlab_aqm::{Bucket, ClassReading, Item, Queue, Stats, Tally, Watch};
 use ecnlab_base::{Dur, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
@@ -122,10 +122,8 @@ impl Link {
 
     /// An idle link without its boxes.
     pub fn new(plan: &LinkPlan, groups: &[String], seed: u64) -> Link {
-        let rate = plan.pipe_rate().unwrap_or(Rate::from_bps(u64::MAX));
-        let context = LinkContext { rate, delay: plan.delay };
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
-        let queue = Queue::new(&plan.queue, context, groups, stream("queue"));
+        let queue = Queue::new(&plan.queue, plan.context(), groups, stream("queue"));
         let slow = Slow {
             row_behind: 0,
             from: plan.from as u32,

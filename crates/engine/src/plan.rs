@@ -75,6 +75,11 @@ impl LinkPlan {
         self.shaper.map(|s| s.rate).or(self.rate)
     }
 
+    /// What the queue's law may know of what it feeds.
+    pub fn context(&self) -> aqm::LinkContext {
+        aqm::LinkContext { rate: self.pipe_rate().unwrap_or(Rate::from_bps(u64::MAX)), delay: self.delay }
+    }
+
     /// The rate at which the queue drains in the long run: that of [`LinkPlan::pipe_rate`], or of a shaper that has all of
     /// the queue's packets.
     pub fn drain_rate(&self) -> Option<Rate> {

@@ -71,6 +71,12 @@ impl Scenario {
         json::to_python(py, &self.0.resolved())
     }
 
+    /// What laws derive in a run with `seed`: for each link, by name, the keys of its queue whose values in force are not those
+    /// of `resolved`.
+    fn in_force<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.0.in_force(seed))
+    }
+
     /// SHA-256 of the full specification, in hexadecimal.
     #[getter]
     fn hash(&self) -> &str {

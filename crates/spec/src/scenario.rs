@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use ecnlab_engine::LinkPlan;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -148,6 +149,17 @@ impl Scenario {
         Json::Object(all)
     }
 
+    /// What laws derive: for each link, by name, the keys of its queue whose values in force are not those of
+    /// [`Scenario::resolved`]. Automatic thresholds, gains and values of a profile are among them. `seed` is that of the run,
+    /// under which delays are drawn.
+    pub fn in_force(&self, seed: u64) -> Json {
+        let derived = |link: &LinkPlan| {
+            let in_force = link.queue.in_force(link.context());
+            Some((link.name.clone(), changed(&json!(link.queue), json!(in_force))?))
+        };
+        Json::Object(self.plan(seed).links.iter().filter_map(derived).collect())
+    }
+
     fn resolved_flow(&self, name: &str) -> Json {
         let mut flow = self.spec().flows[name].clone();
         if flow.traffic.uses_tcp() {
@@ -245,6 +257,22 @@ impl crate::file::Flow {
     /// Name of the TCP of the receiving end.
     pub fn tcp_to(&self) -> &str {
         self.tcp_to.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+}
+
+/// What of `now` is not in `before`; `None` if nothing.
+fn changed(before: &Json, now: Json) -> Option<Json> {
+    match (before, now) {
+        (Json::Object(before), Json::Object(now)) => {
+            let keys = now.into_iter();
+            let news: Map<String, Json> = keys
+                .filter_map(|(key, value)| {
+                    Some((key.clone(), changed(before.get(&key).unwrap_or(&Json::Null), value)?))
+                })
+                .collect();
+            (!news.is_empty()).then_some(Json::Object(news))
+        }
+        (before, now) => (*before != now).then_some(now),
     }
 }
 

@@ -417,3 +417,57 @@ traffic = \"ftp\"
     let (source, sink) = (node("source[99999]"), node("sink[99999]"));
     assert_eq!(way(&mut paths, source, sink), ["access[99999]", "pipe", "exit[99999]"]);
 }
+
+/// A queue before a link of 10 Mb/s and 10 ms.
+fn with_queue(queue: &str) -> Scenario {
+    let text = format!(
+        "format = 1\nduration = \"1 s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10 Mbps\"\ndelay = \"10 ms\"\n\
+         queue = \"q\"\n[flow.f]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"ftp\"\n[queue.q]\n{queue}"
+    );
+    parse_scenario("x.toml", &text).unwrap()
+}
+
+#[test]
+fn values_that_laws_derive_are_stated_by_link() {
+    let of = |queue: &str| with_queue(queue).in_force(1)["l"].clone();
+    assert_eq!(of("discipline = \"droptail\"\nlimit = \"9 packets\""), serde_json::Value::Null);
+    let fixed = "discipline = \"red\"\nlimit = \"60 packets\"\nmin_th = \"5 packets\"\nmax_th = \"15 packets\"";
+    assert_eq!(of(fixed), serde_json::Value::Null);
+    // 10 Mb/s are 2500 packets of 500 B a second: half of 5 ms of them are 6.25, three times that 18.75. Ten times the
+    // round trip, of 0.1 s at least, is 1 s: w = 1 - exp(-1/2500) = 0.00039992.
+    let auto = "discipline = \"red\"\nlimit = \"60 packets\"\nmin_th = \"auto packets\"\nmax_th = \"auto packets\"\n\
+                weight = \"auto\"\n[queue.q.adaptive]\nbottom = \"auto\"";
+    let found = of(auto);
+    assert_eq!((found["min_th"].as_str(), found["max_th"].as_str()), (Some("6.25 packets"), Some("18.75 packets")));
+    assert!((found["weight"].as_f64().unwrap() - 0.000_399_92).abs() < 1e-8);
+    // A packet of 1000 B takes 0.8 ms: 125 in 100 ms, and 1/125 = 0.008.
+    assert_eq!(found["adaptive"], serde_json::json!({ "bottom": 0.008 }));
+    // RFC 9332's: a third of 100 ms is more than the target, 15 ms; alpha = 0.1 x 0.015/0.1², beta = 0.3/0.1.
+    let rfc = of("discipline = \"dualpi2\"\nprofile = \"rfc9332\"");
+    assert_eq!((rfc["tupdate"].as_str(), rfc["min_th"].as_str()), (Some("15 ms"), Some("800 us")));
+    assert!(
+        (rfc["alpha"].as_f64().unwrap() - 0.15).abs() < 1e-12 && (rfc["beta"].as_f64().unwrap() - 3.0).abs() < 1e-12
+    );
+    assert!(rfc.get("step_thresh").is_none());
+    assert_eq!(of("discipline = \"cake\"\nrtt = \"40 ms\"\nlimit = \"100 packets\"")["target"], "2 ms");
+}
+
+#[test]
+fn values_that_laws_of_classes_derive_are_stated_with_their_class() {
+    let queue = "discipline = \"tbf\"\nlimit = \"60 packets\"\nrate = \"5 Mbps\"\nburst = \"10 kB\"\n[queue.q.class.inner]\n\
+                 discipline = \"avq\"\nlimit = \"20 packets\"";
+    let found = with_queue(queue).in_force(1);
+    assert_eq!(found, serde_json::json!({ "l": { "class": { "inner": { "buffer": "20 packets" } } } }));
+}
+
+#[test]
+fn a_drawn_delay_has_the_value_of_its_seed() {
+    let text = with_queue("discipline = \"droptail\"\nlimit = \"9 packets\"");
+    assert_eq!(text.in_force(1), text.in_force(2));
+    let drawn = PAIRS.replace("delay = \"20 ms\"", "delay = { uniform = [\"50 ms\", \"90 ms\"] }\nqueue = \"auto\"")
+        + "[queue.auto]\ndiscipline = \"red\"\nlimit = \"60 packets\"\nmin_th = \"5 packets\"\nmax_th = \"15 packets\"\n\
+           weight = \"auto\"\n";
+    let drawn = parse_scenario("x.toml", &drawn).unwrap();
+    assert_ne!(drawn.in_force(1)["pipe"]["weight"], drawn.in_force(2)["pipe"]["weight"]);
+    assert_eq!(drawn.in_force(3), drawn.in_force(3));
+}

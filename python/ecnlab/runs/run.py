@@ -372,6 +372,7 @@ def _manifest(
         "events": events,
         "spec_hash": scenario.hash,
         "spec": scenario.resolved,
+        "in_force": {} if seed is None else scenario.in_force(seed),
         "departures": scenario.departures,
         "instead": answerer.instead(scenario),
         "tables": _describe(tables),

@@ -167,7 +167,14 @@ def _write_question(folder: Path, experiment: Experiment, wanted: list[str], ans
         for run in one_of_each(experiment):
             if run.hash not in seen:
                 seen.add(run.hash)
-                yield run.hash, {"spec": run.scenario.resolved, "departures": run.scenario.departures}
+                yield (
+                    run.hash,
+                    {
+                        "spec": run.scenario.resolved,
+                        "in_force": run.scenario.in_force(run.seed),
+                        "departures": run.scenario.departures,
+                    },
+                )
 
     write_entries(folder / SPECS, specs())
 

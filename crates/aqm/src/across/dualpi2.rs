@@ -233,13 +233,41 @@ impl Params {
         [self.alpha.unwrap_or(alpha), self.beta.unwrap_or(beta)]
     }
 
+    fn min_th(&self) -> Dur {
+        self.min_th.unwrap_or(Dur::from_us(800))
+    }
+
+    fn range(&self) -> Dur {
+        self.range.unwrap_or(Dur::from_us(400))
+    }
+
+    fn th_len(&self) -> u64 {
+        self.th_len.unwrap_or(1)
+    }
+
+    fn step_thresh(&self) -> Dur {
+        self.step_thresh.unwrap_or(Dur::from_ms(1))
+    }
+
+    fn drop_enqueue(&self) -> bool {
+        self.drop_enqueue.unwrap_or(false)
+    }
+
+    fn drop_on_overload(&self) -> bool {
+        self.drop_on_overload.unwrap_or(true)
+    }
+
+    fn classic_protection(&self) -> u8 {
+        self.classic_protection.unwrap_or(CLASSIC_PROTECTION)
+    }
+
     /// The MTU with the device's header, `psched_mtu`.
     fn mtu(&self) -> u32 {
         self.mtu.map_or(MTU, |mtu| mtu.0 as u32)
     }
 
     fn scheduler(&self) -> Scheduler {
-        let share = i64::from(self.classic_protection.unwrap_or(CLASSIC_PROTECTION));
+        let share = i64::from(self.classic_protection());
         match self.tshift {
             Some(tshift) => Scheduler::TimeShifted(tshift),
             None => Scheduler::Credit(Credit::new(vec![100 - share, share], self.mtu())),
@@ -340,6 +368,30 @@ impl Compose for DualPi2 {
 
 impl LawParams for Params {
     type Law = DualPi2;
+
+    fn in_force(&self, _link: LinkContext, _limit: Length) -> Params {
+        let [alpha, beta] = self.gains();
+        let both = Params {
+            tupdate: Some(self.tupdate()),
+            alpha: Some(alpha),
+            beta: Some(beta),
+            classic_protection: self.tshift.is_none().then(|| self.classic_protection()),
+            protection: self.protection.map(protection::Params::in_force),
+            ..self.clone()
+        };
+        match self.profile {
+            Profile::Rfc9332 => {
+                Params { min_th: Some(self.min_th()), range: Some(self.range()), th_len: Some(self.th_len()), ..both }
+            }
+            Profile::Linux => Params {
+                step_thresh: Some(self.step_thresh()),
+                drop_enqueue: Some(self.drop_enqueue()),
+                drop_on_overload: Some(self.drop_on_overload()),
+                mtu: Some(Bytes(self.mtu().into())),
+                ..both
+            },
+        }
+    }
 
     fn law(&self, link: LinkContext) -> DualPi2 {
         let form = match self.profile {

@@ -213,6 +213,10 @@ pub struct Cake;
 impl Compose for Cake {
     type Params = Params;
 
+    fn in_force(params: &Params) -> Params {
+        Params { target: Some(params.target()), memory: Some(Bytes(params.memory())), ..params.clone() }
+    }
+
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
         let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };
         let tins = Tin::all(params);

@@ -117,6 +117,15 @@ pub struct Htb;
 impl Compose for Htb {
     type Params = Params;
 
+    fn in_force(params: &Params) -> Params {
+        let of = |share: &Share| Share {
+            ceil: Some(share.ceil()),
+            quantum: Some(Bytes(share.quantum() as u64)),
+            ..share.clone()
+        };
+        Params { sharing: params.sharing.iter().map(|(name, share)| (name.clone(), of(share))).collect() }
+    }
+
     fn layout(params: &Params, config: &Config, groups: &[String]) -> Layout {
         sharing::layout(Tree::new(&Hierarchy::of(&params.sharing, config)), config, groups)
     }

@@ -67,6 +67,14 @@ pub trait LawParams {
 
     /// The law on a queue that feeds `link`. The parameters have passed their check.
     fn law(&self, link: LinkContext) -> Self::Law;
+    /// The parameters in force on a queue of `limit` that feeds `link`: each value that the law derives stands in place of
+    /// the word or the gap that asks for it.
+    fn in_force(&self, _link: LinkContext, _limit: Length) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
     /// The user-defined law that they name, if they name one.
     fn outside(&self) -> Option<&Outside<dyn Supply>> {
         None

@@ -20,6 +20,14 @@ pub(crate) trait Compose {
     /// Its inner queues. `config`, to which `params` belong, has passed its check; `groups` are those of the run.
     fn layout(params: &Self::Params, config: &Config, groups: &[String]) -> Layout;
 
+    /// The parameters in force: each value that the discipline derives stands in place of the word or the gap that asks for it.
+    fn in_force(params: &Self::Params) -> Self::Params
+    where
+        Self::Params: Clone,
+    {
+        params.clone()
+    }
+
     /// The rate to which it holds all packets, if it does.
     fn rate(_params: &Self::Params) -> Option<Rate> {
         None

@@ -120,6 +120,10 @@ impl Avq {
 impl LawParams for Params {
     type Law = Avq;
 
+    fn in_force(&self, _link: LinkContext, limit: Length) -> Params {
+        Params { buffer: Some(self.buffer.unwrap_or(limit)), ..*self }
+    }
+
     fn law(&self, link: LinkContext) -> Avq {
         let rate = link.rate.bps() as f64 / 8.0;
         Avq {

@@ -4,7 +4,7 @@
 //! RED, but an arriving packet is first compared with one drawn from the queue, if the average is above the lower threshold. Two
 //! of one flow are both dropped: who holds much of the queue is drawn often.
 
-use ecnlab_base::{Bytes, Rng, Time};
+use ecnlab_base::{Bytes, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +78,11 @@ pub struct Choke {
 
 impl LawParams for Params {
     type Law = Choke;
+
+    fn in_force(&self, link: LinkContext, limit: Length) -> Params {
+        let red::Params { min_th, max_th, weight, .. } = self.red().in_force(link, limit);
+        Params { min_th, max_th, weight, ..*self }
+    }
 
     fn law(&self, link: LinkContext) -> Choke {
         Choke { red: self.red().law(link).in_whole_packets() }

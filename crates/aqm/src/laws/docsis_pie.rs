@@ -50,6 +50,12 @@ fn default_burst() -> Bytes {
 }
 
 impl Params {
+    /// `msr` and `peak_rate` on `link`.
+    fn rates(&self, link: LinkContext) -> (Rate, Rate) {
+        let msr = self.msr.unwrap_or(link.rate);
+        (msr, self.peak_rate.unwrap_or(msr))
+    }
+
     /// Refuses impossible values, naming the key.
     pub fn check(&self) -> Result<(), Impossible> {
         Impossible::unless(!self.target.is_zero(), "target", || {
@@ -127,9 +133,8 @@ struct Shaper {
 
 impl Shaper {
     fn new(params: &Params, link: LinkContext) -> Shaper {
-        let msr = params.msr.unwrap_or(link.rate);
+        let (msr, peak_rate) = params.rates(link);
         let burst = params.burst.0 as f64;
-        let peak_rate = params.peak_rate.unwrap_or(msr);
         Shaper { msr, peak_rate, burst, tokens: burst, since: Time::ZERO, next: Time::ZERO + INTERVAL }
     }
 
@@ -235,6 +240,11 @@ fn is_below_a_third(view: &View, buffer: Length) -> bool {
 
 impl LawParams for Params {
     type Law = DocsisPie;
+
+    fn in_force(&self, link: LinkContext, _limit: Length) -> Params {
+        let (msr, peak_rate) = self.rates(link);
+        Params { msr: Some(msr), peak_rate: Some(peak_rate), ..*self }
+    }
 
     fn law(&self, link: LinkContext) -> DocsisPie {
         DocsisPie {

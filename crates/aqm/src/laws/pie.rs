@@ -190,6 +190,18 @@ impl Params {
     fn mtu(&self) -> Bytes {
         self.mtu.unwrap_or(Bytes(1514))
     }
+
+    fn bytemode(&self) -> bool {
+        self.bytemode.unwrap_or(false)
+    }
+
+    fn max_burst(&self) -> Dur {
+        self.max_burst.unwrap_or(Dur::from_ms(150))
+    }
+
+    fn mean_pktsize(&self) -> Bytes {
+        self.mean_pktsize.unwrap_or(Bytes(1024))
+    }
 }
 
 /// PIE on one queue.
@@ -225,6 +237,15 @@ impl Form {
 
 impl LawParams for Params {
     type Law = Pie;
+
+    fn in_force(&self, _link: LinkContext, _limit: Length) -> Params {
+        match self.profile {
+            Profile::Rfc8033 => {
+                Params { max_burst: Some(self.max_burst()), mean_pktsize: Some(self.mean_pktsize()), ..*self }
+            }
+            Profile::Linux => Params { bytemode: Some(self.bytemode()), mtu: Some(self.mtu()), ..*self },
+        }
+    }
 
     fn law(&self, _link: LinkContext) -> Pie {
         let form = match self.profile {

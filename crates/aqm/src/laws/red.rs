@@ -16,7 +16,7 @@ mod record;
 mod spacing;
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Bytes, Dur, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -343,6 +343,13 @@ impl Red {
 
 impl LawParams for Params {
     type Law = Red;
+
+    fn in_force(&self, link: LinkContext, _limit: Length) -> Params {
+        let (min_th, max_th) = auto::thresholds(self, link).lengths();
+        let adaptive = self.adaptive.map(|law| law.in_force(link));
+        let weight = Weight::Of(self.weight.resolve(link, self.mean_packet));
+        Params { min_th: Threshold::At(min_th), max_th: Threshold::At(max_th), weight, adaptive, ..self.clone() }
+    }
 
     fn law(&self, link: LinkContext) -> Red {
         let th = auto::thresholds(self, link);

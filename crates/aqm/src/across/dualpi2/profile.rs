@@ -24,9 +24,9 @@ impl Rfc9332 {
         Rfc9332 {
             pi: Real::new(params.target, params.gains()),
             k: params.coupling_factor.into(),
-            min_th: params.min_th.unwrap_or(Dur::from_us(800)),
-            range: params.range.unwrap_or(Dur::from_us(400)),
-            th_len: params.th_len.unwrap_or(1),
+            min_th: params.min_th(),
+            range: params.range(),
+            th_len: params.th_len(),
             nqb: !params.nqb.is_empty(),
             counts: [0.0; 2],
         }
@@ -90,12 +90,12 @@ impl Linux {
     pub fn new(params: &Params) -> Linux {
         let k = u32::from(params.coupling_factor);
         // Without drops p' stops at 1/k, so that k·p' is never above 1.
-        let parts = if params.drop_on_overload.unwrap_or(true) { 1 } else { k };
+        let parts = if params.drop_on_overload() { 1 } else { k };
         Linux {
             pi: Fixed::new(params.target, params.gains(), parts),
             k,
-            step_thresh: params.step_thresh.unwrap_or(Dur::from_ms(1)),
-            drop_enqueue: params.drop_enqueue.unwrap_or(false),
+            step_thresh: params.step_thresh(),
+            drop_enqueue: params.drop_enqueue(),
             mtu: params.mtu().into(),
             nqb: !params.nqb.is_empty(),
         }

@@ -37,6 +37,15 @@ impl Default for Params {
 }
 
 impl Params {
+    /// With the value of `critical_ql`.
+    pub(super) fn in_force(self) -> Params {
+        Params { critical_ql: Some(self.critical_ql()), ..self }
+    }
+
+    fn critical_ql(&self) -> Dur {
+        self.critical_ql.unwrap_or(self.max_th)
+    }
+
     /// Refuses impossible values, naming the key.
     pub fn check(&self) -> Result<(), Impossible> {
         for (key, exponent) in [("protection.lg_aging", self.lg_aging), ("protection.lg_range", self.lg_range)] {
@@ -87,7 +96,7 @@ impl Protection {
         let floor = rate.time_for(2 * MAX_FRAME);
         Protection {
             rate,
-            critical_ql: params.critical_ql.unwrap_or(params.max_th),
+            critical_ql: params.critical_ql(),
             critical_ql_score: params.critical_ql_score,
             byte: 1000 << (30 - params.lg_aging),
             min_th: params.max_th.saturating_sub(range).max(floor),

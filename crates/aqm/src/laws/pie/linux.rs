@@ -108,7 +108,7 @@ impl Linux {
             period: period(params.tupdate),
             alpha: gain(params.alpha),
             beta: gain(params.beta),
-            bytemode: params.bytemode.unwrap_or(false),
+            bytemode: params.bytemode(),
             estimates: params.dq_rate_estimator,
             mtu: params.mtu().0,
             mark_most: (MAX_PROB as f64 * params.mark_ecnth) as u64,

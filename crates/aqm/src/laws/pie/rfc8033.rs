@@ -46,7 +46,7 @@ pub struct Rfc8033 {
 
 impl Rfc8033 {
     pub fn new(params: &Params) -> Rfc8033 {
-        let max_burst = params.max_burst.unwrap_or(Dur::from_ms(150));
+        let max_burst = params.max_burst();
         Rfc8033 {
             target: params.target,
             tupdate: params.tupdate,
@@ -54,7 +54,7 @@ impl Rfc8033 {
             beta: params.beta,
             mark_ecnth: params.mark_ecnth,
             max_burst,
-            mean_pktsize: params.mean_pktsize.map_or(1024, |size| size.0),
+            mean_pktsize: params.mean_pktsize().0,
             active_threshold: params.active_threshold,
             estimator: params.dq_rate_estimator.then(Estimator::default),
             active: params.active_threshold.is_none(),

@@ -136,6 +136,13 @@ impl Feng {
     }
 }
 
+impl Floyd {
+    /// With the value of `bottom` on `link`.
+    pub(super) fn in_force(self, link: LinkContext) -> Floyd {
+        Floyd { bottom: Bottom::At(self.bottom.resolve(link)), ..self }
+    }
+}
+
 impl Bottom {
     fn resolve(self, link: LinkContext) -> f64 {
         match self {

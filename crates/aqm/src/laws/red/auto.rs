@@ -57,6 +57,17 @@ pub struct Thresholds {
     pub max: f64,
 }
 
+impl Thresholds {
+    /// Both, as a scenario writes them.
+    pub fn lengths(self) -> (Length, Length) {
+        let length = match self.unit {
+            Unit::Packets => Length::Packets,
+            Unit::Bytes => Length::Bytes,
+        };
+        (length(self.min), length(self.max))
+    }
+}
+
 /// Packets of `mean_packet` that the link sends in a second: ns-2's `ptc`.
 pub(super) fn capacity(link: LinkContext, mean_packet: Bytes) -> f64 {
     link.rate.bps() as f64 / (8.0 * mean_packet.0 as f64)
