@@ -3,10 +3,8 @@
 use ecnlab_base::{Dur, Rng, Time};
 
 use crate::contract::hooks::declare;
-use crate::machine::books::Books;
 use crate::record::columns::Integral;
-use crate::registry::Joint;
-use crate::{DropReason, Item, MarkReason, PacketView, Watch};
+use crate::{MarkReason, PacketView};
 
 /// What a law across inner queues is shown of one of them, without the packet that arrives or leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,111 +106,6 @@ pub(crate) use across_hooks;
 #[allow(unused_variables, reason = "a default ignores what it is shown")]
 pub trait Across {
     across_hooks! { declare }
-}
-
-/// A law across the inner queues of a branch, with its ticks and what it is shown.
-#[derive(Clone, Debug)]
-pub(crate) struct Coupling {
-    pub law: Joint,
-    /// Whether the queue has ECN on.
-    ecn: bool,
-    redirects: bool,
-    tick: Dur,
-    next_tick: Time,
-    queues: Vec<InnerView>,
-}
-
-impl Coupling {
-    /// `law` across so many empty queues at time zero.
-    pub fn new(law: Joint, ecn: bool, queues: usize) -> Coupling {
-        let tick = law.tick();
-        Coupling {
-            ecn,
-            tick: tick.unwrap_or(Dur::MAX),
-            next_tick: tick.map_or(Time::NEVER, |tick| Time::ZERO + tick),
-            redirects: law.redirects(),
-            law,
-            queues: vec![InnerView::default(); queues],
-        }
-    }
-
-    /// The inner queue at place `i` is as `now` shown.
-    pub fn show(&mut self, i: usize, now: InnerView) {
-        self.queues[i] = now;
-    }
-
-    /// When the next tick is due, if that is up to `now`.
-    pub fn due(&self, now: Time) -> Option<Time> {
-        (self.next_tick <= now).then_some(self.next_tick)
-    }
-
-    /// The tick that is due.
-    pub fn on_tick(&mut self) {
-        self.law.on_tick(&self.queues, self.next_tick);
-        self.next_tick = self.next_tick.saturating_add(self.tick);
-    }
-
-    /// Where `packet`, which arrives at the queue at place `of`, goes.
-    pub fn place(&mut self, packet: &impl Item, of: usize, now: Time) -> usize {
-        if !self.redirects {
-            return of;
-        }
-        let seen = PacketView::of(packet, self.ecn, Dur::ZERO);
-        self.law.place(&seen, &AcrossView { queues: &self.queues, of, now })
-    }
-
-    /// Whether `packet`, which arrives at the queue at place `of`, may enter, marked if it must be. If not, it has been
-    /// dropped.
-    pub fn admits<P: Item>(
-        &mut self,
-        packet: &mut P,
-        of: usize,
-        now: Time,
-        books: &mut Books,
-        watch: &mut dyn Watch<P>,
-    ) -> bool {
-        let seen = PacketView::of(packet, self.ecn, Dur::ZERO);
-        let view = AcrossView { queues: &self.queues, of, now };
-        let decision = self.law.on_enqueue(&seen, &view, &mut books.rng);
-        act(decision, &seen, packet, books, watch)
-    }
-
-    /// Whether `packet`, just taken out of the queue at place `of` after `sojourn`, may go, marked if it must be. If not, it
-    /// has been dropped.
-    pub fn releases<P: Item>(
-        &mut self,
-        packet: &mut P,
-        (of, sojourn): (usize, Dur),
-        now: Time,
-        books: &mut Books,
-        watch: &mut dyn Watch<P>,
-    ) -> bool {
-        let seen = PacketView::of(packet, self.ecn, sojourn);
-        let view = AcrossView { queues: &self.queues, of, now };
-        let decision = self.law.on_dequeue(&seen, &view, &mut books.rng);
-        act(decision, &seen, packet, books, watch)
-    }
-}
-
-/// Carries out a decision on `packet`. Whether the packet is still there.
-fn act<P: Item>(
-    decision: Decision,
-    seen: &PacketView,
-    packet: &mut P,
-    books: &mut Books,
-    watch: &mut dyn Watch<P>,
-) -> bool {
-    match decision {
-        Decision::Pass => true,
-        Decision::Signal(why) if seen.can_mark => {
-            books.mark_silently(packet, why, watch);
-            true
-        }
-        Decision::Signal(_) | Decision::SignalByDrop => {
-            books.drop(packet, DropReason::Early, None, watch);
-            false
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 pub(crate) mod books;
 pub(crate) mod bucket;
+pub(crate) mod coupling;
 pub(crate) mod fifo;
 pub(crate) mod memory;
 pub(crate) mod queue;

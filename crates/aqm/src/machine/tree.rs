@@ -8,10 +8,10 @@ use std::sync::Arc;
 use ecnlab_base::Time;
 use ecnlab_base::facts::Column;
 
-use crate::contract::across::{Coupling, InnerView};
 use crate::contract::layout::{Classifier, Inner};
 use crate::contract::shape::{Header, Shape};
 use crate::machine::books::Books;
+use crate::machine::coupling::Coupling;
 use crate::machine::fifo::{Fifo, Held, Judged};
 use crate::machine::recipe::{Recipe, Tree};
 use crate::machine::room::Room;
@@ -20,7 +20,9 @@ use crate::record::counters::Group;
 use crate::record::rows::Rows;
 use crate::record::stats::Gauge;
 use crate::registry::Made;
-use crate::{Across, Aqm, Common, Config, DropReason, Full, Item, LinkContext, MarkReason, Stats, Tally, Watch};
+use crate::{
+    Across, Aqm, Common, Config, DropReason, Full, InnerView, Item, LinkContext, MarkReason, Stats, Tally, Watch,
+};
 
 /// What a packet takes besides its bytes: `SKB_TRUESIZE(0)` of Linux on 64 bits, 256 bytes of `struct sk_buff` and 320 of
 /// `struct skb_shared_info` (include/linux/skbuff.h).
