@@ -2,23 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Dur, Length, Outside, Rate};
+use ecnlab_base::{Bytes, Length, Outside, Rate};
 use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::LinkContext;
-use crate::contract::layout::Inner;
+use crate::Impossible;
 use crate::contract::outside::Supply;
-use crate::machine::queue::ALL;
 use crate::registry;
 
-/// Between two steps of a law by the clock, which an idle queue takes too: 100,000 a second.
-const LEAST_INTERVAL: Dur = Dur::from_us(10);
 /// What a class may send a round where nothing is said: an Ethernet frame.
 pub(crate) const QUANTUM: Bytes = Bytes(1514);
-/// The most bytes a round. Deficits, sums of them, stay far within 64 bits.
-const MOST_QUANTUM: Bytes = Bytes(1_000_000_000);
 
 /// A queue: its discipline and what every queue has. The text of `[queue.NAME]`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -207,47 +201,6 @@ pub enum MarkAt {
     Front,
 }
 
-/// A value that cannot be, and its key.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {message}")]
-pub struct Impossible {
-    /// The key in `[queue.NAME]`, dotted for a table within.
-    pub key: String,
-    /// What is wrong with its value, and what would do.
-    pub message: String,
-}
-
-impl Impossible {
-    /// `Ok` if `holds`, else `key` with the message.
-    pub(crate) fn unless(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
-        if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
-    }
-
-    /// Refuses an interval of a law's steps that no run would get through.
-    pub(crate) fn unless_interval(interval: Dur, key: &str) -> Result<(), Impossible> {
-        Impossible::unless(interval >= LEAST_INTERVAL, key, || {
-            format!(
-                "{interval} is less than {LEAST_INTERVAL}, so that the law's steps would take all the time: write 10 ms or so"
-            )
-        })
-    }
-
-    /// Refuses bytes a round that no scheduler can have, `least` of them or more.
-    pub(crate) fn unless_quantum(bytes: Bytes, least: u64, key: &str) -> Result<(), Impossible> {
-        Impossible::unless(bytes.0 >= least, key, || {
-            format!("{bytes} is less than {least} B, so that a packet would take many rounds: write 1514 B or so")
-        })?;
-        Impossible::unless(bytes <= MOST_QUANTUM, key, || {
-            format!("{bytes} is above {MOST_QUANTUM}, the most bytes a round: write 1514 B or so")
-        })
-    }
-
-    /// The same of the queue of class `name`.
-    fn inside(self, name: &str) -> Impossible {
-        Impossible { key: format!("class.{name}.{}", self.key), ..self }
-    }
-}
-
 impl Common {
     /// The names of these keys, as a scenario spells them.
     pub const KEYS: [&'static str; 7] = ["limit", "full", "admit", "forced", "mark_at", "ecn", "quantiles"];
@@ -305,30 +258,6 @@ impl Config {
         all
     }
 
-    /// What the tables of classes call its rows, in `class_series` those of each instant: [`ALL`] for the whole if there are
-    /// inner queues or quantiles are kept, and each inner queue with a name, as `voice` and `rest/bulk`.
-    pub fn class_names(&self) -> Vec<String> {
-        self.has_row().then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()
-    }
-
-    /// Whether the tables of classes have a row for the whole.
-    pub(crate) fn has_row(&self) -> bool {
-        self.common.quantiles || self.params.is_composed()
-    }
-
-    fn inner_names(&self) -> Vec<String> {
-        let queues = match self.params.inner(self) {
-            Some(Inner::Named(queues)) => queues,
-            Some(Inner::Alike(_, groups)) if groups.len() > 1 => groups,
-            _ => return Vec::new(),
-        };
-        let names = queues.iter().flat_map(|(name, queue)| {
-            let inner = queue.inner_names().into_iter().map(move |inner| format!("{name}/{inner}"));
-            std::iter::once(name.clone()).chain(inner)
-        });
-        names.collect()
-    }
-
     /// Refuses impossible values, naming the key.
     pub fn check(&self) -> Result<(), Impossible> {
         let limit = self.common.limit;
@@ -348,18 +277,6 @@ impl Config {
             class.queue.check().map_err(|e| e.inside(name))?;
         }
         Ok(())
-    }
-
-    /// The queue with the parameters in force before `link`: each value that a law derives from the link, from its profile or
-    /// from another key stands in place of the word or the gap that asks for it.
-    #[must_use]
-    pub fn in_force(&self, link: LinkContext) -> Config {
-        let inner = |class: &Class| Class { member: class.member.clone(), queue: class.queue.in_force(link) };
-        Config {
-            params: self.params.in_force(self, link),
-            common: self.common,
-            classes: self.classes.iter().map(|(name, class)| (name.clone(), inner(class))).collect(),
-        }
     }
 
     /// The rate to which a shaper holds the whole queue, if one does.
@@ -456,23 +373,6 @@ mod tests {
                 ("class.voice.groups", "rtp"),
             ]
         );
-    }
-
-    #[test]
-    fn tables_of_classes_have_a_row_for_the_whole_and_for_each_name() {
-        let classes = |inner: Vec<(&str, Config)>| {
-            let mut config = strict();
-            let class = |queue| Class { member: Member::default(), queue };
-            config.classes = inner.into_iter().map(|(name, queue)| (name.to_owned(), class(queue))).collect();
-            config
-        };
-        let plain = || droptail(Length::Packets(9.0));
-        let mut quantiles = plain();
-        quantiles.common.quantiles = true;
-        let rest = classes(vec![("bulk", plain())]);
-        let nested = classes(vec![("voice", plain()), ("rest", rest)]);
-        let rows = [plain(), quantiles, nested].map(|config| config.class_names());
-        assert_eq!(rows, [&[][..], &[ALL], &[ALL, "rest", "rest/bulk", "voice"]]);
     }
 
     #[test]

@@ -15,10 +15,12 @@ use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 
 pub use across::*;
 pub use composed::*;
-pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, Impossible, MarkAt, Member};
+pub use config::{Admit, Class, Codepoint, Common, Config, Forced, Full, MarkAt, Member};
 pub use contract::across::{Across, AcrossView, Decision, InnerView};
 pub use contract::facts::Facts;
-pub use contract::law::{Aqm, LawParams, LinkContext, PacketView, SpeaksBack, View};
+pub use contract::impossible::Impossible;
+pub use contract::law::{Aqm, LinkContext, PacketView, SpeaksBack, View};
+pub use contract::params::LawParams;
 pub use contract::{facts, outside};
 pub use laws::*;
 pub use machine::bucket::Bucket;

@@ -1,4 +1,4 @@
-//! The columns that the laws of a run add to its tables: those of the laws in use, and no others.
+//! The rows and columns that the queues of a run add to its tables: columns of the laws in use, and no others.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +7,9 @@ use ecnlab_base::facts::{Column, union};
 use crate::contract::layout::Inner;
 use crate::registry::{ROWS, Row};
 use crate::{Config, Facts};
+
+/// The row of a queue as a whole among its classes.
+pub(crate) const ALL: &str = "all";
 
 /// The columns by table, each name once, in the order of the registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +42,32 @@ impl Recorded {
             links: columns(&wholes, Facts::means),
             classes: columns(&classes, Facts::means),
         }
+    }
+}
+
+impl Config {
+    /// What the tables of classes call its rows, in `class_series` those of each instant: [`ALL`] for the whole if there are
+    /// inner queues or quantiles are kept, and each inner queue with a name, as `voice` and `rest/bulk`.
+    pub fn class_names(&self) -> Vec<String> {
+        self.has_row().then(|| ALL.to_owned()).into_iter().chain(self.inner_names()).collect()
+    }
+
+    /// Whether the tables of classes have a row for the whole.
+    pub(crate) fn has_row(&self) -> bool {
+        self.common.quantiles || self.params.is_composed()
+    }
+
+    fn inner_names(&self) -> Vec<String> {
+        let queues = match self.params.inner(self) {
+            Some(Inner::Named(queues)) => queues,
+            Some(Inner::Alike(_, groups)) if groups.len() > 1 => groups,
+            _ => return Vec::new(),
+        };
+        let names = queues.iter().flat_map(|(name, queue)| {
+            let inner = queue.inner_names().into_iter().map(move |inner| format!("{name}/{inner}"));
+            std::iter::once(name.clone()).chain(inner)
+        });
+        names.collect()
     }
 }
 
@@ -95,5 +124,22 @@ mod tests {
         tbf.classes.insert("inner".to_owned(), class);
         let tbf = Recorded::of([&tbf]);
         assert_eq!((names(&tbf.queue_series), names(&tbf.class_series)), (vec![], vec!["codel_count"]));
+    }
+
+    #[test]
+    fn tables_of_classes_have_a_row_for_the_whole_and_for_each_name() {
+        let classes = |inner: Vec<(&str, Config)>| {
+            let mut config = queue("discipline = \"classes\"\nschedule = \"strict\"");
+            let class = |queue| crate::Class { member: crate::Member::default(), queue };
+            config.classes = inner.into_iter().map(|(name, queue)| (name.to_owned(), class(queue))).collect();
+            config
+        };
+        let plain = || queue("discipline = \"droptail\"");
+        let mut quantiles = plain();
+        quantiles.common.quantiles = true;
+        let rest = classes(vec![("bulk", plain())]);
+        let nested = classes(vec![("voice", plain()), ("rest", rest)]);
+        let rows = [plain(), quantiles, nested].map(|config| config.class_names());
+        assert_eq!(rows, [&[][..], &[ALL], &[ALL, "rest", "rest/bulk", "voice"]]);
     }
 }

@@ -1,7 +1,7 @@
 //! The registry of disciplines, from the rows in [`crate::laws`], [`crate::across`] and [`crate::composed`].
 
 use ecnlab_base::facts::same;
-use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
+use ecnlab_base::{Dur, Length, Outside, Rng, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
@@ -12,14 +12,10 @@ use crate::contract::across::across_hooks;
 use crate::contract::facts::Facts;
 use crate::contract::hooks::dispatch;
 use crate::contract::law::aqm_hooks;
-use crate::contract::layout::{Compose, Inner, Layout};
 use crate::contract::outside::Supply;
 use crate::laws::fifo_laws;
 use crate::record::columns::{Columns, Integral};
-use crate::{
-    Across, AcrossView, Aqm, Config, Decision, Impossible, InnerView, LawParams, LinkContext, PacketView, SpeaksBack,
-    Verdict, View,
-};
+use crate::{Across, AcrossView, Aqm, Decision, InnerView, LawParams, PacketView, SpeaksBack, Verdict, View};
 
 /// A discipline as a reader finds it.
 #[derive(Clone, Copy, Debug)]
@@ -32,14 +28,6 @@ pub struct Row {
     pub page: &'static str,
     /// The JSON schema of its own keys in `[queue.NAME]`.
     pub schema: fn(&mut SchemaGenerator) -> Schema,
-}
-
-/// What a queue is made of.
-pub(crate) enum Made {
-    /// One FIFO with this law.
-    Law(Law),
-    /// Several queues.
-    Layout(Layout),
 }
 
 macro_rules! registry {
@@ -150,76 +138,6 @@ macro_rules! registry {
                     $(Params::$Law(_) => crate::$module::FACTS.marks,)+
                     $(Params::$Composed(_) => true,)+
                     $(Params::$Across(_) => true,)+
-                }
-            }
-            /// Refuses impossible values, naming the key. `config` is the queue whose parameters these are.
-            pub(crate) fn check(&self, config: &Config) -> Result<(), Impossible> {
-                match self {
-                    $(Params::$Law(params) => params.check(),)+
-                    $(Params::$Composed(params) => params.check(config),)+
-                    $(Params::$Across(params) => params.check(config),)+
-                }
-            }
-            /// The rate to which all packets are held, if they are.
-            pub(crate) fn rate(&self) -> Option<Rate> {
-                match self {
-                    $(Params::$Law(_) => None,)+
-                    $(Params::$Composed(params) => crate::$cmodule::$Composed::rate(params),)+
-                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::rate(params),)+
-                }
-            }
-            /// Refuses rates that cannot be in front of a link of rate `link`, naming the key.
-            pub(crate) fn check_before(&self, link: Rate) -> Result<(), Impossible> {
-                match self {
-                    $(Params::$Law(_) => Ok(()),)+
-                    $(Params::$Composed(params) => crate::$cmodule::$Composed::check_before(params, link),)+
-                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::check_before(params, link),)+
-                }
-            }
-            /// What the queue of `config`, whose parameters these are, is made of.
-            pub(crate) fn make(&self, config: &Config, link: LinkContext, groups: &[String]) -> Made {
-                match self {
-                    $(Params::$Law(params) => {
-                        let mut law = params.law(link);
-                        law.limited(config.common.limit);
-                        Made::Law(Law::$Law(law))
-                    })+
-                    $(Params::$Composed(params) => {
-                        Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
-                    })+
-                    $(Params::$Across(params) => {
-                        let law = Some(Joint::$Across(params.law(link)));
-                        Made::Layout(Layout { law, ..crate::$amodule::$Across::layout(params, config, groups) })
-                    })+
-                }
-            }
-            /// The parameters in force in a queue of `config` that feeds `link`.
-            pub(crate) fn in_force(&self, config: &Config, link: LinkContext) -> Params {
-                let limit = config.common.limit;
-                match self {
-                    $(Params::$Law(params) => Params::$Law(params.in_force(link, limit)),)+
-                    $(Params::$Composed(params) => Params::$Composed(crate::$cmodule::$Composed::in_force(params)),)+
-                    $(Params::$Across(params) => Params::$Across(params.in_force(link, limit)),)+
-                }
-            }
-            /// The inner queues of `config`, whose parameters these are; `None` of a single FIFO.
-            pub(crate) fn inner(&self, config: &Config) -> Option<Inner> {
-                match self {
-                    $(Params::$Law(_) => None,)+
-                    $(Params::$Composed(params) => {
-                        Some(crate::$cmodule::$Composed::layout(params, config, &[]).queues)
-                    })+
-                    $(Params::$Across(params) => {
-                        Some(crate::$amodule::$Across::layout(params, config, &[]).queues)
-                    })+
-                }
-            }
-            /// The flow groups that the discipline's own keys name, each with its key.
-            pub(crate) fn groups(&self) -> Vec<(&'static str, &str)> {
-                match self {
-                    $(Params::$Law(_) => Vec::new(),)+
-                    $(Params::$Composed(params) => <crate::$cmodule::$Composed as Compose>::groups(params),)+
-                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::groups(params),)+
                 }
             }
         }

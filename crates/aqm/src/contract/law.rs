@@ -2,12 +2,11 @@
 
 use std::fmt;
 
-use ecnlab_base::{Dur, Length, Outside, Rate, Rng, Time};
+use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
 
 use crate::Verdict;
 use crate::contract::hooks::declare;
-use crate::contract::outside::Supply;
 use crate::record::columns::Integral;
 
 /// The link a queue feeds; automatic parameters are found from it.
@@ -58,31 +57,6 @@ pub struct SpeaksBack {
     /// Whether one is owed to the sender of an ECN-capable packet whose arrival the law has just judged, if that packet
     /// is marked or dropped.
     pub now: bool,
-}
-
-/// The parameters of a law: its keys in a scenario.
-pub trait LawParams {
-    /// The law: an [`Aqm`], an [`Across`](crate::Across), or an object that is one.
-    type Law;
-
-    /// The law on a queue that feeds `link`. The parameters have passed their check.
-    fn law(&self, link: LinkContext) -> Self::Law;
-    /// The parameters in force on a queue of `limit` that feeds `link`: each value that the law derives stands in place of
-    /// the word or the gap that asks for it.
-    fn in_force(&self, _link: LinkContext, _limit: Length) -> Self
-    where
-        Self: Clone,
-    {
-        self.clone()
-    }
-    /// The user-defined law that they name, if they name one.
-    fn outside(&self) -> Option<&Outside<dyn Supply>> {
-        None
-    }
-    /// The same, to be supplied.
-    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
-        None
-    }
 }
 
 /// The hooks of [`Aqm`], each with its default. `$then!` gets the list.

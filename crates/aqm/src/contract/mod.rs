@@ -3,7 +3,9 @@
 pub(crate) mod across;
 pub mod facts;
 pub(crate) mod hooks;
+pub(crate) mod impossible;
 pub(crate) mod law;
 pub(crate) mod layout;
 pub mod outside;
+pub(crate) mod params;
 pub(crate) mod shape;

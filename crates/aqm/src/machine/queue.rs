@@ -5,10 +5,8 @@ use ecnlab_base::{Length, Rng, Time};
 
 use crate::machine::books::Books;
 use crate::machine::tree::Node;
+use crate::recorded::ALL;
 use crate::{Aqm, ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
-
-/// What the queue as a whole is called among its classes.
-pub(crate) const ALL: &str = "all";
 
 /// A link's queue.
 ///

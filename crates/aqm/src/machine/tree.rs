@@ -13,13 +13,13 @@ use crate::contract::shape::{Header, Shape};
 use crate::machine::books::Books;
 use crate::machine::coupling::Coupling;
 use crate::machine::fifo::{Fifo, Held, Judged};
+use crate::machine::make::Made;
 use crate::machine::recipe::{Recipe, Tree};
 use crate::machine::room::Room;
 use crate::machine::scheduler::{Backlog, Scheduler};
 use crate::record::counters::Group;
 use crate::record::rows::Rows;
 use crate::record::stats::Gauge;
-use crate::registry::Made;
 use crate::{
     Across, Aqm, Common, Config, DropReason, Full, InnerView, Item, LinkContext, MarkReason, Stats, Tally, Watch,
 };

@@ -1,0 +1,49 @@
+//! The refusal of a value that a queue cannot have.
+
+use ecnlab_base::{Bytes, Dur};
+
+/// Between two steps of a law by the clock, which an idle queue takes too: 100,000 a second.
+const LEAST_INTERVAL: Dur = Dur::from_us(10);
+/// The most bytes a round. Deficits, sums of them, stay far within 64 bits.
+const MOST_QUANTUM: Bytes = Bytes(1_000_000_000);
+
+/// A value that cannot be, and its key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {message}")]
+pub struct Impossible {
+    /// The key in `[queue.NAME]`, dotted for a table within.
+    pub key: String,
+    /// What is wrong with its value, and what would do.
+    pub message: String,
+}
+
+impl Impossible {
+    /// `Ok` if `holds`, else `key` with the message.
+    pub(crate) fn unless(holds: bool, key: &str, message: impl FnOnce() -> String) -> Result<(), Impossible> {
+        if holds { Ok(()) } else { Err(Impossible { key: key.to_owned(), message: message() }) }
+    }
+
+    /// Refuses an interval of a law's steps that no run would get through.
+    pub(crate) fn unless_interval(interval: Dur, key: &str) -> Result<(), Impossible> {
+        Impossible::unless(interval >= LEAST_INTERVAL, key, || {
+            format!(
+                "{interval} is less than {LEAST_INTERVAL}, so that the law's steps would take all the time: write 10 ms or so"
+            )
+        })
+    }
+
+    /// Refuses bytes a round that no scheduler can have, `least` of them or more.
+    pub(crate) fn unless_quantum(bytes: Bytes, least: u64, key: &str) -> Result<(), Impossible> {
+        Impossible::unless(bytes.0 >= least, key, || {
+            format!("{bytes} is less than {least} B, so that a packet would take many rounds: write 1514 B or so")
+        })?;
+        Impossible::unless(bytes <= MOST_QUANTUM, key, || {
+            format!("{bytes} is above {MOST_QUANTUM}, the most bytes a round: write 1514 B or so")
+        })
+    }
+
+    /// The same of the queue of class `name`.
+    pub(crate) fn inside(self, name: &str) -> Impossible {
+        Impossible { key: format!("class.{name}.{}", self.key), ..self }
+    }
+}

@@ -1,0 +1,31 @@
+//! The parameters of a law.
+
+use ecnlab_base::{Length, Outside};
+
+use crate::LinkContext;
+use crate::contract::outside::Supply;
+
+/// The parameters of a law: its keys in a scenario.
+pub trait LawParams {
+    /// The law: an [`Aqm`](crate::Aqm), an [`Across`](crate::Across), or an object that is one.
+    type Law;
+
+    /// The law on a queue that feeds `link`. The parameters have passed their check.
+    fn law(&self, link: LinkContext) -> Self::Law;
+    /// The parameters in force on a queue of `limit` that feeds `link`: each value that the law derives stands in place of
+    /// the word or the gap that asks for it.
+    fn in_force(&self, _link: LinkContext, _limit: Length) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
+    /// The user-defined law that they name, if they name one.
+    fn outside(&self) -> Option<&Outside<dyn Supply>> {
+        None
+    }
+    /// The same, to be supplied.
+    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+        None
+    }
+}

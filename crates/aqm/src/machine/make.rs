@@ -1,0 +1,115 @@
+//! What the parameters of a discipline make of its queue: a law over one FIFO, or several queues.
+
+use ecnlab_base::Rate;
+
+use crate::across::across_laws;
+use crate::composed::composed_laws;
+use crate::contract::layout::{Compose, Inner, Layout};
+use crate::laws::fifo_laws;
+use crate::registry::{Joint, Law, Params};
+use crate::{Aqm, Class, Config, Impossible, LawParams, LinkContext};
+
+/// What a queue is made of.
+pub(crate) enum Made {
+    /// One FIFO with this law.
+    Law(Law),
+    /// Several queues.
+    Layout(Layout),
+}
+
+macro_rules! make {
+    (;
+        laws { $($name:literal: $module:ident::$Law:ident;)+ }
+        composed { $($cname:literal: $cmodule:ident::$Composed:ident;)+ }
+        across { $($aname:literal: $amodule:ident::$Across:ident;)+ }
+    ) => {
+        impl Params {
+            /// Refuses impossible values, naming the key. `config` is the queue whose parameters these are.
+            pub(crate) fn check(&self, config: &Config) -> Result<(), Impossible> {
+                match self {
+                    $(Params::$Law(params) => params.check(),)+
+                    $(Params::$Composed(params) => params.check(config),)+
+                    $(Params::$Across(params) => params.check(config),)+
+                }
+            }
+            /// The rate to which all packets are held, if they are.
+            pub(crate) fn rate(&self) -> Option<Rate> {
+                match self {
+                    $(Params::$Law(_) => None,)+
+                    $(Params::$Composed(params) => crate::$cmodule::$Composed::rate(params),)+
+                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::rate(params),)+
+                }
+            }
+            /// Refuses rates that cannot be in front of a link of rate `link`, naming the key.
+            pub(crate) fn check_before(&self, link: Rate) -> Result<(), Impossible> {
+                match self {
+                    $(Params::$Law(_) => Ok(()),)+
+                    $(Params::$Composed(params) => crate::$cmodule::$Composed::check_before(params, link),)+
+                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::check_before(params, link),)+
+                }
+            }
+            /// What the queue of `config`, whose parameters these are, is made of.
+            pub(crate) fn make(&self, config: &Config, link: LinkContext, groups: &[String]) -> Made {
+                match self {
+                    $(Params::$Law(params) => {
+                        let mut law = params.law(link);
+                        law.limited(config.common.limit);
+                        Made::Law(Law::$Law(law))
+                    })+
+                    $(Params::$Composed(params) => {
+                        Made::Layout(crate::$cmodule::$Composed::layout(params, config, groups))
+                    })+
+                    $(Params::$Across(params) => {
+                        let law = Some(Joint::$Across(params.law(link)));
+                        Made::Layout(Layout { law, ..crate::$amodule::$Across::layout(params, config, groups) })
+                    })+
+                }
+            }
+            /// The parameters in force in a queue of `config` that feeds `link`.
+            fn in_force(&self, config: &Config, link: LinkContext) -> Params {
+                let limit = config.common.limit;
+                match self {
+                    $(Params::$Law(params) => Params::$Law(params.in_force(link, limit)),)+
+                    $(Params::$Composed(params) => Params::$Composed(crate::$cmodule::$Composed::in_force(params)),)+
+                    $(Params::$Across(params) => Params::$Across(params.in_force(link, limit)),)+
+                }
+            }
+            /// The inner queues of `config`, whose parameters these are; `None` of a single FIFO.
+            pub(crate) fn inner(&self, config: &Config) -> Option<Inner> {
+                match self {
+                    $(Params::$Law(_) => None,)+
+                    $(Params::$Composed(params) => {
+                        Some(crate::$cmodule::$Composed::layout(params, config, &[]).queues)
+                    })+
+                    $(Params::$Across(params) => {
+                        Some(crate::$amodule::$Across::layout(params, config, &[]).queues)
+                    })+
+                }
+            }
+            /// The flow groups that the discipline's own keys name, each with its key.
+            pub(crate) fn groups(&self) -> Vec<(&'static str, &str)> {
+                match self {
+                    $(Params::$Law(_) => Vec::new(),)+
+                    $(Params::$Composed(params) => <crate::$cmodule::$Composed as Compose>::groups(params),)+
+                    $(Params::$Across(params) => <crate::$amodule::$Across as Compose>::groups(params),)+
+                }
+            }
+        }
+    };
+}
+
+fifo_laws! { composed_laws, across_laws, make; }
+
+impl Config {
+    /// The queue with the parameters in force before `link`: each value that a law derives from the link, from its profile or
+    /// from another key stands in place of the word or the gap that asks for it.
+    #[must_use]
+    pub fn in_force(&self, link: LinkContext) -> Config {
+        let inner = |class: &Class| Class { member: class.member.clone(), queue: class.queue.in_force(link) };
+        Config {
+            params: self.params.in_force(self, link),
+            common: self.common,
+            classes: self.classes.iter().map(|(name, class)| (name.clone(), inner(class))).collect(),
+        }
+    }
+}
