@@ -47,15 +47,35 @@ pub(crate) struct Held<P> {
     pub packet: P,
 }
 
-/// What became of the packet at the head of a queue that was asked for it.
+/// The answer of a queue that is asked for a packet, or for its head.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Judged<P> {
-    /// It leaves.
-    Gone(Held<P>),
-    /// The law dropped it, so many bytes.
+pub(crate) enum Dequeued<T> {
+    /// The packet that leaves; of one that stays at the head its length.
+    Gone(T),
+    /// The law dropped a packet of this many bytes. There may be others.
     Dropped(u32),
-    /// There was none.
+    /// No packet may leave now.
     Empty,
+}
+
+impl<T> Dequeued<T> {
+    /// Asks again after each drop.
+    #[inline(always)]
+    pub fn past_drops(mut ask: impl FnMut() -> Dequeued<T>) -> Option<T> {
+        loop {
+            match ask() {
+                Dequeued::Gone(gone) => return Some(gone),
+                Dequeued::Dropped(_) => {}
+                Dequeued::Empty => return None,
+            }
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Dequeued<T> {
+    fn from(gone: Option<T>) -> Dequeued<T> {
+        gone.map_or(Dequeued::Empty, Dequeued::Gone)
+    }
 }
 
 impl<P: Item> Fifo<P> {
@@ -91,94 +111,39 @@ impl<P: Item> Fifo<P> {
         }
     }
 
-    /// Takes out the next packet that the law lets go, marked if it must be; those that it drops go before it.
-    #[inline]
-    pub fn pull<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
-        self.observe(now, books);
-        let held = self.judge(now, books, watch)?;
-        self.went(&held, now);
-        Some(held)
-    }
-
-    /// [`Fifo::pull`] of a queue that may have been peeked at, and of a packet of which it is not yet certain that it
-    /// leaves; if it does, [`Fifo::went`] is told.
-    pub fn take<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
-        self.observe(now, books);
-        if std::mem::take(&mut self.judged) { self.pop(books) } else { self.judge(now, books, watch) }
-    }
-
-    /// The length of the packet that leaves next. The law judges it now, if it has not yet: those that it drops go before
-    /// it, and it stays at the head.
-    pub fn peek<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<u32> {
-        self.observe(now, books);
-        if !self.judged {
-            let held = self.judge(now, books, watch)?;
-            self.keep(held, books);
-        }
-        self.head().map(|held| held.packet.wire_len())
-    }
-
-    /// Takes out the next packet that the law lets go.
-    #[inline]
-    fn judge<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Option<Held<P>> {
-        loop {
-            match self.judge_one(now, books, watch) {
-                Judged::Gone(held) => return Some(held),
-                Judged::Dropped(_) => {}
-                Judged::Empty => return None,
-            }
-        }
-    }
-
-    /// Takes out the packet at the head, which the law lets go or drops.
+    /// Takes out the packet at the head. The law lets it go, marked if it must be, or drops it, unless it has let it go
+    /// already ([`Fifo::peek`]). If the packet leaves, [`Fifo::went`] is to be called.
     #[inline(always)]
-    fn judge_one<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Judged<P> {
+    pub fn dequeue<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Dequeued<Held<P>> {
+        self.observe(now, books);
         let Some(Held { since, mut packet }) = self.pop(books) else {
             self.law.on_empty();
-            return Judged::Empty;
+            return Dequeued::Empty;
         };
-        if self.releases(&mut packet, now.since(since), now, books, watch) {
-            Judged::Gone(Held { since, packet })
+        let judged = std::mem::take(&mut self.judged);
+        if judged || self.releases(&mut packet, now.since(since), now, books, watch) {
+            Dequeued::Gone(Held { since, packet })
         } else {
-            Judged::Dropped(packet.wire_len())
+            Dequeued::Dropped(packet.wire_len())
         }
     }
 
-    /// [`Fifo::take`] of no more than one packet, which takes turns with so many flows.
-    pub fn step<W: Watch<P> + ?Sized>(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut W) -> Judged<P> {
-        self.observe(now, books);
+    /// As [`Fifo::dequeue`], but the packet stays at the head, since nothing can leave yet.
+    pub fn peek<W: Watch<P> + ?Sized>(&mut self, now: Time, books: &mut Books, watch: &mut W) -> Dequeued<u32> {
+        match self.dequeue(now, books, watch) {
+            Dequeued::Gone(held) => {
+                self.put_back(held, books);
+                self.judged = true;
+                Dequeued::Gone(held.packet.wire_len())
+            }
+            Dequeued::Dropped(len) => Dequeued::Dropped(len),
+            Dequeued::Empty => Dequeued::Empty,
+        }
+    }
+
+    /// As [`Aqm::among`].
+    pub fn among(&mut self, flows: u32) {
         self.law.among(flows);
-        if std::mem::take(&mut self.judged) {
-            return self.pop(books).map_or(Judged::Empty, Judged::Gone);
-        }
-        self.judge_one(now, books, watch)
-    }
-
-    /// [`Fifo::peek`] of no more than one packet, which takes turns with so many flows: its bytes if the law dropped it.
-    pub fn look<W: Watch<P> + ?Sized>(
-        &mut self,
-        flows: u32,
-        now: Time,
-        books: &mut Books,
-        watch: &mut W,
-    ) -> Option<u32> {
-        self.observe(now, books);
-        self.law.among(flows);
-        if self.judged || self.ring.is_empty() {
-            return None;
-        }
-        match self.judge_one(now, books, watch) {
-            Judged::Gone(held) => self.keep(held, books),
-            Judged::Dropped(len) => return Some(len),
-            Judged::Empty => {}
-        }
-        None
-    }
-
-    /// What was taken out stays at the head, since nothing can leave yet.
-    fn keep(&mut self, held: Held<P>, books: &mut Books) {
-        self.put_back(held, books);
-        self.judged = true;
     }
 
     /// What was taken out leaves for the wire.

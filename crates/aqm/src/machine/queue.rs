@@ -4,6 +4,7 @@ use ecnlab_base::facts::Column;
 use ecnlab_base::{Length, Rng, Time};
 
 use crate::machine::books::Books;
+use crate::machine::fifo::Dequeued;
 use crate::machine::tree::Node;
 use crate::recorded::ALL;
 use crate::{Aqm, ClassReading, ClassSample, Config, Counters, Item, LinkContext, Stats, Tally, Watch};
@@ -56,9 +57,13 @@ impl<P: Item> Queue<P> {
     /// is empty, or none may leave before [`Queue::ready`].
     pub fn dequeue(&mut self, now: Time, watch: &mut impl Watch<P>) -> Option<P> {
         let packet = match &mut self.node {
-            Node::Leaf(fifo) => fifo.pull(now, &mut self.books, watch)?.packet,
+            Node::Leaf(fifo) => {
+                let held = Dequeued::past_drops(|| fifo.dequeue(now, &mut self.books, watch))?;
+                fifo.went(&held, now);
+                held.packet
+            }
             Node::Tree(tree) => {
-                let packet = tree.made_mut()?.pull(now, &mut self.books, watch)?.packet;
+                let packet = tree.made_mut()?.dequeue(now, &mut self.books, watch)?.packet;
                 self.books.busy_until = now.saturating_add(self.link.rate.time_for(packet.wire_len().into()));
                 packet
             }

@@ -12,7 +12,7 @@ use crate::contract::layout::{Classifier, Inner};
 use crate::contract::shape::{Header, Shape};
 use crate::machine::books::Books;
 use crate::machine::coupling::Coupling;
-use crate::machine::fifo::{Fifo, Held, Judged};
+use crate::machine::fifo::{Dequeued, Fifo, Held};
 use crate::machine::make::Made;
 use crate::machine::recipe::{Recipe, Tree};
 use crate::machine::room::Room;
@@ -123,31 +123,19 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// The next packet, of which it is not yet certain that it leaves; if it does, [`Node::went`] is told. A tree counts it
-    /// as departed from itself in any case.
-    fn take(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
+    /// As [`Fifo::dequeue`]. A tree counts a packet as departed from itself in any case, and passes over its drops.
+    fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<Held<P>> {
         match self {
-            Node::Leaf(fifo) => fifo.take(now, books, watch),
-            Node::Tree(tree) => tree.made_mut()?.pull(now, books, watch),
+            Node::Leaf(fifo) => fifo.dequeue(now, books, watch),
+            Node::Tree(tree) => tree.made_mut().and_then(|branch| branch.dequeue(now, books, watch)).into(),
         }
     }
 
-    /// [`Node::take`] of no more than one packet, of a FIFO that takes turns with so many flows.
-    fn step(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Judged<P> {
+    /// As [`Fifo::among`]; a tree has no law of its own to tell.
+    fn among(&mut self, flows: u32) {
         match self {
-            Node::Leaf(fifo) => fifo.step(flows, now, books, watch),
-            Node::Tree(tree) => {
-                let held = tree.made_mut().and_then(|branch| branch.pull(now, books, watch));
-                held.map_or(Judged::Empty, Judged::Gone)
-            }
-        }
-    }
-
-    /// As [`Fifo::look`]; a tree looks when it is peeked at.
-    fn look(&mut self, flows: u32, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
-        match self {
-            Node::Leaf(fifo) => fifo.look(flows, now, books, watch),
-            Node::Tree(_) => None,
+            Node::Leaf(fifo) => fifo.among(flows),
+            Node::Tree(_) => {}
         }
     }
 
@@ -166,11 +154,11 @@ impl<P: Item> Node<P> {
         }
     }
 
-    /// As [`Fifo::peek`]; `None` also if nothing may leave now.
-    fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
+    /// As [`Fifo::peek`], and as [`Node::dequeue`] of a tree.
+    fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<u32> {
         match self {
             Node::Leaf(fifo) => fifo.peek(now, books, watch),
-            Node::Tree(tree) => tree.made_mut()?.peek(now, books, watch),
+            Node::Tree(tree) => tree.made_mut().and_then(|branch| branch.peek(now, books, watch)).into(),
         }
     }
 
@@ -434,23 +422,14 @@ impl<P: Item> Branch<P> {
     }
 
     /// The next packet that its queue lets go; those that laws drop go before it.
-    pub fn pull(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
+    pub fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
         self.gather(now);
         self.wake(now);
         loop {
             let i = self.choose(now, books, watch)?;
             self.peeked = None;
-            let mut held = match self.take(i, now, books, watch) {
-                Judged::Gone(held) => held,
-                Judged::Dropped(len) => {
-                    self.lost(i, len, now);
-                    continue;
-                }
-                Judged::Empty => {
-                    self.found_empty(i);
-                    continue;
-                }
-            };
+            let answer = self.ask(i, books, watch, |node, books, watch| node.dequeue(now, books, watch));
+            let Some(mut held) = self.heard(i, answer, now) else { continue };
             if !self.releases(&mut held, i, now, books, watch) {
                 continue;
             }
@@ -471,16 +450,35 @@ impl<P: Item> Branch<P> {
         claimed.unwrap_or_else(|| self.classifier.place(packet, self.classes.len()))
     }
 
-    /// Asks class `i` for a packet: until it gives one or is empty, or once, if the scheduler is to know of each drop.
-    fn take(&mut self, i: usize, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Judged<P> {
+    /// Asks class `i` for a packet or its head: once if the scheduler is to know of each drop, else again after each drop.
+    fn ask<T>(
+        &mut self,
+        i: usize,
+        books: &mut Books,
+        watch: &mut dyn Watch<P>,
+        mut asks: impl FnMut(&mut Node<P>, &mut Books, &mut dyn Watch<P>) -> Dequeued<T>,
+    ) -> Dequeued<T> {
         let flows = self.among(i);
         self.change(i, books, |node, counts, books| {
             let watch = &mut Counting { counts, outer: watch };
             match flows {
-                Some(flows) => node.step(flows, now, books, watch),
-                None => node.take(now, books, watch).map_or(Judged::Empty, Judged::Gone),
+                Some(flows) => {
+                    node.among(flows);
+                    asks(node, books, watch)
+                }
+                None => Dequeued::past_drops(|| asks(node, books, watch)).into(),
             }
         })
+    }
+
+    /// What class `i` answered, if it is a packet. If not, the scheduler is told.
+    fn heard<T>(&mut self, i: usize, answer: Dequeued<T>, now: Time) -> Option<T> {
+        match answer {
+            Dequeued::Gone(gone) => return Some(gone),
+            Dequeued::Dropped(len) => self.lost(i, len, now),
+            Dequeued::Empty => self.found_empty(i),
+        }
+        None
     }
 
     /// How many flows take turns with class `i`, if the scheduler is to know of each drop.
@@ -522,21 +520,10 @@ impl<P: Item> Branch<P> {
         self.wake(now);
         loop {
             let i = self.choose(now, books, watch)?;
-            if let Some(flows) = self.among(i) {
-                let dropped = self.change(i, books, |node, counts, books| {
-                    node.look(flows, now, books, &mut Counting { counts, outer: watch })
-                });
-                if let Some(len) = dropped {
-                    self.lost(i, len, now);
-                    continue;
-                }
-            }
-            self.peeked = Some(i);
-            match self
-                .change(i, books, |node, counts, books| node.peek(now, books, &mut Counting { counts, outer: watch }))
-            {
-                Some(len) => return Some(len),
-                None => self.found_empty(i),
+            let answer = self.ask(i, books, watch, |node, books, watch| node.peek(now, books, watch));
+            if let Some(len) = self.heard(i, answer, now) {
+                self.peeked = Some(i);
+                return Some(len);
             }
         }
     }
@@ -559,11 +546,8 @@ impl<P: Item> Branch<P> {
 
     /// Has the one inner queue of a scheduler that peeks judge its head.
     fn look(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
-        let len =
-            self.change(0, books, |node, counts, books| node.peek(now, books, &mut Counting { counts, outer: watch }));
-        if len.is_none() {
-            self.found_empty(0);
-        }
+        let answer = self.ask(0, books, watch, |node, books, watch| node.peek(now, books, watch));
+        self.heard(0, answer, now);
     }
 
     /// Class `i` gave nothing.

@@ -1,0 +1,232 @@
+//! The departure of a packet from a queue of several: which inner queue is asked, and what its answer means to the scheduler.
+
+use ecnlab_base::Time;
+
+use super::{Branch, Class, Counting, Node};
+use crate::contract::shape::Shape;
+use crate::machine::books::Books;
+use crate::machine::fifo::{Dequeued, Held};
+use crate::machine::scheduler::Backlog;
+use crate::{Aqm, Item, Watch};
+
+impl<P: Item> Node<P> {
+    /// As [`Fifo::dequeue`]. A tree counts a packet as departed from itself in any case, and passes over its drops.
+    fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<Held<P>> {
+        match self {
+            Node::Leaf(fifo) => fifo.dequeue(now, books, watch),
+            Node::Tree(tree) => tree.made_mut().and_then(|branch| branch.dequeue(now, books, watch)).into(),
+        }
+    }
+
+    /// As [`Fifo::among`]; a tree has no law of its own to tell.
+    fn among(&mut self, flows: u32) {
+        match self {
+            Node::Leaf(fifo) => fifo.among(flows),
+            Node::Tree(_) => {}
+        }
+    }
+
+    /// Whether the law of an empty FIFO has forgotten what was.
+    fn is_at_rest(&self) -> bool {
+        match self {
+            Node::Leaf(fifo) => fifo.law().is_at_rest(),
+            Node::Tree(_) => true,
+        }
+    }
+
+    fn went(&mut self, held: &Held<P>, now: Time) {
+        match self {
+            Node::Leaf(fifo) => fifo.went(held, now),
+            Node::Tree(_) => {}
+        }
+    }
+
+    /// As [`Fifo::peek`], and as [`Node::dequeue`] of a tree.
+    fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Dequeued<u32> {
+        match self {
+            Node::Leaf(fifo) => fifo.peek(now, books, watch),
+            Node::Tree(tree) => tree.made_mut().and_then(|branch| branch.peek(now, books, watch)).into(),
+        }
+    }
+
+    /// When to ask for a packet: at any time, or not before this one.
+    pub fn ready(&self) -> Time {
+        match self {
+            Node::Leaf(_) => Time::ZERO,
+            Node::Tree(tree) => tree.made().map_or(Time::ZERO, |branch| branch.ready),
+        }
+    }
+}
+
+impl<P: Item> Branch<P> {
+    /// The next packet that its queue lets go; those that laws drop go before it.
+    pub fn dequeue(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<Held<P>> {
+        self.gather(now);
+        self.wake(now);
+        loop {
+            let i = self.choose(now, books, watch)?;
+            self.peeked = None;
+            let answer = self.ask(i, books, watch, |node, books, watch| node.dequeue(now, books, watch));
+            let Some(mut held) = self.heard(i, answer, now) else { continue };
+            if !self.releases(&mut held, i, now, books, watch) {
+                continue;
+            }
+            self.classes[i].node.went(&held, now);
+            let len = held.packet.wire_len();
+            self.classes[i].counts.kind(held.packet.ecn().is_capable()).departed(len);
+            self.scheduler.sent(i, len, &self.classes, now);
+            self.gauge.departed(now.since(held.since), held.packet.group());
+            self.rows.departed(i, now.since(held.since));
+            self.ready = Time::ZERO;
+            return Some(held);
+        }
+    }
+
+    /// Asks class `i` for a packet or its head: once if the scheduler is to know of each drop, else again after each drop.
+    fn ask<T>(
+        &mut self,
+        i: usize,
+        books: &mut Books,
+        watch: &mut dyn Watch<P>,
+        mut asks: impl FnMut(&mut Node<P>, &mut Books, &mut dyn Watch<P>) -> Dequeued<T>,
+    ) -> Dequeued<T> {
+        let flows = self.among(i);
+        self.change(i, books, |node, counts, books| {
+            let watch = &mut Counting { counts, outer: watch };
+            match flows {
+                Some(flows) => {
+                    node.among(flows);
+                    asks(node, books, watch)
+                }
+                None => Dequeued::past_drops(|| asks(node, books, watch)).into(),
+            }
+        })
+    }
+
+    /// What class `i` answered, if it is a packet. If not, the scheduler is told.
+    fn heard<T>(&mut self, i: usize, answer: Dequeued<T>, now: Time) -> Option<T> {
+        match answer {
+            Dequeued::Gone(gone) => return Some(gone),
+            Dequeued::Dropped(len) => self.lost(i, len, now),
+            Dequeued::Empty => self.found_empty(i),
+        }
+        None
+    }
+
+    /// How many flows take turns with class `i`, if the scheduler is to know of each drop.
+    fn among(&self, i: usize) -> Option<u32> {
+        self.scheduler.shape().and_then(|shape| shape.among(i))
+    }
+
+    /// The law of class `i` dropped a packet of `len` bytes, and the scheduler is to know.
+    fn lost(&mut self, i: usize, len: u32, now: Time) {
+        if let Some(shape) = self.scheduler.shape_mut() {
+            shape.lost(i, len, now);
+        }
+    }
+
+    /// Whether the law across the classes, if there is one, lets go what was taken out of class `i`.
+    fn releases(
+        &mut self,
+        held: &mut Held<P>,
+        i: usize,
+        now: Time,
+        books: &mut Books,
+        watch: &mut dyn Watch<P>,
+    ) -> bool {
+        let Some(coupling) = &mut self.coupling else { return true };
+        let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
+        coupling.releases(&mut held.packet, (i, now.since(held.since)), now, books, &mut watch)
+    }
+
+    /// As [`Node::peek`].
+    fn peek(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<u32> {
+        self.gather(now);
+        self.wake(now);
+        loop {
+            let i = self.choose(now, books, watch)?;
+            let answer = self.ask(i, books, watch, |node, books, watch| node.peek(now, books, watch));
+            if let Some(len) = self.heard(i, answer, now) {
+                self.peeked = Some(i);
+                return Some(len);
+            }
+        }
+    }
+
+    /// The class to ask. If there is none, it says when to come back.
+    fn choose(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) -> Option<usize> {
+        if self.peeked.is_some() {
+            return self.peeked;
+        }
+        if self.scheduler.shape().is_some_and(Shape::peeks) {
+            self.look(now, books, watch);
+        }
+        let chosen = self.scheduler.next(&self.classes, now);
+        if chosen.is_none() && self.shaped {
+            self.ready = self.wakes_at().min(self.scheduler.ready(&self.classes));
+            debug_assert!(self.ready > now, "asked in vain at {now:?}, and to be asked again at {:?}", self.ready);
+        }
+        chosen
+    }
+
+    /// Has the one inner queue of a scheduler that peeks judge its head.
+    fn look(&mut self, now: Time, books: &mut Books, watch: &mut dyn Watch<P>) {
+        let answer = self.ask(0, books, watch, |node, books, watch| node.peek(now, books, watch));
+        self.heard(0, answer, now);
+    }
+
+    /// Class `i` gave nothing.
+    fn found_empty(&mut self, i: usize) {
+        self.peeked = None;
+        self.classes[i].asleep = self.classes[i].node.held().packets > 0;
+        self.scheduler.found_empty(i, self.classes[i].node.is_at_rest());
+    }
+
+    /// When the first class that waits for a shaper of its own may be asked again.
+    fn wakes_at(&self) -> Time {
+        if !self.shaped_within {
+            return Time::NEVER;
+        }
+        let asleep = self.classes.iter().filter(|class| class.asleep).map(|class| class.node.ready());
+        asleep.min().unwrap_or(Time::NEVER)
+    }
+
+    /// Classes whose time has come may be asked again.
+    fn wake(&mut self, now: Time) {
+        if !self.shaped_within {
+            return;
+        }
+        for i in 0..self.classes.len() {
+            let class = &mut self.classes[i];
+            if class.asleep && class.node.ready() <= now {
+                class.asleep = false;
+                self.scheduler.arrived(i, now);
+            }
+        }
+    }
+
+    /// The length of the packet that is next, if it has been looked at.
+    fn peeked_len(&self) -> Option<u32> {
+        self.peeked.and_then(|i| self.classes[i].head_len())
+    }
+}
+
+impl<P: Item> Backlog for Class<P> {
+    fn head_len(&self) -> Option<u32> {
+        match &self.node {
+            _ if self.asleep => None,
+            Node::Leaf(fifo) => fifo.head().map(|held| held.packet.wire_len()),
+            Node::Tree(tree) => {
+                let branch = tree.made()?;
+                branch.peeked_len().or((branch.held.packets > 0).then_some(1))
+            }
+        }
+    }
+    fn head_since(&self) -> Option<Time> {
+        match &self.node {
+            _ if self.asleep => None,
+            Node::Leaf(fifo) => fifo.head().map(|held| held.since),
+            Node::Tree(tree) => tree.made()?.classes.iter().filter_map(Backlog::head_since).min(),
+        }
+    }
+}

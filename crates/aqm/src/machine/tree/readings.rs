@@ -1,0 +1,215 @@
+//! Statistics of a queue of several, and readings of its inner queues.
+
+use ecnlab_base::Time;
+use ecnlab_base::facts::Column;
+
+use super::{Branch, Class, Node};
+use crate::machine::books::Books;
+use crate::machine::coupling::Coupling;
+use crate::machine::scheduler::Backlog;
+use crate::record::counters::Group;
+use crate::{Across, Aqm, Item, Stats, Tally};
+
+/// A named inner queue, as it stands at one instant.
+#[derive(Clone, Debug)]
+pub struct ClassReading {
+    /// Its name, from the outermost queue on: `voice`, `rest/bulk`; "all" for the whole.
+    pub name: String,
+    /// What befell its packets since the start.
+    pub counts: Group,
+    /// Since the last reading.
+    pub stats: Stats,
+}
+
+impl ClassReading {
+    /// What was counted after `earlier`, an earlier reading of the same queue. Statistics are as they are.
+    pub fn since(self, earlier: &ClassReading) -> ClassReading {
+        ClassReading { counts: self.counts - earlier.counts, ..self }
+    }
+}
+
+/// A named inner queue at one instant.
+#[derive(Clone, Debug)]
+pub struct ClassSample {
+    /// Packets and bytes held.
+    pub held: Tally,
+    /// What its law has in the columns asked for; NaN for none.
+    pub values: Vec<f64>,
+}
+
+impl<P: Item> Node<P> {
+    /// Brings ticks and statistics up to `now`.
+    pub fn observe(&mut self, now: Time, books: &Books) {
+        match self {
+            Node::Leaf(fifo) => fifo.observe(now, books),
+            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.observe(now, books)),
+        }
+    }
+
+    /// Packets and bytes, counted one by one; `None` if any inner queue's books do not balance.
+    pub fn counted(&self) -> Option<Tally> {
+        match self {
+            Node::Leaf(fifo) => Some(fifo.counted()),
+            Node::Tree(tree) => tree.made().map_or(Some(Tally::default()), Branch::counted),
+        }
+    }
+
+    /// As [`Fifo::cut_stats`].
+    pub fn cut_stats(&mut self, passed: u64) -> Stats {
+        match self {
+            Node::Leaf(fifo) => fifo.cut_stats(passed),
+            Node::Tree(tree) => tree.made_mut().map(Branch::cut_stats).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Branch::class_names`]; of one FIFO none.
+    pub fn class_names(&self) -> Vec<String> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.made().map(Branch::class_names).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Branch::cut_classes`]; of one FIFO none.
+    pub fn cut_classes(&mut self) -> Vec<ClassReading> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.made_mut().map(Branch::cut_classes).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Branch::class_samples`]; of one FIFO none.
+    pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
+        match self {
+            Node::Leaf(_) => Vec::new(),
+            Node::Tree(tree) => tree.made().map(|branch| branch.class_samples(columns)).unwrap_or_default(),
+        }
+    }
+
+    /// As [`Gauge::tell_apart`].
+    pub fn tell_apart(&mut self, groups: usize) {
+        match self {
+            Node::Leaf(fifo) => fifo.tell_apart(groups),
+            Node::Tree(tree) => tree.made_mut().into_iter().for_each(|branch| branch.gauge.tell_apart(groups)),
+        }
+    }
+
+    /// As [`Fifo::value`].
+    pub fn value(&self, name: &str) -> Option<f64> {
+        match self {
+            Node::Leaf(fifo) => fifo.value(name),
+            Node::Tree(tree) => tree.made()?.value(name),
+        }
+    }
+
+    /// Whether source quenches are ever to be expected.
+    pub fn speaks_back(&self) -> bool {
+        match self {
+            Node::Leaf(fifo) => fifo.law().speaks_back().is_some(),
+            Node::Tree(tree) => tree.made().is_some_and(Branch::speaks_back),
+        }
+    }
+}
+
+impl<P: Item> Branch<P> {
+    /// Brings ticks and statistics up to `now`, those of inner queues too.
+    pub fn observe(&mut self, now: Time, books: &Books) {
+        self.gather(now);
+        self.classes.iter_mut().for_each(|class| class.node.observe(now, books));
+    }
+
+    pub(super) fn gather(&mut self, now: Time) {
+        while let Some(at) = self.coupling.as_ref().and_then(|coupling| coupling.due(now)) {
+            self.integrate(at);
+            self.coupling.iter_mut().for_each(Coupling::on_tick);
+        }
+        self.integrate(now);
+    }
+
+    fn integrate(&mut self, now: Time) {
+        let elapsed = self.gauge.observe(now, self.held.packets, self.held.bytes);
+        self.rows.observe(now);
+        if let Some(coupling) = &mut self.coupling {
+            coupling.law.elapsed(elapsed);
+        }
+    }
+
+    /// As [`Fifo::cut_stats`]; those of the inner queues are their own.
+    pub fn cut_stats(&mut self) -> Stats {
+        let law = self.coupling.as_mut().map(|coupling| &mut coupling.law);
+        let (columns, integrals) = law.map_or((&[][..], Vec::new()), |law| (law.columns().means, law.cut()));
+        self.gauge.cut(0, columns, integrals)
+    }
+
+    /// As [`Fifo::value`], of the law across the classes.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        let law = &self.coupling.as_ref()?.law;
+        let columns = law.columns().values.iter();
+        columns.zip(law.values()).find(|(column, _)| column.name == name).map(|(_, value)| value)
+    }
+
+    /// [`Node::counted`].
+    pub fn counted(&self) -> Option<Tally> {
+        let mut sum = Tally::default();
+        for class in &self.classes {
+            let counted = class.node.counted()?;
+            if class.counts.all().held() != counted {
+                return None;
+            }
+            sum += counted;
+        }
+        (sum == self.held).then_some(sum)
+    }
+
+    /// Whether source quenches are ever to be expected.
+    pub fn speaks_back(&self) -> bool {
+        self.classes.iter().any(|class| class.node.speaks_back())
+    }
+
+    /// The length of the packet that is likely to be next.
+    pub fn head_len(&self) -> Option<u32> {
+        self.classes.iter().find_map(Backlog::head_len)
+    }
+
+    /// The names of the inner queues that have one, from the outermost on: `voice`, `rest/bulk`.
+    pub fn class_names(&self) -> Vec<String> {
+        let named = self.names.iter().zip(&self.classes);
+        let of = |(name, class): (&String, &Class<P>)| {
+            let inner = class.node.class_names().into_iter().map(|inner| format!("{name}/{inner}")).collect::<Vec<_>>();
+            std::iter::once(name.clone()).chain(inner).collect::<Vec<_>>()
+        };
+        named.flat_map(of).chain(self.rows.names().cloned()).collect()
+    }
+
+    /// Readings in the order of [`Branch::class_names`]. Statistics begin anew.
+    pub fn cut_classes(&mut self) -> Vec<ClassReading> {
+        let named = self.names.iter().zip(&mut self.classes);
+        let of = |(name, class): (&String, &mut Class<P>)| {
+            let own = ClassReading { name: name.clone(), counts: class.counts, stats: class.node.cut_stats(0) };
+            let inner = class
+                .node
+                .cut_classes()
+                .into_iter()
+                .map(|inner| ClassReading { name: format!("{name}/{}", inner.name), ..inner });
+            std::iter::once(own).chain(inner).collect::<Vec<_>>()
+        };
+        let mut readings: Vec<ClassReading> = named.flat_map(of).collect();
+        let counts: Vec<Group> = self.classes.iter().map(|class| class.counts).collect();
+        let rows = self.rows.cut(&counts).into_iter();
+        readings.extend(rows.map(|(name, counts, stats)| ClassReading { name, counts, stats }));
+        readings
+    }
+
+    /// Samples in the order of [`Branch::class_names`], with what laws have in `columns`.
+    pub fn class_samples(&self, columns: &[Column]) -> Vec<ClassSample> {
+        let named = self.classes.iter().take(self.names.len());
+        let of = |class: &Class<P>| {
+            let values = columns.iter().map(|column| class.node.value(column.name).unwrap_or(f64::NAN)).collect();
+            let inner = class.node.class_samples(columns);
+            let own = ClassSample { held: class.node.held(), values };
+            std::iter::once(own).chain(inner).collect::<Vec<_>>()
+        };
+        let row = |held| ClassSample { held, values: vec![f64::NAN; columns.len()] };
+        named.flat_map(of).chain(self.rows.held().map(row)).collect()
+    }
+}
