@@ -2,7 +2,7 @@
 
 use ecnlab_base::Time;
 
-use super::{Branch, Counting, Node};
+use super::{Branch, Class, Counting, Node};
 use crate::contract::shape::Header;
 use crate::machine::books::Books;
 use crate::{DropReason, Full, Item, Tally, Watch};
