@@ -1,6 +1,6 @@
 //! Fair queueing: flows hashed over inner queues that are all alike, and served in rounds.
 
-use ecnlab_base::Bytes;
+use ecnlab_base::{Bytes, Length};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::config::QUANTUM;
 use crate::contract::facts::Facts;
 use crate::contract::layout::{Classifier, Compose, Inner, Layout};
 use crate::machine::scheduler::{Rounds, Scheduler};
-use crate::{Config, Impossible};
+use crate::{Common, Config, Impossible, registry};
 
 /// The name of the class that all inner queues are like.
 const EACH: &str = "each";
@@ -62,13 +62,13 @@ pub enum Order {
     DrrPlus,
 }
 
-fn default_flows() -> u32 {
+pub(crate) fn default_flows() -> u32 {
     1024
 }
-fn default_quantum() -> Bytes {
+pub(crate) fn default_quantum() -> Bytes {
     QUANTUM
 }
-fn default_batch() -> u32 {
+pub(crate) fn default_batch() -> u32 {
     64
 }
 
@@ -125,6 +125,31 @@ impl Params {
     }
 }
 
+/// Queues of flows for a discipline that names the law of each flow itself: FQ-CoDel, FQ-PIE.
+pub(crate) struct FlowQueues {
+    /// The queues and their rounds.
+    pub rounds: Params,
+    /// The law of each flow.
+    pub law: registry::Params,
+}
+
+impl FlowQueues {
+    /// Refuses impossible values, naming the key.
+    pub fn check(&self, config: &Config) -> Result<(), Impossible> {
+        Impossible::unless(config.classes.is_empty(), "class", || {
+            "flows are its only classes: leave it out".to_owned()
+        })?;
+        self.rounds.check_own()?;
+        self.law.check(config)
+    }
+
+    /// The inner queues. Only all flows together have a limit.
+    pub fn layout(self, config: &Config) -> Layout {
+        let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };
+        self.rounds.layout_of(Config::new(self.law, common))
+    }
+}
+
 /// Fair queueing with any law.
 #[derive(Clone, Copy, Debug)]
 pub struct Fq;
@@ -142,7 +167,7 @@ impl Compose for Fq {
 mod tests {
     use super::*;
     use crate::config::{Class, Member};
-    use crate::{Common, droptail, registry};
+    use crate::droptail;
     use ecnlab_base::Length;
 
     #[test]

@@ -2,14 +2,15 @@
 //!
 //! Where Linux (net/sched/sch_fq_codel.c) says more than the RFC, this does as Linux: `docs/laws/fq_codel.md`.
 
-use ecnlab_base::{Bytes, Dur, Length};
+use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::composed::fq::FlowQueues;
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::contract::layout::{Compose, Layout};
 use crate::registry;
-use crate::{Common, Config, Impossible, codel, fq};
+use crate::{Config, Impossible, codel, fq};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -28,19 +29,19 @@ pub const FACTS: Facts = Facts {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// How many queues flows are hashed over. Default 1024 (RFC 8290 §5.2).
-    #[serde(default = "default_flows")]
+    #[serde(default = "fq::default_flows")]
     pub flows: u32,
     /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
     /// Bytes that each flow may send a round. Default 1514 B (RFC 8290 §5.2).
-    #[serde(default = "default_quantum")]
+    #[serde(default = "fq::default_quantum")]
     pub quantum: Bytes,
     /// The most memory that all packets take: their bytes and 576 B each. Default 32 MiB (Linux).
     #[serde(default = "default_memory")]
     pub memory: Bytes,
     /// So many packets the fattest flow loses at a time, if they are no more than half its bytes. Default 64 (Linux).
-    #[serde(default = "default_batch")]
+    #[serde(default = "fq::default_batch")]
     pub drop_batch: u32,
     /// CoDel's `target` of each flow. Default 5 ms.
     #[serde(default = "default_target")]
@@ -62,17 +63,8 @@ pub struct Params {
     pub ce_threshold: Option<Dur>,
 }
 
-fn default_flows() -> u32 {
-    fq::Params::default().flows
-}
-fn default_quantum() -> Bytes {
-    fq::Params::default().quantum
-}
 fn default_memory() -> Bytes {
     Bytes(32 << 20)
-}
-fn default_batch() -> u32 {
-    fq::Params::default().drop_batch
 }
 fn default_target() -> Dur {
     codel::Params::default().target
@@ -97,13 +89,14 @@ impl Params {
         codel::Params { target, interval, mtu, sqrt, clock, ce_threshold }
     }
 
+    /// The queues of flows.
+    fn queues(&self) -> FlowQueues {
+        FlowQueues { rounds: self.rounds(), law: registry::Params::Codel(self.codel()) }
+    }
+
     /// Refuses impossible values, naming the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
-        Impossible::unless(config.classes.is_empty(), "class", || {
-            "flows are its only classes: leave it out".to_owned()
-        })?;
-        self.rounds().check_own()?;
-        self.codel().check()
+        self.queues().check(config)
     }
 }
 
@@ -115,9 +108,7 @@ impl Compose for FqCodel {
     type Params = Params;
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
-        // Only all flows together have a limit.
-        let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };
-        params.rounds().layout_of(Config::new(registry::Params::Codel(params.codel()), common))
+        params.queues().layout(config)
     }
 }
 

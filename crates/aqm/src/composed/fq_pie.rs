@@ -1,13 +1,14 @@
 //! FQ-PIE: Linux's net/sched/sch_fq_pie.c. Flows in queues of their own, served in rounds, each with PIE.
 
-use ecnlab_base::{Bytes, Dur, Length};
+use ecnlab_base::{Bytes, Dur};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::composed::fq::FlowQueues;
 use crate::contract::facts::{ActsAbove, Facts};
 use crate::contract::layout::{Compose, Layout};
 use crate::registry;
-use crate::{Common, Config, Impossible, fq, pie};
+use crate::{Config, Impossible, fq, pie};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -26,13 +27,13 @@ pub const FACTS: Facts = Facts {
 #[serde(deny_unknown_fields)]
 pub struct Params {
     /// How many queues flows are hashed over. Default 1024 (Linux's `fq_pie_init`).
-    #[serde(default = "default_flows")]
+    #[serde(default = "fq::default_flows")]
     pub flows: u32,
     /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
     /// Bytes that each flow may send a round. Default 1514 B, an Ethernet frame.
-    #[serde(default = "default_quantum")]
+    #[serde(default = "fq::default_quantum")]
     pub quantum: Bytes,
     /// PIE's `target` of each flow. Default 15 ms.
     #[serde(default = "default_target")]
@@ -60,12 +61,6 @@ pub struct Params {
     pub mtu: Bytes,
 }
 
-fn default_flows() -> u32 {
-    fq::Params::default().flows
-}
-fn default_quantum() -> Bytes {
-    fq::Params::default().quantum
-}
 fn default_target() -> Dur {
     pie::Params::default().target
 }
@@ -109,16 +104,17 @@ impl Params {
         }
     }
 
+    /// The queues of flows.
+    fn queues(&self) -> FlowQueues {
+        FlowQueues { rounds: self.rounds(), law: registry::Params::Pie(self.pie()) }
+    }
+
     /// Refuses impossible values, naming the key.
     pub fn check(&self, config: &Config) -> Result<(), Impossible> {
-        Impossible::unless(config.classes.is_empty(), "class", || {
-            "flows are its only classes: leave it out".to_owned()
-        })?;
         Impossible::unless(self.ecn_prob <= 100, "ecn_prob", || {
             format!("{} is no share of 100: write 0 to 100", self.ecn_prob)
         })?;
-        self.rounds().check_own()?;
-        self.pie().check()
+        self.queues().check(config)
     }
 }
 
@@ -130,15 +126,15 @@ impl Compose for FqPie {
     type Params = Params;
 
     fn layout(params: &Params, config: &Config, _groups: &[String]) -> Layout {
-        // Only all flows together have a limit.
-        let common = Common { ecn: config.common.ecn, ..Common::with_limit(Length::Packets(f64::INFINITY)) };
-        params.rounds().layout_of(Config::new(registry::Params::Pie(params.pie()), common))
+        params.queues().layout(config)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Common;
+    use ecnlab_base::Length;
 
     #[test]
     fn what_a_scenario_leaves_out_is_of_linux() {
