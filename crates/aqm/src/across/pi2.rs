@@ -13,7 +13,7 @@ use crate::contract::layout::{Classifier, Compose, Inner, Layout, Rule};
 use crate::dualpi2::pi::Fixed;
 use crate::dualpi2::{self, roll};
 use crate::machine::scheduler::Scheduler;
-use crate::record::columns::{Average, Integral};
+use crate::record::columns::{Average, averages_first};
 use crate::registry;
 use crate::{
     Across, AcrossView, Common, Config, Decision, Impossible, InnerView, LawParams, LinkContext, MarkReason,
@@ -141,17 +141,7 @@ impl Across for Pi2 {
         self.pi.update(queues.iter().map(|queue| queue.delay(now)).max().unwrap_or_default());
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![self.pi.p()]
-    }
-
-    fn elapsed(&mut self, time: Dur) {
-        self.average.elapsed(self.pi.p(), time);
-    }
-
-    fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
-    }
+    averages_first! { self => self.pi.p() }
 }
 
 #[cfg(test)]

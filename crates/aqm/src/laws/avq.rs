@@ -5,12 +5,12 @@
 //! capacity is a token bucket that fills at the wanted rate and pays for what arrives.
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
+use ecnlab_base::{Bytes, Length, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::record::columns::{Average, Columns, Integral};
+use crate::record::columns::{Average, Columns, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
@@ -158,23 +158,14 @@ impl Aqm for Avq {
         if fits { Verdict::Pass } else { Verdict::Signal }
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![8.0 * self.capacity]
-    }
-
-    fn elapsed(&mut self, time: Dur) {
-        self.average.elapsed(8.0 * self.capacity, time);
-    }
-
-    fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
-    }
+    averages_first! { self => 8.0 * self.capacity }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ecnlab_base::Rate;
+    use crate::Integral;
+    use ecnlab_base::{Dur, Rate};
 
     /// 1000 B/s.
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(8_000), delay: Dur::ZERO };

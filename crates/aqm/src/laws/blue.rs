@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::record::columns::{Average, Integral, SIGNAL_P};
+use crate::record::columns::{Average, SIGNAL_P, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
@@ -104,22 +104,13 @@ impl Aqm for Blue {
         }
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![self.p]
-    }
-
-    fn elapsed(&mut self, time: Dur) {
-        self.average.elapsed(self.p, time);
-    }
-
-    fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
-    }
+    averages_first! { self => self.p }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Integral;
     use ecnlab_base::Rate;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };

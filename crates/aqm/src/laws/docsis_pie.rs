@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::record::columns::{Average, Integral};
+use crate::record::columns::{Average, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View, pie};
 
 /// What there is to know of it.
@@ -305,22 +305,13 @@ impl Aqm for DocsisPie {
         self.old = delay;
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![self.p, self.old.as_secs()]
-    }
-
-    fn elapsed(&mut self, time: Dur) {
-        self.average.elapsed(self.p, time);
-    }
-
-    fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
-    }
+    averages_first! { self => self.p, self.old.as_secs() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Integral;
     use crate::{Common, Config, registry};
     use ecnlab_wire::Ecn;
 

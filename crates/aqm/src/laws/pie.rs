@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::{ActsAbove, Facts};
-use crate::record::columns::{Average, Columns, Integral};
+use crate::record::columns::{Average, Columns, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 use linux::Linux;
 use rfc8033::Rfc8033;
@@ -300,17 +300,7 @@ impl Aqm for Pie {
         }
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![self.form.p(), self.form.delay().as_secs()]
-    }
-
-    fn elapsed(&mut self, time: Dur) {
-        self.average.elapsed(self.form.p(), time);
-    }
-
-    fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
-    }
+    averages_first! { self => self.form.p(), self.form.delay().as_secs() }
 }
 
 /// By what a step of the probability is divided: the lighter congestion is, the smaller the gains (RFC 8033 §4.2).
@@ -323,6 +313,7 @@ pub(crate) fn scale(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Integral;
     use crate::{Common, Config, registry};
     use ecnlab_base::Rate;
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::record::columns::{Average, Integral, SIGNAL_P};
+use crate::record::columns::{Average, SIGNAL_P, averages_first};
 use crate::{Aqm, Impossible, LawParams, LinkContext, PacketView, Verdict, View};
 
 /// What there is to know of it.
@@ -147,22 +147,13 @@ impl Aqm for Rem {
         self.p = -libm::expm1(-self.price * libm::log(phi));
     }
 
-    fn values(&self) -> Vec<f64> {
-        vec![self.p]
-    }
-
-    fn elapsed(&mut self, time: Dur) {
-        self.average.elapsed(self.p, time);
-    }
-
-    fn cut(&mut self) -> Vec<Integral> {
-        vec![self.average.cut()]
-    }
+    averages_first! { self => self.p }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Integral;
     use ecnlab_base::Rate;
 
     /// 1000 B take 8 ms.

@@ -62,6 +62,24 @@ impl Average {
     }
 }
 
+/// The hooks `values`, `elapsed` and `cut` of a law with the field `average`: its values, of which it averages the first.
+macro_rules! averages_first {
+    ($self:ident => $averaged:expr $(, $other:expr)*) => {
+        fn values(&$self) -> Vec<f64> {
+            vec![$averaged $(, $other)*]
+        }
+
+        fn elapsed(&mut $self, time: ecnlab_base::Dur) {
+            $self.average.elapsed($averaged, time);
+        }
+
+        fn cut(&mut $self) -> Vec<crate::Integral> {
+            vec![$self.average.cut()]
+        }
+    };
+}
+pub(crate) use averages_first;
+
 /// Of laws whose state is the probability with which they signal.
 pub const SIGNAL_P: Columns = Columns {
     values: &[Column::new("signal_p", "ratio", "probability with which the law signals a packet")],
