@@ -46,7 +46,8 @@ pub struct Member {
     /// The codepoints of its packets. Default: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub codepoints: Vec<Codepoint>,
-    /// The DSCPs of its packets: numbers from 0 to 63, or names such as "EF". Default: any.
+    /// The DSCPs of its packets: numbers from 0 to 63, or names such as "EF" (CS0 to CS7, AF11 to AF43, EF,
+    /// VOICE-ADMIT, LE, NQB). Default: any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dscp: Vec<Dscp>,
     /// The flow groups of its packets. Default: any.
@@ -56,10 +57,10 @@ pub struct Member {
     /// Default 0.
     #[serde(default)]
     pub order: u32,
-    /// Its share of a link that `wrr` shares. Default 1.
+    /// Its share of a link that `wrr` shares, 1 to 1000. Default 1.
     #[serde(default = "one")]
     pub share: u32,
-    /// Bytes that it may send a round of `drr` and `drr++`. Default 1514 B.
+    /// Bytes that it may send a round of `drr` and `drr++`, 256 B to 1 GB. Default 1514 B.
     #[serde(default = "quantum")]
     pub turn: Bytes,
 }
@@ -124,25 +125,26 @@ impl Member {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
-    /// The most that the queue holds, in packets or in bytes; the packet in transmission is not in it.
+    /// The most that the queue holds, such as "60 packets" or "30 kB"; the packet in transmission is not in it.
     pub limit: Length,
-    /// Who leaves when a packet finds no room.
+    /// Who leaves when a packet finds no room; a queue made of queues has `tail` or `fattest`. Default `tail`.
     #[serde(default)]
     pub full: Full,
-    /// When there is room.
+    /// When a packet is admitted: it fits, or the queue is below its limit. Default `fits`.
     #[serde(default)]
     pub admit: Admit,
-    /// Who is dropped when the law forces a drop.
+    /// Who is dropped when the law forces a drop: the arriving packet, or the one that the key `full` names. Default
+    /// `arriving`.
     #[serde(default)]
     pub forced: Forced,
-    /// Which packet carries the mark.
+    /// Which packet carries the mark: the arriving one, or the one at the head. Default `tail`.
     #[serde(default)]
     pub mark_at: MarkAt,
-    /// Whether a signal to an ECN-capable packet is CE rather than a drop.
+    /// Whether a signal to an ECN-capable packet is CE rather than a drop. Default false.
     #[serde(default)]
     pub ecn: bool,
-    /// Whether quantiles of sojourns are kept, of the queue and of each flow group in it: `sojourns`, `sojourn_bins`, `classes`,
-    /// `links`. Queues of several queues always keep them.
+    /// Whether quantiles of sojourns are kept, of the queue and of each flow group in it: in the tables `sojourns`,
+    /// `sojourn_bins`, `classes` and `links`. Queues made of queues always keep them. Default false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quantiles: bool,
 }

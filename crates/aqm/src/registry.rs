@@ -208,7 +208,7 @@ mod tests {
         for row in ROWS {
             assert!(root.join(row.source).is_file(), "{} is missing", row.source);
             let page = std::fs::read_to_string(root.join(row.page)).unwrap_or_default();
-            assert!(page.starts_with("# "), "{} is missing or has no title", row.page);
+            assert!(page.contains("\n# "), "{} is missing or has no title: make schema", row.page);
         }
     }
 

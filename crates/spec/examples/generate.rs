@@ -8,5 +8,12 @@ fn main() -> io::Result<()> {
     for (path, text) in ecnlab_spec::generated() {
         fs::write(root.join(path), text)?;
     }
+    for block in ecnlab_spec::blocks() {
+        let path = root.join(block.page);
+        let page = block.put(&fs::read_to_string(&path)?);
+        let missing =
+            || io::Error::other(format!("{}: write `{}` and `<!-- end -->` once", block.page, block.marker().trim()));
+        fs::write(path, page.ok_or_else(missing)?)?;
+    }
     Ok(())
 }

@@ -15,20 +15,23 @@ use crate::spec::Spec;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostileBox {
-    /// Action on a SYN with ECE or CWR: "pass" (if left out), "strip" (clear both flags), "drop", or "reset" (drop it and
-    /// answer with an RST).
+    /// Action on a SYN with ECE or CWR, such as an ECN-setup SYN (RFC 3168 §6.1.1): "pass" is none, "strip" clears
+    /// both flags, "drop" drops it, "reset" drops it and answers with an RST. Default `pass`.
     #[serde(default)]
     pub syn: Treatment,
-    /// Action on a SYN-ACK with ECE or CWR.
+    /// The same action on a SYN-ACK with ECE or CWR. Default `pass`.
     #[serde(default)]
     pub syn_ack: Treatment,
-    /// The flags that the box clears in segments other than SYNs.
+    /// The flags that the box clears in segments other than SYNs: `["ece", "cwr"]`. Default: none.
     #[serde(default)]
     pub clear: Vec<Cleared>,
-    /// From the ECN codepoint of an arriving packet to that of the leaving packet.
+    /// From the ECN codepoint of an arriving packet to that of the leaving packet: `{ ect0 = "not-ect", ce = "ect0"
+    /// }`. Keys and values are `not-ect`, `ect1`, `ect0`, `ce`; a codepoint left out is unchanged. Applied once to
+    /// each packet. Default: nothing.
     #[serde(default)]
     pub rewrite: Rewrite,
-    /// The share of connections that the box acts on, drawn for each connection; all if left out.
+    /// The share of connections that the box acts on, drawn for each connection; packets of the others pass unchanged.
+    /// Default 1.
     #[serde(default = "all")]
     pub share: f64,
 }

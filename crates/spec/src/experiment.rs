@@ -33,13 +33,13 @@ pub(crate) struct Head {
     /// Version of the format: 1.
     #[serde(rename = "format")]
     _format: u64,
-    /// Title of the experiment, shown in reports.
+    /// Title of the experiment, shown in reports. Default: the path of the file.
     title: Option<String>,
     /// Path of the scenario file, relative to the folder of this file.
     scenario: String,
     /// Number of runs of every point and arm, each with its own seed.
     replicates: u32,
-    /// Seed from which the replicates' seeds are derived; 1 by default.
+    /// Seed from which the replicates' seeds are derived. Default 1.
     #[serde(default = "one")]
     seed: u64,
     /// Dotted keys of the scenario and the values they have in every run.
@@ -50,7 +50,8 @@ pub(crate) struct Head {
     #[serde(default, rename = "grid")]
     #[schemars(with = "BTreeMap<String, crate::grid::AxisFile>")]
     _grid: BTreeMap<String, AnyTable>,
-    /// The settings to compare: every arm runs at every point with the same seeds.
+    /// The settings to compare, `set = { KEY = VALUE }`: every arm runs at every point with the same seeds, and
+    /// results of arms are paired by replicate. Default: a single arm without name.
     #[serde(default, rename = "arm")]
     #[schemars(with = "BTreeMap<String, crate::grid::ArmFile>")]
     _arm: BTreeMap<String, AnyTable>,

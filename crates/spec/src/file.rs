@@ -28,21 +28,21 @@ pub(crate) const DEFAULT_PROFILE: &str = "modern";
 pub(crate) struct Head {
     /// Version of the format: 1.
     pub format: u64,
-    /// Title of the scenario, shown in reports; no effect on results.
+    /// Title of the scenario, shown in reports; no effect on results. Default: the path of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Length of a run, in virtual time.
+    /// Length of a run, in virtual time; at most 2400 h.
     pub duration: Dur,
-    /// Time at which measuring begins; counters of a result cover the time from then to the end.
+    /// Time at which measuring begins; counters of a result cover the time from then to the end. Default 0 s.
     #[serde(default)]
     pub warmup: Dur,
-    /// Interval of the time series of queues and windows; no time series if left out.
+    /// Interval of the time series of queues and windows. Default: no time series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
-    /// Whether each packet's events on each link are recorded.
+    /// Whether each packet's events on each link are recorded. Default false.
     #[serde(default)]
     pub packets: bool,
-    /// The TCP profile of every `[tcp.NAME]` without a `profile` of its own.
+    /// The TCP profile of every `[tcp.NAME]` without a `profile` of its own. Default `modern`.
     #[serde(default = "default_profile")]
     pub profile: String,
     /// Nodes. Only arrays must be listed; a link creates a single node by naming it.
@@ -97,7 +97,7 @@ fn default_profile() -> String {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node {
-    /// Number of nodes of the array: NAME[0], NAME[1], …; a single node if left out.
+    /// Number of nodes of the array: NAME[0], NAME[1], …. Default: a single node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
 }
@@ -111,47 +111,50 @@ pub(crate) struct Link {
     /// The node at its end.
     pub to: String,
     /// Number of links of the array. Link i joins node i of both ends; a shorter array of nodes starts again at 0.
-    /// If left out, there is one link for each node of the longer end.
+    /// Default: one link for each node of the longer end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Whether there is also a direction from `to` to `from`, described by `reverse`; true by default.
+    /// Whether there is also a direction from `to` to `from`, described by `reverse`. Default true.
     #[serde(default = "yes")]
     pub duplex: bool,
     /// Transmission rate; "unlimited" for a link that only delays.
     pub rate: LinkRate,
     /// Propagation delay, or a bounded distribution from which one is drawn for each link and run.
     pub delay: Dist<Dur>,
-    /// Name of the `[queue.NAME]` in front of the link; "default" if left out.
+    /// Name of the `[queue.NAME]` in front of the link. Default `default`.
     #[serde(default = "default_queue")]
     pub queue: String,
-    /// A token bucket slower than the link.
+    /// A token bucket slower than the link. Shapers within the queue are disciplines: `tbf`, `htb`, `cbq`. Default:
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaper: Option<Shaper>,
-    /// A delay in addition to `delay`, drawn for each packet.
+    /// A delay in addition to `delay`, drawn for each packet. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
-    /// Probability that a packet is lost on the wire, independent of other packets.
+    /// Probability that a packet is lost on the wire, independent of other packets. Default 0.
     #[serde(default)]
     pub loss: f64,
-    /// Losses in bursts, in addition to those of `loss`.
+    /// Losses in bursts, in addition to those of `loss`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_loss: Option<BurstLoss>,
-    /// Numbers of the packets of the link, from 1, that are lost on the wire.
+    /// Numbers of the packets of the link, from 1, that are lost on the wire. Default: none.
     #[serde(default)]
     pub drop: Vec<u64>,
-    /// Numbers of the packets of the link, from 1, that get CE on the wire if they are ECN-capable.
+    /// Numbers of the packets of the link, from 1, that get CE on the wire if they are ECN-capable. Default: none.
     #[serde(default)]
     pub mark: Vec<u64>,
-    /// By name of a flow: numbers of its data segments on this link, from 1, that are lost on the wire.
+    /// By name of a flow: numbers of its data segments on this link, from 1, that are lost on the wire: `{ bulk = [3]
+    /// }`. Retransmissions are counted. The name of an array stands for each of its flows. Default: none.
     #[serde(default)]
     pub drop_segments: BTreeMap<String, Vec<u64>>,
-    /// By name of a flow: numbers of its data segments on this link, from 1, that get CE on the wire.
+    /// By name of a flow: numbers of its data segments on this link, from 1, that get CE on the wire if they are
+    /// ECN-capable. Default: none.
     #[serde(default)]
     pub mark_segments: BTreeMap<String, Vec<u64>>,
-    /// Names of the `[box.NAME]` at the far end, in the order in which packets pass them.
+    /// Names of the `[box.NAME]` at the far end, in the order in which packets pass them. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boxes: Vec<String>,
-    /// Name of the `[tunnel.NAME]` that the link is part of.
+    /// Name of the `[tunnel.NAME]` that the link is part of. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
     /// The direction from `to` to `from`. Defaults: rate and delay of this direction, the default queue, no losses, marks,
@@ -187,32 +190,33 @@ pub(crate) struct Flow {
     pub from: String,
     /// The node that receives it.
     pub to: String,
-    /// Number of flows of the array; 0 switches the flow off. Flow i joins node i of both ends; a shorter array of nodes
-    /// starts again at 0. If left out, there is one flow for each node of the longer end.
+    /// Number of flows of the array; 0 switches the flow off. Flow i joins node i of both ends; a shorter array of
+    /// nodes starts again at 0. Default: one flow for each node of the longer end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
     /// Kind of traffic: a name such as "ftp", or a table with `kind` and settings.
     pub traffic: ecnlab_traffic::Params,
-    /// Name of the `[tcp.NAME]` of both ends; "default" if left out.
+    /// Name of the `[tcp.NAME]` of both ends. Default: `"default"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<String>,
-    /// Name of the `[tcp.NAME]` of the sending end, if it differs from `tcp`.
+    /// Name of the `[tcp.NAME]` of the sending end, if it differs from `tcp`. Default: `tcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_from: Option<String>,
-    /// Name of the `[tcp.NAME]` of the receiving end, if it differs from `tcp`.
+    /// Name of the `[tcp.NAME]` of the receiving end, if it differs from `tcp`. Default: `tcp`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_to: Option<String>,
-    /// The group under which queues and results count the flow; the flow's name if left out.
+    /// The group under which queues and results count the flow. Default: the name of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The DSCP of the flow's packets in both directions: a number from 0 to 63, or a name such as "EF"; CS0 if left out.
+    /// The DSCP of the flow's packets in both directions: a number from 0 to 63, or a name such as "EF". Default: CS0,
+    /// which is 0.
     #[serde(default, skip_serializing_if = "Dscp::is_default")]
     pub dscp: Dscp,
-    /// Start time, drawn for each flow and run; 0 s if left out.
+    /// Start time, drawn for each flow and run. Default 0 s.
     #[serde(default)]
     pub start: Dist<Dur>,
-    /// Stop time, drawn for each flow and run. From then on the source starts nothing new, and a bulk transfer ends with
-    /// the data already sent. The end of the run if left out.
+    /// Stop time, drawn for each flow and run; later than every `start` that can be drawn. From then on the source
+    /// starts nothing new, and a bulk transfer ends with the data already sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Dist<Dur>>,
 }
@@ -221,23 +225,24 @@ pub(crate) struct Flow {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Capture {
-    /// The link whose packets are captured, both directions, at one of its ends.
+    /// The link whose packets are captured, both directions, at one of its ends; the name of an array stands for all
+    /// of its links. Default: none; a capture has this or `node`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// In place of a link: the node whose packets are captured, at all its interfaces.
+    /// In place of a link: the node whose packets are captured, at all its interfaces. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// The end of the link: "from" (if left out) or "to".
+    /// The end of the link. Default: `"from"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
-    /// Where outgoing packets are captured: "before" the queue (if left out), with marks and drops of the queue; or "after"
-    /// it, when they leave for the wire.
+    /// Where outgoing packets are captured: before the queue, with marks and drops of the queue; or after it, when
+    /// they leave for the wire. Default `before`.
     #[serde(default)]
     pub queue: QueueSide,
-    /// Bytes stored of each packet; 128 B, in which all headers fit, if left out.
+    /// Bytes stored of each packet. Default 128 B, in which all headers fit.
     #[serde(default = "default_snap")]
     pub snap: Bytes,
-    /// The file format: "pcapng" (if left out), or "pcap", which has no interface names and no comments.
+    /// The file format; "pcap" has no interface names and no comments. Default `pcapng`.
     #[serde(default)]
     pub format: CaptureFormat,
 }

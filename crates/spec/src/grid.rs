@@ -25,7 +25,7 @@ pub(crate) struct AxisFile {
     /// One value for each point.
     #[schemars(with = "Option<Vec<Json>>")]
     values: Option<Vec<IgnoredAny>>,
-    /// A name for each value; the value itself if left out.
+    /// A name for each value. Default: the value itself.
     labels: Option<Vec<String>>,
     /// Points that set several keys at once.
     points: Option<Vec<PointFile>>,

@@ -43,7 +43,7 @@ pub use file::FORMAT;
 pub use memory::{Available, LIMIT as MEMORY_LIMIT};
 pub use outside::{Asked, Found, Supplier};
 pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
-pub use reference::{law_index, tcp_reference};
+pub use reference::{Block, blocks, law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};
 pub use schema::{experiment_schema, scenario_schema};
 

@@ -24,7 +24,7 @@ pub(crate) struct Metric {
     #[serde(rename = "where", default)]
     #[schemars(with = "BTreeMap<String, Json>")]
     rows: BTreeMap<String, IgnoredAny>,
-    /// How the rows become one number; "mean" by default.
+    /// How the rows become one number; "jain" is the fairness index. Default `mean`.
     aggregate: Option<Aggregate>,
     /// The first of these metrics divided by the second.
     ratio: Option<[String; 2]>,

@@ -18,6 +18,8 @@ pub struct Law {
     pub reference: &'static str,
     /// The key of a scenario that names it.
     pub key: &'static str,
+    /// The key by which a table without the name of the law names it, if there is one.
+    pub named_by: Option<&'static str>,
     /// Its source file and its page, from the root of the repository; kinds of traffic, which are
     /// no laws, have none.
     pub files: Option<(&'static str, &'static str)>,
@@ -39,6 +41,7 @@ pub fn laws() -> Vec<Law> {
         summary: row.facts.summary,
         reference: row.facts.reference,
         key: "queue.NAME.discipline",
+        named_by: row.facts.named_by,
         files: Some((row.source, row.page)),
         columns: [(&["links", "classes"], row.facts.means()), (&["queue_series", "class_series"], row.facts.values())],
         queue: Some(row.facts),
@@ -55,6 +58,7 @@ pub fn laws() -> Vec<Law> {
             "recovery" => "tcp.NAME.recovery",
             _ => "tcp.NAME.ecn",
         },
+        named_by: law.facts.named_by,
         files: Some((law.file, law.page)),
         columns: [(&["flow_series"], law.facts.columns), (&[], &[])],
         queue: None,
@@ -66,6 +70,7 @@ pub fn laws() -> Vec<Law> {
         summary: row.about,
         reference: "",
         key: "flow.NAME.traffic",
+        named_by: None,
         files: None,
         columns: NONE,
         queue: None,

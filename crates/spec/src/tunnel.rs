@@ -16,15 +16,16 @@ use crate::spec::Spec;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tunnel {
-    /// The ECN field of the outer header: "normal" (RFC 6040 §4.1, if left out) copies the inner one, "compatibility" (§4.1)
-    /// writes Not-ECT, "rfc3168-full" (RFC 3168 §9.1.1) copies it but for CE, which becomes ECT(0).
+    /// The ECN field of the outer header: "normal" copies the inner one (RFC 6040 §4.1), "compatibility" writes
+    /// Not-ECT (RFC 6040 §4.1; the limited functionality of RFC 3168 §9.1.1), "rfc3168-full" copies it but for CE,
+    /// which becomes ECT(0) (RFC 3168 §9.1.1). Default `normal`.
     #[serde(default)]
     pub ingress: In,
-    /// What becomes of both fields at the end: "rfc6040" (figure 4, if left out), "rfc3168-full" and "rfc3168-limited" (RFC
-    /// 3168 §9.1), or "rfc2003", which discards the outer header.
+    /// What becomes of both fields at the end: by figure 4 of RFC 6040 (§4.2), by RFC 3168 §9.1, or by RFC 2003, which
+    /// discards the outer header. Default `rfc6040`.
     #[serde(default)]
     pub egress: Out,
-    /// Bytes that the outer header adds to each packet on the wire; 0 B if left out. IPv4 in IPv4 has 20 B.
+    /// Bytes that the outer header adds to each packet on the wire. IPv4 in IPv4 has 20 B. Default 0 B.
     #[serde(default)]
     pub overhead: Bytes,
 }

@@ -14,7 +14,8 @@ use crate::path::Path;
 pub(crate) struct Jitter {
     /// Added to the propagation delay, drawn for each packet. A value of an unbounded distribution is at most 24 h.
     pub delay: Dist<Dur>,
-    /// Whether a packet may overtake those before it. If not, it never arrives before the packet sent before it.
+    /// Whether a packet arrives at its own time and may overtake those before it. If not, it never arrives before the
+    /// packet sent before it; a late packet holds up those behind it.
     pub reorder: bool,
 }
 
@@ -30,12 +31,13 @@ impl From<&Jitter> for engine::Jitter {
 pub(crate) struct BurstLoss {
     /// Probability of a step from the good state to the bad one.
     pub p: f64,
-    /// Probability of a step from the bad state to the good one; a stay in the bad state is 1 / r packets long on average.
+    /// Probability of a step from the bad state to the good one, above 0; a stay in the bad state is 1 / r packets
+    /// long on average.
     pub r: f64,
-    /// Probability that a packet is lost in the good state; none by default.
+    /// Probability that a packet is lost in the good state. Default 0.
     #[serde(default)]
     pub good: f64,
-    /// Probability that a packet is lost in the bad state; all by default.
+    /// Probability that a packet is lost in the bad state. Default 1.
     #[serde(default = "all")]
     pub bad: f64,
 }

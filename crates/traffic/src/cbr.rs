@@ -17,13 +17,13 @@ pub struct Params {
     /// Size of each packet on the wire, headers included.
     pub packet: Bytes,
     /// Random variation of the pauses: each is drawn from 1 - jitter to 1 + jitter times the regular pause. ns-2's `random_`
-    /// is 0.5. None by default.
+    /// is 0.5. Default 0.
     #[serde(default)]
     pub jitter: f64,
-    /// The codepoint of the datagrams: "not-ect" (if left out), "ect0" or "ect1".
+    /// The codepoint of the datagrams. Default: `"not-ect"`.
     #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
     pub ecn: Codepoint,
-    /// The response to source quenches, by RFC 1016; they are ignored if left out.
+    /// The response to source quenches, by RFC 1016; `{}` has the numbers of the RFC. Default: they are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quench: Option<SquidParams>,
 }

@@ -18,7 +18,7 @@ pub struct Params {
     pub request: Dist<Bytes>,
     /// Bytes of each response, drawn for each; a random one is at least 1 B.
     pub response: Dist<Bytes>,
-    /// Pause between the end of a transaction and the next connection; none by default (RFC 2884 §5.3).
+    /// Pause between the end of a transaction and the next connection. Default 0 s (RFC 2884 §5.3).
     #[serde(default)]
     pub think: Dur,
 }

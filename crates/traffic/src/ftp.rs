@@ -10,7 +10,7 @@ use crate::{Checked, Demand, Done, ENDLESS, Exchange, Side, Source, UnderWay};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Size of the file; the transfer never ends if left out.
+    /// Size of the file. Default: the transfer never ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
 }

@@ -21,11 +21,11 @@ pub struct Params {
     pub on: Dist<Dur>,
     /// Length of the silence after a burst.
     pub off: Dist<Dur>,
-    /// The codepoint of the datagrams: "not-ect" (if left out), "ect0" or "ect1".
+    /// The codepoint of the datagrams. Default: `"not-ect"`.
     #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
     pub ecn: Codepoint,
-    /// The response to source quenches, by RFC 1016; they are ignored if left out. A burst keeps its number of packets and
-    /// takes longer.
+    /// The response to source quenches, by RFC 1016; `{}` has the numbers of the RFC. A burst keeps its number of
+    /// packets and takes longer. Default: they are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quench: Option<SquidParams>,
 }

@@ -70,58 +70,64 @@ pub struct Params {
     /// Whose form of the law it is. Default `linux`.
     #[serde(default)]
     pub profile: Profile,
-    /// Who belongs to the queue L.
+    /// Who belongs to the queue L: packets with any of what the table lists. Default `{ codepoints = ["ect1", "ce"] }`
+    /// (RFC 9331 §5.1).
     #[serde(default)]
     pub l4s: L4s,
     /// The delay at which the controller aims. Default 15 ms (RFC 9332 A.1, Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// Time between updates of p'. Default: Linux 16 ms; RFC 9332 the lesser of `target` and a third of 100 ms.
+    /// Time between updates of p', at least 10 µs; the first is so long after the start of the run. Default: 16 ms
+    /// (Linux); of `rfc9332` the lesser of `target` and a third of 100 ms (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tupdate: Option<Dur>,
-    /// The integral gain, in Hz. Default: Linux 41/256; RFC 9332 0.1·`tupdate`/(100 ms)².
+    /// The integral gain, in Hz. Default: 41/256 (Linux); of `rfc9332` 0.1·`tupdate`/(100 ms)² = 0.15 (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// The proportional gain, in Hz. Default: Linux 819/256; RFC 9332 0.3/(100 ms).
+    /// The proportional gain, in Hz. Default: 819/256 (Linux); of `rfc9332` 0.3/(100 ms) = 3 (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// k: the queue L is marked with k·p'. Default 2 (RFC 9332 A.1, Linux).
+    /// k, 1 to 255: the queue L is marked with k·p'. Default 2 (RFC 9332 A.1, Linux).
     #[serde(default = "default_coupling")]
     pub coupling_factor: u8,
-    /// The share of the queue C in percent while both queues hold packets, shared by a credit. Default 10 (Linux).
+    /// The share of the queue C in percent while both queues hold packets, shared by a credit. Default 10 (Linux; the
+    /// pseudo-code of the RFC leaves the scheduler open).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classic_protection: Option<u8>,
     /// In place of a share: by so much later the packets of C count as arrived (RFC 9332 §4.2.2, time-shifted FIFO).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tshift: Option<Dur>,
-    /// Only `rfc9332`: the sojourn in L from which packets may be marked. Default 800 µs (A.1).
+    /// Only `rfc9332`: the sojourn in L from which packets may be marked. Default 800 µs (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_th: Option<Dur>,
-    /// Only `rfc9332`: by so much more than `min_th` all are marked. Default 400 µs (A.1).
+    /// Only `rfc9332`: by so much more than `min_th` all are marked. Default 400 µs (RFC 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<Dur>,
-    /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks none. Default 1 (A.1).
+    /// Only `rfc9332`: while no more packets than this are left in L, its own threshold marks none. Default 1 (RFC
+    /// 9332 A.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub th_len: Option<u64>,
-    /// Only `linux`: packets that stayed longer in L are marked. Default 1 ms.
+    /// Only `linux`: packets that stayed longer in L are marked. Default 1 ms (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_thresh: Option<Dur>,
-    /// Only `linux`: the coupled law judges packets as they arrive, not as they leave. Default false.
+    /// Only `linux`: the coupled law judges packets as they arrive, not as they leave. Default false (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_enqueue: Option<bool>,
-    /// Only `linux`: where k·p' is above 1, packets of both queues are dropped with p'². If not, p' stops at 1/k. Default
-    /// true.
+    /// Only `linux`: where k·p' is above 1, packets of both queues are dropped with p'². If not, p' stops at 1/k
+    /// (`overflow` of `tc`). Default true (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drop_on_overload: Option<bool>,
-    /// Only `linux`: the device's MTU and header, at most 1 MiB. The coupled law signals none while less than twice this is
-    /// held, and the credit starts at this times the difference of the shares. Default 1514 B, an Ethernet frame.
+    /// Only `linux`: the device's MTU and header, at most 1 MiB. The coupled law signals none while less than twice
+    /// this is held, and the credit starts at this times the difference of the shares. Default 1514 B (an Ethernet
+    /// frame: Linux's `psched_mtu`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
-    /// DSCPs of non-queue-building packets (RFC 9956), such as "NQB". They belong to L, and what is not ECN-capable there is then
-    /// dropped in overload alone. Default: none.
+    /// DSCPs of non-queue-building packets (RFC 9956), such as "NQB", which is 45. They belong to L, and what is not
+    /// ECN-capable there is then dropped in overload alone. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nqb: Vec<Dscp>,
-    /// Queue protection (RFC 9957): packets of flows that are to blame for the queue L go to C. Default: none.
+    /// Queue protection (RFC 9957): packets of flows that are to blame for the queue L go to C; `{}` has all defaults.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<protection::Params>,
 }
@@ -141,7 +147,7 @@ pub enum Profile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct L4s {
-    /// Codepoints. Default ECT(1) and CE (RFC 9331 §5.1).
+    /// Codepoints. Default `["ect1", "ce"]` (RFC 9331 §5.1).
     #[serde(default = "default_codepoints")]
     pub codepoints: Vec<Codepoint>,
     /// DSCPs, whatever the codepoint. Default: none.

@@ -33,19 +33,20 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Which average a packet is judged by. Default `own`.
+    /// Which average a packet is judged by. Default `own` (Linux without `grio`).
     #[serde(default)]
     pub average: Average,
-    /// The virtual queues: tables `[queue.NAME.virtual.QUEUE]`.
+    /// The virtual queues: tables `[queue.NAME.virtual.QUEUE]`, 1 to 16 (Linux's `MAX_DPs`).
     #[serde(rename = "virtual")]
     pub queues: BTreeMap<String, Virtual>,
-    /// The weight of the newest sample in an average. Default 0.002 (FJ93).
+    /// The weight of the newest sample in an average, above 0 and at most 1. Default 0.002 (RED's, FJ93; ns-2.35's
+    /// `Queue/RED/RIO`).
     #[serde(default = "default_weight")]
     pub weight: f64,
-    /// A packet's typical size, which scales idle time. Default 500 B, as RED's.
+    /// A packet's typical size, which scales idle time. Default 500 B (RED's; ns-2.35's `Queue/RED/RIO`).
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// What happens to packets from `max_th` on. Default `mark`: they are signalled (Linux without `harddrop`).
+    /// What happens to packets from `max_th` on. Default `mark`: they are signalled (`sch_gred.c` without `harddrop`).
     #[serde(default = "default_above")]
     pub above: Above,
 }

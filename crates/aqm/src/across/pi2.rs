@@ -40,7 +40,7 @@ pub struct Params {
     /// The delay at which the controller aims. Default 20 ms.
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// Time between updates of p'. Default 32 ms.
+    /// Time between updates of p', at least 10 µs. Default 32 ms.
     #[serde(default = "default_tupdate")]
     pub tupdate: Dur,
     /// The integral gain, in Hz. Default 80/256.
@@ -49,7 +49,7 @@ pub struct Params {
     /// The proportional gain, in Hz. Default 800/256.
     #[serde(default = "default_beta")]
     pub beta: f64,
-    /// k: packets with ECT(1) or CE are signalled with k·p', and p' stops at 1/k. Default 2.
+    /// k, 1 to 255: packets with ECT(1) or CE are signalled with k·p', and p' stops at 1/k. Default 2.
     #[serde(default = "default_coupling")]
     pub coupling_factor: u8,
     /// None is signalled while less than twice this is held. Default 1514 B, an Ethernet frame.

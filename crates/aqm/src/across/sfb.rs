@@ -38,13 +38,15 @@ pub struct Params {
     pub bin_size: u16,
     /// A packet all of whose bins have so many is dropped. Default 25.
     pub max: u16,
-    /// What a packet adds to the probability of a bin that is long. Default 1/1000.
+    /// What a packet adds to the probability of a bin that is long; a multiple of 1/65535 is taken. Default 1/1000
+    /// (66/65535).
     pub increment: f64,
-    /// What a packet takes from that of a bin that is empty. Default 1/6000.
+    /// What a packet takes from that of a bin that is empty; a multiple of 1/65535 is taken. Default 1/6000
+    /// (11/65535).
     pub decrement: f64,
     /// Flows are hashed anew after so long; with 0 s never. Default 600 s.
     pub rehash: Dur,
-    /// So long before, unresponsive flows are counted in the bins to come. Default 60 s.
+    /// So long before, less than `rehash`, unresponsive flows are counted in the bins to come. Default 60 s.
     pub warmup: Dur,
     /// Packets of unresponsive flows that are let through a second. Default 10.
     pub penalty_rate: u32,

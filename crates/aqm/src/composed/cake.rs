@@ -43,14 +43,16 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The rate to which packets are held, with what `overhead` and `framing` add to them; not above the link's (`bandwidth`
-    /// of tc). Default: none, packets leave as the link takes them.
+    /// The rate to which packets are held, with what `overhead` and `framing` add to them: 512 bit/s or more, not
+    /// above the link's (`bandwidth` of `tc`). Default: none, packets leave as the link takes them
+    /// (`cake_config_init`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// The round trip that flows are taken to have: COBALT's interval. Default 100 ms (`cake_config_init`).
+    /// The round trip that flows are taken to have, 1 µs to 1000 s: COBALT's interval. Default 100 ms
+    /// (`cake_config_init`).
     #[serde(default = "default_rtt")]
     pub rtt: Dur,
-    /// COBALT's target. Default: a twentieth of `rtt` (tc).
+    /// COBALT's target, at most `rtt`. Default: a twentieth of `rtt` (`tc`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Dur>,
     /// The tins, by the DSCP of packets. Default `diffserv3` (`cake_config_init`).
@@ -65,17 +67,19 @@ pub struct Params {
     /// The least bytes on the wire, `overhead` within: 0 to 256. Default 0.
     #[serde(default)]
     pub mpu: u32,
-    /// What carries packets to the other end. Default `plain`.
+    /// What carries packets to the other end (`noatm`, `atm` and `ptm` of `tc`). Default `plain`.
     #[serde(default)]
     pub framing: Framing,
-    /// Whether the link is behind the bottleneck, so that what COBALT drops has taken its time there. Default false.
+    /// Whether the link is behind the bottleneck, so that what COBALT drops has taken its time there. Default false
+    /// (`cake_config_init`).
     #[serde(default)]
     pub ingress: bool,
-    /// The most memory that all packets take: their bytes and 576 B each. Default: four times what `rate` carries in `rtt`, at
-    /// least 4 MiB and at most 10240 packets of `mtu`; without `rate` as many (`cake_reconfigure`).
+    /// The most memory that all packets take (`memlimit` of `tc`): their bytes and 576 B each. Default: four times
+    /// what `rate` carries in `rtt`, at least 4 MiB and at most 10240 packets of `mtu`; without `rate` as many
+    /// (`cake_reconfigure`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// The longest packet. Default 1514 B, an Ethernet frame (Linux's `psched_mtu`).
+    /// The longest packet, 256 B to 65535 B. Default 1514 B (an Ethernet frame: Linux's `psched_mtu`).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
     /// What the hashes of flows and hosts are salted with. Default: drawn for each queue and seed.

@@ -51,7 +51,7 @@ pub struct Share {
     /// The class from which it borrows. Default: the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Rate that it has.
+    /// Rate that it has; at most the link's.
     pub rate: Rate,
     /// Whether it does not borrow. Default false.
     #[serde(default)]
@@ -59,19 +59,20 @@ pub struct Share {
     /// Whether it does not lend: what it sends is not counted in its parent, and what it leaves is not lent. Default false.
     #[serde(default)]
     pub isolated: bool,
-    /// Packets that it may send at the link's rate after a pause. Default 20.
+    /// Packets that it may send at the link's rate after a pause, 1 to 1000. Default 20.
     #[serde(default = "default_maxburst")]
     pub maxburst: u32,
-    /// Packets that it sends at once where it has to wait, and waits so much longer. Default 0: one by one.
+    /// Packets that it sends at once where it has to wait, at most `maxburst`, and waits so much longer. Default 0:
+    /// one by one.
     #[serde(default)]
     pub minburst: u32,
-    /// The weight of the average idle time is 2 to the power of minus this. Default 5 (iproute2).
+    /// The weight of the average idle time is 2 to the power of minus this, 1 to 16. Default 5 (`tc`).
     #[serde(default = "default_ewma")]
     pub ewma: u32,
     /// 0 to 7: classes with the lowest number are served first. Default 0.
     #[serde(default)]
     pub priority: u8,
-    /// Bytes that it sends in turn with others of its priority. Default 1514 B.
+    /// Bytes that it sends in turn with others of its priority, 256 B to 1 GB. Default 1514 B.
     #[serde(default = "default_quantum")]
     pub quantum: Bytes,
 }

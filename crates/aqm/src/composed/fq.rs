@@ -29,13 +29,13 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many inner queues there are. Default 1024 (RFC 8290 §5.2).
+    /// How many inner queues there are, 1 to 65536. Default 1024 (RFC 8290 §5.2).
     #[serde(default = "default_flows")]
     pub flows: u32,
-    /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
+    /// What the hash of a flow is salted with. Default: drawn for each queue and seed (RFC 8290 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
-    /// Bytes that each queue may send a round. Default 1514 B (RFC 8290 §5.2).
+    /// Bytes that each queue may send a round, 256 B to 1 GB. Default 1514 B (RFC 8290 §5.2).
     #[serde(default = "default_quantum")]
     pub quantum: Bytes,
     /// How rounds go. Default `drr++` (RFC 8290 §4.2).
@@ -44,8 +44,8 @@ pub struct Params {
     /// The most memory that all packets take: their bytes and 576 B each. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// With `full = "fattest"`: so many packets it loses at a time, if they are no more than half its bytes.
-    /// Default 64 (Linux's `drop_batch`).
+    /// With `full = "fattest"`: so many packets it loses at a time, if they are no more than half its bytes. Default
+    /// 64 (RFC 8290 §4.1; Linux's `drop_batch`).
     #[serde(default = "default_batch")]
     pub drop_batch: u32,
 }

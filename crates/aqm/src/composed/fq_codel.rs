@@ -28,31 +28,32 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many queues flows are hashed over. Default 1024 (RFC 8290 §5.2).
+    /// How many queues flows are hashed over, 1 to 65536. Default 1024 (RFC 8290 §5.2).
     #[serde(default = "fq::default_flows")]
     pub flows: u32,
-    /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
+    /// What the hash of a flow is salted with. Default: drawn for each queue and seed (RFC 8290 §4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
-    /// Bytes that each flow may send a round. Default 1514 B (RFC 8290 §5.2).
+    /// Bytes that each flow may send a round, 256 B to 1 GB. Default 1514 B (RFC 8290 §5.2).
     #[serde(default = "fq::default_quantum")]
     pub quantum: Bytes,
-    /// The most memory that all packets take: their bytes and 576 B each. Default 32 MiB (Linux).
+    /// The most memory that all packets take: their bytes and 576 B each. Default 32 MiB (Linux's `memory_limit`).
     #[serde(default = "default_memory")]
     pub memory: Bytes,
-    /// So many packets the fattest flow loses at a time, if they are no more than half its bytes. Default 64 (Linux).
+    /// So many packets the fattest flow loses at a time, if they are no more than half its bytes. Default 64 (RFC 8290
+    /// §4.1, Linux).
     #[serde(default = "fq::default_batch")]
     pub drop_batch: u32,
-    /// CoDel's `target` of each flow. Default 5 ms.
+    /// CoDel's `target` of each flow. Default 5 ms (RFC 8290 §5.2).
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// CoDel's `interval` of each flow. Default 100 ms.
+    /// CoDel's `interval` of each flow. Default 100 ms (RFC 8290 §5.2).
     #[serde(default = "default_interval")]
     pub interval: Dur,
-    /// CoDel's `mtu`: no flow is signalled while all hold no more than this. Default 1514 B.
+    /// CoDel's `mtu`: no flow is signalled while all hold no more than this. Default 1514 B (Linux).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
-    /// How CoDel finds 1/√count. Default `exact`.
+    /// How CoDel finds 1/√count. Default `exact` (RFC 8289 §5.6).
     #[serde(default)]
     pub sqrt: codel::Sqrt,
     /// What CoDel counts times in. Default `exact`.

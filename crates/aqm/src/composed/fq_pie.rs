@@ -26,37 +26,38 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// How many queues flows are hashed over. Default 1024 (Linux's `fq_pie_init`).
+    /// How many queues flows are hashed over, 1 to 65536. Default 1024 (Linux's `fq_pie_init`).
     #[serde(default = "fq::default_flows")]
     pub flows: u32,
     /// What the hash of a flow is salted with. Default: drawn for each queue and seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salt: Option<u64>,
-    /// Bytes that each flow may send a round. Default 1514 B, an Ethernet frame.
+    /// Bytes that each flow may send a round, 256 B to 1 GB. Default 1514 B (Linux: an Ethernet frame).
     #[serde(default = "fq::default_quantum")]
     pub quantum: Bytes,
-    /// PIE's `target` of each flow. Default 15 ms.
+    /// PIE's `target` of each flow. Default 15 ms (Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// PIE's `tupdate`. Default 15 ms.
+    /// PIE's `tupdate`. Default 15 ms (Linux).
     #[serde(default = "default_tupdate")]
     pub tupdate: Dur,
-    /// PIE's `alpha`, in Hz, a multiple of 1/16. Default 1/8.
+    /// PIE's `alpha`, in Hz, a multiple of 1/16. Default 1/8 (Linux).
     #[serde(default = "default_alpha")]
     pub alpha: f64,
-    /// PIE's `beta`, in Hz, a multiple of 1/16. Default 5/4.
+    /// PIE's `beta`, in Hz, a multiple of 1/16. Default 5/4 (Linux).
     #[serde(default = "default_beta")]
     pub beta: f64,
-    /// Up to this drop probability of its flow, in percent, an ECN-capable packet is marked, above it is dropped. Default 10.
+    /// Up to this drop probability of its flow, in percent, an ECN-capable packet is marked, above it is dropped.
+    /// Default 10 (Linux).
     #[serde(default = "default_ecn_prob")]
     pub ecn_prob: u8,
-    /// PIE's `bytemode`. Default false.
+    /// PIE's `bytemode`. Default false (Linux).
     #[serde(default)]
     pub bytemode: bool,
-    /// PIE's `dq_rate_estimator`. Default false.
+    /// PIE's `dq_rate_estimator`: the rate is that at which the flow's own queue drains. Default false (Linux).
     #[serde(default)]
     pub dq_rate_estimator: bool,
-    /// PIE's `mtu`: no flow is signalled while it holds less than twice this. Default 1514 B.
+    /// PIE's `mtu`: no flow is signalled while it holds less than twice this. Default 1514 B (Linux).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
 }

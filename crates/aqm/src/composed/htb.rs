@@ -43,9 +43,9 @@ pub struct Share {
     /// The class from which it borrows. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Rate that it has of its own.
+    /// Rate that it has of its own; at most the link's.
     pub rate: Rate,
-    /// Rate up to which it borrows. Default: `rate`, so that it does not.
+    /// Rate up to which it borrows: at least `rate`, at most the link's. Default: `rate`, so that it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceil: Option<Rate>,
     /// Bytes that it may send of its own after a pause. Default 1600 B (iproute2).
@@ -57,7 +57,8 @@ pub struct Share {
     /// 0 to 7: classes with the lowest number are served first. Default 0.
     #[serde(default)]
     pub priority: u8,
-    /// Bytes that it sends in turn with others of its priority. Default: a tenth of a second at `rate`, from 1 kB to 200 kB.
+    /// Bytes that it sends in turn with others of its priority, 256 B to 1 GB. Default: a tenth of a second at `rate`,
+    /// from 1 kB to 200 kB (iproute2 and the kernel, `r2q` 10).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Bytes>,
 }

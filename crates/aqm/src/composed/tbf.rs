@@ -30,7 +30,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Rate at which the bucket fills; below the link's.
+    /// Rate at which the bucket fills; below that of every link in front of which the queue stands.
     pub rate: Rate,
     /// Bytes that the bucket holds. `"0 B"`: a virtual clock, whose packets leave one by one, each when the time that those
     /// before it take at `rate` is over.

@@ -32,11 +32,12 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The wanted utilisation of the link. Default 0.98 (ns-2.35: `gamma_`).
+    /// The wanted utilisation of the link, above 0 and at most 1. Default 0.98 (ns-2.35: `gamma_`).
     pub gamma: f64,
-    /// How fast the capacity follows, per second. Default 0.15 (ns-2.35: `alpha2`).
+    /// How fast the capacity follows, per second, above 0 and at most 1000. Default 0.15 (ns-2.35: `alpha2`, a
+    /// constant of the code).
     pub alpha: f64,
-    /// The capacity at the first packet, as a part of the link's rate. Default 0.8 (ns-2.35: `ecnlim_`).
+    /// The capacity at the first packet, as a part of the link's rate: 0 to 1. Default 0.8 (ns-2.35: `ecnlim_`).
     pub initial: f64,
     /// The size of the virtual queue, in packets or bytes. Default: the limit of the queue (ns-2.35: `buflim_` 1).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -27,11 +27,11 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// What an overflow adds to the probability. Default 0.0025.
+    /// What an overflow adds to the probability, above 0 and at most 1. Default 0.0025.
     pub increment: f64,
-    /// What an idle link takes from it. Default 0.00025.
+    /// What an idle link takes from it, above 0 and at most 1. Default 0.00025.
     pub decrement: f64,
-    /// The probability changes once in longer than this. Default 100 ms.
+    /// The probability changes once in longer than this, above 0 s. Default 100 ms.
     pub freeze_time: Dur,
 }
 

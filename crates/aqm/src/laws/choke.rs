@@ -42,7 +42,8 @@ pub struct Params {
     /// A packet's typical size, which scales idle time. Default 500 B, as RED's.
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// What happens to packets from `max_th` on. Default `mark`: they are signalled (Linux without `harddrop`).
+    /// What happens to packets from `max_th` on. Default `mark`: they are signalled (`sch_choke.c` without
+    /// `harddrop`).
     #[serde(default = "default_above")]
     pub above: Above,
 }

@@ -40,8 +40,8 @@ pub struct Params {
     /// The time between the first two signals; at most 4.294967295 s. Default 100 ms (`cake_config_init`).
     #[serde(default = "default_interval")]
     pub interval: Dur,
-    /// The time that the longest packet takes on the link: no sojourn of up to four is above. Default 0 s, as at a rate
-    /// that is not known.
+    /// The time that the longest packet takes on the link: no sojourn of up to four is above. Default 0 s, as CAKE
+    /// without a rate.
     #[serde(default)]
     pub mtu_time: Dur,
     /// What BLUE adds to its drop probability when the queue is full. Default 1/256 (`cake_set_rate`).

@@ -37,7 +37,7 @@ pub struct Params {
     /// Default 100 ms (RFC 8289 §5.3).
     #[serde(default = "default_interval")]
     pub interval: Dur,
-    /// A backlog of at most this is never signalled. Default 1514 B, an Ethernet frame (Linux's `psched_mtu`).
+    /// A backlog of at most this is never signalled. Default 1514 B (an Ethernet frame: Linux's `psched_mtu`).
     #[serde(default = "default_mtu")]
     pub mtu: Bytes,
     /// How 1/√count is found. Default `exact` (RFC 8289 §5.6).

@@ -26,7 +26,8 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Above this a packet is signalled: a length of the queue that it finds, or the sojourn of the packet that last left.
+    /// Above this a packet is signalled: a length of the queue that it finds, "50 packets" or "75 kB", or the sojourn
+    /// of the packet that last left, "20 ms".
     pub threshold: Threshold,
     /// None is signalled for so long after a signal: always, or at most if it adapts. Default 200 ms.
     #[serde(default = "default_interval")]
@@ -37,7 +38,7 @@ pub struct Params {
     /// The time constant of the adaptation. Default 1 s.
     #[serde(default = "default_tau")]
     pub tau: Dur,
-    /// How much more time above the threshold counts than time below. Default 2.
+    /// How much more time above the threshold counts than time below, above 0 and at most 1000. Default 2.
     #[serde(default = "default_alpha")]
     pub alpha: f64,
     /// The most that time above is ahead. Default 60 s.

@@ -29,11 +29,13 @@ pub const FACTS: Facts = Facts {
 pub struct Params {
     /// The length at which the controller aims. Default 50 packets (ns-2.35).
     pub q_ref: Length,
-    /// What a packet above `q_ref` adds to the probability at a sample. Default 1.822e-5 (ns-2.35).
+    /// What a packet above `q_ref` adds to the probability at a sample, above 0 and at most 1. Default 1.822e-5
+    /// (ns-2.35).
     pub a: f64,
-    /// What a packet above `q_ref` at the sample before takes from it. Default 1.816e-5 (ns-2.35).
+    /// What a packet above `q_ref` at the sample before takes from it, above 0 and below `a`. Default 1.816e-5
+    /// (ns-2.35).
     pub b: f64,
-    /// Samples a second. Default 170 (ns-2.35).
+    /// Samples a second, at most 100,000. Default 170 (ns-2.35).
     pub frequency: f64,
     /// Bytes of a packet, if `q_ref` is in bytes: `a` and `b` are of packets. Default 500 B (ns-2.35).
     pub mean_packet: Bytes,

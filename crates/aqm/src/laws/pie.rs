@@ -47,13 +47,14 @@ pub struct Params {
     /// The delay at which the controller aims. Default 15 ms (RFC 8033 §4.2, Linux).
     #[serde(default = "default_target")]
     pub target: Dur,
-    /// Time between updates of the drop probability; `linux` rounds it as its timers do. Default 15 ms (RFC 8033 §4.2, Linux).
+    /// Time between updates of the drop probability, at least 10 µs; `linux` rounds it as its timers do. Default 15 ms
+    /// (RFC 8033 §4.2, Linux).
     #[serde(default = "default_tupdate")]
     pub tupdate: Dur,
-    /// The integral gain, in Hz; of `linux` a multiple of 1/16. Default 1/8 (RFC 8033 A, Linux).
+    /// The integral gain, in Hz, up to 1000; of `linux` a multiple of 1/16. Default 1/8 (RFC 8033 A, Linux).
     #[serde(default = "default_alpha")]
     pub alpha: f64,
-    /// The proportional gain, in Hz; of `linux` a multiple of 1/16. Default 5/4 (RFC 8033 A, Linux).
+    /// The proportional gain, in Hz, up to 1000; of `linux` a multiple of 1/16. Default 5/4 (RFC 8033 A, Linux).
     #[serde(default = "default_beta")]
     pub beta: f64,
     /// Whether the delay is the backlog over a measured departure rate; if not, it is that of the packet that last left.
@@ -70,14 +71,16 @@ pub struct Params {
     /// value).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_pktsize: Option<Bytes>,
-    /// Only `rfc8033`: the law becomes active when so much is held, and inactive when congestion is over. Default: it is
-    /// always active.
+    /// Only `rfc8033`: the law becomes active when so much is held, and inactive when congestion is over (§5.3).
+    /// Default: it is always active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_threshold: Option<Length>,
-    /// Only `linux`: packets shorter than `mtu` are signalled with a probability in proportion to their size. Default false.
+    /// Only `linux`: packets shorter than `mtu` are signalled with a probability in proportion to their size. Default
+    /// false (Linux).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytemode: Option<bool>,
-    /// Only `linux`: none is signalled while less than twice this is held. Default 1514 B, an Ethernet frame.
+    /// Only `linux`: none is signalled while less than twice this, 1 B to 1 MiB, is held. Default 1514 B (an Ethernet
+    /// frame: Linux's `psched_mtu`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<Bytes>,
 }

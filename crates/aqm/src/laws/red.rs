@@ -66,21 +66,25 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The average from which packets are signalled. Its unit is that of the average that counts.
+    /// The average from which packets are signalled, such as "5 packets", "15 kB", or automatic. Its unit is that of
+    /// the average that counts. An automatic one is half of the packets that the link sends in `target_delay`, at
+    /// least 5.
     pub min_th: Threshold,
-    /// The average from which all packets are signalled or dropped (with `gentle`: twice this).
+    /// The average from which all packets are signalled or dropped (with `gentle`: twice this), in the unit of
+    /// `min_th`. An automatic one is three times `min_th`.
     pub max_th: Threshold,
-    /// The probability as the average reaches `max_th`. Default 0.02 (FJ93: 1/50).
+    /// The probability as the average reaches `max_th`: above 0, at most 1. Default 0.02 (FJ93: 1/50).
     #[serde(default = "default_max_p")]
     pub max_p: f64,
-    /// The weight w of the newest sample in the average. Default 0.002 (FJ93).
+    /// The weight w of the newest sample in the average: a number, a time constant such as "100 ms", or automatic.
+    /// Default 0.002 (FJ93).
     #[serde(default)]
     pub weight: Weight,
     /// A packet's typical size: scales idle time, byte mode and automatic values. Default 500 B
     /// (Floyd's `mean_pktsize` in tcpsim and ns-2).
     #[serde(default = "default_mean_packet")]
     pub mean_packet: Bytes,
-    /// How the average decays over idle time. Default `fj93`.
+    /// How the average decays over idle time. Default `fj93` (FJ93 §4).
     #[serde(default)]
     pub idle: Idle,
     /// Whether each packet or each byte is as likely to be signalled. Default `packets` (FJ93).
@@ -89,31 +93,31 @@ pub struct Params {
     /// How signals are spaced. Default `uniform` (FJ93 §7, method 2).
     #[serde(default)]
     pub spacing: Spacing,
-    /// With `uniform`: the count of packets since the last signal includes the arriving one, as in
-    /// FJ93's pseudo-code (figure 2) and ns-2, against FJ93's equations (§7). Default false.
+    /// With `uniform`: the count of packets since the last signal includes the arriving one, as in FJ93's pseudo-code
+    /// (figure 2) and ns-2, against FJ93's equations (§7). Default false (FJ93 §7).
     #[serde(default)]
     pub count_arrival: bool,
-    /// Which drops restart the count, besides signals. Default `forced` (FJ93).
+    /// Which drops restart the count, besides signals. Default `forced` (FJ93 figure 2).
     #[serde(default)]
     pub count_reset: CountReset,
-    /// The packet on which the average crosses `min_th` upwards always passes (ns-2). Default false.
+    /// The packet on which the average crosses `min_th` upwards always passes (ns-2). Default false (FJ93).
     #[serde(default)]
     pub first_passes: bool,
-    /// A packet that finds at most one packet held always passes; at most one byte, where the
-    /// thresholds are in bytes (ns-2). Default false.
+    /// A packet that finds at most one packet held always passes; at most one byte, where the thresholds are in bytes
+    /// (ns-2). Default false (FJ93).
     #[serde(default)]
     pub spare_short: bool,
-    /// Past `max_th` the probability rises on to 1 at twice `max_th` (Floyd 2000). Default false.
+    /// Past `max_th` the probability rises on to 1 at twice `max_th` (Floyd 2000). Default false (FJ93).
     #[serde(default)]
     pub gentle: bool,
     /// What happens where the probability has reached 1. Default `drop` (RFC 2884 §1).
     #[serde(default)]
     pub above: Above,
-    /// At this probability p_b or more, ECN-capable packets too are signalled by drops (ns-2's
-    /// `mark_p_`). Default: at none.
+    /// At this probability p_b or more, above 0, ECN-capable packets too are signalled by drops (ns-2's `mark_p_`).
+    /// Default: at none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark_p: Option<f64>,
-    /// The queueing delay for which an automatic `min_th` is found. Default 5 ms (Floyd et al. 2001).
+    /// The queueing delay for which an automatic `min_th` is found. Default 5 ms (Floyd, Gummadi & Shenker 2001).
     #[serde(default = "default_target_delay")]
     pub target_delay: Dur,
     /// Moves `max_p` by Floyd, Gummadi & Shenker 2001. Default: off.

@@ -29,15 +29,18 @@ pub const FACTS: Facts = Facts {
 pub struct Params {
     /// The length at which the price aims (b*). Default 20 packets (ns-2.35: `pbo_`).
     pub target: Length,
-    /// The step of the price for a packet in excess. Default 0.001 (ns-2.35: `gamma_`).
+    /// The step of the price for a packet in excess, above 0 and at most 1000. Default 0.001 (ns-2.35: `gamma_`).
     pub gamma: f64,
-    /// What a packet in the queue counts beside one that arrives. Default 0.1 (a constant of ns-2.35's code).
+    /// What a packet in the queue counts beside one that arrives, above 0 and at most 1000. Default 0.1 (ns-2.35: a
+    /// constant of the code).
     pub alpha: f64,
-    /// The base: a packet passes with phi to the power of minus the price. Default 1.001 (ns-2.35: `phi_`).
+    /// The base: a packet passes with phi to the power of minus the price; above 1 and at most 1000. Default 1.001
+    /// (ns-2.35: `phi_`).
     pub phi: f64,
-    /// Time between updates of the price. Default 2 ms (ns-2.35: `pupdtime_`).
+    /// Time between updates of the price, at least 10 µs. Default 2 ms (ns-2.35: `pupdtime_`).
     pub interval: Dur,
-    /// The weight of the last interval in the average of what arrives. Default 1: no average (ns-2.35: `inw_`).
+    /// The weight of the last interval in the average of what arrives, above 0 and at most 1; 1 is no average. Default
+    /// 1 (ns-2.35: `inw_`).
     pub weight: f64,
     /// Bytes of a packet: of such the link sends so many in an interval. Default 1000 B (ns-2.35: `mean_pktsize_`).
     pub mean_packet: Bytes,

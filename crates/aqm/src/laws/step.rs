@@ -27,7 +27,7 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// What is accepted: a length in packets or bytes, or a sojourn.
+    /// What is accepted: a length, "20 packets" or "30 kB", or a sojourn, "1 ms".
     pub threshold: Threshold,
 }
 

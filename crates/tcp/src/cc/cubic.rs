@@ -29,20 +29,20 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Whose CUBIC it is.
+    /// Whose CUBIC it is; `linux` has no `beta`, `beta_ecn` and `c`. Default `rfc9438`.
     #[serde(skip_serializing_if = "Profile::is_default")]
     pub profile: Profile,
-    /// Part of the window that is kept on congestion (§4.6).
+    /// Part of the window that is kept on congestion. Default 0.7 (§4.6).
     pub beta: f64,
-    /// Part that is kept on ECN-Echo in congestion avoidance: 0.85 with ABE (RFC 8511 §3.1). As `beta` if left out.
+    /// Part that is kept on ECN-Echo in congestion avoidance: 0.85 with ABE (RFC 8511 §3.1). Default: as `beta`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta_ecn: Option<f64>,
-    /// How fast the cubic function grows, in segments per cubic second (§5.1).
+    /// How fast the cubic function grows, in segments per cubic second. Default 0.4 (§5.1).
     pub c: f64,
-    /// A flow whose window shrinks from one congestion to the next gives way faster (§4.7).
+    /// A flow whose window shrinks from one congestion to the next gives way faster. Default true (§4.7).
     pub fast_convergence: bool,
-    /// Segments leave at twice the window in a round trip while it is below half of ssthresh, else at 1.2 times the window
-    /// (Linux: tcp_update_pacing_rate).
+    /// Segments leave at twice the window in a round trip while it is below half of ssthresh, else at 1.2 times the
+    /// window; the initial window leaves at once. Default false (true is Linux: tcp_update_pacing_rate).
     pub paced: bool,
 }
 

@@ -35,15 +35,15 @@ const LEAST: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The implementation. If left out: `linux` with the TCP profile `linux-7`, `rfc8257` with any other.
+    /// The implementation. Default: `linux` with the TCP profile `linux-7`, `rfc8257` with any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
-    /// Weight of the last window of data in the estimate of marks (§4.2).
+    /// Weight of the last window of data in the estimate of marks; in `linux` a power of 1/2. Default 1/16 (§4.2).
     pub g: f64,
-    /// The estimate at the beginning (§3.3).
+    /// The estimate at the beginning. Default 1 (§3.3).
     pub alpha: f64,
-    /// What packets say that may be marked: "ect0", or "ect1" for queues that mark DCTCP's packets apart, such as those of
-    /// L4S (RFC 9331 §4.1).
+    /// What packets say that may be marked: "ect0", or "ect1" for queues that mark DCTCP's packets apart, such as
+    /// those of L4S (RFC 9331 §4.1). Default `ect0` (RFC 3168 §5).
     pub codepoint: Codepoint,
 }
 

@@ -31,9 +31,9 @@ pub const ABE: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Segments that a round trip of congestion avoidance adds after a mark.
+    /// Segments that a round trip of congestion avoidance adds after a mark. Default 0.2 (slide 11).
     pub alpha: f64,
-    /// Part of the window that is kept on a mark.
+    /// Part of the window that is kept on a mark. Default 0.875 (slide 11).
     pub beta: f64,
 }
 
@@ -47,7 +47,8 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AbeParams {
-    /// Part of the window that is kept on a mark in congestion avoidance.
+    /// Part of the window that is kept on a mark in congestion avoidance. Default 0.8 (RFC 8511 §3.1, which names 0.7
+    /// to 0.85 as useful with NewReno).
     pub beta: f64,
 }
 

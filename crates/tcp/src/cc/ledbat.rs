@@ -36,9 +36,9 @@ const MIN_CWND: f64 = 2.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// The queueing delay at which the window neither grows nor shrinks: at most 100 ms (§2.5).
+    /// The queueing delay at which the window neither grows nor shrinks: at most 100 ms. Default 100 ms (§2.5).
     pub target: Dur,
-    /// Segments that a round trip without queueing adds: at most 1 (§2.5).
+    /// Segments that a round trip without queueing adds: at most 1. Default 1 (§2.5).
     pub gain: f64,
 }
 

@@ -53,15 +53,15 @@ const BURSTS_PER_SEC: f64 = 4_096.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Weight of the last virtual round trip in the estimate of marks.
+    /// Weight of the last virtual round trip in the estimate of marks. Default 1/16 (`PRAGUE_SHIFT_G`).
     pub g: f64,
-    /// The estimate until the first mark.
+    /// The estimate until the first mark. Default 1 (`prague_init` of tcp_prague.c 0.6).
     pub alpha: f64,
-    /// What a short round trip counts as.
+    /// What a short round trip counts as. Default `rate` (`prague_rtt_scaling` of 0.6).
     pub rtt_control: RttControl,
-    /// The round trip that a shorter one counts as.
+    /// The round trip that a shorter one counts as. Default 25 ms (`prague_rtt_target`; RTT_VIRT_MIN of the draft).
     pub rtt_target: Dur,
-    /// Round trips behind slow start that count as they are.
+    /// Round trips behind slow start that count as they are. Default 500 (`DEFAULT_RTT_TRANSITION` of 0.6; 4 in 0.7).
     pub rtt_transition: u64,
 }
 

@@ -23,9 +23,10 @@ pub const FACTS: Facts = Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Segments that each segment acknowledged adds to the window; below a window of 1/`increase` segments it is Reno's 1/cwnd.
+    /// Segments that each segment acknowledged adds to the window; below a window of 1/`increase` segments it is
+    /// Reno's 1/cwnd. Default 0.01 (Linux: TCP_SCALABLE_AI_CNT = 100).
     pub increase: f64,
-    /// Part of the window that is given up on congestion.
+    /// Part of the window that is given up on congestion. Default 0.125 (Linux: TCP_SCALABLE_MD_SCALE = 3).
     pub decrease: f64,
 }
 

@@ -30,11 +30,11 @@ const LEAST: f64 = 2.0;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// With fewer, the window grows by a segment.
+    /// Waiting segments below which the window grows by a segment; at least 1. Default 2 (Linux).
     pub alpha: u32,
-    /// With more, it shrinks by a segment.
+    /// Waiting segments above which the window shrinks by a segment. Default 4 (Linux).
     pub beta: u32,
-    /// With more, slow start ends.
+    /// Waiting segments above which slow start ends. Default 1 (Linux).
     pub gamma: u32,
 }
 

@@ -18,15 +18,17 @@ use crate::{Impossible, LinkContext};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Floyd {
-    /// Time between steps. Default 0.5 s.
+    /// Time between steps, at least 10 µs. Default 500 ms (the paper).
     pub interval: Dur,
-    /// The most that an increase adds; a quarter of `max_p` if that is less. Default 0.01.
+    /// The most that an increase adds, above 0 and at most 1; a quarter of `max_p` if that is less. Default 0.01 (the
+    /// paper).
     pub alpha: f64,
-    /// What a decrease multiplies by. Default 0.9.
+    /// What a decrease multiplies by, above 0 and below 1. Default 0.9 (the paper).
     pub beta: f64,
-    /// No increase from here. Default 0.5.
+    /// No increase from here; at most 1. Default 0.5 (the paper).
     pub top: f64,
-    /// No decrease from here. Default 0.01.
+    /// No decrease from here; below `top`. Automatic is ns-2's `bottom_ 0`: 80000 bit/s divided by the rate of the
+    /// link, at most 0.01. Default 0.01 (the paper).
     pub bottom: Bottom,
     /// What steps wait for. Default `timer`.
     pub clock: Clock,
@@ -58,9 +60,9 @@ pub enum Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Feng {
-    /// What `max_p` is divided by as the average falls below `min_th`. Default 3.
+    /// What `max_p` is divided by as the average falls below `min_th`; above 1. Default 3 (the paper).
     pub alpha: f64,
-    /// What `max_p` is multiplied by as the average rises above `max_th`, up to 1. Default 2.
+    /// What `max_p` is multiplied by as the average rises above `max_th`, up to 1; above 1. Default 2 (the paper).
     pub beta: f64,
 }
 

@@ -15,7 +15,8 @@ pub struct Becn {
     /// The average from which the router speaks back: from `min_th` to `max_th`, in their unit (the paper's
     /// becnthresh).
     pub thresh: Length,
-    /// Bytes of a source quench on the wire. Default 40 B (the paper's equation 1); by RFC 792 it has 56.
+    /// Bytes of a source quench on the wire, 28 B to 1500 B. Default 40 B (the paper's equation 1; by RFC 792 it has
+    /// 56).
     #[serde(default = "default_quench_size")]
     pub quench_size: Bytes,
 }

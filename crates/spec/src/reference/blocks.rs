@@ -1,0 +1,82 @@
+//! Parts of pages that are written by `make schema`: between the line `<!-- generated: NAME -->` and the line `<!-- end -->`.
+
+use crate::registry::{Law, laws};
+
+use super::{head, keys, sections};
+
+/// A generated part of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The page, from the root of the repository.
+    pub page: &'static str,
+    /// The name in its first marker.
+    pub name: String,
+    /// What stands between the markers: whole lines.
+    pub text: String,
+}
+
+const END: &str = "<!-- end -->\n";
+
+impl Block {
+    /// The line in front of it.
+    pub fn marker(&self) -> String {
+        format!("<!-- generated: {} -->\n", self.name)
+    }
+    /// `page` with this block's text between its markers; `None` unless the page has them, once.
+    pub fn put(&self, page: &str) -> Option<String> {
+        let marker = self.marker();
+        let (before, rest) = page.split_once(&marker)?;
+        let (old, after) = rest.split_once(END)?;
+        let alone = !old.contains("<!-- generated: ") && !after.contains(&marker);
+        alone.then(|| format!("{before}{marker}{}{END}{after}", self.text))
+    }
+}
+
+/// Every generated part of a page that is written by hand otherwise.
+pub fn blocks() -> Vec<Block> {
+    law_blocks().into_iter().chain(sections::blocks()).collect()
+}
+
+/// The head of each law's page, and the tables of its keys if it has any. Laws of two families can share a page.
+fn law_blocks() -> Vec<Block> {
+    let all = laws();
+    let mut blocks: Vec<Block> = Vec::new();
+    for (page, _) in all.iter().filter_map(|law| Some((law.files?.1, law))) {
+        if blocks.iter().any(|block| block.page == page) {
+            continue;
+        }
+        let of_page: Vec<&Law> = all.iter().filter(|law| law.files.is_some_and(|(_, its)| its == page)).collect();
+        blocks.push(Block { page, name: "head".to_owned(), text: head::of(&of_page) });
+        let text = keys::of_laws(&of_page);
+        if !text.is_empty() {
+            blocks.push(Block { page, name: "keys".to_owned(), text });
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(page: &str) -> Option<String> {
+        Block { page: "", name: "keys".to_owned(), text: "new\n".to_owned() }.put(page)
+    }
+
+    #[test]
+    fn what_stands_between_the_markers_is_replaced_and_nothing_else() {
+        let page = |text: &str| format!("a\n<!-- generated: keys -->\n{text}<!-- end -->\nb\n");
+        for old in ["", "old\n", "new\n"] {
+            assert_eq!(put(&page(old)), Some(page("new\n")));
+        }
+    }
+
+    #[test]
+    fn markers_that_are_missing_or_doubled_are_noticed() {
+        let block = "<!-- generated: keys -->\n<!-- end -->\n";
+        let open = "<!-- generated: keys -->\n<!-- generated: head -->\n<!-- end -->\n";
+        for page in ["", "<!-- end -->\n", "<!-- generated: keys -->\n", open, &[block, block].concat()] {
+            assert_eq!(put(page), None, "{page}");
+        }
+    }
+}

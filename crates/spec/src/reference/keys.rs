@@ -1,0 +1,228 @@
+//! Tables of keys, from a JSON schema: key, values, default, meaning.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use serde_json::Value as Json;
+
+use super::values::{toml, values};
+use crate::registry::Law;
+use crate::schema::{experiment_schema, scenario_schema};
+
+/// The schema of scenarios, with the definitions of experiments too. It is made once.
+static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
+    let mut schema = scenario_schema();
+    for (name, definition) in experiment_schema()["definitions"].as_object().into_iter().flatten() {
+        schema["definitions"][name] = definition.clone();
+    }
+    schema
+});
+
+/// The definitions of both formats, by name.
+pub(super) fn definitions() -> &'static Json {
+    &SCHEMA["definitions"]
+}
+
+const HEAD: &str = "| key | values | default | meaning |\n| --- | --- | --- | --- |\n";
+
+/// The tables of the keys of those of `laws` that have any.
+pub(super) fn of_laws(laws: &[&Law]) -> String {
+    laws.iter().filter_map(|law| Some(format!("{}{}", of_every_queue(law), tables(&of_law(law)?)))).collect()
+}
+
+/// Where a discipline's other keys are, and their defaults where it has its own.
+fn of_every_queue(law: &Law) -> String {
+    let Some(facts) = law.queue else { return String::new() };
+    let defaults: Vec<String> = facts.defaults.iter().map(|(key, value)| format!("`{key} = {value}`")).collect();
+    let but = if defaults.is_empty() { String::new() } else { format!(", with the defaults {}", defaults.join(", ")) };
+    format!("In addition to the [keys of every queue](droptail.md#keys-of-every-queue){but}:\n\n")
+}
+
+/// The schema of a law's own keys, if it has any.
+fn of_law(law: &Law) -> Option<Json> {
+    match law.family {
+        "queue" => own_keys(law),
+        "congestion" => {
+            let laws = definitions()["WindowLaw"]["oneOf"].as_array()?;
+            laws.iter().find(|schema| schema["properties"]["kind"]["const"] == law.name).cloned()
+        }
+        _ => None,
+    }
+}
+
+/// The schema of a discipline, without the keys of every queue.
+fn own_keys(law: &Law) -> Option<Json> {
+    let mut schema = discipline(law.name)?;
+    let keys = schema["properties"].as_object_mut()?;
+    keys.retain(|key, _| key != "class" && !ecnlab_aqm::Common::KEYS.contains(&key.as_str()));
+    if keys.keys().any(|key| key != "discipline") { Some(schema) } else { referenced(&schema).cloned() }
+}
+
+fn discipline(name: &str) -> Option<Json> {
+    let queues = SCHEMA["properties"]["queue"]["additionalProperties"]["oneOf"].as_array()?;
+    queues.iter().find(|schema| schema["title"] == name).cloned()
+}
+
+/// Some keys of a schema.
+pub(super) fn some(schema: &Json, chosen: &[&str]) -> String {
+    let mut schema = schema.clone();
+    if let Some(keys) = schema["properties"].as_object_mut() {
+        keys.retain(|key, _| chosen.contains(&key.as_str()));
+    }
+    table(&schema)
+}
+
+/// The table of the keys of `schema`, and one for each of its keys that is a table of keys itself.
+fn tables(schema: &Json) -> String {
+    let mut text = table(schema);
+    for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
+        let (of, inner) = match inner["additionalProperties"]["$ref"].as_str() {
+            Some(name) => (format!("{key}.NAME"), definition(name)),
+            None => (key.clone(), referenced(inner)),
+        };
+        if let Some(inner) = inner.filter(|inner| inner["properties"].is_object()) {
+            let _ = write!(text, "\nKeys of the table `{of}`:\n\n{}", table(inner));
+        }
+    }
+    text
+}
+
+/// The table of the keys of `schema`: required ones first, then by name.
+pub(super) fn table(schema: &Json) -> String {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let all = schema["properties"].as_object();
+    let find = |key: &&str| all.and_then(|all| all.get_key_value(*key));
+    let first = required.iter().filter_map(find);
+    let others = all.into_iter().flatten().filter(|(key, _)| !required.contains(&key.as_str()));
+    // The name of a law or a kind of traffic has its heading.
+    let rows = first.chain(others).filter(|(_, of_key)| of_key["const"].is_null() || of_key["type"] == "integer");
+    let rows = rows.map(|(key, of_key)| row(key, of_key, required.contains(&key.as_str())));
+    std::iter::once(HEAD.to_owned()).chain(rows).collect()
+}
+
+fn row(key: &str, schema: &Json, required: bool) -> String {
+    let (meaning, default) = described(schema);
+    let default = if required { "required".to_owned() } else { default };
+    let cells = [values(schema), default, meaning].map(|cell| cell.replace('|', "\\|"));
+    format!("| `{key}` | {} |\n", cells.join(" | "))
+}
+
+/// The meaning of a key and its default with its source: the last sentence of its description, if that begins with "Default".
+fn described(schema: &Json) -> (String, String) {
+    let description = schema["description"].as_str().unwrap_or_default();
+    let (meaning, sentence) = sentences(description);
+    let value = Some(&schema["default"]).filter(|value| !value.is_null());
+    let default = match (sentence, value) {
+        (Some(sentence), Some(value)) => stated(sentence, value),
+        (Some(sentence), None) => sentence.to_owned(),
+        (None, Some(value)) => format!("`{}`", toml(value)),
+        (None, None) => "none".to_owned(),
+    };
+    (meaning.to_owned(), default)
+}
+
+/// The description without its default, and what it states of the default.
+fn sentences(description: &str) -> (&str, Option<&str>) {
+    let Some((meaning, sentence)) = description.rsplit_once(". Default") else { return (description, None) };
+    let Some(sentence) = sentence.strip_prefix(": ").or_else(|| sentence.strip_prefix(' ')) else {
+        return (description, None);
+    };
+    (&description[..=meaning.len()], Some(sentence.strip_suffix('.').unwrap_or(sentence)))
+}
+
+/// A default as it is in TOML if the sentence has the same, else as the sentence has it (1/8, 32 MiB), with its source.
+fn stated(sentence: &str, value: &Json) -> String {
+    let (stated, rest) = value_and_source(sentence);
+    let same = value.as_str().map_or_else(|| toml(value), str::to_owned);
+    if stated == same || (value.is_number() && stated.parse().ok() == value.as_f64()) {
+        format!("`{}`{rest}", toml(value))
+    } else {
+        sentence.to_owned()
+    }
+}
+
+/// The value in what a description states of a default, without backticks, and what follows it.
+fn value_and_source(sentence: &str) -> (&str, &str) {
+    if let Some((value, rest)) = sentence.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+        return (value, rest);
+    }
+    let end = [" (", ": ", ", ", "; "].iter().filter_map(|end| sentence.find(end)).min();
+    sentence.split_at(end.unwrap_or(sentence.len()))
+}
+
+/// What a schema refers to.
+pub(super) fn referenced(schema: &Json) -> Option<&'static Json> {
+    definition(schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str())?)
+}
+
+fn definition(reference: &str) -> Option<&'static Json> {
+    definitions().get(reference.strip_prefix("#/definitions/")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::{Bytes, Dur};
+
+    #[test]
+    fn the_default_is_the_last_sentence() {
+        assert_eq!(sentences("A. Default 1/8 (RFC 1)."), ("A.", Some("1/8 (RFC 1)")));
+        assert_eq!(sentences("A. Default: as `b`."), ("A.", Some("as `b`")));
+        assert_eq!(sentences("A. Defaults: b."), ("A. Defaults: b.", None));
+    }
+
+    #[test]
+    fn a_default_is_code_where_the_sentence_has_it_as_toml_does() {
+        let row = |default: Json, description: &str| {
+            described(&serde_json::json!({ "default": default, "description": description })).1
+        };
+        assert_eq!(row("5 ms".into(), "A. Default 5 ms (RFC 1)."), "`\"5 ms\"` (RFC 1)");
+        assert_eq!(row(1.0.into(), "A. Default 1: none."), "`1.0`: none");
+        assert_eq!(row(0.125.into(), "A. Default 1/8, b."), "1/8, b");
+        assert_eq!(row("1 kB".into(), "A. Default 1000 B."), "1000 B");
+        assert_eq!(row(7.into(), "A."), "`7`");
+    }
+
+    #[test]
+    fn descriptions_state_the_defaults_that_the_code_has() {
+        let mut wrong = Vec::new();
+        look(&SCHEMA, &mut wrong);
+        assert!(wrong.is_empty(), "the doc comment has another default than the code: {wrong:#?}");
+    }
+
+    fn look(schema: &Json, wrong: &mut Vec<String>) {
+        let sentence = sentences(schema["description"].as_str().unwrap_or_default()).1;
+        if let (Some(sentence), default) = (sentence, &schema["default"])
+            && !default.is_null()
+            && !is_default(value_and_source(sentence).0, default)
+        {
+            wrong.push(format!("{sentence}: {default}"));
+        }
+        match schema {
+            Json::Object(keys) => keys.values().for_each(|inner| look(inner, wrong)),
+            Json::Array(items) => items.iter().for_each(|inner| look(inner, wrong)),
+            _ => {}
+        }
+    }
+
+    fn is_default(stated: &str, default: &Json) -> bool {
+        let equal = match default {
+            Json::Number(number) => fraction(stated) == number.as_f64(),
+            Json::String(text) => {
+                let times = (stated.parse::<Dur>(), text.parse::<Dur>());
+                let bytes = (stated.parse::<Bytes>(), text.parse::<Bytes>());
+                stated == text || matches!(times, (Ok(a), Ok(b)) if a == b) || matches!(bytes, (Ok(a), Ok(b)) if a == b)
+            }
+            Json::Array(items) => items.is_empty() && stated == "none",
+            Json::Object(keys) => keys.is_empty() && ["none", "nothing"].contains(&stated),
+            _ => false,
+        };
+        equal || stated == toml(default)
+    }
+
+    /// A number, or a/b.
+    fn fraction(text: &str) -> Option<f64> {
+        let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+        Some(above.parse::<f64>().ok()? / below.parse::<f64>().ok()?)
+    }
+}

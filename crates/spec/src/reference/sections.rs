@@ -1,0 +1,61 @@
+//! Tables of keys on pages that no law has: the sections of scenario files, experiments, traffic, captures.
+
+use std::fmt::Write;
+
+use ecnlab_aqm::{Common, Member};
+use serde_json::Value as Json;
+
+use super::Block;
+use super::keys::{definitions, some, table};
+use crate::registry::laws;
+use crate::schema::{experiment_schema, scenario_schema};
+
+const SCENARIO: &str = "docs/scenario.md";
+const TRAFFIC: &str = "docs/traffic.md";
+
+/// Sections with their pages, and the definitions that have their keys.
+const SECTIONS: [(&str, &str, &str); 12] = [
+    (SCENARIO, "node", "Node"),
+    (SCENARIO, "link", "Link"),
+    (SCENARIO, "shaper", "Shaper"),
+    (SCENARIO, "jitter", "Jitter"),
+    (SCENARIO, "burst_loss", "BurstLoss"),
+    (SCENARIO, "box", "HostileBox"),
+    (SCENARIO, "tunnel", "Tunnel"),
+    (SCENARIO, "flow", "Flow"),
+    (SCENARIO, "grid", "AxisFile"),
+    (SCENARIO, "metrics", "Metric"),
+    ("docs/captures.md", "capture", "Capture"),
+    (TRAFFIC, "quench", "SquidParams"),
+];
+
+/// The generated parts of these pages.
+pub(super) fn blocks() -> Vec<Block> {
+    let tops = [("scenario", scenario_schema()), ("experiment", experiment_schema())];
+    let tops = tops.into_iter().map(|(of, schema)| keys(SCENARIO, of, table(&schema)));
+    let sections = SECTIONS.iter().map(|(page, of, definition)| keys(page, of, table(&definitions()[*definition])));
+    // What every queue and every class has, the first of the disciplines has too.
+    let queue = &definitions()["Class"]["oneOf"][0];
+    let member = keys("docs/laws/classes.md", "a class", some(queue, &Member::KEYS));
+    let queue = keys("docs/laws/droptail.md", "every queue", some(queue, &Common::KEYS));
+    let kinds = Block { page: SCENARIO, name: "kinds of traffic".to_owned(), text: kinds_of_traffic() };
+    tops.chain(sections).chain(traffic()).chain([member, queue, kinds]).collect()
+}
+
+fn keys(page: &'static str, of: &str, text: String) -> Block {
+    Block { page, name: format!("keys of {of}"), text }
+}
+
+/// The keys of each kind of traffic.
+fn traffic() -> impl Iterator<Item = Block> {
+    let kinds = definitions()["Params"]["oneOf"].as_array().into_iter().flatten();
+    kinds.filter_map(|kind: &Json| Some(keys(TRAFFIC, kind["properties"]["kind"]["const"].as_str()?, table(kind))))
+}
+
+fn kinds_of_traffic() -> String {
+    let mut text = "| kind | traffic |\n| --- | --- |\n".to_owned();
+    for kind in laws().iter().filter(|law| law.family == "traffic") {
+        let _ = writeln!(text, "| `{}` | {} |", kind.name, kind.summary);
+    }
+    text
+}
