@@ -12,9 +12,9 @@ use crate::{Checked, Demand, Impossible, Source, UnderWay};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Bits per second on the wire, headers included.
+    /// Bits per second on the wire, with IP and UDP headers.
     pub rate: Rate,
-    /// Size of each packet on the wire, headers included.
+    /// Size of each packet on the wire, with IP and UDP headers (28 B).
     pub packet: Bytes,
     /// Random variation of the pauses: each is drawn from 1 - jitter to 1 + jitter times the regular pause. ns-2's `random_`
     /// is 0.5. Default 0.

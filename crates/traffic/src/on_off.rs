@@ -13,9 +13,9 @@ use crate::{Checked, Demand, Impossible, Source, UnderWay};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Bits per second on the wire during a burst, headers included.
+    /// Bits per second on the wire during a burst, with IP and UDP headers.
     pub rate: Rate,
-    /// Size of each packet on the wire, headers included.
+    /// Size of each packet on the wire, with IP and UDP headers (28 B).
     pub packet: Bytes,
     /// Length of a burst; a burst has at least one packet.
     pub on: Dist<Dur>,

@@ -31,8 +31,8 @@ pub struct Params {
     pub pages: Dist<f64>,
     /// Time from one page of a session to the next.
     pub inter_page: Dist<Dur>,
-    /// Start of that time: the start of the page (ns-2 before November 2001, and its `interPageOption` 0), or the end
-    /// of the transfer of its last object. Default `end-to-start` (ns-2 since).
+    /// From when `inter_page` counts: from the start of the page (ns-2 before November 2001, and its `interPageOption` 0), or
+    /// from the end of the transfer of its last object. Default `end-to-start` (ns-2 since November 2001).
     #[serde(default)]
     pub page_spacing: PageSpacing,
     /// Objects of a page, rounded up.
