@@ -39,7 +39,7 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
 test: build ## all tests, Rust and Python
 	cargo test --workspace --quiet
-	$(BIN)/pytest -rs
+	$(BIN)/pytest -rs --numprocesses auto --dist loadfile
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
 	ECNLAB_EVERY_POINT=1 $(BIN)/pytest -v python/tests/test_paper_captures.py

@@ -29,6 +29,7 @@ ESCAPE = "\x1b[2J\x9b\u202e"
 def called(capsys, monkeypatch, *arguments):
     """The command line in this process: its exit code, standard output and standard error."""
     monkeypatch.setattr("signal.signal", lambda *_: None)  # the process is the test runner's
+    monkeypatch.delenv("COLUMNS", raising=False)  # of the test runner's terminal
     with pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
     out, err = capsys.readouterr()
