@@ -71,7 +71,7 @@ format: $(VENV) ## format all sources
 	$(BIN)/ruff format
 
 schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules, keys by engine and what Linux has of each law; tests compare them
-	cargo run --quiet --package ecnlab-spec --example generate
+	cargo run --quiet --package ecnlab-scenario --example generate
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/generated/rules.md
 	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py \
 	  python/tests/test_linux_page.py python/tests/test_docs.py

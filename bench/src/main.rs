@@ -43,7 +43,7 @@ fn report(result: Result<serde_json::Value, Box<dyn Error>>) -> ExitCode {
 // A benchmark is the one place that asks the machine for the time.
 #[allow(clippy::disallowed_methods)]
 fn time(path: &str, seed: u64) -> Result<serde_json::Value, Box<dyn Error>> {
-    let scenario = ecnlab_spec::parse_scenario(path, &std::fs::read_to_string(path)?)?;
+    let scenario = ecnlab_scenario::parse_scenario(path, &std::fs::read_to_string(path)?)?;
     let plan = scenario.plan(seed);
     let begun = std::time::Instant::now();
     let output = ecnlab_engine::run(&plan, seed)?;

@@ -18,7 +18,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
     ("engine", &["balance.rs", "lib.rs", "sim.rs"], "`Error` is defined beside `run`, which makes a `Sim`"),
     ("engine", &["capture/taps.rs", "packets.rs"], "taps and the log of packets share `Event`, which the log defines"),
     (
-        "spec",
+        "scenario",
         &[
             "boxes.rs",
             "capture.rs",

@@ -177,7 +177,7 @@ fn alone_at_a_step_marks_come_a_round_trip_at_a_time() {
 
 /// Behind DualPI2 L is marked with 2p' and C dropped with p'² (RFC 9332 §2.1). Prague's window of T is v/(2p'), that of Reno, and of
 /// CUBIC at these windows (RFC 9438 §4.3), √(3/2)/p' (Mathis et al. 1997). Rates are windows by T and by C's round trip. Allowed is
-/// a factor of 2: p' moves, and R, the half of L's share by the root of C's, is then not 1. `crates/spec/tests/coexist.rs` derives
+/// a factor of 2: p' moves, and R, the half of L's share by the root of C's, is then not 1. `crates/scenario/tests/coexist.rs` derives
 /// 0.60 to 1.38 for it, which divides the ratio of rates; and v has its fifth: 1.2/0.60 = 2. With R as the run has it, the fifth is
 /// all that is left.
 #[test]

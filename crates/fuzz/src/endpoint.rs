@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ecnlab_base::{Dur, Time};
-use ecnlab_spec::parse_scenario;
+use ecnlab_scenario::parse_scenario;
 use ecnlab_tcp::config::EcnResponse;
 use ecnlab_tcp::{Config, Endpoint};
 use ecnlab_wire::{

@@ -3,7 +3,7 @@
 use ecnlab_aqm::{DropReason, Item, LinkContext, MarkReason, Queue, Recorded, Tally, Watch};
 use ecnlab_base::facts::Column;
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
-use ecnlab_spec::parse_scenario;
+use ecnlab_scenario::parse_scenario;
 use ecnlab_wire::{Dscp, Ecn};
 
 use crate::bytes::Bytes;

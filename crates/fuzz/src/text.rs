@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_engine::{Error, Plan, run_until};
-use ecnlab_spec::{Diagnostics, Scenario, parse_experiment, parse_scenario};
+use ecnlab_scenario::{Diagnostics, Scenario, parse_experiment, parse_scenario};
 use ecnlab_trace::Filter;
 
 const FILE: &str = "x.toml";

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use ecnlab_engine::capture::{Capture, Files, Interface, Settings};
 use ecnlab_engine::{Blocks, Error, Outlets, Output, Plan, run_into};
-use ecnlab_spec::{CapturePlan, Scenario};
+use ecnlab_scenario::{CapturePlan, Scenario};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Rust's errors as Python's exceptions.
 
-use ecnlab_spec::Diagnostics;
+use ecnlab_scenario::Diagnostics;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -34,7 +34,7 @@ pub fn run_error(error: &ecnlab_engine::Error) -> PyErr {
 }
 
 fn dicts<'py>(py: Python<'py>, found: &Diagnostics) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let one = |diagnostic: &ecnlab_spec::Diagnostic| {
+    let one = |diagnostic: &ecnlab_scenario::Diagnostic| {
         let dict = PyDict::new(py);
         dict.set_item("path", &diagnostic.path)?;
         dict.set_item("line", diagnostic.line)?;

@@ -53,14 +53,14 @@ fn read_unless_interrupted(py: Python<'_>, file: &Path) -> io::Result<String> {
 
 /// An experiment that can be run: every run of it is a scenario that can be.
 #[pyclass(frozen, module = "ecnlab._core")]
-pub struct Experiment(Arc<ecnlab_spec::Experiment>);
+pub struct Experiment(Arc<ecnlab_scenario::Experiment>);
 
 #[pymethods]
 impl Experiment {
     /// Parse `text`, and the scenario it names from the folder of `path`. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
-        let parsed = ecnlab_spec::parse_experiment_with(
+        let parsed = ecnlab_scenario::parse_experiment_with(
             path,
             text,
             &|file| read_unless_interrupted(py, file),
@@ -155,7 +155,7 @@ impl Experiment {
 
 /// One run of an experiment.
 #[pyclass(frozen, module = "ecnlab._core")]
-pub struct ExperimentRun(ecnlab_spec::Run);
+pub struct ExperimentRun(ecnlab_scenario::Run);
 
 #[pymethods]
 impl ExperimentRun {

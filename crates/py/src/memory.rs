@@ -4,7 +4,7 @@ use std::fs::read_to_string;
 use std::path::Path;
 
 use ecnlab_base::Bytes;
-use ecnlab_spec::{Available, MEMORY_LIMIT};
+use ecnlab_scenario::{Available, MEMORY_LIMIT};
 
 const GROUPS: &str = "/sys/fs/cgroup";
 

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use ecnlab_spec::registry::Law;
+use ecnlab_scenario::registry::Law;
 
 use crate::json;
 
@@ -14,7 +14,7 @@ use crate::json;
 #[pyfunction]
 pub fn laws(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let families = PyDict::new(py);
-    for law in ecnlab_spec::registry::laws() {
+    for law in ecnlab_scenario::registry::laws() {
         let members = match families.get_item(law.family)? {
             Some(members) => members.cast_into::<PyDict>()?,
             None => PyDict::new(py),
@@ -80,8 +80,8 @@ pub fn profiles(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 pub fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
     match kind {
-        "scenario" => json::to_python(py, &ecnlab_spec::scenario_schema()),
-        "experiment" => json::to_python(py, &ecnlab_spec::experiment_schema()),
+        "scenario" => json::to_python(py, &ecnlab_scenario::scenario_schema()),
+        "experiment" => json::to_python(py, &ecnlab_scenario::experiment_schema()),
         _ => Err(PyValueError::new_err(format!("there is no schema of {kind:?}, only of scenario and experiment"))),
     }
 }

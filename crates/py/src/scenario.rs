@@ -39,14 +39,14 @@ pub fn available_memory() -> Option<u64> {
 
 /// A scenario that can be run: parsed, filled with every default, and checked.
 #[pyclass(frozen, module = "ecnlab._core")]
-pub struct Scenario(pub(crate) ecnlab_spec::Scenario);
+pub struct Scenario(pub(crate) ecnlab_scenario::Scenario);
 
 #[pymethods]
 impl Scenario {
     /// Parse `text`; `path` is what errors call the file. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Scenario> {
-        let parsed = ecnlab_spec::parse_scenario_with(path, text, Arc::new(Files::default()))
+        let parsed = ecnlab_scenario::parse_scenario_with(path, text, Arc::new(Files::default()))
             .map_err(|found| spec_error(py, &found))?;
         Ok(Scenario(parsed))
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ecnlab_live::{Clock, Router, RouterFailure, Settings, Target, Tun, private, probe};
 use ecnlab_probe::Answers;
-use ecnlab_spec::{Scenario, parse_scenario};
+use ecnlab_scenario::{Scenario, parse_scenario};
 
 use crate::transfer::{self, Result, tell};
 

@@ -11,7 +11,7 @@ use std::thread;
 use ecnlab_live::{
     Clock, Conversation, Heard, Impairments, Role, Router, RouterFailure, Settings, Tun, converse, private,
 };
-use ecnlab_spec::{Scenario, parse_scenario};
+use ecnlab_scenario::{Scenario, parse_scenario};
 use ecnlab_trace::Rule;
 use ecnlab_wire::pcap::{Format, Writer};
 

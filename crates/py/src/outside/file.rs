@@ -40,7 +40,7 @@ impl Source {
         if bytes.len() as u64 > LARGEST {
             return Err(format!("`{shown}` has more than 1 MiB: no law is so long"));
         }
-        let sha256 = ecnlab_spec::hex_sha256(&bytes);
+        let sha256 = ecnlab_scenario::hex_sha256(&bytes);
         let text = String::from_utf8(bytes).map_err(|_| format!("`{shown}` is not UTF-8"))?;
         let text = CString::new(text).map_err(|_| format!("`{shown}` has a NUL byte: it is not Python"))?;
         Ok(Source { path: shown, text, sha256 })

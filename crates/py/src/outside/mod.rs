@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ecnlab_spec::{Asked, Available, Found, Supplier};
+use ecnlab_scenario::{Asked, Available, Found, Supplier};
 use pyo3::prelude::*;
 
 use crate::memory;

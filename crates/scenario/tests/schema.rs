@@ -5,7 +5,7 @@ use crate::common;
 use std::collections::BTreeSet;
 use std::fs;
 
-use ecnlab_spec::{blocks, experiment_schema, generated, scenario_schema};
+use ecnlab_scenario::{blocks, experiment_schema, generated, scenario_schema};
 
 #[test]
 fn generated_files_are_current() {
@@ -47,7 +47,7 @@ fn every_marker_is_of_a_part_that_is_generated() {
 #[test]
 fn the_page_of_each_law_has_a_head_and_that_of_one_with_keys_their_table() {
     let has = |page: &str, name: &str| blocks().iter().any(|block| block.page == page && block.name == name);
-    for law in ecnlab_spec::registry::laws() {
+    for law in ecnlab_scenario::registry::laws() {
         let Some((_, page)) = law.files else { continue };
         assert!(has(page, "head"), "{page}");
     }

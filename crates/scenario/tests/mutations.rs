@@ -4,7 +4,7 @@ use crate::common;
 
 use std::fs;
 
-use ecnlab_spec::{Diagnostics, parse_experiment, parse_scenario};
+use ecnlab_scenario::{Diagnostics, parse_experiment, parse_scenario};
 use proptest::prelude::*;
 
 /// What is put into a good text to break it.

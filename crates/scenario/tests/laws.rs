@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ecnlab_spec::registry::{Law, laws};
-use ecnlab_spec::{Scenario, parse_experiment, parse_scenario};
+use ecnlab_scenario::registry::{Law, laws};
+use ecnlab_scenario::{Scenario, parse_experiment, parse_scenario};
 use serde_json::Value as Json;
 
 /// The laws that have files of their own: all but kinds of traffic.

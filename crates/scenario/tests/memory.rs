@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecnlab_spec::{Asked, Available, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Asked, Available, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
 
 const FILE: &str = r#"format = 1
 duration = "10 s"

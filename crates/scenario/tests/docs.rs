@@ -4,8 +4,8 @@ use crate::common;
 
 use std::fs;
 
-use ecnlab_spec::registry::laws;
-use ecnlab_spec::{experiment_schema, parse_experiment, parse_scenario, scenario_schema};
+use ecnlab_scenario::registry::laws;
+use ecnlab_scenario::{experiment_schema, parse_experiment, parse_scenario, scenario_schema};
 use serde_json::Value as Json;
 
 fn page() -> String {
@@ -81,7 +81,7 @@ fn every_profile_is_named_and_every_law_is_in_the_list_that_it_links() {
     for profile in ecnlab_tcp::profiles() {
         assert!(page.contains(&format!("`\"{}\"`", profile.name)), "{}", profile.name);
     }
-    let list = ecnlab_spec::law_index();
+    let list = ecnlab_scenario::law_index();
     for law in laws() {
         let Some((_, file)) = law.files else { continue };
         let line = format!("| [`{}`]({}) | {} |\n", law.name, file.replacen("docs", "..", 1), law.summary);

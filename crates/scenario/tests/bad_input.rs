@@ -8,7 +8,7 @@ mod traffic;
 use crate::common;
 
 use common::GOOD;
-use ecnlab_spec::parse_scenario;
+use ecnlab_scenario::parse_scenario;
 
 /// What stands in the good text, what stands there instead, and the messages without excerpts.
 type Case = (&'static str, &'static str, &'static [&'static str]);

@@ -6,7 +6,7 @@ use std::fs;
 
 use ecnlab_base::Dur;
 use ecnlab_engine::{Column, Plan};
-use ecnlab_spec::{Scenario, parse_scenario};
+use ecnlab_scenario::{Scenario, parse_scenario};
 
 /// Three sources and two sinks around a bottleneck; six flows.
 const PAIRS: &str = "\

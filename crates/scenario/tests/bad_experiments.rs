@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::GOOD;
-use ecnlab_spec::parse_experiment;
+use ecnlab_scenario::parse_experiment;
 
 /// An experiment on the good scenario; the cases put something in its place.
 fn experiment(rest: &str) -> Result<usize, String> {

@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::Range;
 
 use ecnlab_engine::{Column, Output, run};
-use ecnlab_spec::{Scenario, parse_scenario};
+use ecnlab_scenario::{Scenario, parse_scenario};
 
 /// The example with other values at these keys.
 fn scenario(set: &[(&str, &str)]) -> Scenario {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ecnlab_spec::{Asked, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
+use ecnlab_scenario::{Asked, Found, Scenario, Supplier, parse_scenario, parse_scenario_with};
 use ecnlab_tcp::cc;
 
 const FILE: &str = r#"format = 1

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use ecnlab_base::Rng;
-use ecnlab_spec::{Experiment, parse_experiment};
+use ecnlab_scenario::{Experiment, parse_experiment};
 
 fn read(path: &str) -> Experiment {
     let path = common::root().join(path);
