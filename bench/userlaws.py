@@ -44,7 +44,7 @@ def main() -> int:
         laws: dict[str, object] = {"reno": "reno"}
         laws |= {name: {"python": f"{path}:Reno"} for name, path in {"grow": RENO, "on_ack": sampled}.items()}
         questions = {
-            name: read_scenario(ROOT / "examples" / "python-laws.toml").with_overrides(
+            name: read_scenario(ROOT / "examples" / "userlaws.toml").with_overrides(
                 OVERRIDES | {"tcp.default.congestion": law}
             )
             for name, law in laws.items()

@@ -1,4 +1,4 @@
-"""Base classes of laws in Python: a window law or a queue discipline in a file of your own (``docs/python-laws.md``).
+"""Base classes of user-defined laws: a window law or a queue discipline in a file of your own (``docs/userlaws.md``).
 
 A scenario names a file and a class in it: ``congestion = { python = "mylaw.py:MyLaw" }``, ``discipline = { python =
 "myqueue.py:MyQueue" }``. The simulator calls its methods as it calls those of its own laws (``crates/tcp/src/cc/mod.rs``,

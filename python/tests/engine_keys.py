@@ -183,7 +183,7 @@ NUMBERS: Final[Mapping[str, tuple[object, ...]]] = {
 MOST: Final = 2
 """Of numbers and quantities so many values are tried; of words, all."""
 
-EXTERNAL: Final = "external"
+USER_DEFINED: Final = "user-defined"
 """The laws in files of the user's: there is no such file here."""
 
 
@@ -256,7 +256,7 @@ def _members(family: Mapping[str, Any], by: str) -> Iterator[tuple[str, dict[str
     """Each member of a family that has keys: its name, its keys, and a value for each key that it must have."""
     for member in family["oneOf"]:
         name = member.get("properties", {}).get(by, {}).get("const")
-        if name not in (None, EXTERNAL):
+        if name not in (None, USER_DEFINED):
             table = {key: about for key, about in member["properties"].items() if key not in (by, "class")}
             needed = {key: next(_values(table[key])) for key in member.get("required", ()) if key in table}
             yield name, table, needed

@@ -140,7 +140,7 @@ def short(text: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of examples/, whose files are also at the top, and laws in Python."""
+    """A copy of examples/, whose files are also at the top, and user-defined laws."""
     (tmp_path / "examples").mkdir()
     shutil.copytree(EXAMPLES / "laws", tmp_path / "examples" / "laws")
     for source in EXAMPLES.glob("*.toml"):

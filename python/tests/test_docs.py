@@ -127,7 +127,7 @@ def test_generated_pages_begin_with_the_command_that_writes_them():
 
 def test_the_readme_links_the_list_of_pages_and_laws_in_python():
     readme = (DOCS.parent / "README.md").read_text()
-    assert {"docs/README.md", "docs/python-laws.md"} <= set(re.findall(r"\]\(([^)#]+)", readme))
+    assert {"docs/README.md", "docs/userlaws.md"} <= set(re.findall(r"\]\(([^)#]+)", readme))
 
 
 def test_an_anchor_that_is_not_there_is_seen(tmp_path):

@@ -1,4 +1,4 @@
-"""Laws in Python that block, print, end their process or change: ecnlab ends when asked, and names the law."""
+"""User-defined laws that block, print, end their process or change: ecnlab ends when asked, and names the law."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ecnlab_command
-from test_python_laws import QUEUE, WINDOW, scenario
+from test_userlaws import QUEUE, WINDOW, scenario
 
 import ecnlab
 from ecnlab._core import Cancel, Cancelled, LawError, SpecError

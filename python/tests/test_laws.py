@@ -55,7 +55,7 @@ def test_every_law_has_a_label_a_summary_and_a_reference_or_is_ours() -> None:
             assert facts["label"] and facts["summary"], name
             if not facts["reference"] and family != "traffic":
                 ours.add(f"{family} {name}")
-    assert ours == {"queue external", "queue classes", "congestion external"}
+    assert ours == {"queue user-defined", "queue classes", "congestion user-defined"}
 
 
 def test_a_law_that_the_core_does_not_know_is_called_as_scenarios_call_it() -> None:

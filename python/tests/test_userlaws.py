@@ -1,4 +1,4 @@
-"""Laws in Python: equal to the simulator's own, part of a run's identity, and told with file and line when they fail."""
+"""User-defined laws: equal to the simulator's own, part of a run's identity, and told with file and line when they fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ecnlab.scenario.files import read_scenario
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-PAGE = (ROOT / "docs" / "python-laws.md").read_text()
+PAGE = (ROOT / "docs" / "userlaws.md").read_text()
 
 WINDOW = """\
 class Law:
@@ -103,7 +103,7 @@ def test_reno_in_python_gives_the_same_bytes_as_reno(name):
 
 
 def test_a_step_in_python_gives_the_same_bytes_as_step():
-    path = EXAMPLES / "python-laws.toml"
+    path = EXAMPLES / "userlaws.toml"
     queue = {"limit": "100 packets", "ecn": True}
     native = tables_of(path, queue__step={**queue, "discipline": "step", "threshold": "20 packets"})
     assert tables_of(path) == native
@@ -232,7 +232,7 @@ def test_a_resolved_scenario_refuses_a_changed_file(tmp_path):
     path = scenario(tmp_path, window=WINDOW)
     resolved = ecnlab.run(path).manifest["spec"]
     law = resolved["tcp"]["default"]["congestion"]
-    assert law["kind"] == "external" and re.fullmatch("[0-9a-f]{64}", law["sha256"])
+    assert law["kind"] == "user-defined" and re.fullmatch("[0-9a-f]{64}", law["sha256"])
     scenario(tmp_path, window=WINDOW + "# a remark\n")
     with pytest.raises(SpecError, match="the file has changed: its SHA-256 is"):
         read_scenario(path).with_overrides({"tcp.default.congestion": law})
@@ -406,7 +406,7 @@ def test_an_interrupt_in_a_law_is_an_interrupt(tmp_path):
 @pytest.mark.parametrize("engine", ["model"])
 def test_other_engines_refuse_the_law(engine):
     with pytest.raises((SpecError, EcnlabError)):
-        ecnlab.run(EXAMPLES / "python-laws.toml", engine=engine)
+        ecnlab.run(EXAMPLES / "userlaws.toml", engine=engine)
 
 
 # The page.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Length, Outside, Rate};
+use ecnlab_base::{Bytes, Length, Rate, UserLaw};
 use ecnlab_wire::{Dscp, Ecn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Impossible;
-use crate::contract::outside::Supply;
+use crate::contract::userlaw::Supply;
 use crate::registry;
 
 /// What a class may send a round where nothing is said: an Ethernet frame.
@@ -229,12 +229,12 @@ impl Config {
 
     /// Hands every law that stands in a file of the user's to `supply`, its own and those of inner queues, with the way to its
     /// queue: "" or `class.NAME`, and so on.
-    pub fn supply(&mut self, supply: &mut dyn FnMut(&str, &mut Outside<dyn Supply>)) {
+    pub fn supply(&mut self, supply: &mut dyn FnMut(&str, &mut UserLaw<dyn Supply>)) {
         self.supply_at("", supply);
     }
 
-    fn supply_at(&mut self, at: &str, supply: &mut dyn FnMut(&str, &mut Outside<dyn Supply>)) {
-        if let Some(law) = self.params.outside_mut() {
+    fn supply_at(&mut self, at: &str, supply: &mut dyn FnMut(&str, &mut UserLaw<dyn Supply>)) {
+        if let Some(law) = self.params.user_law_mut() {
             supply(at, law);
         }
         for (name, class) in &mut self.classes {
@@ -245,7 +245,7 @@ impl Config {
 
     /// A law that nobody has supplied, its own or an inner queue's, as the scenario names it.
     pub fn unsupplied(&self) -> Option<&str> {
-        let own = self.params.outside().filter(|law| law.law().is_none()).map(|law| law.python.as_str());
+        let own = self.params.user_law().filter(|law| law.law().is_none()).map(|law| law.python.as_str());
         own.or_else(|| self.classes.values().find_map(|class| class.queue.unsupplied()))
     }
 

@@ -21,7 +21,7 @@ pub use contract::facts::Facts;
 pub use contract::impossible::Impossible;
 pub use contract::law::{Aqm, LinkContext, PacketView, SpeaksBack, View};
 pub use contract::params::LawParams;
-pub use contract::{facts, outside};
+pub use contract::{facts, userlaw};
 pub use laws::*;
 pub use machine::bucket::Bucket;
 pub use machine::queue::Queue;

@@ -1,7 +1,7 @@
 //! The registry of disciplines, from the rows in [`crate::laws`], [`crate::across`] and [`crate::composed`].
 
 use ecnlab_base::facts::same;
-use ecnlab_base::{Dur, Length, Outside, Rng, Time};
+use ecnlab_base::{Dur, Length, Rng, Time, UserLaw};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize as _, Serialize};
@@ -12,7 +12,7 @@ use crate::contract::across::across_hooks;
 use crate::contract::facts::Facts;
 use crate::contract::hooks::dispatch;
 use crate::contract::law::aqm_hooks;
-use crate::contract::outside::Supply;
+use crate::contract::userlaw::Supply;
 use crate::laws::fifo_laws;
 use crate::record::columns::{Columns, Integral};
 use crate::{Across, AcrossView, Aqm, Decision, InnerView, LawParams, PacketView, SpeaksBack, Verdict, View};
@@ -109,17 +109,17 @@ macro_rules! registry {
                 }
             }
             /// The user-defined law that they name, if they name one.
-            pub(crate) fn outside(&self) -> Option<&Outside<dyn Supply>> {
+            pub(crate) fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
                 match self {
-                    $(Params::$Law(params) => params.outside(),)+
+                    $(Params::$Law(params) => params.user_law(),)+
                     $(Params::$Composed(_) => None,)+
                     $(Params::$Across(_) => None,)+
                 }
             }
             /// The same, to be supplied.
-            pub(crate) fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+            pub(crate) fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
                 match self {
-                    $(Params::$Law(params) => params.outside_mut(),)+
+                    $(Params::$Law(params) => params.user_law_mut(),)+
                     $(Params::$Composed(_) => None,)+
                     $(Params::$Across(_) => None,)+
                 }

@@ -1,13 +1,13 @@
-//! A law from outside (`external`): its object is asked and told as a law of this crate is.
+//! User-defined laws (`user-defined`): their objects are called like laws of this crate.
 
 use crate::bench;
 
 use std::sync::{Arc, Mutex};
 
-use ecnlab_aqm::outside::Supply;
 use ecnlab_aqm::registry::Params;
-use ecnlab_aqm::{Aqm, Common, Config, DropReason, LinkContext, PacketView, Verdict, View, external};
-use ecnlab_base::{Dur, Length, Outside, Rng, Time};
+use ecnlab_aqm::userlaw::Supply;
+use ecnlab_aqm::{Aqm, Common, Config, DropReason, LinkContext, PacketView, Verdict, View, user_defined};
+use ecnlab_base::{Dur, Length, Rng, Time, UserLaw};
 use ecnlab_wire::Ecn;
 
 /// Times are in ms.
@@ -71,14 +71,14 @@ impl Supply for Maker {
 /// A queue of five packets with the law, and what it is told.
 fn supplied(tick: Option<Dur>) -> (Bench, Told) {
     let told = Told::default();
-    let mut law = Outside::<dyn Supply>::named("x.py:Law");
+    let mut law = UserLaw::<dyn Supply>::named("x.py:Law");
     law.supply(Arc::new(Maker(told.clone(), tick)), "12".to_owned()).unwrap();
     (Bench::new(&config(law)), told)
 }
 
-fn config(law: Outside<dyn Supply>) -> Config {
+fn config(law: UserLaw<dyn Supply>) -> Config {
     let common = Common { ecn: true, ..Common::with_limit(Length::Packets(5.0)) };
-    Config::new(Params::External(external::Params(law)), common)
+    Config::new(Params::UserDefined(user_defined::Params(law)), common)
 }
 
 fn told(told: &Told) -> Vec<String> {
@@ -122,7 +122,7 @@ fn ticks_come_as_often_as_the_object_says() {
 
 #[test]
 fn a_law_that_nobody_supplies_is_found_wherever_it_is_and_passes_all() {
-    let plain = config(Outside::named("x.py:Law"));
+    let plain = config(UserLaw::named("x.py:Law"));
     assert_eq!(plain.unsupplied(), Some("x.py:Law"));
     let mut bench = Bench::new(&plain);
     for _ in 0..5 {
@@ -134,7 +134,7 @@ fn a_law_that_nobody_supplies_is_found_wherever_it_is_and_passes_all() {
         Params::deserialize("classes", toml::from_str::<toml::Table>("schedule = \"strict\"").unwrap()).unwrap();
     let mut outer = Config::new(classes, Common::with_limit(Length::Packets(9.0)));
     let member = toml::from_str("").unwrap();
-    outer.classes.insert("low".to_owned(), ecnlab_aqm::Class { member, queue: config(Outside::named("in.py:Law")) });
+    outer.classes.insert("low".to_owned(), ecnlab_aqm::Class { member, queue: config(UserLaw::named("in.py:Law")) });
     assert_eq!(outer.unsupplied(), Some("in.py:Law"));
     let mut ways = Vec::new();
     outer.supply(&mut |way, law| {
@@ -147,5 +147,5 @@ fn a_law_that_nobody_supplies_is_found_wherever_it_is_and_passes_all() {
 
 #[test]
 fn what_names_no_class_is_refused() {
-    assert_eq!(config(Outside::named("x.py")).check().unwrap_err().key, "python");
+    assert_eq!(config(UserLaw::named("x.py")).check().unwrap_err().key, "python");
 }

@@ -2,13 +2,13 @@
 
 pub mod dist;
 pub mod facts;
-mod outside;
 pub mod rng;
 pub mod time;
 pub mod units;
+mod userlaw;
 
 pub use dist::{Dist, Tail};
-pub use outside::Outside;
 pub use rng::Rng;
 pub use time::{Dur, Time};
 pub use units::{Bytes, Length, ParseUnitError, Rate};
+pub use userlaw::UserLaw;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// A law by the file and the class that it stands in. `S` makes its objects.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound = "")]
-#[schemars(rename = "Outside", bound = "")]
-pub struct Outside<S: ?Sized> {
+#[schemars(rename = "UserLaw", bound = "")]
+pub struct UserLaw<S: ?Sized> {
     /// A file and a class in it, `"FILE.py:CLASS"`. A relative path begins at the folder of the scenario.
     pub python: String,
     /// SHA-256 of the file, in hexadecimal. It is filled in where the file is read; where it is given, another file is
@@ -21,10 +21,10 @@ pub struct Outside<S: ?Sized> {
     law: Option<Arc<S>>,
 }
 
-impl<S: ?Sized> Outside<S> {
+impl<S: ?Sized> UserLaw<S> {
     /// The law `FILE.py:CLASS`, not yet supplied.
-    pub fn named(python: &str) -> Outside<S> {
-        Outside { python: python.to_owned(), sha256: None, law: None }
+    pub fn named(python: &str) -> UserLaw<S> {
+        UserLaw { python: python.to_owned(), sha256: None, law: None }
     }
 
     /// The file and the class, if both are named.
@@ -60,23 +60,23 @@ impl<S: ?Sized> Outside<S> {
     }
 }
 
-impl<S: ?Sized> Clone for Outside<S> {
-    fn clone(&self) -> Outside<S> {
-        Outside { python: self.python.clone(), sha256: self.sha256.clone(), law: self.law.clone() }
+impl<S: ?Sized> Clone for UserLaw<S> {
+    fn clone(&self) -> UserLaw<S> {
+        UserLaw { python: self.python.clone(), sha256: self.sha256.clone(), law: self.law.clone() }
     }
 }
 
 /// What a scenario says of it.
-impl<S: ?Sized> PartialEq for Outside<S> {
-    fn eq(&self, other: &Outside<S>) -> bool {
+impl<S: ?Sized> PartialEq for UserLaw<S> {
+    fn eq(&self, other: &UserLaw<S>) -> bool {
         (&self.python, &self.sha256) == (&other.python, &other.sha256)
     }
 }
 
-impl<S: ?Sized> fmt::Debug for Outside<S> {
+impl<S: ?Sized> fmt::Debug for UserLaw<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let supplied = self.law.is_some();
-        f.debug_struct("Outside")
+        f.debug_struct("UserLaw")
             .field("python", &self.python)
             .field("sha256", &self.sha256)
             .field("law", &supplied)
@@ -91,19 +91,19 @@ mod tests {
     #[test]
     fn a_name_is_a_file_and_a_class() {
         let parts =
-            |text: &str| Outside::<str>::named(text).file_and_class().map(|(f, c)| (f.to_owned(), c.to_owned()));
+            |text: &str| UserLaw::<str>::named(text).file_and_class().map(|(f, c)| (f.to_owned(), c.to_owned()));
         assert_eq!(parts("a/b.py:My_Law2"), Some(("a/b.py".to_owned(), "My_Law2".to_owned())));
         assert_eq!(parts("C:/b.py:L"), Some(("C:/b.py".to_owned(), "L".to_owned())));
         for wrong in ["b.py", "b.py:", ":L", "b:L", "b.py:2L", "b.py:a.b", "b.py:a b", ""] {
             assert_eq!(parts(wrong), None, "{wrong}");
-            assert!(Outside::<str>::named(wrong).check().is_err(), "{wrong}");
+            assert!(UserLaw::<str>::named(wrong).check().is_err(), "{wrong}");
         }
-        assert_eq!(Outside::<str>::named("b.py:L").check(), Ok(()));
+        assert_eq!(UserLaw::<str>::named("b.py:L").check(), Ok(()));
     }
 
     #[test]
     fn another_file_than_the_one_asked_for_is_refused() {
-        let mut law = Outside::<str>::named("b.py:L");
+        let mut law = UserLaw::<str>::named("b.py:L");
         assert_eq!((law.supply("x".into(), "12".to_owned()), law.sha256.as_deref()), (Ok(()), Some("12")));
         assert!(law.supply("y".into(), "34".to_owned()).unwrap_err().contains("has changed"));
         assert_eq!((law.law().map(|x| &**x), law.sha256.as_deref()), (Some("x"), Some("12")));

@@ -29,7 +29,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
             "layout.rs",
             "memory.rs",
             "names.rs",
-            "outside.rs",
+            "userlaws.rs",
             "profile.rs",
             "queue.rs",
             "scenario.rs",

@@ -67,7 +67,7 @@ pub enum Error {
         to: String,
     },
     /// A law stands in a file of the user's, and nobody has supplied it.
-    #[error("`{0}` is a law in Python, which only the simulator of the Python package runs")]
+    #[error("`{0}` is a user-defined law, which only the simulator of the Python package runs")]
     Unsupplied(String),
     /// The run was asked to stop.
     #[error("the run was cancelled")]
@@ -92,7 +92,7 @@ pub struct Outlets<'s> {
     /// Who takes the tables that grow while the run goes on: `packets`, `queue_series`, `flow_series` and
     /// `transactions`. Without one they are kept.
     pub blocks: Option<&'s mut dyn Blocks>,
-    /// Stops the run like `cancel`, of this run alone: a law from outside has failed.
+    /// Stops the run like `cancel`, of this run alone: a user-defined law has failed.
     pub halt: Option<&'s AtomicBool>,
 }
 

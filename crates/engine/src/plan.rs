@@ -35,9 +35,9 @@ impl Plan {
 
     /// A law in a file of the user's that nobody has supplied, as the scenario names it.
     pub fn unsupplied(&self) -> Option<&str> {
-        let window = |tcp: &'_ Arc<tcp::Config>| tcp.congestion.outside().is_some_and(|law| law.law().is_none());
+        let window = |tcp: &'_ Arc<tcp::Config>| tcp.congestion.user_law().is_some_and(|law| law.law().is_none());
         let ends = self.flows.iter().flat_map(|flow| [&flow.tcp_from, &flow.tcp_to]);
-        let windows = ends.filter(|tcp| window(tcp)).find_map(|tcp| tcp.congestion.outside());
+        let windows = ends.filter(|tcp| window(tcp)).find_map(|tcp| tcp.congestion.user_law());
         windows.map(|law| law.python.as_str()).or_else(|| self.links.iter().find_map(|link| link.queue.unsupplied()))
     }
 }

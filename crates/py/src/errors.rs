@@ -5,11 +5,16 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::outside::take_interrupt;
+use crate::userlaws::take_interrupt;
 
 pyo3::create_exception!(ecnlab._core, SpecError, PyException, "A scenario or experiment that is not possible.");
 pyo3::create_exception!(ecnlab._core, RunError, PyException, "A run that gave no result.");
-pyo3::create_exception!(ecnlab._core, LawError, RunError, "A run that a law in Python has ended by its own mistake.");
+pyo3::create_exception!(
+    ecnlab._core,
+    LawError,
+    RunError,
+    "A run that a user-defined law has ended by its own mistake."
+);
 pyo3::create_exception!(ecnlab._core, Cancelled, PyException, "A run that was asked to stop.");
 
 /// A `SpecError` whose message is the compiler-like text and whose `diagnostics` are the single findings; an interrupt, if

@@ -14,8 +14,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::spec_error;
 use crate::json;
-use crate::outside::{Files, keep_interrupt};
 use crate::scenario::Scenario;
+use crate::userlaws::{Files, keep_interrupt};
 
 /// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py. A device may have no end.
 const LARGEST: u64 = 64 << 20;

@@ -10,13 +10,13 @@ mod json;
 #[cfg(target_os = "linux")]
 mod live;
 mod memory;
-mod outside;
 mod probe;
 mod registry;
 mod replay;
 mod scenario;
 mod tables;
 mod trace;
+mod userlaws;
 
 use pyo3::prelude::*;
 
@@ -33,10 +33,6 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::live::Router;
-    #[pymodule_export]
-    use super::outside::{
-        AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window,
-    };
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::probe::probe_host;
@@ -50,6 +46,10 @@ mod _core {
     use super::scenario::{Cancel, Scenario, available_memory};
     #[pymodule_export]
     use super::trace::{TraceFailure, Traced, trace, trace_changes, trace_series};
+    #[pymodule_export]
+    use super::userlaws::{
+        AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

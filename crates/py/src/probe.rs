@@ -10,8 +10,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::Cancelled;
 use crate::json;
-use crate::outside::unless_failed;
 use crate::scenario::{Cancel, Scenario};
+use crate::userlaws::unless_failed;
 
 /// Ask the server of each flow of `scenario` called in `flows`, a flow or an array, or of all with TCP if that is empty.
 /// Gives (flow, answers) of each. Raises ValueError for a name that no flow has, and for a flow without TCP.

@@ -7,8 +7,8 @@ use ecnlab_wire::{Dscp, Ecn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::outside::unless_failed;
 use crate::scenario::Scenario;
+use crate::userlaws::unless_failed;
 
 /// When, in nanoseconds, how long, TOS octet, flow group, flow.
 type Row = (u64, u32, u8, usize, u64);

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::spec_error;
-use crate::outside::{Files, in_run};
+use crate::userlaws::{Files, in_run};
 use crate::{captures, json, memory, tables};
 
 /// Asks runs in other threads to stop.

@@ -17,11 +17,11 @@ use crate::file::Table as AnyTable;
 use crate::grid::{Axis, Cell, Grid, read_set, set_twice};
 use crate::metric::{Metric, read_metrics};
 use crate::names;
-use crate::outside::Supplier;
 use crate::path::Path;
 use crate::scenario::{self, Scenario, hex};
 use crate::spec::check_format;
 use crate::tree::Node;
+use crate::userlaws::Supplier;
 
 /// More runs than this are taken for a slip of the keyboard.
 const MOST_RUNS: usize = 1_000_000;

@@ -18,7 +18,6 @@ mod layout;
 mod memory;
 mod metric;
 mod names;
-mod outside;
 mod path;
 mod plan;
 mod profile;
@@ -33,6 +32,7 @@ mod spec;
 mod text;
 mod tree;
 mod tunnel;
+mod userlaws;
 mod volume;
 mod wire;
 
@@ -41,11 +41,11 @@ pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment, parse_experiment_with};
 pub use file::FORMAT;
 pub use memory::{Available, LIMIT as MEMORY_LIMIT};
-pub use outside::{Asked, Found, Supplier};
 pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
 pub use reference::{Block, blocks, law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};
 pub use schema::{experiment_schema, scenario_schema};
+pub use userlaws::{Asked, Found, Supplier};
 
 /// Every file of the repository that is generated from the types, profiles and registries, by its path.
 pub fn generated() -> [(&'static str, String); 4] {

@@ -9,10 +9,10 @@ use ecnlab_traffic::Params;
 use crate::diagnostic::Diagnostic;
 use crate::file::{Flow, Link};
 use crate::layout::{MOST, Reference};
-use crate::outside::Supplier;
 use crate::path::Path;
 use crate::spec::Spec;
 use crate::tree::Node;
+use crate::userlaws::Supplier;
 
 /// Bytes of a process of Python with Polars that has stored a small run, as measured.
 const STORED: u64 = 98_000_000;

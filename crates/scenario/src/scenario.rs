@@ -15,11 +15,11 @@ use crate::grid::Values;
 use crate::layout::{Layout, Reference};
 use crate::memory;
 use crate::names;
-use crate::outside::{self, Supplier};
 use crate::path::{Part, Path};
 use crate::queue::merged;
 use crate::spec::{self, SECTIONS, Spec};
 use crate::tree::{Entry, Node};
+use crate::userlaws::{self, Supplier};
 
 /// A scenario in which everything that a name stands for exists and every value can be.
 /// Copies share their content.
@@ -82,7 +82,7 @@ impl Scenario {
         }
         let mut spec = Spec::read(&tree)?;
         if let Some(supplier) = &supplier {
-            outside::supply(&mut spec, &tree, supplier.as_ref())?;
+            userlaws::supply(&mut spec, &tree, supplier.as_ref())?;
             memory::check(&spec, &tree, supplier.as_ref())?;
         }
         let layout = check(&spec, &tree)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ecnlab_base::Outside;
+use ecnlab_base::UserLaw;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
 use crate::diagnostic::Diagnostic;
@@ -34,7 +34,7 @@ pub trait Supplier: fmt::Debug + Send + Sync {
     /// A window law.
     fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::cc::Supply>;
     /// A law over one FIFO.
-    fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::outside::Supply>;
+    fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::userlaw::Supply>;
     /// The memory that a run may take, or what is wrong with the limit that the user states, `what; remedy`. `None`: any.
     fn memory(&self) -> Result<Option<Available>, String> {
         Ok(None)
@@ -45,11 +45,11 @@ pub trait Supplier: fmt::Debug + Send + Sync {
 pub(crate) fn supply(spec: &mut Spec, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
     let mut found = Vec::new();
     for (name, tcp) in &mut spec.tcps {
-        if tcp.config.congestion.outside().is_none() {
+        if tcp.config.congestion.user_law().is_none() {
             continue;
         }
         let at = Path::of(&["tcp", name, "congestion", "python"]);
-        let law = Arc::make_mut(&mut tcp.config).congestion.outside_mut();
+        let law = Arc::make_mut(&mut tcp.config).congestion.user_law_mut();
         found.extend(law.and_then(|law| put(law, at, tree, |asked| supplier.window(asked))));
     }
     for (name, queue) in &mut spec.queues {
@@ -67,7 +67,7 @@ pub(crate) fn supply(spec: &mut Spec, tree: &Node, supplier: &dyn Supplier) -> R
 
 /// Supplies one law, or says why it cannot be had. What names no file is refused with the other values.
 fn put<S: ?Sized>(
-    law: &mut Outside<S>,
+    law: &mut UserLaw<S>,
     at: Path,
     tree: &Node,
     find: impl FnOnce(Asked<'_>) -> Found<S>,

@@ -9,6 +9,6 @@ mod experiments;
 mod laws;
 mod memory;
 mod mutations;
-mod outside;
 mod scenarios;
 mod schema;
+mod userlaws;

@@ -38,7 +38,7 @@ impl Supplier for Machine {
     fn window(&self, _: Asked<'_>) -> Found<dyn ecnlab_tcp::cc::Supply> {
         Err("there is none".to_owned())
     }
-    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {
+    fn queue(&self, _: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
         Err("there is none".to_owned())
     }
     fn memory(&self) -> Result<Option<Available>, String> {

@@ -92,7 +92,7 @@ fn every_example_delivers_data() {
         let short = [("duration".to_owned(), "10 s".into()), ("warmup".to_owned(), "1 s".into())];
         let scenario = scenario(&text).with(&short).unwrap_or_else(|e| panic!("{e}"));
         let output = match ecnlab_engine::run(&scenario.plan(1), 1) {
-            // Nobody supplies laws in Python here; python/tests/test_python_laws.py has them.
+            // Nobody supplies user-defined laws here; python/tests/test_userlaws.py has them.
             Err(ecnlab_engine::Error::Unsupplied(_)) => {
                 unsupplied += 1;
                 continue;
@@ -103,7 +103,7 @@ fn every_example_delivers_data() {
         let Some(Column::U64(delivered)) = flows.column("bytes_delivered") else { panic!("bytes_delivered") };
         assert!(delivered.iter().all(|bytes| *bytes > 0), "{}: {delivered:?}", path.display());
     }
-    assert_eq!(unsupplied, 1, "only the example of laws in Python is left out");
+    assert_eq!(unsupplied, 1, "only the example of user-defined laws is left out");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn the_page_of_each_law_has_a_head_and_that_of_one_with_keys_their_table() {
         assert!(has(page, "head"), "{page}");
     }
     let keys = |name: &str| has(&format!("docs/laws/{name}.md"), "keys");
-    assert!(["red", "fq_codel", "dualpi2", "external", "cubic", "abe", "dctcp"].into_iter().all(keys));
+    assert!(["red", "fq_codel", "dualpi2", "user-defined", "cubic", "abe", "dctcp"].into_iter().all(keys));
     assert!(!["droptail", "reno", "bbr", "sack", "hystart"].into_iter().any(keys));
 }
 

@@ -36,7 +36,7 @@ impl cc::Supply for Nothing {
     }
 }
 
-impl ecnlab_aqm::outside::Supply for Nothing {
+impl ecnlab_aqm::userlaw::Supply for Nothing {
     fn object(&self, _: ecnlab_aqm::LinkContext) -> Box<dyn ecnlab_aqm::Aqm> {
         unreachable!("no run is begun")
     }
@@ -54,7 +54,7 @@ impl Supplier for Files {
     fn window(&self, asked: Asked<'_>) -> Found<dyn cc::Supply> {
         self.find(asked).map(|digest| (Arc::new(Nothing) as _, digest))
     }
-    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {
+    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
         self.find(asked).map(|digest| (Arc::new(Nothing) as _, digest))
     }
 }
@@ -82,9 +82,9 @@ fn the_supplier_is_asked_for_each_law_by_its_key() {
 fn the_digest_of_the_file_is_part_of_the_scenario_and_of_its_hash() {
     let one = read(FILE, "12").unwrap();
     let resolved = one.resolved();
-    let law = serde_json::json!({ "kind": "external", "python": "w.py:W", "sha256": "12" });
+    let law = serde_json::json!({ "kind": "user-defined", "python": "w.py:W", "sha256": "12" });
     assert_eq!(resolved["tcp"]["default"]["congestion"], law);
-    assert_eq!(resolved["queue"]["q"]["discipline"], "external");
+    assert_eq!(resolved["queue"]["q"]["discipline"], "user-defined");
     assert_eq!(
         (&resolved["queue"]["q"]["python"], &resolved["queue"]["q"]["sha256"]),
         (&"laws/q.py:Q".into(), &"12".into())
@@ -134,7 +134,7 @@ fn without_a_supplier_the_name_stays_and_no_run_begins() {
     assert!(scenario.resolved()["tcp"]["default"]["congestion"].get("sha256").is_none());
     assert_eq!(scenario.plan(1).unsupplied(), Some("w.py:W"));
     let wrong = ecnlab_engine::run(&scenario.plan(1), 1).unwrap_err().to_string();
-    assert_eq!(wrong, "`w.py:W` is a law in Python, which only the simulator of the Python package runs");
+    assert_eq!(wrong, "`w.py:W` is a user-defined law, which only the simulator of the Python package runs");
     let reno = scenario.with(&[("tcp.default.congestion".to_owned(), "reno".into())]).unwrap();
     assert_eq!(reno.plan(1).unsupplied(), Some("laws/q.py:Q"));
 }
@@ -150,6 +150,6 @@ fn a_name_that_is_none_a_strange_key_and_a_strange_table_are_refused() {
     assert!(strange.contains("`queue.q.discipline` names no discipline"), "{strange}");
     let both = wrong("\"laws/q.py:Q\" }", "\"laws/q.py:Q\", speed = 3 }");
     assert!(both.contains("unknown key `queue.q.discipline.speed`"), "{both}");
-    let alone = wrong("{ python = \"w.py:W\" }", "\"external\"");
+    let alone = wrong("{ python = \"w.py:W\" }", "\"user-defined\"");
     assert!(alone.contains("python"), "{alone}");
 }

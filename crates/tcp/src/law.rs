@@ -195,7 +195,7 @@ pub(crate) fn start(profile: &str, mss: u32) -> Start {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use ecnlab_base::{Outside, Time};
+    use ecnlab_base::{Time, UserLaw};
 
     use super::*;
     use crate::cc::{Supply, event};
@@ -287,8 +287,8 @@ mod tests {
 
     fn recorder(called: &Called) -> Law {
         let mut config = crate::profile("modern").unwrap().config.clone();
-        config.congestion = WindowLaw::External(cc::external::Params(Outside::named("x.py:Law")));
-        let law = config.congestion.outside_mut().unwrap();
+        config.congestion = WindowLaw::UserDefined(cc::user_defined::Params(UserLaw::named("x.py:Law")));
+        let law = config.congestion.user_law_mut().unwrap();
         law.supply(Arc::new(called.clone()), "12".to_owned()).unwrap();
         Law::new(&config, 1_000)
     }

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use ecnlab_base::Outside;
+use ecnlab_base::UserLaw;
 use ecnlab_base::facts::same;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -126,12 +126,12 @@ macro_rules! window_family {
                 match self { $(WindowLaw::$law(params) => params.settle(profile),)+ }
             }
             /// The law's name and object, if it stands in a file of the user's.
-            pub fn outside(&self) -> Option<&Outside<dyn Supply>> {
-                match self { $(WindowLaw::$law(params) => params.outside(),)+ }
+            pub fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
+                match self { $(WindowLaw::$law(params) => params.user_law(),)+ }
             }
             /// The same, to be supplied.
-            pub fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
-                match self { $(WindowLaw::$law(params) => params.outside_mut(),)+ }
+            pub fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
+                match self { $(WindowLaw::$law(params) => params.user_law_mut(),)+ }
             }
             /// The keys by which tables without `kind` name laws, each with the name of its law.
             pub fn named_by() -> impl Iterator<Item = (&'static str, &'static str)> {

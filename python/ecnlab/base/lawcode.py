@@ -1,4 +1,4 @@
-"""Guards around code that ecnlab did not write: the files of laws in Python (``docs/python-laws.md``)."""
+"""Guards around code that ecnlab did not write: the files of user-defined laws (``docs/userlaws.md``)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, Final, NoReturn, TextIO
 
 LAWS: Final = "ecnlab_law_"
-"""How the names of modules with laws begin; `Source::class` in ``crates/py/src/outside/file.rs``."""
+"""How the names of modules with laws begin; `Source::class` in ``crates/py/src/userlaws/file.rs``."""
 
 _exit = os._exit
 _process = os.getpid()

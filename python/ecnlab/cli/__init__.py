@@ -56,7 +56,7 @@ def cli() -> None:
       4    a run gave no result: its counters do not balance, which is a defect of ecnlab; or a kernel failed
       5    a run in real time was stored, but is not valid evidence: packets were later than its limits
       6    an unexpected defect of ecnlab: please report it, with the file that the message names
-      7    a law in Python (of the scenario) failed in a run: its error is shown
+      7    a user-defined law (of the scenario) failed in a run: its error is shown
       130  interrupted
       143  terminated
     """

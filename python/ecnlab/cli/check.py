@@ -33,7 +33,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
 
     All files are checked; the exit code is that of the worst. Warnings do not change it.
 
-    A scenario with laws in Python names files whose code is executed, with your rights, when the scenario is read: for files
+    A scenario with user-defined laws names files whose code is executed, with your rights, when the scenario is read: for files
     that you do not trust give --no-python.
     """
     found: list[Diagnostic] = []

@@ -15,7 +15,7 @@ from ecnlab.base.types import Engine
 from ecnlab.engines.protocol import CLOCKS, ENGINES, PACKETS
 
 LAWS: Final = "ECNLAB_LAWS"
-"""The environment variable that forbids laws in Python: "on" or "off"; `SWITCH` in ``crates/py/src/outside/mod.rs``."""
+"""The environment variable that forbids user-defined laws: "on" or "off"; `SWITCH` in ``crates/py/src/userlaws/mod.rs``."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,7 +46,7 @@ clock_option = click.option(
 
 
 def _forbid_laws(context: click.Context, _parameter: click.Parameter, forbidden: bool) -> None:
-    """Forbid laws in Python, also to the processes that this one begins, until the command is done."""
+    """Forbid user-defined laws, also to the processes that this one begins, until the command is done."""
     if not forbidden:
         return
     before = os.environ.get(LAWS)
@@ -65,7 +65,7 @@ no_python = click.option(
     is_flag=True,
     expose_value=False,
     callback=_forbid_laws,
-    help=f"Refuse a scenario with laws in Python instead of executing their files, as {LAWS}=off does.",
+    help=f"Refuse a scenario with user-defined laws instead of executing their files, as {LAWS}=off does.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Write JSON, for a program to read.")
 File = click.Path(path_type=Path)

@@ -1,4 +1,4 @@
-"""A run in a process of its own, for a scenario with laws in Python: a law may block, print, or end its process.
+"""A run in a process of its own, for a scenario with user-defined laws: a law may block, print, or end its process.
 
 An interrupt ends the process, whatever the law is about to do.
 """
@@ -23,7 +23,7 @@ _HELD: Final = ".arrow"
 
 
 def laws(scenario: Scenario) -> dict[str, str]:
-    """The files of the laws in Python of ``scenario``, each with its SHA-256."""
+    """The files of the user-defined laws of ``scenario``, each with its SHA-256."""
     if ".py:" not in scenario.to_toml():
         return {}
     folder = Path(scenario.path).parent

@@ -62,7 +62,7 @@ class Worker:
     def do(self, scenario: Scenario, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """As `do`, or `isolated.write` for a task with a folder ``scratch``, by the simulator; what that gives.
 
-        Raises RunError also if the process dies: LawError if a law in Python may have ended it.
+        Raises RunError also if the process dies: LawError if a user-defined law may have ended it.
         """
         process = self._running()
         laws = isolated.laws(scenario)

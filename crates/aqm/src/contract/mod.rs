@@ -6,6 +6,6 @@ pub(crate) mod hooks;
 pub(crate) mod impossible;
 pub(crate) mod law;
 pub(crate) mod layout;
-pub mod outside;
 pub(crate) mod params;
 pub(crate) mod shape;
+pub mod userlaw;

@@ -1,9 +1,9 @@
 //! The parameters of a law.
 
-use ecnlab_base::{Length, Outside};
+use ecnlab_base::{Length, UserLaw};
 
 use crate::LinkContext;
-use crate::contract::outside::Supply;
+use crate::contract::userlaw::Supply;
 
 /// The parameters of a law: its keys in a scenario.
 pub trait LawParams {
@@ -21,11 +21,11 @@ pub trait LawParams {
         self.clone()
     }
     /// The user-defined law that they name, if they name one.
-    fn outside(&self) -> Option<&Outside<dyn Supply>> {
+    fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
         None
     }
     /// The same, to be supplied.
-    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+    fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
         None
     }
 }

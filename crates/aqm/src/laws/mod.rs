@@ -7,13 +7,13 @@ pub mod cobalt;
 pub mod codel;
 pub mod docsis_pie;
 pub mod droptail;
-pub mod external;
 pub mod gsp;
 pub mod pi;
 pub mod pie;
 pub mod red;
 pub mod rem;
 pub mod step;
+pub mod user_defined;
 
 /// The rows of laws over one FIFO: the name in scenarios, module and type. `$next!` gets them behind `$before`.
 macro_rules! fifo_laws {
@@ -32,7 +32,7 @@ macro_rules! fifo_laws {
             "choke": choke::Choke;
             "gsp": gsp::Gsp;
             "cobalt": cobalt::Cobalt;
-            "external": external::External;
+            "user-defined": user_defined::UserDefined;
         } }
     };
 }

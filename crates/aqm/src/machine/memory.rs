@@ -29,7 +29,7 @@ impl<P: Item> Queue<P> {
 fn heap<P: Item>(config: &Config, flows: f64) -> u64 {
     let place = Branch::<P>::CLASS as u64 + SCHEDULED;
     let inner = match config.params.inner(config) {
-        None if config.params.outside().is_some() => return OBJECT,
+        None if config.params.user_law().is_some() => return OBJECT,
         None => return 0,
         Some(Inner::Named(queues)) => queues
             .iter()

@@ -20,7 +20,7 @@ use methods::Method;
 pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
 pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
 
-/// The environment variable that forbids to execute laws in Python.
+/// The environment variable that forbids to execute user-defined laws.
 const SWITCH: &str = "ECNLAB_LAWS";
 
 /// Refuses the law in `path` where the environment forbids to execute it.
@@ -52,7 +52,7 @@ impl Supplier for Files {
         Ok((Arc::new(window::Maker(law)), sha256))
     }
 
-    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::outside::Supply> {
+    fn queue(&self, asked: Asked<'_>) -> Found<dyn ecnlab_aqm::userlaw::Supply> {
         let (law, tick) = self.law(asked, queue::METHODS, queue::check)?;
         let sha256 = law.source.sha256.clone();
         Ok((Arc::new(queue::Maker { law, tick }), sha256))

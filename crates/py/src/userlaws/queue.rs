@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use ecnlab_aqm::{Aqm, LinkContext, PacketView, Verdict, View, outside};
+use ecnlab_aqm::{Aqm, LinkContext, PacketView, Verdict, View, userlaw};
 use ecnlab_base::{Dur, Length, Rng, Time};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -58,7 +58,7 @@ pub struct Maker {
     pub tick: Option<Dur>,
 }
 
-impl outside::Supply for Maker {
+impl userlaw::Supply for Maker {
     fn object(&self, link: LinkContext) -> Box<dyn Aqm> {
         Python::attach(|py| {
             let object = Object::new(py, &self.law, BASE, METHODS);

@@ -100,7 +100,7 @@ pub fn class<'py>(py: Python<'py>, law: &Arc<Law>) -> PyResult<Bound<'py, PyAny>
     RUN.with_borrow_mut(|run| {
         let run = run
             .as_mut()
-            .ok_or_else(|| PyRuntimeError::new_err("laws in Python are called in runs of the simulator only"))?;
+            .ok_or_else(|| PyRuntimeError::new_err("user-defined laws are called in runs of the simulator only"))?;
         run.classes.push((key, class.clone().unbind()));
         Ok(class)
     })

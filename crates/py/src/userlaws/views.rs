@@ -1,4 +1,4 @@
-//! What a law in Python is shown. Times are seconds, lengths bytes.
+//! What a user-defined law is shown. Times are seconds, lengths bytes.
 
 use ecnlab_aqm::{LinkContext, PacketView, View};
 use ecnlab_base::{Dur, Length, Rng};

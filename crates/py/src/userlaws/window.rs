@@ -1,4 +1,4 @@
-//! Window laws in Python.
+//! User-defined window laws.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -6,12 +6,12 @@ pub mod bbr;
 pub mod cubic;
 pub mod dctcp;
 pub mod ecn_alpha_beta;
-pub mod external;
 pub mod highspeed;
 pub mod ledbat;
 pub mod prague;
 pub mod reno;
 pub mod scalable;
+pub mod user_defined;
 pub mod vegas;
 
 /// The rows of the window laws: name in the code, module and type of the parameters, name in scenarios, facts. `$make` gets
@@ -30,7 +30,7 @@ macro_rules! window_laws {
             Vegas(vegas::Params), "vegas", FACTS;
             Ledbat(ledbat::Params), "ledbat", FACTS;
             Prague(prague::Params), "prague", FACTS;
-            External(external::Params), "external", FACTS;
+            UserDefined(user_defined::Params), "user-defined", FACTS;
         }
     };
 }
@@ -38,7 +38,7 @@ pub(crate) use window_laws;
 
 use std::fmt;
 
-use ecnlab_base::{Dur, Outside, Time};
+use ecnlab_base::{Dur, Time, UserLaw};
 use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -232,11 +232,11 @@ pub(crate) trait Params {
     /// Sets what was left out and depends on the TCP profile.
     fn settle(&mut self, _profile: &str) {}
     /// The law's name and object, if it stands in a file of the user's.
-    fn outside(&self) -> Option<&Outside<dyn Supply>> {
+    fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
         None
     }
     /// The same, to be supplied.
-    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+    fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
         None
     }
     /// The law, at the beginning of a connection.

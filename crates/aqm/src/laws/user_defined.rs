@@ -1,18 +1,18 @@
 //! A law over one FIFO that stands in a file of the user's own. Whoever runs the scenario supplies its object, which has the
 //! methods.
 
-use ecnlab_base::Outside;
+use ecnlab_base::UserLaw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::facts::Facts;
-use crate::contract::outside::Supply;
+use crate::contract::userlaw::Supply;
 use crate::{Aqm, Impossible, LawParams, LinkContext};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
-    name: "external",
-    label: "a law in Python",
+    name: "user-defined",
+    label: "a user-defined law",
     summary: "a class in a file of Python, which has the methods of a law over one FIFO",
     shown: &["python"],
     named_by: Some("python"),
@@ -22,7 +22,7 @@ pub const FACTS: Facts = Facts {
 /// Where the law stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Params(pub Outside<dyn Supply>);
+pub struct Params(pub UserLaw<dyn Supply>);
 
 impl Params {
     /// Refuses what names no file and class.
@@ -32,7 +32,7 @@ impl Params {
 }
 
 /// The object on one queue.
-pub type External = Box<dyn Aqm>;
+pub type UserDefined = Box<dyn Aqm>;
 
 /// In place of a law that nobody has supplied: every packet passes. Who runs a scenario refuses such a law.
 #[derive(Debug)]
@@ -41,17 +41,17 @@ struct Unsupplied;
 impl Aqm for Unsupplied {}
 
 impl LawParams for Params {
-    type Law = External;
+    type Law = UserDefined;
 
-    fn law(&self, link: LinkContext) -> External {
-        self.0.law().map_or_else(|| Box::new(Unsupplied) as External, |law| law.object(link))
+    fn law(&self, link: LinkContext) -> UserDefined {
+        self.0.law().map_or_else(|| Box::new(Unsupplied) as UserDefined, |law| law.object(link))
     }
 
-    fn outside(&self) -> Option<&Outside<dyn Supply>> {
+    fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
         Some(&self.0)
     }
 
-    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+    fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
         Some(&mut self.0)
     }
 }

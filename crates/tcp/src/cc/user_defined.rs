@@ -1,6 +1,6 @@
 //! A user-defined law, in a file of the user's own. Whoever runs the scenario supplies its object, which is the law.
 
-use ecnlab_base::Outside;
+use ecnlab_base::UserLaw;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use crate::invalid::{Invalid, ensure};
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
-    name: "external",
-    label: "a law in Python",
+    name: "user-defined",
+    label: "a user-defined law",
     summary: "A class in a file of Python, which has the methods of a window law.",
     named_by: Some("python"),
     samples: true,
@@ -22,7 +22,7 @@ pub const FACTS: Facts = Facts {
 /// Where the law stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Params(pub Outside<dyn Supply>);
+pub struct Params(pub UserLaw<dyn Supply>);
 
 impl super::Params for Params {
     type Law = Box<dyn CongestionControl>;
@@ -33,11 +33,11 @@ impl super::Params for Params {
         ensure(checked.is_ok(), "congestion.python", || checked.err().unwrap_or_default())
     }
 
-    fn outside(&self) -> Option<&Outside<dyn Supply>> {
+    fn user_law(&self) -> Option<&UserLaw<dyn Supply>> {
         Some(&self.0)
     }
 
-    fn outside_mut(&mut self) -> Option<&mut Outside<dyn Supply>> {
+    fn user_law_mut(&mut self) -> Option<&mut UserLaw<dyn Supply>> {
         Some(&mut self.0)
     }
 
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn the_law_is_the_object_supplied_which_begins_with_the_initial_window() {
-        let mut params = Params(Outside::named("x.py:Law"));
-        params.outside_mut().unwrap().supply(Arc::new(Maker), "12".to_owned()).unwrap();
+        let mut params = Params(UserLaw::named("x.py:Law"));
+        params.user_law_mut().unwrap().supply(Arc::new(Maker), "12".to_owned()).unwrap();
         let mut law = params.law(Window::new(10, 1_000));
         assert_eq!(law.cwnd(), 10_000);
         law.grow(7);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn without_an_object_the_window_stays() {
-        let mut law = Params(Outside::named("x.py:Law")).law(Window::new(10, 1_000));
+        let mut law = Params(UserLaw::named("x.py:Law")).law(Window::new(10, 1_000));
         law.grow(7);
         law.on_congestion(&event(Congestion::Loss, 10_000));
         assert_eq!((law.cwnd(), law.pacing(), law.codepoint()), (10_000, None, crate::cc::Codepoint::Ect0));
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn what_names_no_class_is_refused() {
-        let key = |name| Params(Outside::named(name)).check().err().map(|e| e.key);
+        let key = |name| Params(UserLaw::named(name)).check().err().map(|e| e.key);
         assert_eq!((key("x.py"), key("x.py:Law")), (Some("congestion.python"), None));
     }
 }
