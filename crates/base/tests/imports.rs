@@ -33,7 +33,7 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
             "profile.rs",
             "queue.rs",
             "scenario.rs",
-            "spec.rs",
+            "tables.rs",
             "tree.rs",
             "tunnel.rs",
             "wire.rs",

@@ -9,7 +9,7 @@ use crate::check::Findings;
 use crate::diagnostic::suggest;
 use crate::file::Link;
 use crate::path::Path;
-use crate::spec::Spec;
+use crate::tables::Tables;
 
 /// A box that is hostile to ECN. Links name it in `boxes`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -157,8 +157,8 @@ impl HostileBox {
 }
 
 /// Whether every box does something, and what it says can be.
-pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
-    for (name, hostile) in &spec.boxes {
+pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
+    for (name, hostile) in &tables.boxes {
         let path = Path::of(&["box", name]);
         let share = path.key("share");
         let message = format!("`{share}` is {}, not a share", hostile.share);
@@ -189,11 +189,11 @@ pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
 }
 
 /// Whether the boxes that `link`, at `path`, names are there.
-pub(crate) fn check_names(link: &Link, path: &Path, spec: &Spec, found: &mut Findings<'_>) {
-    let names: Vec<&String> = spec.boxes.keys().collect();
+pub(crate) fn check_names(link: &Link, path: &Path, tables: &Tables, found: &mut Findings<'_>) {
+    let names: Vec<&String> = tables.boxes.keys().collect();
     for (i, name) in link.boxes.iter().enumerate() {
         let at = path.key("boxes").index(i);
-        if !spec.boxes.contains_key(name) {
+        if !tables.boxes.contains_key(name) {
             found.value(&at, format!("`{at}`: there is no box `{name}`"), suggest(name, &names, "boxes"));
         }
         let once = !link.boxes[..i].contains(name);

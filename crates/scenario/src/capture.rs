@@ -9,7 +9,7 @@ use crate::diagnostic::suggest;
 use crate::file::{Capture, CaptureFormat, End, QueueSide};
 use crate::layout::{Instance, Layout, Reference, Way};
 use crate::path::Path;
-use crate::spec::Spec;
+use crate::tables::Tables;
 
 /// A capture of a scenario: where it listens, and how it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +25,8 @@ pub struct CapturePlan {
 impl Scenario {
     /// The captures that the scenario asks for, by name.
     pub fn captures(&self) -> Vec<CapturePlan> {
-        let (spec, layout) = (self.spec(), self.layout());
-        let ways = layout.ways(spec);
+        let (tables, layout) = (self.tables(), self.layout());
+        let ways = layout.ways(tables);
         let plan = |(name, capture): (&String, &Capture)| {
             let (format, suffix) = match capture.format {
                 CaptureFormat::Pcapng => (Format::Pcapng, "pcapng"),
@@ -43,7 +43,7 @@ impl Scenario {
                 file: format!("{name}.{suffix}"),
             }
         };
-        spec.captures.iter().map(plan).collect()
+        tables.captures.iter().map(plan).collect()
     }
 }
 
@@ -94,8 +94,8 @@ fn is_node(text: &str, node: &str) -> bool {
 const MOST_SNAP: u64 = 65_535;
 
 /// Whether what the captures name is there.
-pub(crate) fn check(spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
-    for (name, capture) in &spec.captures {
+pub(crate) fn check(tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {
+    for (name, capture) in &tables.captures {
         let path = Path::of(&["capture", name]);
         check_place(capture, &path, layout, found);
         let snap = path.key("snap");

@@ -11,7 +11,7 @@ use crate::file::{Flow, Link};
 use crate::layout::{self, Instance, Layout};
 use crate::path::Path;
 use crate::profile;
-use crate::spec::Spec;
+use crate::tables::Tables;
 use crate::tree::Node;
 use crate::tunnel;
 use crate::wire;
@@ -53,37 +53,37 @@ const LONGEST: Dur = Dur::from_s(100 * 86_400);
 const LONGEST_DELAY: Dur = Dur::from_s(86_400);
 
 /// Lays out and checks a scenario.
-pub(crate) fn check(spec: &Spec, tree: &Node) -> Result<Layout, Vec<Diagnostic>> {
+pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnostic>> {
     let mut found = Findings { tree, found: Vec::new() };
-    check_times(spec, &mut found);
-    check_laws(spec, &mut found);
-    let layout = Layout::of(spec, &mut found);
-    for (name, link) in &spec.links {
+    check_times(tables, &mut found);
+    check_laws(tables, &mut found);
+    let layout = Layout::of(tables, &mut found);
+    for (name, link) in &tables.links {
         let path = Path::of(&["link", name]);
-        check_link(&link.forward, &path, spec, &layout, &mut found);
+        check_link(&link.forward, &path, tables, &layout, &mut found);
         check_delay(&link.forward, &path, &mut found);
         if let Some(reverse) = &link.reverse {
             let path = path.key("reverse");
-            check_link(reverse, &path, spec, &layout, &mut found);
+            check_link(reverse, &path, tables, &layout, &mut found);
             if link.own_delay {
                 check_delay(reverse, &path, &mut found);
             }
         }
     }
-    for (name, flow) in &spec.flows {
-        check_flow(name, flow, spec, &mut found);
+    for (name, flow) in &tables.flows {
+        check_flow(name, flow, tables, &mut found);
     }
-    capture::check(spec, &layout, &mut found);
-    boxes::check(spec, &mut found);
-    tunnel::check(spec, &mut found);
+    capture::check(tables, &layout, &mut found);
+    boxes::check(tables, &mut found);
+    tunnel::check(tables, &mut found);
     if found.found.is_empty() {
-        check_ways(spec, &layout, &mut found);
+        check_ways(tables, &layout, &mut found);
     }
     if found.found.is_empty() { Ok(layout) } else { Err(found.found) }
 }
 
-fn check_times(spec: &Spec, found: &mut Findings<'_>) {
-    let head = &spec.head;
+fn check_times(tables: &Tables, found: &mut Findings<'_>) {
+    let head = &tables.head;
     let path = |key| Path::of(&[key]);
     if head.duration.is_zero() || head.duration > LONGEST {
         let message = format!("`duration` is {}", head.duration);
@@ -96,7 +96,7 @@ fn check_times(spec: &Spec, found: &mut Findings<'_>) {
         let message = format!("`sample` is {sample}");
         found.unless(!sample.is_zero(), &path("sample"), message, "write an interval, such as \"100 ms\"");
     }
-    let empty = spec.flows.values().all(|flow| flow.count == Some(0));
+    let empty = tables.flows.values().all(|flow| flow.count == Some(0));
     found.unless(
         !empty,
         &path("flow"),
@@ -115,18 +115,18 @@ fn refuse_queue(name: &str, e: &aqm::Impossible, found: &mut Findings<'_>) {
 }
 
 /// What the laws themselves refuse.
-fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
-    for (name, queue) in &spec.queues {
+fn check_laws(tables: &Tables, found: &mut Findings<'_>) {
+    for (name, queue) in &tables.queues {
         if let Err(e) = queue.check() {
             refuse_queue(name, &e, found);
         }
-        let groups: Vec<&str> = spec.flows.iter().map(|(name, flow)| flow.group.as_deref().unwrap_or(name)).collect();
+        let groups: Vec<&str> = tables.flows.iter().map(|(name, flow)| flow.group.as_deref().unwrap_or(name)).collect();
         for (key, group) in queue.groups() {
             let path = Path::of(&["queue", name].into_iter().chain(key.split('.')).collect::<Vec<_>>());
             found.known(&path, "flow group", group, &groups);
         }
     }
-    for (name, tcp) in &spec.tcps {
+    for (name, tcp) in &tables.tcps {
         if let Err(e) = tcp.config.check() {
             let keys: Vec<&str> = ["tcp", name].into_iter().chain(e.key.split('.')).collect();
             let path = Path::of(&keys);
@@ -135,10 +135,10 @@ fn check_laws(spec: &Spec, found: &mut Findings<'_>) {
     }
 }
 
-fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
-    found.known(&path.key("queue"), "queue", &link.queue, &spec.queues.keys().collect::<Vec<_>>());
-    boxes::check_names(link, path, spec, found);
-    tunnel::check_names(link, path, spec, found);
+fn check_link(link: &Link, path: &Path, tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {
+    found.known(&path.key("queue"), "queue", &link.queue, &tables.queues.keys().collect::<Vec<_>>());
+    boxes::check_names(link, path, tables, found);
+    tunnel::check_names(link, path, tables, found);
     let loss = path.key("loss");
     let message = format!("`{loss}` is {}, not a probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");
@@ -155,7 +155,7 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
         );
     }
     let rate = link.shaper.as_ref().map(|shaper| shaper.rate).or(link.rate.0);
-    if let (Some(queue), Some(rate)) = (spec.queues.get(&link.queue), rate)
+    if let (Some(queue), Some(rate)) = (tables.queues.get(&link.queue), rate)
         && queue.check().is_ok()
         && let Err(e) = queue.check_before(rate)
     {
@@ -169,8 +169,8 @@ fn check_link(link: &Link, path: &Path, spec: &Spec, layout: &Layout, found: &mu
         for (flow, list) in lists {
             let at = path.key(key).key(flow);
             check_ordinals(list, &at, found);
-            if !spec.flows.contains_key(flow) && layout.flows_called(flow).is_empty() {
-                let names: Vec<&String> = spec.flows.keys().collect();
+            if !tables.flows.contains_key(flow) && layout.flows_called(flow).is_empty() {
+                let names: Vec<&String> = tables.flows.keys().collect();
                 found.key(&at, format!("`{at}`: there is no flow `{flow}`"), suggest(flow, &names, "flows"));
             }
         }
@@ -197,13 +197,13 @@ fn check_ordinals(list: &[u64], path: &Path, found: &mut Findings<'_>) {
     }
 }
 
-fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
+fn check_flow(name: &str, flow: &Flow, tables: &Tables, found: &mut Findings<'_>) {
     let path = Path::of(&["flow", name]);
-    let tcps: Vec<&String> = spec.tcps.keys().collect();
+    let tcps: Vec<&String> = tables.tcps.keys().collect();
     for (key, name) in [("tcp", &flow.tcp), ("tcp_from", &flow.tcp_from), ("tcp_to", &flow.tcp_to)] {
         let Some(name) = name else { continue };
         let at = path.key(key);
-        if !spec.tcps.contains_key(name) && profile::names().contains(&name.as_str()) {
+        if !tables.tcps.contains_key(name) && profile::names().contains(&name.as_str()) {
             let help =
                 format!("`{name}` is a profile: write a table [tcp.NAME] with profile = \"{name}\", and NAME here");
             found.value(&at, format!("`{at}`: there is no tcp `{name}`"), help);
@@ -213,7 +213,7 @@ fn check_flow(name: &str, flow: &Flow, spec: &Spec, found: &mut Findings<'_>) {
     }
     check_traffic(flow, &path, found);
     let start = path.key("start");
-    let (latest, end) = (flow.start.max().unwrap_or_default(), spec.head.duration);
+    let (latest, end) = (flow.start.max().unwrap_or_default(), tables.head.duration);
     let message = format!("`{start}`, {latest}, is not before the end of the run, {end}");
     found.unless(latest < end || end.is_zero(), &start, message, "write an earlier start or a longer duration");
     check_stop(flow, &path, end, found);
@@ -261,8 +261,8 @@ fn check_traffic(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
 }
 
 /// Whether data and ACKs find their way, and only one.
-fn check_ways(spec: &Spec, layout: &Layout, found: &mut Findings<'_>) {
-    let ways = layout.ways(spec);
+fn check_ways(tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {
+    let ways = layout.ways(tables);
     let island = layout::islands(layout.nodes.len(), ways.iter().map(|w| (w.from, w.to)));
     let apart = |flow| Instance::pairs(flow).find(|&(from, to)| island[from] != island[to]).map(|pair| (flow, pair));
     if let Some((flow, (from, to))) = layout.flows.iter().find_map(apart) {

@@ -19,7 +19,7 @@ use crate::metric::{Metric, read_metrics};
 use crate::names;
 use crate::path::Path;
 use crate::scenario::{self, Scenario, hex};
-use crate::spec::check_format;
+use crate::tables::check_format;
 use crate::tree::Node;
 use crate::userlaws::Supplier;
 

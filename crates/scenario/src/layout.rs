@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::check::Findings;
 use crate::diagnostic::suggest;
 use crate::path::Path;
-use crate::spec::Spec;
+use crate::tables::Tables;
 
 /// Every node, link and flow there is. Sections are laid out in alphabetical order and arrays by
 /// index, so that the order of a file's lines does not matter.
@@ -89,34 +89,34 @@ struct Group {
 }
 
 impl Layout {
-    /// Lays out `spec`, saying what cannot be.
-    pub fn of(spec: &Spec, found: &mut Findings<'_>) -> Layout {
+    /// Lays out `tables`, saying what cannot be.
+    pub fn of(tables: &Tables, found: &mut Findings<'_>) -> Layout {
         let mut layout = Layout::default();
-        let nodes = layout.lay_nodes(spec, found);
-        for (name, link) in &spec.links {
+        let nodes = layout.lay_nodes(tables, found);
+        for (name, link) in &tables.links {
             let (from, to) = (&link.forward.from, &link.forward.to);
             let wanted = Wanted { section: "link", name, count: link.forward.count, least: 1, pool: false, from, to };
             let all = wanted.instances(&nodes, layout.links.len(), found);
             layout.links.extend(all);
         }
-        for (name, flow) in &spec.flows {
+        for (name, flow) in &tables.flows {
             // No flow at all is a load like any other: an experiment sweeps it from 0 up.
             let (from, to, pool) = (&flow.from, &flow.to, flow.traffic.is_pool());
             let wanted = Wanted { section: "flow", name, count: flow.count, least: 0, pool, from, to };
             let all = wanted.instances(&nodes, layout.flows.len(), found);
             layout.flows.extend(all);
         }
-        let groups: BTreeSet<&String> = spec.flows.iter().map(|(name, f)| f.group.as_ref().unwrap_or(name)).collect();
+        let groups: BTreeSet<&String> = tables.flows.iter().map(|(name, f)| f.group.as_ref().unwrap_or(name)).collect();
         layout.groups = groups.into_iter().cloned().collect();
         layout
     }
 
     /// Every direction of every link, in the order in which a run has them.
-    pub fn ways(&self, spec: &Spec) -> Vec<Way<'_>> {
+    pub fn ways(&self, tables: &Tables) -> Vec<Way<'_>> {
         let mut ways = Vec::new();
         for link in &self.links {
             ways.push(Way { from: link.from, to: link.to, name: link.name.clone(), link, reverse: false });
-            if spec.links.get(&link.table).is_some_and(|l| l.reverse.is_some()) {
+            if tables.links.get(&link.table).is_some_and(|l| l.reverse.is_some()) {
                 ways.push(Way {
                     from: link.to,
                     to: link.from,
@@ -137,11 +137,11 @@ impl Layout {
     }
 
     /// The nodes listed, and those that links mention.
-    fn lay_nodes(&mut self, spec: &Spec, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
-        let ends = spec.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);
+    fn lay_nodes(&mut self, tables: &Tables, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
+        let ends = tables.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);
         let mentioned = ends.map(|text| Reference::parse(text)).filter(|r| r.index.is_none()).map(|r| (r.name, None));
         let mut counts: BTreeMap<&str, Option<u32>> = mentioned.collect();
-        counts.extend(spec.nodes.iter().map(|(name, node)| (name.as_str(), node.count)));
+        counts.extend(tables.nodes.iter().map(|(name, node)| (name.as_str(), node.count)));
         let mut groups = BTreeMap::new();
         for (name, count) in counts {
             let len = checked(count, 1, &Path::of(&["node", name]), self.nodes.len(), found).unwrap_or(1);

@@ -28,7 +28,7 @@ pub mod registry;
 mod scenario;
 mod schema;
 mod source;
-mod spec;
+mod tables;
 mod text;
 mod tree;
 mod tunnel;

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::file::{Flow, Link};
 use crate::layout::{MOST, Reference};
 use crate::path::Path;
-use crate::spec::Spec;
+use crate::tables::Tables;
 use crate::tree::Node;
 use crate::userlaws::Supplier;
 
@@ -81,36 +81,36 @@ impl Estimate {
     }
 }
 
-/// The estimate for `spec`. A table that cannot be is left out: it is refused for another reason.
-pub(crate) fn of(spec: &Spec) -> Estimate {
+/// The estimate for `tables`. A table that cannot be is left out: it is refused for another reason.
+pub(crate) fn of(tables: &Tables) -> Estimate {
     let mut estimate = Estimate::default();
-    for (name, node) in &spec.nodes {
+    for (name, node) in &tables.nodes {
         let bytes = memory::of_node().saturating_mul(counted(node.count));
         estimate.add(format!("node.{name}.count"), bytes, bytes);
     }
-    let groups = spec.flows.iter().map(|(name, flow)| flow.group.as_ref().unwrap_or(name));
+    let groups = tables.flows.iter().map(|(name, flow)| flow.group.as_ref().unwrap_or(name));
     let groups = groups.collect::<BTreeSet<_>>().len();
     let mut links = 0;
-    for (name, duplex) in &spec.links {
-        let count = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], spec);
+    for (name, duplex) in &tables.links {
+        let count = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], tables);
         for link in [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten() {
             links += count;
-            add_link(&mut estimate, name, link, count, groups, spec);
+            add_link(&mut estimate, name, link, count, groups, tables);
         }
     }
     let mut tcp_flows = 0;
-    for (name, flow) in &spec.flows {
+    for (name, flow) in &tables.flows {
         let ends = [&flow.from, &flow.to];
         let pool = flow.traffic.is_pool();
-        let count = if pool { counted(flow.count) } else { instances(flow.count, ends, spec) };
-        let pairs = if pool { ends.map(|end| nodes(end, spec)).into_iter().fold(1, u64::saturating_mul) } else { 1 };
+        let count = if pool { counted(flow.count) } else { instances(flow.count, ends, tables) };
+        let pairs = if pool { ends.map(|end| nodes(end, tables)).into_iter().fold(1, u64::saturating_mul) } else { 1 };
         let bytes = memory::of_flow(&flow.traffic, pairs).saturating_mul(count);
         estimate.add(key_of("flow", name, flow.count), bytes, bytes / 100 * KEPT);
         tcp_flows += if flow.traffic.uses_tcp() { count } else { 0 };
     }
-    add_packets(&mut estimate, spec);
-    add_transactions(&mut estimate, spec);
-    add_tables(&mut estimate, spec, links, tcp_flows);
+    add_packets(&mut estimate, tables);
+    add_transactions(&mut estimate, tables);
+    add_tables(&mut estimate, tables, links, tcp_flows);
     estimate
 }
 
@@ -119,17 +119,17 @@ fn key_of(section: &str, name: &str, count: Option<u32>) -> String {
 }
 
 /// A direction of `count` links with its queue.
-fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups: usize, spec: &Spec) {
-    let Some(queue) = spec.queues.get(&link.queue).filter(|queue| queue.check().is_ok()) else { return };
+fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups: usize, tables: &Tables) {
+    let Some(queue) = tables.queues.get(&link.queue).filter(|queue| queue.check().is_ok()) else { return };
     // A link that no flow crosses has empty histograms.
-    let crossed = count.min(flows(spec));
+    let crossed = count.min(flows(tables));
     let histograms = memory::of_histograms(queue, groups).saturating_mul(crossed);
     let bytes = memory::of_link(queue, groups).saturating_mul(count).saturating_add(histograms);
-    estimate.add(key_of("link", name, spec.links[name].forward.count), bytes, bytes);
-    let each = memory::of_queue(queue, connections(spec));
+    estimate.add(key_of("link", name, tables.links[name].forward.count), bytes, bytes);
+    let each = memory::of_queue(queue, connections(tables));
     let bytes = each.saturating_mul(count);
     let key = queue.inner_key().map_or_else(
-        || key_of("link", name, spec.links[name].forward.count),
+        || key_of("link", name, tables.links[name].forward.count),
         |inner| format!("queue.{}.{inner}", link.queue),
     );
     // The inner queues of one that is not nested are one block.
@@ -140,12 +140,12 @@ fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups
 /// which start with [`INITIAL_WINDOW`] and grow by one segment for each that is delivered; of these [`FILLED`].
 ///
 /// Bottlenecks are the arrays of links whose rates together are less than twice the least of any array.
-fn add_packets(estimate: &mut Estimate, spec: &Spec) {
-    let of = |tcp: bool| spec.flows.values().filter(move |flow| flow.traffic.uses_tcp() == tcp);
-    let windows: f64 = of(true).map(|flow| window(flow, spec) * count_of(flow, spec)).sum();
-    let (sent, least) = (sent(spec), least_rate(spec));
+fn add_packets(estimate: &mut Estimate, tables: &Tables) {
+    let of = |tcp: bool| tables.flows.values().filter(move |flow| flow.traffic.uses_tcp() == tcp);
+    let windows: f64 = of(true).map(|flow| window(flow, tables) * count_of(flow, tables)).sum();
+    let (sent, least) = (sent(tables), least_rate(tables));
     let room = |(link, links, rate): (&'_ Link, f64, f64)| {
-        let queue = spec.queues.get(&link.queue)?;
+        let queue = tables.queues.get(&link.queue)?;
         let limit = match queue.common.limit {
             Length::Packets(packets) => packets,
             Length::Bytes(bytes) => bytes / PACKET,
@@ -153,9 +153,9 @@ fn add_packets(estimate: &mut Estimate, spec: &Spec) {
         let on_wire = rate * link.delay.max().unwrap_or_default().as_secs();
         Some((links * limit + on_wire, link.queue.clone()))
     };
-    let room: Vec<_> = directions(spec).filter(|(_, _, rate)| *rate < 2.0 * least).filter_map(room).collect();
+    let room: Vec<_> = directions(tables).filter(|(_, _, rate)| *rate < 2.0 * least).filter_map(room).collect();
     let all = room.iter().map(|(packets, _)| packets).sum::<f64>();
-    let udp = of(false).map(|flow| window(flow, spec) * count_of(flow, spec)).sum::<f64>().min(all);
+    let udp = of(false).map(|flow| window(flow, tables) * count_of(flow, tables)).sum::<f64>().min(all);
     let packets = udp + FILLED * windows.min(sent).min(all - udp);
     // What neither a rate nor a window bounds is not known beforehand.
     let Some((_, queue)) = room.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| packets.is_finite()) else {
@@ -166,27 +166,27 @@ fn add_packets(estimate: &mut Estimate, spec: &Spec) {
 }
 
 /// Each direction of each array of links: how many there are, and the packets that they carry together in a second.
-fn directions(spec: &Spec) -> impl Iterator<Item = (&Link, f64, f64)> {
-    spec.links.values().flat_map(|duplex| {
-        let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], spec) as f64;
+fn directions(tables: &Tables) -> impl Iterator<Item = (&Link, f64, f64)> {
+    tables.links.values().flat_map(|duplex| {
+        let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], tables) as f64;
         let both = [Some(&duplex.forward), duplex.reverse.as_ref()].into_iter().flatten();
         both.map(move |link| (link, links, links * packets_per_second(link)))
     })
 }
 
 /// Packets that the bottleneck carries in a second.
-fn least_rate(spec: &Spec) -> f64 {
-    directions(spec).map(|(_, _, rate)| rate).fold(f64::INFINITY, f64::min)
+fn least_rate(tables: &Tables) -> f64 {
+    directions(tables).map(|(_, _, rate)| rate).fold(f64::INFINITY, f64::min)
 }
 
 /// Packets that the bottleneck carries in the run, and those under way before the first is acknowledged.
-fn sent(spec: &Spec) -> f64 {
-    let begun: f64 = spec.flows.values().map(|flow| INITIAL_WINDOW * count_of(flow, spec)).sum();
-    begun + least_rate(spec) * spec.head.duration.as_secs()
+fn sent(tables: &Tables) -> f64 {
+    let begun: f64 = tables.flows.values().map(|flow| INITIAL_WINDOW * count_of(flow, tables)).sum();
+    begun + least_rate(tables) * tables.head.duration.as_secs()
 }
 
-fn count_of(flow: &Flow, spec: &Spec) -> f64 {
-    instances(flow.count, [&flow.from, &flow.to], spec) as f64
+fn count_of(flow: &Flow, tables: &Tables) -> f64 {
+    instances(flow.count, [&flow.from, &flow.to], tables) as f64
 }
 
 fn packets_per_second(link: &Link) -> f64 {
@@ -194,27 +194,27 @@ fn packets_per_second(link: &Link) -> f64 {
 }
 
 /// Packets that a flow may have under way.
-fn window(flow: &Flow, spec: &Spec) -> f64 {
+fn window(flow: &Flow, tables: &Tables) -> f64 {
     let sent = |rate: ecnlab_base::Rate, packet: ecnlab_base::Bytes| {
-        rate.bps() as f64 / 8.0 * spec.head.duration.as_secs() / packet.0.max(1) as f64
+        rate.bps() as f64 / 8.0 * tables.head.duration.as_secs() / packet.0.max(1) as f64
     };
     match &flow.traffic {
         Params::Cbr(p) => sent(p.rate, p.packet),
         Params::OnOff(p) => sent(p.rate, p.packet),
         Params::Crr(_) | Params::Ftp(_) | Params::Web(_) => {
-            let buffer = |name: &str| spec.tcps.get(name).map_or(0, |tcp| tcp.config.receive_buffer.0);
+            let buffer = |name: &str| tables.tcps.get(name).map_or(0, |tcp| tcp.config.receive_buffer.0);
             buffer(flow.tcp_from()).max(buffer(flow.tcp_to())) as f64 / PACKET
         }
     }
 }
 
 /// Rows of the tables of transactions and of objects of the web.
-fn add_transactions(estimate: &mut Estimate, spec: &Spec) {
-    let of = |flow: &Flow| transactions(flow, spec) * count_of(flow, spec);
+fn add_transactions(estimate: &mut Estimate, tables: &Tables) {
+    let of = |flow: &Flow| transactions(flow, tables) * count_of(flow, tables);
     let is_web = |flow: &Flow| matches!(flow.traffic, Params::Web(_));
-    let all: f64 = spec.flows.values().filter(|flow| !is_web(flow)).map(of).sum();
+    let all: f64 = tables.flows.values().filter(|flow| !is_web(flow)).map(of).sum();
     let transaction = TRANSACTION + TRANSACTION_OF_BLOCK * (BLOCK_ROWS as f64 / all).min(1.0);
-    for (name, flow) in &spec.flows {
+    for (name, flow) in &tables.flows {
         let each = if is_web(flow) { OBJECT } else { transaction };
         // `as` saturates.
         let bytes = (of(flow) * each) as u64;
@@ -223,12 +223,12 @@ fn add_transactions(estimate: &mut Estimate, spec: &Spec) {
 }
 
 /// Transactions of a flow: as many as round trips, its own times and its part of the bottleneck leave room for.
-fn transactions(flow: &Flow, spec: &Spec) -> f64 {
-    let duration = spec.head.duration.as_secs();
-    let room = |bytes: f64| least_rate(spec) * PACKET / bytes.max(1.0) * duration / count_of(flow, spec);
+fn transactions(flow: &Flow, tables: &Tables) -> f64 {
+    let duration = tables.head.duration.as_secs();
+    let room = |bytes: f64| least_rate(tables) * PACKET / bytes.max(1.0) * duration / count_of(flow, tables);
     match &flow.traffic {
         Params::Crr(p) => {
-            let each = p.think.as_secs() + ROUND_TRIPS * round_trip(spec);
+            let each = p.think.as_secs() + ROUND_TRIPS * round_trip(tables);
             (duration / each).min(room((p.request.mean().0 + p.response.mean().0) as f64))
         }
         Params::Web(p) => {
@@ -240,8 +240,8 @@ fn transactions(flow: &Flow, spec: &Spec) -> f64 {
 }
 
 /// The delays of one link of each array, in both directions.
-fn round_trip(spec: &Spec) -> f64 {
-    let both = spec.links.values().map(|duplex| {
+fn round_trip(tables: &Tables) -> f64 {
+    let both = tables.links.values().map(|duplex| {
         let there = duplex.forward.delay.mean().as_secs();
         there + duplex.reverse.as_ref().map_or(there, |link| link.delay.mean().as_secs())
     });
@@ -249,16 +249,16 @@ fn round_trip(spec: &Spec) -> f64 {
 }
 
 /// Rows of the tables that are written while the run goes on: all of a small table, a block of a large one.
-fn add_tables(estimate: &mut Estimate, spec: &Spec, links: u64, flows: u64) {
+fn add_tables(estimate: &mut Estimate, tables: &Tables, links: u64, flows: u64) {
     let held = |rows: u64| if rows < BLOCK_ROWS { rows * ROW } else { BLOCK_ROWS * ROW_OF_BLOCK };
-    if let Some(sample) = spec.head.sample.filter(|sample| !sample.is_zero()) {
-        let instants = spec.head.duration.whole(sample).saturating_add(1);
+    if let Some(sample) = tables.head.sample.filter(|sample| !sample.is_zero()) {
+        let instants = tables.head.duration.whole(sample).saturating_add(1);
         let bytes = held(instants.saturating_mul(links)) + held(instants.saturating_mul(flows));
         estimate.add("sample".to_owned(), bytes, bytes);
     }
-    if spec.head.packets {
-        let arrays = directions(spec).count() as f64;
-        let bytes = held((EVENTS * arrays * sent(spec)) as u64);
+    if tables.head.packets {
+        let arrays = directions(tables).count() as f64;
+        let bytes = held((EVENTS * arrays * sent(tables)) as u64);
         estimate.add("packets".to_owned(), bytes, bytes);
     }
 }
@@ -269,36 +269,36 @@ fn counted(count: Option<u32>) -> u64 {
 }
 
 /// Instances of a link or flow between `ends`.
-fn instances(count: Option<u32>, ends: [&String; 2], spec: &Spec) -> u64 {
-    count.map_or_else(|| ends.map(|end| nodes(end, spec)).into_iter().max().unwrap_or(1), |n| counted(Some(n)))
+fn instances(count: Option<u32>, ends: [&String; 2], tables: &Tables) -> u64 {
+    count.map_or_else(|| ends.map(|end| nodes(end, tables)).into_iter().max().unwrap_or(1), |n| counted(Some(n)))
 }
 
 /// Flows of all tables.
-fn flows(spec: &Spec) -> u64 {
-    spec.flows.values().map(|flow| instances(flow.count, [&flow.from, &flow.to], spec)).sum()
+fn flows(tables: &Tables) -> u64 {
+    tables.flows.values().map(|flow| instances(flow.count, [&flow.from, &flow.to], tables)).sum()
 }
 
 /// Connections of all flows, each of which a hash may send to a queue of its own. How many follow each other is not known
 /// beforehand.
-fn connections(spec: &Spec) -> f64 {
+fn connections(tables: &Tables) -> f64 {
     let one = |flow: &Flow| matches!(flow.traffic, Params::Ftp(_) | Params::Cbr(_) | Params::OnOff(_));
-    if spec.flows.values().all(one) { flows(spec) as f64 } else { f64::INFINITY }
+    if tables.flows.values().all(one) { flows(tables) as f64 } else { f64::INFINITY }
 }
 
 /// Nodes that an end names.
-fn nodes(end: &str, spec: &Spec) -> u64 {
+fn nodes(end: &str, tables: &Tables) -> u64 {
     let reference = Reference::parse(end);
-    let count = || spec.nodes.get(reference.name).map_or(1, |node| counted(node.count));
+    let count = || tables.nodes.get(reference.name).map_or(1, |node| counted(node.count));
     if reference.index.is_some() { 1 } else { count() }
 }
 
 /// Refuses what does not fit into the memory that `supplier` knows of, naming the key that needs most.
-pub(crate) fn check(spec: &Spec, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check(tables: &Tables, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
     let available = supplier.memory().map_err(|wrong| {
         let (message, help) = wrong.split_once("; ").unwrap_or((&wrong, ""));
         vec![Diagnostic::new(&tree.place, &Path::default(), message, help)]
     })?;
-    let (Some(available), estimate) = (available, of(spec)) else { return Ok(()) };
+    let (Some(available), estimate) = (available, of(tables)) else { return Ok(()) };
     let needed = estimate.bytes();
     if needed <= available.bytes {
         return Ok(());

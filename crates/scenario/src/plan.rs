@@ -91,7 +91,7 @@ impl Scenario {
     /// under one seed begin alike.
     pub fn drawn(&self, seed: u64) -> Drawn {
         let (plan, layout) = (self.plan(seed), self.layout());
-        let ways = layout.ways(self.spec());
+        let ways = layout.ways(self.tables());
         let link = |(way, link): (&Way<'_>, LinkPlan)| DrawnLink {
             name: link.name,
             table: way.link.table.clone(),
@@ -119,22 +119,22 @@ impl Scenario {
     /// What the engine runs. Delays and starts that the scenario leaves to chance are drawn here,
     /// each from a stream of its own, so that adding a link or flow changes no other's.
     pub fn plan(&self, seed: u64) -> Plan {
-        let (spec, layout) = (self.spec(), self.layout());
+        let (tables, layout) = (self.tables(), self.layout());
         Plan {
             nodes: layout.nodes.clone(),
-            links: layout.ways(spec).iter().map(|way| self.link_plan(way, seed)).collect(),
+            links: layout.ways(tables).iter().map(|way| self.link_plan(way, seed)).collect(),
             groups: layout.groups.clone(),
             flows: layout.flows.iter().map(|flow| self.flow_plan(flow, seed)).collect(),
-            duration: spec.head.duration,
-            warmup: spec.head.warmup,
-            sample: spec.head.sample,
-            packet_events: spec.head.packets,
+            duration: tables.head.duration,
+            warmup: tables.head.warmup,
+            sample: tables.head.sample,
+            packet_events: tables.head.packets,
         }
     }
 
     fn link_plan(&self, way: &Way<'_>, seed: u64) -> LinkPlan {
-        let spec = self.spec();
-        let duplex = &spec.links[&way.link.table];
+        let tables = self.tables();
+        let duplex = &tables.links[&way.link.table];
         let link = if way.reverse { duplex.reverse.as_ref().unwrap_or(&duplex.forward) } else { &duplex.forward };
         // One cable, one length: both directions share a draw unless the reverse asks for its own.
         let stream = if duplex.own_delay { &way.name } else { &way.link.name };
@@ -144,14 +144,14 @@ impl Scenario {
             to: way.to,
             rate: link.rate.0,
             delay: link.delay.draw(&mut Rng::named(seed, &format!("delay.{stream}"))),
-            queue: spec.queues[&link.queue].clone(),
+            queue: tables.queues[&link.queue].clone(),
             shaper: link.shaper.as_ref().map(|s| Shaper { rate: s.rate, burst: s.burst }),
             jitter: link.jitter.as_ref().map(Into::into),
             errors: self.errors(link),
-            boxes: link.boxes.iter().map(|name| spec.boxes[name].plan(name, &way.link.name)).collect(),
+            boxes: link.boxes.iter().map(|name| tables.boxes[name].plan(name, &way.link.name)).collect(),
             tunnel: link.tunnel.as_ref().and_then(|name| {
-                let number = spec.tunnels.keys().position(|known| known == name)?;
-                Some(spec.tunnels[name].plan(name, number))
+                let number = tables.tunnels.keys().position(|known| known == name)?;
+                Some(tables.tunnels[name].plan(name, number))
             }),
         }
     }
@@ -175,8 +175,8 @@ impl Scenario {
     }
 
     fn flow_plan(&self, instance: &Instance, seed: u64) -> FlowPlan {
-        let spec = self.spec();
-        let flow = &spec.flows[&instance.table];
+        let tables = self.tables();
+        let flow = &tables.flows[&instance.table];
         let group = flow.group.as_ref().unwrap_or(&instance.table);
         let time = |dist: &Dist<Dur>, what| dist.draw(&mut Rng::named(seed, &format!("{what}.{}", instance.name)));
         let start = time(&flow.start, "start");
@@ -187,8 +187,8 @@ impl Scenario {
             from: instance.senders().collect(),
             to: instance.receivers().collect(),
             traffic: flow.traffic.clone(),
-            tcp_from: spec.tcps[flow.tcp_from()].config.clone(),
-            tcp_to: spec.tcps[flow.tcp_to()].config.clone(),
+            tcp_from: tables.tcps[flow.tcp_from()].config.clone(),
+            tcp_to: tables.tcps[flow.tcp_to()].config.clone(),
             start: Time::ZERO + start,
             // What has no upper end may draw more than a clock has.
             stop: flow.stop.as_ref().map(|stop| Time::ZERO.saturating_add(time(stop, "stop"))),

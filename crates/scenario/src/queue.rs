@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::names::{NAMES, is_name};
 use crate::path::Path;
 use crate::source::Place;
-use crate::spec::part;
+use crate::tables::part;
 use crate::tree::{Entry, Node, Table, Value};
 
 /// The key whose tables are the queues within.

@@ -17,7 +17,7 @@ use crate::memory;
 use crate::names;
 use crate::path::{Part, Path};
 use crate::queue::merged;
-use crate::spec::{self, SECTIONS, Spec};
+use crate::tables::{self, SECTIONS, Tables};
 use crate::tree::{Entry, Node};
 use crate::userlaws::{self, Supplier};
 
@@ -31,7 +31,7 @@ struct Inner {
     tree: Node,
     /// Who has found its laws in files, and finds those of other values.
     supplier: Option<Arc<dyn Supplier>>,
-    spec: Spec,
+    tables: Tables,
     layout: Layout,
     hash: OnceLock<String>,
 }
@@ -74,19 +74,19 @@ pub(crate) fn read(path: &str, text: &str, supplier: Option<Arc<dyn Supplier>>) 
 
 impl Scenario {
     fn from_tree(mut tree: Node, supplier: Option<Arc<dyn Supplier>>) -> Result<Scenario, Vec<Diagnostic>> {
-        spec::check_format(&tree)?;
-        spec::complete(&mut tree);
+        tables::check_format(&tree)?;
+        tables::complete(&mut tree);
         let strange = names::of_scenario(&tree, &SECTIONS);
         if !strange.is_empty() {
             return Err(strange);
         }
-        let mut spec = Spec::read(&tree)?;
+        let mut tables = Tables::read(&tree)?;
         if let Some(supplier) = &supplier {
-            userlaws::supply(&mut spec, &tree, supplier.as_ref())?;
-            memory::check(&spec, &tree, supplier.as_ref())?;
+            userlaws::supply(&mut tables, &tree, supplier.as_ref())?;
+            memory::check(&tables, &tree, supplier.as_ref())?;
         }
-        let layout = check(&spec, &tree)?;
-        Ok(Scenario(Arc::new(Inner { tree, supplier, spec, layout, hash: OnceLock::new() })))
+        let layout = check(&tables, &tree)?;
+        Ok(Scenario(Arc::new(Inner { tree, supplier, tables, layout, hash: OnceLock::new() })))
     }
 
     /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table given as a value is merged
@@ -116,35 +116,38 @@ impl Scenario {
 
     /// What the file says it is about; its path if it says nothing.
     pub fn title(&self) -> &str {
-        self.spec().head.title.as_deref().unwrap_or(self.0.tree.place.file())
+        self.tables().head.title.as_deref().unwrap_or(self.0.tree.place.file())
     }
 
     /// The whole scenario with every default filled in, itself a scenario in JSON. Keys are in
     /// alphabetical order; arrays of nodes, links and flows stay folded.
     pub fn resolved(&self) -> Json {
-        let spec = self.spec();
-        let mut all = object(json!(spec.head));
+        let tables = self.tables();
+        let mut all = object(json!(tables.head));
         let nodes = self.0.layout.nodes.iter().map(|n| Reference::parse(n).name.to_owned());
-        let node = |name: String| (name.clone(), json!(spec.nodes.get(&name).cloned().unwrap_or_default()));
+        let node = |name: String| (name.clone(), json!(tables.nodes.get(&name).cloned().unwrap_or_default()));
         all.insert("node".into(), nodes.map(node).collect());
-        all.insert("link".into(), spec.links.iter().map(|(name, link)| (name.clone(), resolved_link(link))).collect());
-        all.insert("queue".into(), json!(spec.queues));
-        let tcp = |(name, tcp): (&String, &spec::Tcp)| {
+        all.insert(
+            "link".into(),
+            tables.links.iter().map(|(name, link)| (name.clone(), resolved_link(link))).collect(),
+        );
+        all.insert("queue".into(), json!(tables.queues));
+        let tcp = |(name, tcp): (&String, &tables::Tcp)| {
             let mut keys = object(json!(*tcp.config));
             keys.insert("profile".into(), json!(tcp.profile));
             (name.clone(), Json::Object(keys))
         };
-        all.insert("tcp".into(), spec.tcps.iter().map(tcp).collect());
+        all.insert("tcp".into(), tables.tcps.iter().map(tcp).collect());
         let flow = |name: &String| (name.clone(), self.resolved_flow(name));
-        all.insert("flow".into(), spec.flows.keys().map(flow).collect());
-        if !spec.boxes.is_empty() {
-            all.insert("box".into(), json!(spec.boxes));
+        all.insert("flow".into(), tables.flows.keys().map(flow).collect());
+        if !tables.boxes.is_empty() {
+            all.insert("box".into(), json!(tables.boxes));
         }
-        if !spec.tunnels.is_empty() {
-            all.insert("tunnel".into(), json!(spec.tunnels));
+        if !tables.tunnels.is_empty() {
+            all.insert("tunnel".into(), json!(tables.tunnels));
         }
-        if !spec.captures.is_empty() {
-            all.insert("capture".into(), json!(spec.captures));
+        if !tables.captures.is_empty() {
+            all.insert("capture".into(), json!(tables.captures));
         }
         Json::Object(all)
     }
@@ -161,7 +164,7 @@ impl Scenario {
     }
 
     fn resolved_flow(&self, name: &str) -> Json {
-        let mut flow = self.spec().flows[name].clone();
+        let mut flow = self.tables().flows[name].clone();
         if flow.traffic.uses_tcp() {
             flow.tcp_from = Some(flow.tcp_from().to_owned());
             flow.tcp_to = Some(flow.tcp_to().to_owned());
@@ -200,7 +203,7 @@ impl Scenario {
 
     /// Every TCP value that is not its profile's, by key.
     pub fn departures(&self) -> Vec<Departure> {
-        self.spec().tcps.iter().flat_map(|(name, tcp)| departures(name, tcp)).collect()
+        self.tables().tcps.iter().flat_map(|(name, tcp)| departures(name, tcp)).collect()
     }
 
     /// What somebody who reads the scenario, such as another engine, finds impossible: (dotted key, message, help)
@@ -221,26 +224,26 @@ impl Scenario {
         let layout = self.layout();
         match of {
             "node" => layout.nodes.clone(),
-            "link" => layout.ways(self.spec()).into_iter().map(|way| way.name).collect(),
+            "link" => layout.ways(self.tables()).into_iter().map(|way| way.name).collect(),
             "flow" => layout.flows.iter().map(|flow| flow.name.clone()).collect(),
             "group" => layout.groups.clone(),
             "class" => {
                 let named: BTreeSet<String> = self.plan(0).links.iter().flat_map(|x| x.queue.class_names()).collect();
                 named.into_iter().collect()
             }
-            "box" => self.spec().boxes.keys().cloned().collect(),
-            "tunnel" => self.spec().tunnels.keys().cloned().collect(),
+            "box" => self.tables().boxes.keys().cloned().collect(),
+            "tunnel" => self.tables().tunnels.keys().cloned().collect(),
             _ => Vec::new(),
         }
     }
 
     /// Bytes of memory that a run is estimated to take, with the process that does it.
     pub fn memory(&self) -> u64 {
-        memory::of(self.spec()).bytes()
+        memory::of(self.tables()).bytes()
     }
 
-    pub(crate) fn spec(&self) -> &Spec {
-        &self.0.spec
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.0.tables
     }
 
     pub(crate) fn layout(&self) -> &Layout {
@@ -276,7 +279,7 @@ fn changed(before: &Json, now: Json) -> Option<Json> {
     }
 }
 
-fn resolved_link(link: &spec::Duplex) -> Json {
+fn resolved_link(link: &tables::Duplex) -> Json {
     let mut all = object(json!(link.forward));
     if let Some(reverse) = &link.reverse {
         all.insert("reverse".into(), resolved_reverse(reverse, link.own_delay));
@@ -286,7 +289,7 @@ fn resolved_link(link: &spec::Duplex) -> Json {
 
 fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
     let mut keys = object(json!(reverse));
-    for key in spec::SHARED_BY_DIRECTIONS {
+    for key in tables::SHARED_BY_DIRECTIONS {
         keys.remove(key);
     }
     if !own_delay {
@@ -327,16 +330,16 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
 
 /// Names that exist in a section; nodes also by being the end of a link.
 fn known_names(tree: &Node, section: &str) -> Vec<String> {
-    let mut known = spec::names(tree, section);
+    let mut known = tables::names(tree, section);
     if section == "node" {
-        let links = spec::names(tree, "link");
+        let links = tables::names(tree, "link");
         let ends = links.iter().flat_map(|l| ["from", "to"].map(|end| tree.at(&["link", l, end]).and_then(Node::text)));
         known.extend(ends.flatten().map(|text| Reference::parse(text).name.to_owned()));
     }
     known
 }
 
-fn departures(name: &str, tcp: &spec::Tcp) -> Vec<Departure> {
+fn departures(name: &str, tcp: &tables::Tcp) -> Vec<Departure> {
     let Some(profile) = ecnlab_tcp::profile(&tcp.profile) else { return Vec::new() };
     let (own, theirs) = (object(json!(*tcp.config)), object(json!(profile.config)));
     let source = |key: &str| profile.settings.iter().find(|s| s.key == key).map(|s| s.source.clone());

@@ -1,6 +1,6 @@
 //! JSON schemas of the two file formats, for editors (taplo, Even Better TOML).
 //!
-//! The typed tables say most of it; what only [`crate::spec`] knows is added here: the keys of a
+//! The typed tables say most of it; what only [`crate::tables`] knows is added here: the keys of a
 //! queue depend on its discipline, a TCP may leave out what its profile says, the reverse direction
 //! of a link has most of a link's keys, and traffic without settings is just its name.
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
 use crate::file::{FORMAT, Head, Link};
-use crate::spec::{SECTIONS, SHARED_BY_DIRECTIONS};
+use crate::tables::{SECTIONS, SHARED_BY_DIRECTIONS};
 use crate::{experiment, profile};
 
 /// The JSON schema (draft 7) of scenario files.

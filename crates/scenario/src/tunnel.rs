@@ -10,7 +10,7 @@ use crate::check::Findings;
 use crate::diagnostic::suggest;
 use crate::file::Link;
 use crate::path::Path;
-use crate::spec::Spec;
+use crate::tables::Tables;
 
 /// A tunnel. Links name it in `tunnel`. Links in succession that name the same one are one tunnel.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -98,11 +98,11 @@ const LONGEST: u64 = 65_535;
 const HEADERS: u64 = 40;
 
 /// Whether the longest packet of the scenario is still one with the outer header of each tunnel.
-pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
-    let segments = spec.tcps.values().map(|tcp| tcp.config.mss.0 + HEADERS);
-    let datagrams = spec.flows.values().map(|flow| flow.traffic.largest_datagram().0);
+pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
+    let segments = tables.tcps.values().map(|tcp| tcp.config.mss.0 + HEADERS);
+    let datagrams = tables.flows.values().map(|flow| flow.traffic.largest_datagram().0);
     let longest = segments.chain(datagrams).max().unwrap_or_default();
-    for (name, tunnel) in &spec.tunnels {
+    for (name, tunnel) in &tables.tunnels {
         let at = Path::of(&["tunnel", name, "overhead"]);
         let room = LONGEST.saturating_sub(longest);
         let message = format!(
@@ -114,16 +114,16 @@ pub(crate) fn check(spec: &Spec, found: &mut Findings<'_>) {
 }
 
 /// Whether the tunnel that `link`, at `path`, names is there, and whether its boxes can read what they act on.
-pub(crate) fn check_names(link: &Link, path: &Path, spec: &Spec, found: &mut Findings<'_>) {
+pub(crate) fn check_names(link: &Link, path: &Path, tables: &Tables, found: &mut Findings<'_>) {
     let Some(name) = &link.tunnel else { return };
     let at = path.key("tunnel");
-    if !spec.tunnels.contains_key(name) {
-        let names: Vec<&String> = spec.tunnels.keys().collect();
+    if !tables.tunnels.contains_key(name) {
+        let names: Vec<&String> = tables.tunnels.keys().collect();
         found.value(&at, format!("`{at}`: there is no tunnel `{name}`"), suggest(name, &names, "tunnels"));
     }
     for (i, hostile) in link.boxes.iter().enumerate() {
         let at = path.key("boxes").index(i);
-        let reads_tcp = spec.boxes.get(hostile).is_some_and(|hostile| hostile.reads_tcp());
+        let reads_tcp = tables.boxes.get(hostile).is_some_and(|hostile| hostile.reads_tcp());
         let message = format!("`{at}`: `{hostile}` acts on TCP headers, which are within the tunnel `{name}`");
         found.unless(!reads_tcp, &at, message, "name it behind the tunnel, or a box that has only `rewrite`");
     }

@@ -9,7 +9,7 @@ use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 use crate::diagnostic::Diagnostic;
 use crate::memory::Available;
 use crate::path::Path;
-use crate::spec::Spec;
+use crate::tables::Tables;
 use crate::tree::Node;
 
 /// A law that a scenario asks for.
@@ -41,10 +41,10 @@ pub trait Supplier: fmt::Debug + Send + Sync {
     }
 }
 
-/// Puts the laws that `supplier` finds into `spec`.
-pub(crate) fn supply(spec: &mut Spec, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
+/// Puts the laws that `supplier` finds into `tables`.
+pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
     let mut found = Vec::new();
-    for (name, tcp) in &mut spec.tcps {
+    for (name, tcp) in &mut tables.tcps {
         if tcp.config.congestion.user_law().is_none() {
             continue;
         }
@@ -52,7 +52,7 @@ pub(crate) fn supply(spec: &mut Spec, tree: &Node, supplier: &dyn Supplier) -> R
         let law = Arc::make_mut(&mut tcp.config).congestion.user_law_mut();
         found.extend(law.and_then(|law| put(law, at, tree, |asked| supplier.window(asked))));
     }
-    for (name, queue) in &mut spec.queues {
+    for (name, queue) in &mut tables.queues {
         queue.supply(&mut |inside, law| {
             let way = ["queue", name].into_iter().chain(inside.split('.').filter(|part| !part.is_empty()));
             let table = Path::of(&way.collect::<Vec<_>>());

@@ -19,7 +19,7 @@ use crate::tunnel::Tunnel;
 
 /// A scenario, typed and filled in; what it names may still not exist.
 #[derive(Clone, Debug)]
-pub(crate) struct Spec {
+pub(crate) struct Tables {
     pub head: Head,
     pub nodes: BTreeMap<String, NodeTable>,
     pub links: BTreeMap<String, Duplex>,
@@ -116,9 +116,9 @@ pub(crate) fn names(tree: &Node, section: &str) -> Vec<String> {
     tree.at(&[section]).and_then(Node::table).map(|t| t.keys().cloned().collect()).unwrap_or_default()
 }
 
-impl Spec {
+impl Tables {
     /// Reads a completed tree, or says everything that is wrong with its tables one by one.
-    pub fn read(tree: &Node) -> Result<Spec, Vec<Diagnostic>> {
+    pub fn read(tree: &Node) -> Result<Tables, Vec<Diagnostic>> {
         let mut reader = Reader { tree, found: Vec::new() };
         let head = reader.keep(read::<Head>(tree, &Path::default()));
         let default_profile = tree.at(&["profile"]).and_then(Node::text).unwrap_or(DEFAULT_PROFILE).to_owned();
@@ -132,7 +132,7 @@ impl Spec {
         let tunnels = reader.section("tunnel", |_, node, path| read::<Tunnel>(node, path));
         match head {
             Some(head) if reader.found.is_empty() => {
-                Ok(Spec { head, nodes, links, queues, tcps, flows, captures, boxes, tunnels })
+                Ok(Tables { head, nodes, links, queues, tcps, flows, captures, boxes, tunnels })
             }
             _ => Err(reader.found),
         }
