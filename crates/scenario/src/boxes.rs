@@ -5,9 +5,9 @@ use ecnlab_wire::{Ecn, Flags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::Findings;
 use crate::diagnostic::suggest;
 use crate::file::Link;
+use crate::findings::Findings;
 use crate::path::Path;
 use crate::tables::Tables;
 

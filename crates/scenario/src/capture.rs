@@ -4,9 +4,9 @@ use ecnlab_engine::capture::{Capture as Tap, Interface, Settings};
 use ecnlab_wire::pcap::Format;
 
 use crate::Scenario;
-use crate::check::Findings;
 use crate::diagnostic::suggest;
 use crate::file::{Capture, CaptureFormat, End, QueueSide};
+use crate::findings::Findings;
 use crate::layout::{Instance, Layout, Reference, Way};
 use crate::path::Path;
 use crate::tables::Tables;

@@ -8,6 +8,7 @@ use crate::boxes;
 use crate::capture;
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
+use crate::findings::Findings;
 use crate::layout::{self, Instance, Layout};
 use crate::path::Path;
 use crate::profile;
@@ -16,37 +17,6 @@ use crate::tree::Node;
 use crate::tunnel;
 use crate::wire;
 
-/// Gathers findings; knows where each key was written.
-pub(crate) struct Findings<'a> {
-    tree: &'a Node,
-    found: Vec<Diagnostic>,
-}
-
-impl Findings<'_> {
-    /// Something wrong with the value at `path`.
-    pub fn value(&mut self, path: &Path, message: impl Into<String>, help: impl Into<String>) {
-        self.found.push(Diagnostic::new(self.tree.place_of(path), path, message, help));
-    }
-
-    /// Something wrong with what `path` names as a whole.
-    pub fn key(&mut self, path: &Path, message: impl Into<String>, help: impl Into<String>) {
-        self.found.push(Diagnostic::new(self.tree.key_of(path), path, message, help));
-    }
-
-    pub fn unless(&mut self, holds: bool, path: &Path, message: impl Into<String>, help: impl Into<String>) {
-        if !holds {
-            self.value(path, message, help);
-        }
-    }
-
-    /// Something that `path` names is not there.
-    fn known<S: AsRef<str>>(&mut self, path: &Path, kind: &str, name: &str, all: &[S]) {
-        if !all.iter().any(|s| s.as_ref() == name) {
-            self.value(path, format!("`{path}`: there is no {kind} `{name}`"), suggest(name, all, &format!("{kind}s")));
-        }
-    }
-}
-
 /// The longest run: a picosecond clock in 64 bits lasts 213 days, and deadlines lie beyond the end.
 const LONGEST: Dur = Dur::from_s(100 * 86_400);
 /// The longest delay of a link; deadlines add several of them.
@@ -54,7 +24,7 @@ const LONGEST_DELAY: Dur = Dur::from_s(86_400);
 
 /// Lays out and checks a scenario.
 pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnostic>> {
-    let mut found = Findings { tree, found: Vec::new() };
+    let mut found = Findings::of(tree);
     check_times(tables, &mut found);
     check_laws(tables, &mut found);
     let layout = Layout::of(tables, &mut found);
@@ -76,10 +46,10 @@ pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnost
     capture::check(tables, &layout, &mut found);
     boxes::check(tables, &mut found);
     tunnel::check(tables, &mut found);
-    if found.found.is_empty() {
+    if found.is_empty() {
         check_ways(tables, &layout, &mut found);
     }
-    if found.found.is_empty() { Ok(layout) } else { Err(found.found) }
+    found.into_result(layout)
 }
 
 fn check_times(tables: &Tables, found: &mut Findings<'_>) {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use crate::check::Findings;
 use crate::diagnostic::suggest;
+use crate::findings::Findings;
 use crate::path::Path;
 use crate::tables::Tables;
 

@@ -13,6 +13,7 @@ mod de;
 mod diagnostic;
 mod experiment;
 mod file;
+mod findings;
 mod grid;
 mod layout;
 mod memory;

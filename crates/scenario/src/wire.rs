@@ -5,7 +5,7 @@ use ecnlab_engine as engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::check::Findings;
+use crate::findings::Findings;
 use crate::path::Path;
 
 /// A delay that is drawn for each packet.
