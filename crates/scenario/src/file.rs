@@ -221,6 +221,18 @@ pub(crate) struct Flow {
     pub stop: Option<Dist<Dur>>,
 }
 
+impl Flow {
+    /// Name of the TCP of the sending end.
+    pub fn tcp_from(&self) -> &str {
+        self.tcp_from.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+
+    /// Name of the TCP of the receiving end.
+    pub fn tcp_to(&self) -> &str {
+        self.tcp_to.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
+    }
+}
+
 /// A capture of the packets at an end of a link, or at all interfaces of a node.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

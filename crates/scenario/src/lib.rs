@@ -41,7 +41,7 @@ pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment, parse_experiment_with};
 pub use file::FORMAT;
-pub use memory::{Available, LIMIT as MEMORY_LIMIT};
+pub use userlaws::{Asked, Available, Found, MEMORY_LIMIT, Supplier};
 pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
 pub use reference::{Block, blocks, law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};

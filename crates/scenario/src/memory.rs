@@ -9,6 +9,7 @@ use ecnlab_traffic::Params;
 use crate::diagnostic::Diagnostic;
 use crate::file::{Flow, Link};
 use crate::layout::{MOST, Reference};
+use crate::userlaws::{MEMORY_LIMIT, Supplier};
 use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;
@@ -43,15 +44,6 @@ const INITIAL_WINDOW: f64 = 10.0;
 
 /// The part that TCP fills of a buffer that is larger than its paths need, as measured of the profile `modern`.
 const FILLED: f64 = 0.5;
-
-/// The memory that a process may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Available {
-    /// In bytes.
-    pub bytes: u64,
-    /// Whether the user states it, in [`LIMIT`].
-    pub stated: bool,
-}
 
 /// The estimate for a scenario.
 #[derive(Clone, Debug, Default)]
@@ -310,18 +302,15 @@ pub(crate) fn check(tables: &Tables, tree: &Node, supplier: &dyn Supplier) -> Re
         shown(needed),
         shown(part),
         if available.stated {
-            format!("{LIMIT} allows {}", shown(available.bytes))
+            format!("{MEMORY_LIMIT} allows {}", shown(available.bytes))
         } else {
             format!("{} are available", shown(available.bytes))
         }
     );
     let allow = (needed as f64 / 1e8).ceil() / 10.0;
-    let help = format!("write less there, or allow more with {LIMIT}=\"{allow} GB\" in the environment");
+    let help = format!("write less there, or allow more with {MEMORY_LIMIT}=\"{allow} GB\" in the environment");
     Err(vec![Diagnostic::new(tree.place_of(&path), &path, message, help)])
 }
-
-/// The environment variable that states the memory available.
-pub const LIMIT: &str = "ECNLAB_MAX_MEMORY";
 
 /// Bytes with two digits: "1.2 GB".
 fn shown(bytes: u64) -> String {

@@ -11,14 +11,10 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::names::{NAMES, is_name};
 use crate::path::Path;
 use crate::source::Place;
-use crate::tables::part;
-use crate::tree::{Entry, Node, Table, Value};
+use crate::tree::{Entry, MOST_LEVELS, Node, Table, Value};
 
 /// The key whose tables are the queues within.
 const CLASS: &str = "class";
-
-/// Most levels of queues within queues.
-pub(crate) const MOST_LEVELS: usize = 16;
 
 /// Keys that a queue keeps when a table over it changes its discipline: the buffer, whether it marks, what it records.
 const KEPT: [&str; 3] = ["limit", ECN, "quantiles"];
@@ -49,8 +45,8 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     let node = &with_defaults(node, row);
     let common_key = |key: &str| aqm::Common::KEYS.contains(&key);
     let inner_key = |key: &str| row.facts.inner && key == CLASS;
-    let common = read::<aqm::Common>(&part(node, common_key), path);
-    let own = part(node, |key| key != "discipline" && !common_key(key) && !inner_key(key));
+    let common = read::<aqm::Common>(&node.part(common_key), path);
+    let own = node.part(|key| key != "discipline" && !common_key(key) && !inner_key(key));
     let inner: &[&str] = if row.facts.inner { &[CLASS] } else { &[] };
     let more = [&aqm::Common::KEYS[..], &["discipline"], inner, others].concat();
     let keys = Keys { more: &more, less: &[] };
@@ -148,8 +144,8 @@ fn read_class(name: &str, node: &Node, path: &Path, key: &Place) -> Result<aqm::
         return Err(vec![Diagnostic::new(&node.place, path, message, format!("write [{path}] with `discipline`"))]);
     }
     let member_key = |key: &str| aqm::Member::KEYS.contains(&key);
-    let member = read::<aqm::Member>(&part(node, member_key), path);
-    let queue = read_beside(&part(node, |key| !member_key(key)), path, &aqm::Member::KEYS);
+    let member = read::<aqm::Member>(&node.part(member_key), path);
+    let queue = read_beside(&node.part(|key| !member_key(key)), path, &aqm::Member::KEYS);
     match (member, queue) {
         (Ok(member), Ok(queue)) => Ok(aqm::Class { member, queue }),
         (member, queue) => Err([member.err(), queue.err()].into_iter().flatten().flatten().collect()),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::check::check;
 use crate::diagnostic::{Diagnostic, Diagnostics, suggest};
-use crate::file::{DEFAULT, Link};
+use crate::file::Link;
 use crate::grid::Values;
 use crate::layout::{Layout, Reference};
 use crate::memory;
@@ -248,18 +248,6 @@ impl Scenario {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.0.layout
-    }
-}
-
-impl crate::file::Flow {
-    /// Name of the TCP of the sending end.
-    pub fn tcp_from(&self) -> &str {
-        self.tcp_from.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
-    }
-
-    /// Name of the TCP of the receiving end.
-    pub fn tcp_to(&self) -> &str {
-        self.tcp_to.as_ref().or(self.tcp.as_ref()).map_or(DEFAULT, String::as_str)
     }
 }
 

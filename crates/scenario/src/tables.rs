@@ -209,13 +209,6 @@ fn reversed(forward: &Node, own: Table) -> Node {
     Node { value: Value::Table(table), place: forward.place.clone() }
 }
 
-/// The entries of a table whose keys are wanted.
-pub(crate) fn part(node: &Node, wanted: impl Fn(&str) -> bool) -> Node {
-    let entries = node.table().into_iter().flatten().filter(|(key, _)| wanted(key));
-    let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
-    Node { value: Value::Table(table), place: node.place.clone() }
-}
-
 fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp, Vec<Diagnostic>> {
     let own = node.at(&["profile"]);
     let name = match own {
@@ -233,14 +226,14 @@ fn read_tcp(tree: &Node, node: &Node, path: &Path, default: &str) -> Result<Tcp,
         let message = format!("`{key}` cannot be `{name}`");
         return Err(vec![Diagnostic::new(place, &key, message, suggest(&name, &profile::names(), "values"))]);
     };
-    let departures = part(node, |key| key != "profile");
+    let departures = node.part(|key| key != "profile");
     let mut table = base.table().cloned().unwrap_or_default();
     table.extend(departures.table().cloned().unwrap_or_default());
     let merged = Node { value: Value::Table(table), place: node.place.clone() };
     let is_rule = |key: &str| tcp::Rules::KEYS.contains(&key);
-    let rules = read::<tcp::Rules>(&part(&merged, is_rule), path);
+    let rules = read::<tcp::Rules>(&merged.part(is_rule), path);
     let keys = Keys { more: &[&["profile"], &tcp::Rules::KEYS[..]].concat(), less: &[] };
-    let config = read_with(&part(&merged, |key| !is_rule(key)), path, keys, |node| tcp::Config::deserialize(node));
+    let config = read_with(&merged.part(|key| !is_rule(key)), path, keys, |node| tcp::Config::deserialize(node));
     match (rules, config) {
         (Ok(rules), Ok(config)) => {
             let config = tcp::Config { rules, ..config }.settled(&name);

@@ -11,8 +11,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::Diagnostic;
 use crate::path::{Part, Path};
-use crate::queue::MOST_LEVELS;
 use crate::source::{Place, Source};
+
+/// Most levels of queues within queues, whose tables are nested deepest.
+pub(crate) const MOST_LEVELS: usize = 16;
 
 /// Most names in the header of a table: the keys of the deepest class, and some.
 const MOST_NAMES: usize = 4 + 2 * MOST_LEVELS;
@@ -130,6 +132,13 @@ impl Node {
             Value::Table(table) => Some(table),
             _ => None,
         }
+    }
+
+    /// A table with those entries of this one whose keys are `wanted`; empty if this is no table.
+    pub fn part(&self, wanted: impl Fn(&str) -> bool) -> Node {
+        let entries = self.table().into_iter().flatten().filter(|(key, _)| wanted(key));
+        let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+        Node { value: Value::Table(table), place: self.place.clone() }
     }
 
     /// The text this is, if it is one.

@@ -7,7 +7,6 @@ use ecnlab_base::UserLaw;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp};
 
 use crate::diagnostic::Diagnostic;
-use crate::memory::Available;
 use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;
@@ -27,6 +26,18 @@ pub struct Asked<'a> {
 
 /// A law found, and the SHA-256 of its file in hexadecimal; or what is wrong and what would do, `what; remedy`.
 pub type Found<S> = Result<(Arc<S>, String), String>;
+
+/// The environment variable that states the memory available.
+pub const MEMORY_LIMIT: &str = "ECNLAB_MAX_MEMORY";
+
+/// The memory that a process may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Available {
+    /// In bytes.
+    pub bytes: u64,
+    /// Whether the user states it, in [`MEMORY_LIMIT`].
+    pub stated: bool,
+}
 
 /// The surroundings of a scenario: finds laws in files, and knows the memory there is. Without one laws stay names, which no
 /// engine runs, and no run is too large.
