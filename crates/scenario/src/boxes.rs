@@ -1,15 +1,9 @@
-//! `[box.NAME]`: a box that is hostile to ECN, where it stands, and what cannot be.
+//! `[box.NAME]`: a box that is hostile to ECN, and the box of the engine that it describes.
 
 use ecnlab_engine::{BoxPlan, Setup};
 use ecnlab_wire::{Ecn, Flags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::diagnostic::suggest;
-use crate::file::Link;
-use crate::findings::Findings;
-use crate::path::Path;
-use crate::tables::Tables;
 
 /// A box that is hostile to ECN. Links name it in `boxes`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -121,7 +115,7 @@ impl From<Treatment> for Setup {
 
 impl Rewrite {
     /// (key, codepoint that comes, codepoint that leaves), as far as the table says.
-    fn pairs(&self) -> impl Iterator<Item = (&'static str, Ecn, Ecn)> {
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, Ecn, Ecn)> {
         let all = [
             ("not-ect", Ecn::NotEct, self.not_ect),
             ("ect1", Ecn::Ect1, self.ect1),
@@ -153,50 +147,5 @@ impl HostileBox {
             plan.codepoints[usize::from(came.bits())] = leaves;
         }
         plan
-    }
-}
-
-/// Whether every box does something, and what it says can be.
-pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
-    for (name, hostile) in &tables.boxes {
-        let path = Path::of(&["box", name]);
-        let share = path.key("share");
-        let message = format!("`{share}` is {}, not a share", hostile.share);
-        found.unless((0.0..=1.0).contains(&hostile.share), &share, message, "write a number from 0 to 1");
-        for (key, came, leaves) in hostile.rewrite.pairs() {
-            let at = path.key("rewrite").key(key);
-            found.unless(
-                came != leaves,
-                &at,
-                format!("`{at}` changes nothing"),
-                "write another codepoint, or leave it out",
-            );
-        }
-        for (i, flag) in hostile.clear.iter().enumerate() {
-            let at = path.key("clear").index(i);
-            found.unless(
-                !hostile.clear[..i].contains(flag),
-                &at,
-                format!("`{at}` is in this list already"),
-                "leave it out",
-            );
-        }
-        let idle = !hostile.reads_tcp() && hostile.rewrite.pairs().next().is_none();
-        if idle {
-            found.key(&path, format!("`{path}` has no action"), "give it syn, syn_ack, clear or rewrite");
-        }
-    }
-}
-
-/// Whether the boxes that `link`, at `path`, names are there.
-pub(crate) fn check_names(link: &Link, path: &Path, tables: &Tables, found: &mut Findings<'_>) {
-    let names: Vec<&String> = tables.boxes.keys().collect();
-    for (i, name) in link.boxes.iter().enumerate() {
-        let at = path.key("boxes").index(i);
-        if !tables.boxes.contains_key(name) {
-            found.value(&at, format!("`{at}`: there is no box `{name}`"), suggest(name, &names, "boxes"));
-        }
-        let once = !link.boxes[..i].contains(name);
-        found.unless(once, &at, format!("`{at}`: `{name}` is in this list already"), "name each box once");
     }
 }

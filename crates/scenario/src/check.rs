@@ -1,11 +1,14 @@
 //! What cannot be, beyond what types can say: names without a bearer, values without sense.
 
+mod boxes;
+mod captures;
+mod tunnels;
+mod wire;
+
 use ecnlab_aqm as aqm;
 use ecnlab_base::{Bytes, Dur};
 use ecnlab_traffic::{Checked, Impossible};
 
-use crate::boxes;
-use crate::capture;
 use crate::diagnostic::{Diagnostic, suggest};
 use crate::file::{Flow, Link};
 use crate::findings::Findings;
@@ -14,8 +17,6 @@ use crate::path::Path;
 use crate::profile;
 use crate::tables::Tables;
 use crate::tree::Node;
-use crate::tunnel;
-use crate::wire;
 
 /// The longest run: a picosecond clock in 64 bits lasts 213 days, and deadlines lie beyond the end.
 const LONGEST: Dur = Dur::from_s(100 * 86_400);
@@ -43,9 +44,9 @@ pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnost
     for (name, flow) in &tables.flows {
         check_flow(name, flow, tables, &mut found);
     }
-    capture::check(tables, &layout, &mut found);
+    captures::check(tables, &layout, &mut found);
     boxes::check(tables, &mut found);
-    tunnel::check(tables, &mut found);
+    tunnels::check(tables, &mut found);
     if found.is_empty() {
         check_ways(tables, &layout, &mut found);
     }
@@ -108,7 +109,7 @@ fn check_laws(tables: &Tables, found: &mut Findings<'_>) {
 fn check_link(link: &Link, path: &Path, tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {
     found.known(&path.key("queue"), "queue", &link.queue, &tables.queues.keys().collect::<Vec<_>>());
     boxes::check_names(link, path, tables, found);
-    tunnel::check_names(link, path, tables, found);
+    tunnels::check_names(link, path, tables, found);
     let loss = path.key("loss");
     let message = format!("`{loss}` is {}, not a probability", link.loss);
     found.unless((0.0..=1.0).contains(&link.loss), &loss, message, "write a number from 0 to 1");

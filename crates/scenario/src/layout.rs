@@ -80,6 +80,11 @@ impl Reference<'_> {
     }
 }
 
+/// Whether `text` names the instance `name`, or the array that it is of.
+pub(crate) fn is_called(name: &str, text: &str) -> bool {
+    text == name || text == Reference::parse(name).name
+}
+
 /// Nodes that a name stands for: `len` of them, from index `first`.
 #[derive(Clone, Copy, Debug)]
 struct Group {

@@ -1,16 +1,9 @@
-//! `[tunnel.NAME]`: what the ends of a tunnel do with ECN fields (RFC 6040), and what cannot be.
+//! `[tunnel.NAME]`: what the ends of a tunnel do with ECN fields (RFC 6040).
 
 use ecnlab_base::Bytes;
 use ecnlab_engine::{Egress, Ingress, TunnelPlan};
-use ecnlab_traffic::Checked as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::diagnostic::suggest;
-use crate::file::Link;
-use crate::findings::Findings;
-use crate::path::Path;
-use crate::tables::Tables;
 
 /// A tunnel. Links name it in `tunnel`. Links in succession that name the same one are one tunnel.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -89,42 +82,5 @@ impl Tunnel {
             egress: self.egress.into(),
             overhead: self.overhead.0 as u32,
         }
-    }
-}
-
-/// The longest packet that an IP header can say.
-const LONGEST: u64 = 65_535;
-/// What TCP and IP add to a segment of the MSS.
-const HEADERS: u64 = 40;
-
-/// Whether the longest packet of the scenario is still one with the outer header of each tunnel.
-pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
-    let segments = tables.tcps.values().map(|tcp| tcp.config.mss.0 + HEADERS);
-    let datagrams = tables.flows.values().map(|flow| flow.traffic.largest_datagram().0);
-    let longest = segments.chain(datagrams).max().unwrap_or_default();
-    for (name, tunnel) in &tables.tunnels {
-        let at = Path::of(&["tunnel", name, "overhead"]);
-        let room = LONGEST.saturating_sub(longest);
-        let message = format!(
-            "`{at}` is {}: with it the longest packet here, {longest} B, would have more than {LONGEST} B",
-            tunnel.overhead
-        );
-        found.unless(tunnel.overhead.0 <= room, &at, message, format!("write at most {room} B, or shorter packets"));
-    }
-}
-
-/// Whether the tunnel that `link`, at `path`, names is there, and whether its boxes can read what they act on.
-pub(crate) fn check_names(link: &Link, path: &Path, tables: &Tables, found: &mut Findings<'_>) {
-    let Some(name) = &link.tunnel else { return };
-    let at = path.key("tunnel");
-    if !tables.tunnels.contains_key(name) {
-        let names: Vec<&String> = tables.tunnels.keys().collect();
-        found.value(&at, format!("`{at}`: there is no tunnel `{name}`"), suggest(name, &names, "tunnels"));
-    }
-    for (i, hostile) in link.boxes.iter().enumerate() {
-        let at = path.key("boxes").index(i);
-        let reads_tcp = tables.boxes.get(hostile).is_some_and(|hostile| hostile.reads_tcp());
-        let message = format!("`{at}`: `{hostile}` acts on TCP headers, which are within the tunnel `{name}`");
-        found.unless(!reads_tcp, &at, message, "name it behind the tunnel, or a box that has only `rewrite`");
     }
 }
