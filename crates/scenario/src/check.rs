@@ -1,4 +1,4 @@
-//! What cannot be, beyond what types can say: names without a bearer, values without sense.
+//! Checks of a scenario that its types cannot do: names that must exist, ranges of values, paths of flows.
 
 mod boxes;
 mod captures;

@@ -5,6 +5,23 @@
 //! checked; a checked [`Scenario`] becomes an engine's plan for a seed ([`Scenario::plan`]).
 //! Whatever is wrong on the way is a [`Diagnostic`] with its line and a remedy. An [`Experiment`]
 //! grafts other values into the tree and goes the same way for each of its cells.
+//!
+//! Modules are in layers, and each imports only from layers above it in this list:
+//!
+//! | layer | modules |
+//! | --- | --- |
+//! | text and places in it | `text`, `source`, `path` |
+//! | errors | `diagnostic` |
+//! | the file as a tree | `tree` |
+//! | reading of a tree | `de`, `findings`, `names`, `profile` |
+//! | types of tables | `quantity`, `boxes`, `tunnel`, `wire`, then `file` |
+//! | all tables of a scenario | `queue`, then `tables` |
+//! | user-defined laws; arrays laid out | `outside`, `layout` |
+//! | checks | `check`, `memory` |
+//! | the grid of an experiment | `grid`, `metric` |
+//! | the scenario | `scenario` |
+//! | what is made of it | `plan`, `capture`, `volume`, `experiment` |
+//! | schema and documentation | `registry`, `schema`, `reference` |
 
 mod boxes;
 mod capture;

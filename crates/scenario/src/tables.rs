@@ -17,7 +17,7 @@ use crate::queue::read_queue;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::tunnel::Tunnel;
 
-/// A scenario, typed and filled in; what it names may still not exist.
+/// The tables of a scenario with every default filled in. What they name may not exist; `check` finds that.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     pub head: Head,
