@@ -27,7 +27,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["rto/linux.rs", "rto/mod.rs", "rto/ns2.rs", "rto/rfc6298.rs"],
         "the estimators update `Smoothed`, which `rto/mod.rs` defines and which calls them",
     ),
-    ("traffic", &["lib.rs", "web.rs"], "the trait `Source` answers `Object`, which `web.rs` defines"),
     (
         "wire",
         &["options.rs", "segment.rs"],

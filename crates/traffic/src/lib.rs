@@ -6,6 +6,7 @@
 mod cbr;
 mod crr;
 mod ftp;
+mod object;
 mod on_off;
 mod registry;
 mod udp;
@@ -14,10 +15,11 @@ mod web;
 pub use cbr::{Cbr, Params as CbrParams};
 pub use crr::{Crr, Params as CrrParams};
 pub use ftp::{Ftp, Params as FtpParams};
+pub use object::Object;
 pub use on_off::{OnOff, Params as OnOffParams};
 pub use registry::{Params, ROWS, Row, Traffic};
 pub use udp::{Codepoint, SquidParams};
-pub use web::{Object, PageSpacing, Params as WebParams, Web};
+pub use web::{PageSpacing, Params as WebParams, Web};
 
 use ecnlab_base::{Bytes, Rng, Time};
 use ecnlab_wire::Ecn;

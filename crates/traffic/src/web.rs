@@ -17,6 +17,7 @@ use ecnlab_base::{Bytes, Dist, Dur, Rng, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::object::Object;
 use crate::{Checked, Demand, Done, Exchange, Impossible, Side, Source, UnderWay};
 
 /// Sessions between the clients `to` and the servers `from`. An array at either end is a pool.
@@ -64,27 +65,6 @@ impl Checked for Params {
         }
         Ok(())
     }
-}
-
-/// One object that a client asked for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Object {
-    /// Number of its session, from 0.
-    pub session: u32,
-    /// Number of its page in the session, from 0.
-    pub page: u32,
-    /// Number of it in the page, from 0.
-    pub index: u32,
-    /// Index of the server in the flow's `from` nodes and of the client in its `to` nodes.
-    pub ends: [u32; 2],
-    /// Its size.
-    pub bytes: u64,
-    /// When the client asked for it.
-    pub asked: Time,
-    /// When the server began to send it.
-    pub answered: Option<Time>,
-    /// When the server had the acknowledgement of its last byte.
-    pub transferred: Option<Time>,
 }
 
 /// The population of sessions.
