@@ -27,11 +27,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["rto/linux.rs", "rto/mod.rs", "rto/ns2.rs", "rto/rfc6298.rs"],
         "the estimators update `Smoothed`, which `rto/mod.rs` defines and which calls them",
     ),
-    (
-        "wire",
-        &["options.rs", "segment.rs"],
-        "a segment has the field `AccEcn`, which `options.rs` defines, and options fill a segment",
-    ),
 ];
 
 #[test]

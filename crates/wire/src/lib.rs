@@ -4,6 +4,7 @@
 //! The simulator's [`Segment`]s and [`Datagram`]s count their payload instead of carrying it. The header types read bytes
 //! and write them: `parse` never panics, whatever it is given, and what `emit` writes, `parse` reads back.
 
+mod acc_ecn;
 mod checksum;
 mod datagram;
 mod dscp;
@@ -11,6 +12,7 @@ mod ecn;
 mod error;
 mod icmp;
 mod ip;
+mod kind;
 mod options;
 pub mod packets;
 pub mod pcap;
@@ -20,6 +22,7 @@ mod seq;
 mod tcp;
 mod udp;
 
+pub use acc_ecn::AccEcn;
 pub use checksum::Checksum;
 pub use datagram::{Datagram, UDP_HEADER};
 pub use dscp::Dscp;
@@ -27,7 +30,7 @@ pub use ecn::Ecn;
 pub use error::WireError;
 pub use icmp::IcmpHeader;
 pub use ip::{Extension, Fragment, IpPacket, Ipv4Header, Ipv6Header, protocol};
-pub use options::{AccEcn, TcpOptions};
+pub use options::TcpOptions;
 pub use quench::{MESSAGE_LEN, Malformed, QUENCH_LEN, Quench, QuenchCause};
 pub use segment::{Flags, IPV4_HEADER, MAX_SACK_BLOCKS, SackBlock, SackBlocks, Segment, TCP_HEADER, Timestamps};
 pub use seq::Seq;
