@@ -22,11 +22,6 @@ const KNOWN: &[(&str, &[&str], &str)] = &[
         &["flight/flight.rs", "flight/sampler.rs", "flight/scoreboard.rs"],
         "the flight has a sampler and a scoreboard, which use types that it exports",
     ),
-    (
-        "tcp",
-        &["rto/linux.rs", "rto/mod.rs", "rto/ns2.rs", "rto/rfc6298.rs"],
-        "the estimators update `Smoothed`, which `rto/mod.rs` defines and which calls them",
-    ),
 ];
 
 #[test]

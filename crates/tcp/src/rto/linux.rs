@@ -1,7 +1,7 @@
 //! Linux 2.0 and 2.2 (tcp_input.c, tcp_rtt_estimator): Jacobson's integers in jiffies, srtt kept times 8,
 //! mdev times 4, and a timeout lengthened by a quarter and by 1/2^(cwnd-1).
 
-use super::Smoothed;
+use super::smoothed::Smoothed;
 use ecnlab_base::Dur;
 
 /// Takes in one sample; `first_shift` makes the first mdev 2m (Linux 2.0: 1) or 4m (Linux 2.2: 2).

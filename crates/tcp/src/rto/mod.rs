@@ -3,19 +3,12 @@
 mod linux;
 mod ns2;
 mod rfc6298;
+mod smoothed;
 
 use ecnlab_base::{Dur, Time};
+use smoothed::Smoothed;
 
 use crate::config::{Config, Estimator, RtoFloor};
-
-/// What all estimators keep, each in its own unit and scaling.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Smoothed {
-    /// Smoothed RTT; zero before the first sample.
-    srtt: i64,
-    /// Its variation.
-    var: i64,
-}
 
 /// One endpoint's retransmission timeout.
 #[derive(Clone, Debug)]

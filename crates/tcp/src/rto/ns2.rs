@@ -1,6 +1,6 @@
 //! ns-2 (tcp.cc, rtt_update and rtt_backoff): 4.4BSD's integers in ticks, srtt times 8, rttvar times 4.
 
-use super::Smoothed;
+use super::smoothed::Smoothed;
 use ecnlab_base::Dur;
 
 /// Takes in one sample; returns srtt + 4·rttvar in whole ticks.

@@ -1,6 +1,6 @@
 //! RFC 6298, in picoseconds.
 
-use super::Smoothed;
+use super::smoothed::Smoothed;
 use ecnlab_base::Dur;
 
 /// Takes in one sample; returns SRTT + max(G, 4·RTTVAR).
