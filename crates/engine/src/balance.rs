@@ -2,12 +2,13 @@
 
 use ecnlab_traffic::{ENDLESS, Side};
 
+use crate::error::Error;
 use crate::flow::Totals;
 use crate::hosts::{Connection, host_of};
+use crate::link;
 use crate::packets::Probe;
 use crate::plan::Plan;
 use crate::sim::Sim;
-use crate::{Error, link};
 
 /// For every link, entered = left + dropped + held; for every connection, what one application has
 /// is what the other wrote, up to what is under way; for datagrams,

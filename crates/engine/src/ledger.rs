@@ -2,13 +2,14 @@
 
 use ecnlab_base::Time;
 
+use crate::balance;
+use crate::error::Error;
 use crate::hosts::Hosts;
 use crate::link::Link;
 use crate::plan::Plan;
 use crate::series::Series;
 use crate::table::Table;
 use crate::window::{Snapshot, Window};
-use crate::{Error, balance};
 
 /// The counters of links, as they stood at the start of a run and at the end of its warm-up, and samples of their queues.
 pub struct Ledger {

@@ -7,6 +7,7 @@ mod balance;
 mod boxes;
 mod bursts;
 pub mod capture;
+mod error;
 mod events;
 mod faults;
 mod flow;
@@ -17,6 +18,7 @@ mod link;
 pub mod memory;
 mod objects;
 mod packet;
+mod packet_event;
 mod packets;
 mod paths;
 mod plan;
@@ -36,6 +38,7 @@ use std::sync::atomic::AtomicBool;
 use ecnlab_base::Time;
 
 pub use boxes::{BoxCounters, Inside, Inspect, Passage, reset_of};
+pub use error::Error;
 pub use events::{Class, Event, EventQueue};
 pub use flow::source_stream;
 pub use ledger::Ledger;
@@ -52,30 +55,6 @@ use packets::{PacketLog, Probe, Recorder};
 use sim::{BLOCK_ROWS, Sim};
 use table::Labels;
 use window::{Snapshot, Window};
-
-/// Why a run gave no result.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Error {
-    /// Two nodes are not connected.
-    #[error("flow `{flow}`: there is no way from `{from}` to `{to}`")]
-    NoRoute {
-        /// The flow.
-        flow: String,
-        /// Where it starts.
-        from: String,
-        /// Where it should go.
-        to: String,
-    },
-    /// A law stands in a file of the user's, and nobody has supplied it.
-    #[error("`{0}` is a user-defined law, which only the simulator of the Python package runs")]
-    Unsupplied(String),
-    /// The run was asked to stop.
-    #[error("the run was cancelled")]
-    Cancelled,
-    /// Packets or bytes came from nowhere or went nowhere: a defect of ecnlab, never of a scenario.
-    #[error("conservation is violated (a defect of ecnlab, please report it): {0}")]
-    Conservation(String),
-}
 
 /// What a run gives.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@ use ecnlab_wire::{Flags, Seq};
 use crate::capture::Taps;
 use crate::link::WatchWire;
 use crate::packet::{Body, Cargo, Hold, Packet};
+use crate::packet_event::{EVENT_NAMES, Event};
 use crate::table::{Labels, Table};
 
 /// Sees what happens to packets. Chosen when a run is built: not watching costs nothing.
@@ -37,33 +38,6 @@ impl Probe for () {
     fn table(self, _labels: &Labels) -> Option<Table> {
         None
     }
-}
-
-/// What happened to a packet; the order is that of [`EVENT_NAMES`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// It entered the queue.
-    Enqueue,
-    /// It left the queue for the wire.
-    Dequeue,
-    /// It was given CE.
-    Mark,
-    /// It was dropped as a signal.
-    EarlyDrop,
-    /// It was dropped because the queue's law drops everything.
-    ForcedDrop,
-    /// It was dropped because the queue was full.
-    TailDrop,
-    /// The error model took it.
-    Loss,
-    /// It reached the far end.
-    Deliver,
-    /// A box dropped it.
-    BoxDrop,
-    /// The end of a tunnel dropped it, behind the far end.
-    TunnelDrop,
-    /// It came to the queue, which has not yet decided about it. The log leaves this out.
-    Arrive,
 }
 
 /// Watches one link: tells the probe, and unloads the packets that go no further.
@@ -129,19 +103,6 @@ impl<P: Probe> WatchWire for LinkWatch<'_, P> {
         self.hold.unload(packet.cargo());
     }
 }
-
-const EVENT_NAMES: [&str; 10] = [
-    "enqueue",
-    "dequeue",
-    "mark",
-    "drop_early",
-    "drop_forced",
-    "drop_tail",
-    "loss",
-    "deliver",
-    "drop_box",
-    "drop_tunnel",
-];
 
 /// Keeps every event of every packet on every link, until it is handed on.
 pub struct PacketLog {

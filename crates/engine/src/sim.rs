@@ -10,14 +10,15 @@ use ecnlab_tcp::{Out, State};
 use ecnlab_traffic::{Demand, Done, Exchange, Side, Source};
 use ecnlab_wire::Flags;
 
-use crate::Error;
 use crate::boxes::{self, Inside, Inspect, Passage};
+use crate::error::Error;
 use crate::events::{Class, Event, EventQueue};
 use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
 use crate::packet::{Body, Cargo, Hold, Label, Packet, Way};
-use crate::packets::{Event as Happening, LinkWatch, Probe};
+use crate::packet_event::Event as Happening;
+use crate::packets::{LinkWatch, Probe};
 use crate::paths::Paths;
 use crate::plan::{BoxPlan, FlowPlan, Plan};
 use crate::routes::{ARRIVED, Routes};

@@ -8,7 +8,7 @@ use ecnlab_wire::Ecn;
 
 use super::{Capture, Fate, Seen, Sink};
 use crate::packet::{Hold, Packet};
-use crate::packets::Event;
+use crate::packet_event::Event;
 
 /// So many packets are gathered before they are sorted and handed on: some megabytes.
 const ROOM: usize = 1 << 14;
