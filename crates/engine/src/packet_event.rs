@@ -2,7 +2,7 @@
 
 /// What happened to a packet; the order is that of [`EVENT_NAMES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum PacketEvent {
     /// It entered the queue.
     Enqueue,
     /// It left the queue for the wire.
@@ -27,7 +27,7 @@ pub enum Event {
     Arrive,
 }
 
-/// Names of the events in the table of packets, but for [`Event::Arrive`].
+/// Names of the events in the table of packets, but for [`PacketEvent::Arrive`].
 pub const EVENT_NAMES: [&str; 10] = [
     "enqueue",
     "dequeue",

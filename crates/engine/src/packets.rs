@@ -7,13 +7,13 @@ use ecnlab_wire::{Flags, Seq};
 use crate::capture::Taps;
 use crate::link::WatchWire;
 use crate::packet::{Body, Cargo, Hold, Packet};
-use crate::packet_event::{EVENT_NAMES, Event};
+use crate::packet_event::{EVENT_NAMES, PacketEvent};
 use crate::table::{Labels, Table};
 
 /// Sees what happens to packets. Chosen when a run is built: not watching costs nothing.
 pub trait Probe {
     /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
-    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold);
+    fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold);
     /// Whether the links should be brought up to date and [`Probe::flush`] be called.
     fn is_full(&self) -> bool {
         false
@@ -34,7 +34,7 @@ pub trait Probe {
 
 /// Watches nothing.
 impl Probe for () {
-    fn note(&mut self, _at: Time, _link: u32, _event: Event, _packet: &Packet, _hold: &Hold) {}
+    fn note(&mut self, _at: Time, _link: u32, _event: PacketEvent, _packet: &Packet, _hold: &Hold) {}
     fn table(self, _labels: &Labels) -> Option<Table> {
         None
     }
@@ -62,7 +62,7 @@ impl<P: Probe> LinkWatch<'_, P> {
     }
 
     #[inline]
-    fn note(&mut self, event: Event, packet: &Packet) {
+    fn note(&mut self, event: PacketEvent, packet: &Packet) {
         self.probe.note(self.now, self.link, event, packet, self.hold);
     }
 }
@@ -70,23 +70,23 @@ impl<P: Probe> LinkWatch<'_, P> {
 impl<P: Probe> Watch<Packet> for LinkWatch<'_, P> {
     #[inline]
     fn enqueued(&mut self, packet: &Packet) {
-        self.note(Event::Enqueue, packet);
+        self.note(PacketEvent::Enqueue, packet);
     }
     fn marked(&mut self, packet: &Packet, _why: MarkReason) {
-        self.note(Event::Mark, packet);
+        self.note(PacketEvent::Mark, packet);
     }
     fn dropped(&mut self, packet: &Packet, why: DropReason) {
         let event = match why {
-            DropReason::Early => Event::EarlyDrop,
-            DropReason::Forced => Event::ForcedDrop,
-            DropReason::Tail => Event::TailDrop,
+            DropReason::Early => PacketEvent::EarlyDrop,
+            DropReason::Forced => PacketEvent::ForcedDrop,
+            DropReason::Tail => PacketEvent::TailDrop,
         };
         self.note(event, packet);
         self.hold.unload(packet.cargo());
     }
     #[inline]
     fn dequeued(&mut self, packet: &Packet) {
-        self.note(Event::Dequeue, packet);
+        self.note(PacketEvent::Dequeue, packet);
     }
     fn quenched(&mut self, owed: &Owed<Packet>) {
         self.owed.push(*owed);
@@ -99,7 +99,7 @@ impl<P: Probe> WatchWire for LinkWatch<'_, P> {
         self.now = now;
     }
     fn lost(&mut self, packet: &Packet) {
-        self.note(Event::Loss, packet);
+        self.note(PacketEvent::Loss, packet);
         self.hold.unload(packet.cargo());
     }
 }
@@ -113,7 +113,7 @@ pub struct PacketLog {
     room: usize,
 }
 
-type Row = (Time, u32, Event, Packet, Cargo);
+type Row = (Time, u32, PacketEvent, Packet, Cargo);
 
 impl PacketLog {
     /// An empty log that hands on its rows when it has `block` of them; never, if `block` is [`usize::MAX`].
@@ -129,8 +129,8 @@ impl PacketLog {
 }
 
 impl Probe for PacketLog {
-    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
-        if event != Event::Arrive {
+    fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold) {
+        if event != PacketEvent::Arrive {
             self.rows.push((at, link, event, *packet, *hold.cargo(packet.cargo())));
         }
     }
@@ -187,7 +187,7 @@ pub struct Recorder<'s> {
 }
 
 impl Probe for Recorder<'_> {
-    fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
+    fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold) {
         if let Some(log) = &mut self.log {
             log.note(at, link, event, packet, hold);
         }

@@ -17,7 +17,7 @@ use crate::flow::{Flow, Ways};
 use crate::hosts::{Hosts, host_of, side_of};
 use crate::link::Link;
 use crate::packet::{Body, Cargo, Hold, Label, Packet, Way};
-use crate::packet_event::Event as Happening;
+use crate::packet_event::PacketEvent;
 use crate::packets::{LinkWatch, Probe};
 use crate::paths::Paths;
 use crate::plan::{BoxPlan, FlowPlan, Plan};
@@ -210,7 +210,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         if boxed {
             return self.leave(index, row, packet, now);
         }
-        self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::Deliver, &packet, &self.hold);
         self.forward(row, packet, now);
     }
 
@@ -230,13 +230,13 @@ impl<'b, P: Probe> Sim<'b, P> {
         let mut contents = Contents { hold: &mut self.hold, hosts: &self.hosts };
         let passage = self.links[index as usize].inspect(&mut packet, &mut contents);
         if passage == Passage::Through {
-            self.probe.note(now, index, Happening::Deliver, &packet, &self.hold);
+            self.probe.note(now, index, PacketEvent::Deliver, &packet, &self.hold);
             return match self.links[index as usize].tunnel() {
                 Some(tunnel) => self.leave_tunnel(index, tunnel, row, packet, now),
                 None => self.forward(row, packet, now),
             };
         }
-        self.probe.note(now, index, Happening::BoxDrop, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::BoxDrop, &packet, &self.hold);
         let dropped = *self.hold.unload(packet.cargo());
         let Cargo { body: Body::Tcp(segment), endpoint, connection, from } = dropped else { return };
         if passage == Passage::Reset {
@@ -260,7 +260,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         if self.links[index as usize].decapsulate(&mut packet, inner) {
             return self.forward(row, packet, now);
         }
-        self.probe.note(now, index, Happening::TunnelDrop, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::TunnelDrop, &packet, &self.hold);
         self.hold.unload(packet.cargo());
     }
 
@@ -270,9 +270,9 @@ impl<'b, P: Probe> Sim<'b, P> {
         if !link.is_clear(now) {
             return self.enqueue(index, packet, now);
         }
-        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
-        self.probe.note(now, index, Happening::Enqueue, &packet, &self.hold);
-        self.probe.note(now, index, Happening::Dequeue, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::Arrive, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::Enqueue, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::Dequeue, &packet, &self.hold);
         link.pass(packet, now);
         let next = link.first_arrival();
         if next < link.armed {
@@ -294,7 +294,7 @@ impl<'b, P: Probe> Sim<'b, P> {
 
     #[inline(always)]
     fn wait(&mut self, index: u32, packet: Packet, now: Time) {
-        self.probe.note(now, index, Happening::Arrive, &packet, &self.hold);
+        self.probe.note(now, index, PacketEvent::Arrive, &packet, &self.hold);
         let link = &mut self.links[index as usize];
         let watch = &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, index);
         link.enqueue(packet, now, watch);

@@ -8,7 +8,7 @@ use ecnlab_wire::Ecn;
 
 use super::{Capture, Fate, Seen, Sink};
 use crate::packet::{Hold, Packet};
-use crate::packet_event::Event;
+use crate::packet_event::PacketEvent;
 
 /// So many packets are gathered before they are sorted and handed on: some megabytes.
 const ROOM: usize = 1 << 14;
@@ -74,7 +74,7 @@ impl<'s> Taps<'s> {
     }
 
     /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
-    pub fn note(&mut self, at: Time, link: u32, event: Event, packet: &Packet, hold: &Hold) {
+    pub fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold) {
         let (taps, gathered) = (&mut self.links[link as usize], &mut self.gathered);
         let (packet, cargo) = (*packet, *hold.cargo(packet.cargo()));
         let seen = |outbound, fate| {
@@ -89,23 +89,27 @@ impl<'s> Taps<'s> {
             }
         };
         match event {
-            Event::Enqueue | Event::Loss | Event::Mark | Event::BoxDrop | Event::TunnelDrop => {}
-            Event::Arrive => {
+            PacketEvent::Enqueue
+            | PacketEvent::Loss
+            | PacketEvent::Mark
+            | PacketEvent::BoxDrop
+            | PacketEvent::TunnelDrop => {}
+            PacketEvent::Arrive => {
                 let first = gathered.arrivals;
                 taps.hold(first, at, &packet);
                 gathered.arrivals += taps.arriving.len() as u64;
                 let seen = taps.arriving.iter().map(seen(true, Fate::Passed));
                 gathered.packets.extend((first..).map(Some).zip(seen));
             }
-            Event::EarlyDrop => taps.decide(&packet, Fate::Dropped(DropReason::Early), gathered),
-            Event::ForcedDrop => taps.decide(&packet, Fate::Dropped(DropReason::Forced), gathered),
-            Event::TailDrop => taps.decide(&packet, Fate::Dropped(DropReason::Tail), gathered),
-            Event::Dequeue => {
+            PacketEvent::EarlyDrop => taps.decide(&packet, Fate::Dropped(DropReason::Early), gathered),
+            PacketEvent::ForcedDrop => taps.decide(&packet, Fate::Dropped(DropReason::Forced), gathered),
+            PacketEvent::TailDrop => taps.decide(&packet, Fate::Dropped(DropReason::Tail), gathered),
+            PacketEvent::Dequeue => {
                 let fate = taps.fate_of_leaving(&packet);
                 taps.decide(&packet, fate, gathered);
                 gathered.packets.extend(taps.leaving.iter().map(seen(true, fate)).map(|seen| (None, seen)));
             }
-            Event::Deliver => {
+            PacketEvent::Deliver => {
                 let seen = taps.delivered.iter().map(seen(false, Fate::Passed));
                 gathered.packets.extend(seen.map(|seen| (None, seen)));
             }
