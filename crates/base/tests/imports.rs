@@ -13,7 +13,7 @@ use crate::sources::{Import, Module, Names, modules};
 /// By file, those that it imports.
 type Graph = BTreeMap<PathBuf, BTreeSet<PathBuf>>;
 
-/// Circles that are still there: the crate, its files, and why.
+/// Circles that are left: the crate, its files, and the reason.
 const KNOWN: &[(&str, &[&str], &str)] = &[(
     "tcp",
     &["flight/flight.rs", "flight/sampler.rs", "flight/scoreboard.rs"],
