@@ -16,7 +16,7 @@
 //! | reading of a tree | `de`, `findings`, `names`, `profile` |
 //! | types of tables | `quantity`, `boxes`, `tunnel`, `wire`, then `file` |
 //! | all tables of a scenario | `queue`, then `tables` |
-//! | user-defined laws; arrays laid out | `outside`, `layout` |
+//! | user-defined laws; arrays laid out | `userlaws`, `layout` |
 //! | checks | `check`, `memory` |
 //! | the grid of an experiment | `grid`, `metric` |
 //! | the scenario | `scenario` |
@@ -58,12 +58,11 @@ pub use capture::CapturePlan;
 pub use diagnostic::{Diagnostic, Diagnostics};
 pub use experiment::{Experiment, Run, parse_experiment, parse_experiment_with};
 pub use file::FORMAT;
-pub use userlaws::{Asked, Available, Found, MEMORY_LIMIT, Supplier};
 pub use plan::{Drawn, DrawnFlow, DrawnLink, DrawnObject, DrawnWeb};
 pub use reference::{Block, blocks, law_index, tcp_reference};
 pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenario_with};
 pub use schema::{experiment_schema, scenario_schema};
-pub use userlaws::{Asked, Found, Supplier};
+pub use userlaws::{Asked, Available, Found, MEMORY_LIMIT, Supplier};
 
 /// Every file of the repository that is generated from the types, profiles and registries, by its path.
 pub fn generated() -> [(&'static str, String); 4] {

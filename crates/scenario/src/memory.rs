@@ -9,11 +9,10 @@ use ecnlab_traffic::Params;
 use crate::diagnostic::Diagnostic;
 use crate::file::{Flow, Link};
 use crate::layout::{MOST, Reference};
-use crate::userlaws::{MEMORY_LIMIT, Supplier};
 use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;
-use crate::userlaws::Supplier;
+use crate::userlaws::{MEMORY_LIMIT, Supplier};
 
 /// Bytes of a process of Python with Polars that has stored a small run, as measured.
 const STORED: u64 = 98_000_000;
