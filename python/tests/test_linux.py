@@ -23,8 +23,9 @@ from ecnlab.base.quantities import number, quantity, split
 from ecnlab.base.stats import ratio_of_means
 from ecnlab.cli import console
 from ecnlab.folder.sealed_json import write_json
+from ecnlab.laws.kernel.findings import Findings
 from ecnlab.laws.kernel.twin import Twin
-from ecnlab.laws.queue.red import tc_exponent
+from ecnlab.laws.queue.red import tc_exponent, weight
 from ecnlab.linux import build, engine, kernel, replay, source, tables
 from ecnlab.linux.kernel import Kernel
 from ecnlab.linux.machine import Cores, boot
@@ -69,6 +70,14 @@ def test_the_burst_that_makes_tc_choose_the_weight():
     # 33.67; the right is 33.64 for e = 8 and 34.78 for e = 9.
     assert tc_exponent(5000, 36, 1500) == 9
     assert (1 - (1 - 2**-8) ** 36) * 2**8 < 36 + 1 - 5000 / 1500 <= (1 - (1 - 2**-9) ** 36) * 2**9
+
+
+def test_no_burst_makes_tc_choose_a_weight_below_one_packet():
+    assert {tc_exponent(1499, burst, 1500) for burst in (1, 2, 30, 1000, (1 << 20) - 1)} == {0}
+    found = Findings()
+    assert weight({"weight": 0.002}, "queue.red", 1499, 1500, found) == (0, 0) and found.any()
+    found = Findings()
+    assert weight({"weight": 0.002}, "queue.red", 5000, 1500, found) == (9, 36) and not found.any()
 
 
 def test_the_testbed_of_rfc_2884_as_ip_and_tc_lines():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from ecnlab import _core, laws
@@ -172,7 +173,7 @@ def _tell_differences(
     path: str, table: Mapping[str, Any], window: Window, departures: set[str], found: Findings
 ) -> None:
     """Every setting that the kernel fixes, where the scenario has another value."""
-    kernel = _core.profiles()[KERNEL]["settings"]
+    kernel = _kernel_settings()
     for key, value in table.items():
         if key in SET_HERE or (key == "ack_every" and value == 1):
             continue
@@ -190,6 +191,13 @@ def _tell_differences(
         if f"{path}.{key}" in departures:
             found.refuse_value(f"{path}.{key}", value, _remedy(key, fixed))
         found.tell(path, key, value, own)
+
+
+@cache
+def _kernel_settings() -> Mapping[str, Any]:
+    """The settings of the profile `KERNEL` by key, each a table with its ``value``."""
+    settings: dict[str, Any] = _core.profiles()[KERNEL]["settings"]
+    return settings
 
 
 def _recoveries_without_sack() -> list[str]:

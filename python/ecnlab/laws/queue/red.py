@@ -83,7 +83,9 @@ def weight(queue: Table, path: str, low: int, packet: int, found: Findings) -> t
         found.refuse(f"{path}.weight", f"`{path}.weight`: the kernel knows only numbers", "write such as 0.002")
         return 0, 0
     exponent = min(range(1, 32), key=lambda e: abs(2.0**-e - weight))
-    for burst in range(low // packet + 1, 1 << 20):
+    # Below one packet tc finds an exponent for no burst: the average would have to exceed all packets of the burst.
+    bursts = range(low // packet + 1, 1 << 20) if low >= packet else range(0)
+    for burst in bursts:
         if tc_exponent(low, burst, packet) == exponent:
             return exponent, burst
         if tc_exponent(low, burst, packet) > exponent:
