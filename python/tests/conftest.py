@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from forked_cli import ForkedCli
 
 SCENARIO = """\
 format = 1
@@ -119,13 +120,16 @@ def slow_experiment(experiment: Path) -> Path:
     return experiment
 
 
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
-        command = ecnlab_command(*arguments)
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+@pytest.fixture(scope="session")
+def forked() -> Iterator[ForkedCli]:
+    with ForkedCli() as made:
+        yield made
 
-    return call
+
+@pytest.fixture
+def cli(tmp_path: Path, forked: ForkedCli) -> Cli:
+    """The command line in a process of its own, in the folder of the test."""
+    return lambda *arguments: forked.call([str(argument) for argument in arguments], tmp_path)
 
 
 def assert_same_bytes(a: Path, b: Path) -> None:
