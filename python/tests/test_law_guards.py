@@ -124,12 +124,12 @@ def touching(folder: Path) -> str:
         ["probe", "x.toml"],
     ],
 )
-def test_a_law_that_is_forbidden_is_refused_and_not_executed(tmp_path, command, way):
+def test_a_law_that_is_forbidden_is_refused_and_not_executed(forked, tmp_path, command, way):
     scenario(tmp_path, window=touching(tmp_path))
     (tmp_path / "e.toml").write_text(EXPERIMENT)
     option = ["--no-python"] if way == "option" else []
     env = {**os.environ, **({} if option else {"ECNLAB_LAWS": "off"})}
-    done = subprocess.run([*ecnlab_command(), *command, *option], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = forked.call([*command, *option], tmp_path, env)
     assert done.returncode == (1 if command[0] == "check" else 2)
     assert "x.toml:18:" in done.stderr and "`tcp.default.congestion.python`: `law.py` is not executed" in done.stderr
     assert "if you trust it" in done.stderr
@@ -153,17 +153,13 @@ def test_a_scenario_without_laws_in_python_is_run_where_they_are_forbidden(tmp_p
 # A law's own mistakes.
 
 
-def run_command(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*ecnlab_command(), *command], cwd=folder, capture_output=True, text=True, timeout=WAIT)
-
-
-def test_a_law_edited_during_a_sweep_is_reported_as_changed(tmp_path):
+def test_a_law_edited_during_a_sweep_is_reported_as_changed(cli, tmp_path):
     law = tmp_path / "law.py"
     # The first run edits the law.
     edits = calling(tmp_path, f"open({str(law)!r}, 'a').write('# edited\\n')")
     scenario(tmp_path, window=edits, seconds=1)
     (tmp_path / "e.toml").write_text(EXPERIMENT)
-    done = run_command(tmp_path, "sweep", "e.toml", "--workers", "1")
+    done = cli("sweep", "e.toml", "--workers", "1")
     assert done.returncode == 2, done.stderr
     assert "law.py: the law has changed since the sweep or run began" in done.stderr and "defect" not in done.stderr
 
@@ -207,22 +203,22 @@ def test_parameters_that_fit_are_accepted(tmp_path, written):
     check(scenario(tmp_path, queue=QUEUE.replace("self, packet, queue, now, random", written)))
 
 
-def test_an_exception_of_a_law_has_its_own_exit_code_and_shows_the_lines_of_the_law_only(tmp_path):
+def test_an_exception_of_a_law_has_its_own_exit_code_and_shows_the_lines_of_the_law_only(cli, tmp_path):
     law = "def helper():\n    return 1 / 0\n\n" + WINDOW.replace("window.cwnd += acked", "helper()")
     scenario(tmp_path, window=law)
-    done = run_command(tmp_path, "run", "x.toml")
+    done = cli("run", "x.toml")
     assert done.returncode == 7
     assert "law.py:2, in helper: ZeroDivisionError: division by zero" in done.stderr
     shown = [line.strip() for line in done.stderr.splitlines() if line.strip().startswith("File ")]
     assert shown == ['File "law.py", line 6, in grow', 'File "law.py", line 2, in helper']
     assert "defect" not in done.stderr and "ecnlab/" not in done.stderr
     (tmp_path / "e.toml").write_text(EXPERIMENT)
-    assert run_command(tmp_path, "sweep", "e.toml").returncode == 7
+    assert cli("sweep", "e.toml").returncode == 7
 
 
 @pytest.mark.parametrize("place", ["module", "constructor", "method"])
 @pytest.mark.parametrize("how", ["print('noise')", "os.write(1, b'noise')"])
-def test_what_a_law_prints_is_no_result(tmp_path, place, how):
+def test_what_a_law_prints_is_no_result(cli, tmp_path, place, how):
     text = {
         "module": f"import os\n{how}\n{WINDOW}",
         "constructor": f"import os\n{WINDOW}    def __init__(self):\n        {how}\n",
@@ -230,10 +226,15 @@ def test_what_a_law_prints_is_no_result(tmp_path, place, how):
     }[place]
     scenario(tmp_path, window=text)
     for command in (["check", "x.toml"], ["run", "x.toml"]):
-        done = run_command(tmp_path, *command, "--json")
+        done = cli(*command, "--json")
         assert done.returncode == 0, done.stderr
         json.loads(done.stdout)
         assert "noise" in done.stderr or (command[0] == "check" and place == "method")
+
+
+def own_process(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """``command`` in no fork: what a law ends is the process in which ecnlab was imported."""
+    return subprocess.run([*ecnlab_command(), *command], cwd=folder, capture_output=True, text=True, timeout=WAIT)
 
 
 ENDS = {
@@ -247,7 +248,7 @@ ENDS = {
 def test_a_law_that_ends_its_process_while_it_is_loaded_is_named(tmp_path, place, command):
     scenario(tmp_path, window=ENDS[place])
     (tmp_path / "e.toml").write_text(EXPERIMENT)
-    done = run_command(tmp_path, command, "e.toml" if command == "sweep" else "x.toml")
+    done = own_process(tmp_path, command, "e.toml" if command == "sweep" else "x.toml")
     assert done.returncode == (1 if command == "check" else 2)
     assert "law.py:" in done.stderr and "os._exit(0)" in done.stderr
 
@@ -257,17 +258,17 @@ def test_a_law_that_ends_its_process_while_it_is_loaded_is_named(tmp_path, place
 def test_a_law_that_ends_its_process_in_a_run_is_named(tmp_path, command, line):
     scenario(tmp_path, window=calling(tmp_path, line))
     (tmp_path / "e.toml").write_text(EXPERIMENT)
-    done = run_command(tmp_path, *command)
+    done = own_process(tmp_path, *command)
     assert done.returncode == 7
     assert "law.py" in done.stderr
     assert "exit code 0" in done.stderr or "os._exit(0) in a law" in done.stderr
 
 
-def test_a_thread_that_a_law_has_begun_is_not_waited_for(tmp_path):
+def test_a_thread_that_a_law_has_begun_is_not_waited_for(cli, tmp_path):
     text = f"import threading, time\nthreading.Thread(target=time.sleep, args=({HANGS},)).start()\n{WINDOW}"
     scenario(tmp_path, window=text)
     for command, out in (("check", "x.toml: ok"), ("run", "stored in")):
-        done = run_command(tmp_path, command, "x.toml")
+        done = cli(command, "x.toml")
         assert done.returncode == 0 and out in done.stdout
 
 
