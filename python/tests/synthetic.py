@@ -20,6 +20,7 @@ class MadeUp:
 
     def __init__(self, name: str, replicates: int = REPLICATES) -> None:
         self.name = name
+        self._made: dict[str, pl.DataFrame] = {}
         question = tomllib.loads((PAPER / f"{name}.toml").read_text())
         axes = {axis: _labels(grid) for axis, grid in question.get("grid", {}).items()}
         arms = list(question.get("arm", {None: {}}))
@@ -31,10 +32,11 @@ class MadeUp:
         ]
 
     def table(self, name: str) -> pl.LazyFrame:
-        make = getattr(self, f"_{name.removesuffix('_run')}")
-        return pl.concat(
-            [pl.DataFrame([{**key, **row} for row in make(key, _rng(name, key))]) for key in self.keys]
-        ).lazy()
+        if name not in self._made:
+            make = getattr(self, f"_{name.removesuffix('_run')}")
+            rows = [{**key, **row} for key in self.keys for row in make(key, _rng(name, key))]
+            self._made[name] = pl.DataFrame(rows, infer_schema_length=None)
+        return self._made[name].lazy()
 
     def _flows(self, key: dict[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:
         rows = []

@@ -140,7 +140,7 @@ def test_a_queue_of_a_grid_is_named_at_its_line_in_the_experiment(tmp_path: Path
 def test_check_run_and_sweep_warn_and_succeed(cli: Cli, tmp_path: Path) -> None:
     file = experiment(tmp_path, EXPERIMENT.replace("ecn = true", "ecn = false"))
     scenario = tmp_path / "s.toml"
-    for arguments in (("check", scenario), ("run", scenario), ("check", file), ("sweep", file)):
+    for arguments in (("check", scenario), ("run", scenario), ("check", file), ("sweep", file, "--workers", 1)):
         done = cli(*arguments)
         assert done.returncode == 0, done.stderr
         assert "warning: " in done.stderr
