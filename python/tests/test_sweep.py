@@ -240,7 +240,9 @@ def test_a_place_there_is_none_of_is_told_before_the_first_run(experiment, cli, 
     done = cli("sweep", experiment, "--out", "out", "--capture", "pip")
     assert done.returncode == 2 and "pip" in done.stderr and "Traceback" not in done.stderr
     assert not (tmp_path / "out" / "captures").exists()
-    assert cli("sweep", experiment, "--replicates", 1, "--capture", "pipe", "--out", "out").returncode == 0
+    assert (
+        cli("sweep", experiment, "--replicates", 1, "--workers", 1, "--capture", "pipe", "--out", "out").returncode == 0
+    )
 
 
 def test_intervals_stay_within_the_range_of_the_metric(experiment, tmp_path):
