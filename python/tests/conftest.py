@@ -122,6 +122,7 @@ def slow_experiment(experiment: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def forked() -> Iterator[ForkedCli]:
+    """The command line in forks of one process; `cli` is that in the folder of the test."""
     with ForkedCli() as made:
         yield made
 

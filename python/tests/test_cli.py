@@ -30,6 +30,17 @@ def assert_fails(done: subprocess.CompletedProcess[str], code: int, *said: str) 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("--version",), ("laws",), ("run", "gone.toml"), ("check", "pipe.toml"), ("show", "gone", "--json"), ("run",)],
+    ids=" ".join,
+)
+def test_a_fork_does_what_a_process_of_its_own_does(cli, scenario, tmp_path, arguments):
+    forked = cli(*arguments)
+    own = subprocess.run(ecnlab_command(*arguments), cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (forked.returncode, forked.stdout, forked.stderr) == (own.returncode, own.stdout, own.stderr)
+
+
 def test_run_prints_tables_and_where_they_are(cli, scenario, tmp_path):
     done = cli("run", scenario)
     assert done.returncode == OK
@@ -56,7 +67,7 @@ def test_sweep_json_and_progress_on_the_other_stream(cli, experiment):
 
 def test_show_both_kinds(cli, scenario, experiment):
     cli("run", scenario, "--out", "one")
-    cli("sweep", experiment, "--replicates", 2, "--out", "many")
+    cli("sweep", experiment, "--replicates", 2, "--workers", 1, "--out", "many")
     assert "utilisation" in cli("show", "one").stdout
     assert "advantage" in cli("show", "many").stdout
     assert len(json.loads(cli("show", "many", "--table", "flows", "--json").stdout)["flows"]) == 16
@@ -94,7 +105,7 @@ def test_compare_finds_a_changed_table(cli, scenario, tmp_path):
 
 def test_compare_of_a_run_and_a_sweep(cli, scenario, experiment):
     cli("run", scenario, "--out", "one")
-    cli("sweep", experiment, "--replicates", 1, "--out", "many")
+    cli("sweep", experiment, "--replicates", 1, "--workers", 1, "--out", "many")
     done = cli("compare", "one", "many")
     assert done.returncode == NO
     assert "one is a run, the other a sweep" in done.stdout
@@ -214,7 +225,7 @@ def test_a_result_that_cannot_be_printed(scenario, tmp_path):
 
 
 def test_a_damaged_sweep(cli, experiment, tmp_path):
-    cli("sweep", experiment, "--replicates", 1, "--out", "out")
+    cli("sweep", experiment, "--replicates", 1, "--workers", 1, "--out", "out")
     (tmp_path / "out" / "tables" / "flows.parquet").write_bytes(b"PAR1")
     assert_fails(cli("show", "out", "--table", "flows"), BAD_INPUT, "damaged")
 
