@@ -1,10 +1,12 @@
 """libFuzzer on the targets of crates/fuzz, with coverage, on the stable toolchain.
 
     fuzz.py run [--seconds N] [TARGET ...]     N seconds in all, split between the targets
-    fuzz.py minimise [TARGET ...]              what was found becomes part of the corpus, and the corpus small
+    fuzz.py minimise [TARGET ...]              the smallest inputs that reach every edge become the corpus
+    fuzz.py add TARGET FILE ...                files become part of the corpus, by their names
 
-`run` reads the corpus in tests/fuzz/corpus and keeps what it finds beside it in build/fuzz/found. An input that breaks a
-target is written to build/fuzz/crashes, and the exit code is 1.
+The corpus is in tests/data/corpus, an archive for each target; `tar -tf` lists one. `run` unpacks it to build/fuzz/corpus, with the
+seeds that crates/fuzz/src/seeds.rs makes, and keeps new inputs in build/fuzz/found. It writes an input that breaks a target to
+build/fuzz/crashes, and exits with 1.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import archive
+
 ROOT = Path(__file__).parents[2]
-CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 BUILD = ROOT / "build" / "fuzz"
+CORPUS = BUILD / "corpus"
+"""The corpus as files, for libFuzzer."""
 FLAGS = [
     "--cfg=fuzzing",
     "-Cpasses=sancov-module",
@@ -38,17 +43,16 @@ KEPT = {"pcap": 640, "pcapng": 640, "scenario": 768, "experiment": 512, "simulat
 
 def main() -> None:
     """Carries out the verb."""
-    names = sorted(path.name for path in CORPUS.iterdir())
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("verb", choices=["run", "minimise"])
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(names))
-    parser.add_argument("--seconds", type=int, default=600, help="of the whole run (600)")
-    # Targets behind an option, as `make fuzz` has them.
-    arguments = parser.parse_intermixed_args()
+    names = archive.targets()
+    arguments = parsed(names)
     for name in set(arguments.targets) - set(names):
-        parser.error(f"there is no target {name}: one of {', '.join(names)}")
+        sys.exit(f"there is no target {name}: one of {', '.join(names)}")
     targets = arguments.targets or names
+    if arguments.verb == "add":
+        add(targets[0], arguments.files)
+        return
     program = build()
+    unpack(targets)
     if arguments.verb == "minimise":
         for target in targets:
             minimise(program, target)
@@ -57,6 +61,32 @@ def main() -> None:
     broken = [target for target in targets if not run(program, target, seconds)]
     if broken:
         sys.exit(f"broken: {', '.join(broken)}; the inputs are in {BUILD / 'crashes'}")
+
+
+def parsed(names: list[str]) -> argparse.Namespace:
+    """The command line: a verb, targets, and what else the verb takes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="run | minimise | add")
+    for verb in ("run", "minimise"):
+        verbs.add_parser(verb).add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(names))
+    verbs.choices["run"].add_argument("--seconds", type=int, default=600, help="of the whole run (600)")
+    add = verbs.add_parser("add")
+    add.add_argument("targets", nargs=1, metavar="TARGET", help=", ".join(names))
+    add.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+def add(target: str, files: list[Path]) -> None:
+    """Stores files as inputs of a target, by their names."""
+    archive.write(target, archive.read(target) | {file.name: file.read_bytes() for file in files})
+
+
+def unpack(targets: list[str]) -> None:
+    """Writes the inputs of targets to files, those that are generated too."""
+    for target in targets:
+        shutil.rmtree(CORPUS / target, ignore_errors=True)
+    command = ["cargo", "run", "--quiet", "--package", "ecnlab-fuzz", "--bin", "corpus", "--", str(CORPUS), *targets]
+    subprocess.run(command, cwd=ROOT, check=True)
 
 
 def build() -> Path:
@@ -97,33 +127,28 @@ def dictionary(target: str) -> list[str]:
 
 
 def minimise(program: Path, target: str) -> None:
-    """Few inputs that reach every edge that the corpus and the finds reach. What was put there by name stays."""
-    corpus, merged = CORPUS / target, BUILD / "merged" / target
+    """Stores few inputs that reach every edge that the corpus and the finds reach. Inputs that have names stay."""
+    corpus, found, merged = CORPUS / target, BUILD / "found" / target, BUILD / "merged" / target
     shutil.rmtree(merged, ignore_errors=True)
     merged.mkdir(parents=True)
-    found = BUILD / "found" / target
     found.mkdir(parents=True, exist_ok=True)
-    before = [path for path in corpus.iterdir() if not is_found(path)]
-    for path in before:
-        shutil.copy2(path, merged / path.name)
+    for path in corpus.iterdir():
+        if not is_found(path.name):
+            shutil.copy2(path, merged / path.name)
     with (BUILD / f"{target}-merge.log").open("w") as out:
         command = [program, "-set_cover_merge=1", "-use_counters=0", merged, corpus, found]
         command += [f"-max_len={KEPT.get(target, 256)}", *LIMITS]
         if fuzzer(target, command, out):
             sys.exit(f"{target}: the merge failed, see {out.name}")
-    for path in corpus.iterdir():
-        if is_found(path):
-            path.unlink()
-    for path in merged.iterdir():
-        if is_found(path):
-            shutil.copy2(path, corpus / path.name)
-    kept = list(corpus.iterdir())
-    print(f"{target}: {len(kept)} inputs of {sum(path.stat().st_size for path in kept)} bytes", flush=True)
+    kept = {name: content for name, content in archive.read(target).items() if not is_found(name)}
+    kept |= {path.name: path.read_bytes() for path in merged.iterdir() if is_found(path.name)}
+    archive.write(target, kept)
+    print(f"{target}: {len(kept)} stored inputs of {sum(map(len, kept.values()))} bytes", flush=True)
 
 
-def is_found(path: Path) -> bool:
-    """Whether libFuzzer named it, by its SHA-1."""
-    return re.fullmatch("[0-9a-f]{40}", path.name) is not None
+def is_found(name: str) -> bool:
+    """Whether libFuzzer named an input, by its SHA-1."""
+    return re.fullmatch("[0-9a-f]{40}", name) is not None
 
 
 def fuzzer(target: str, command: list[str | Path], out: object) -> int:

@@ -1,23 +1,26 @@
 //! What may come from outside, as bytes: each target reads one kind of input and asserts what must hold of it.
 //!
-//! `make fuzz` has libFuzzer look for inputs that break a target; the tests replay the corpus in `tests/fuzz/corpus` and
-//! mutations of it. See docs/testing.md.
+//! `make fuzz` has libFuzzer look for inputs that break a target; the tests replay the corpus and mutations of it. See
+//! docs/testing.md.
 
 mod bytes;
 mod capture;
+mod corpus;
 mod endpoint;
 mod headers;
 mod mutate;
 mod pair;
 mod queue;
+mod seeds;
 mod text;
 
+pub use corpus::{Input, corpus};
 pub use mutate::mutated;
 
 /// One kind of input.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, and that of its folder in the corpus.
+    /// Its name, and that of its archive in the corpus.
     pub name: &'static str,
     /// Reads an input. It panics if something does not hold that must.
     pub run: fn(&[u8]),

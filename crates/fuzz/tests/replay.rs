@@ -1,24 +1,18 @@
 //! The corpus and mutations of it, the same ones in every run: no target may panic, and none may hang.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use ecnlab_base::Rng;
-use ecnlab_fuzz::{TARGETS, Target, mutated, target};
+use ecnlab_fuzz::{Input, TARGETS, Target, corpus, mutated, target};
 
 /// Longest that one input may take: far more than any takes on a busy machine.
 const HANG: Duration = Duration::from_secs(60);
 /// Mutations of a target's corpus in a run of the tests.
 const MUTATIONS: u64 = 1_000;
 
-fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus").join(target.name);
-    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+fn inputs(target: &Target) -> Vec<Input> {
+    corpus(target).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
 /// Runs inputs, each with what to call it, on another thread; a panic or a hang names the input.
@@ -43,16 +37,25 @@ fn all_pass(target: &'static Target, inputs: impl Iterator<Item = (String, Vec<u
     }
 }
 
+/// The whole corpus, or the one input that `ECNLAB_FUZZ_INPUT` names.
 fn replay(name: &str) {
     let target = target(name).unwrap();
-    let corpus = corpus(target);
-    assert!(!corpus.is_empty(), "{name} has no corpus");
-    all_pass(target, corpus.into_iter().map(|(path, input)| (path.display().to_string(), input)));
+    let mut inputs = inputs(target);
+    if let Ok(only) = std::env::var("ECNLAB_FUZZ_INPUT") {
+        inputs.retain(|input| input.name == only);
+        assert!(!inputs.is_empty(), "{name} has no input {only:?}");
+    }
+    assert!(!inputs.is_empty(), "{name} has no corpus");
+    let called = move |input: Input| {
+        let again = format!("ECNLAB_FUZZ_INPUT={:?} cargo test -p ecnlab-fuzz {}::corpus", input.name, target.name);
+        (format!("{} of {} (alone: {again})", input.name, input.from.display()), input.bytes)
+    };
+    all_pass(target, inputs.into_iter().map(called));
 }
 
 fn mutate(name: &str) {
     let target = target(name).unwrap();
-    let inputs: Vec<Vec<u8>> = corpus(target).into_iter().map(|(_, input)| input).collect();
+    let inputs: Vec<Vec<u8>> = inputs(target).into_iter().map(|input| input.bytes).collect();
     let seeds = match std::env::var("ECNLAB_FUZZ_SEED") {
         Ok(seed) => seed.parse().map(|seed: u64| seed..seed + 1).expect("a number"),
         Err(_) => 0..MUTATIONS,
@@ -63,7 +66,8 @@ fn mutate(name: &str) {
             let mut rng = Rng::named(seed, "fuzz");
             let mut pick = || inputs[rng.below(inputs.len() as u64) as usize].as_slice();
             let (input, other) = (pick(), pick());
-            (format!("ECNLAB_FUZZ_SEED={seed}"), mutated(input, other, &mut rng))
+            let again = format!("ECNLAB_FUZZ_SEED={seed} cargo test -p ecnlab-fuzz {}::mutations", target.name);
+            (format!("a mutation (alone: {again})"), mutated(input, other, &mut rng))
         }),
     );
 }
