@@ -21,7 +21,7 @@
 //! | the grid of an experiment | `grid`, `metric` |
 //! | the scenario | `scenario` |
 //! | what is made of it | `plan`, `capture`, `volume`, `experiment` |
-//! | schema and documentation | `registry`, `schema`, `reference` |
+//! | schema and documentation | `registry`, `schema`, `stored`, `reference` |
 
 mod boxes;
 mod capture;
@@ -46,6 +46,7 @@ pub mod registry;
 mod scenario;
 mod schema;
 mod source;
+mod stored;
 mod tables;
 mod text;
 mod tree;
@@ -67,8 +68,8 @@ pub use userlaws::{Asked, Available, Found, MEMORY_LIMIT, Supplier};
 /// Every file of the repository that is generated from the types, profiles and registries, by its path.
 pub fn generated() -> [(&'static str, String); 4] {
     [
-        ("schema/scenario.schema.json", format!("{:#}\n", scenario_schema())),
-        ("schema/experiment.schema.json", format!("{:#}\n", experiment_schema())),
+        ("schema/scenario.schema.json", stored::stored(&scenario_schema())),
+        ("schema/experiment.schema.json", stored::stored(&experiment_schema())),
         ("docs/generated/tcp.md", tcp_reference()),
         ("docs/generated/laws.md", law_index()),
     ]

@@ -1,0 +1,157 @@
+//! JSON schemas as the repository stores them: what several tables share is there once, and what fits is on one line.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+/// Longest line of a value that is written on one, in bytes.
+const LINE: usize = 120;
+/// Shortest schema of a key, in bytes, that is not repeated: a reference takes as much as a shorter one.
+const SHARED: usize = 80;
+
+/// The text of a file with this schema: the same for validators, and ends with a newline.
+pub(crate) fn stored(schema: &Json) -> String {
+    let mut text = String::new();
+    write(&mut text, &shared(schema), 0);
+    text + "\n"
+}
+
+/// The schema with a definition, and references to it, for the schema of a key that several tables have.
+fn shared(schema: &Json) -> Json {
+    let names = names(schema);
+    let mut result = schema.clone();
+    refer(&mut result, &names);
+    for (text, name) in &names {
+        let mut definition = serde_json::from_str(text).expect("it was written from JSON");
+        refer(&mut definition, &names);
+        result["definitions"][name] = definition;
+    }
+    result
+}
+
+/// The texts of the schemas of keys that are in several tables, with the names of their definitions. Those of one key are
+/// numbered in the order of the tables, so that a new description changes no number.
+fn names(schema: &Json) -> BTreeMap<String, String> {
+    let mut all = Vec::new();
+    keys(schema, &mut all);
+    let all: Vec<(&str, String)> = all.into_iter().map(|(key, of_key)| (key, of_key.to_string())).collect();
+    let mut times: BTreeMap<&str, u32> = BTreeMap::new();
+    for (_, text) in all.iter().filter(|(_, text)| text.len() >= SHARED) {
+        *times.entry(text).or_default() += 1;
+    }
+    let (mut numbers, mut names) = (BTreeMap::<&str, u32>::new(), BTreeMap::new());
+    for (key, text) in &all {
+        if times.get(text.as_str()).is_some_and(|times| *times > 1) && !names.contains_key(text) {
+            let number = numbers.entry(key).or_default();
+            *number += 1;
+            names.insert(text.clone(), format!("key.{key}.{number}"));
+        }
+    }
+    names
+}
+
+/// The keys of every table in `schema`, with their schemas.
+fn keys<'a>(schema: &'a Json, all: &mut Vec<(&'a str, &'a Json)>) {
+    all.extend(schema["properties"].as_object().into_iter().flatten().map(|(key, of_key)| (key.as_str(), of_key)));
+    inner(schema).for_each(|schema| keys(schema, all));
+}
+
+fn inner(schema: &Json) -> impl Iterator<Item = &Json> {
+    let (keys, items) = (schema.as_object(), schema.as_array());
+    keys.into_iter().flat_map(Map::values).chain(items.into_iter().flatten())
+}
+
+/// Puts references to the definitions called `names` in place of the schemas of keys.
+fn refer(schema: &mut Json, names: &BTreeMap<String, String>) {
+    if let Some(Json::Object(keys)) = schema.get_mut("properties") {
+        for of_key in keys.values_mut() {
+            if let Some(name) = names.get(&of_key.to_string()) {
+                *of_key = json!({ "$ref": format!("#/definitions/{name}") });
+            }
+        }
+    }
+    match schema {
+        Json::Object(keys) => keys.values_mut().for_each(|inner| refer(inner, names)),
+        Json::Array(items) => items.iter_mut().for_each(|inner| refer(inner, names)),
+        _ => {}
+    }
+}
+
+/// Writes a value that begins at column `indent`: on one line if it is short enough, else each part on its own.
+fn write(text: &mut String, value: &Json, indent: usize) {
+    let line = value.to_string();
+    let start = text.len() - text.rfind('\n').map_or(0, |at| at + 1);
+    let parts: Vec<(String, &Json)> = match value {
+        _ if start + line.len() < LINE => Vec::new(),
+        Json::Object(keys) => keys.iter().map(|(key, value)| (format!("{}: ", json!(key)), value)).collect(),
+        Json::Array(items) => items.iter().map(|value| (String::new(), value)).collect(),
+        _ => Vec::new(),
+    };
+    if parts.is_empty() {
+        *text += &line;
+        return;
+    }
+    let (open, close) = if value.is_object() { ('{', '}') } else { ('[', ']') };
+    text.push(open);
+    for (i, (key, value)) in parts.iter().enumerate() {
+        *text += if i > 0 { ",\n" } else { "\n" };
+        *text += &" ".repeat(indent + 1);
+        *text += key;
+        write(text, value, indent + 1);
+    }
+    text.push('\n');
+    *text += &" ".repeat(indent);
+    text.push(close);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{experiment_schema, scenario_schema};
+
+    /// The schema without references to shared keys, and without their definitions.
+    fn spelled_out(mut schema: Json) -> Json {
+        let definitions = schema["definitions"].clone();
+        put_back(&mut schema, &definitions);
+        schema["definitions"].as_object_mut().unwrap().retain(|name, _| !name.starts_with("key."));
+        schema
+    }
+
+    fn put_back(schema: &mut Json, definitions: &Json) {
+        let name = schema["$ref"].as_str().and_then(|to| to.strip_prefix("#/definitions/"));
+        if let Some(name) = name.filter(|name| name.starts_with("key.")) {
+            *schema = definitions[name].clone();
+        }
+        match schema {
+            Json::Object(keys) => keys.values_mut().for_each(|inner| put_back(inner, definitions)),
+            Json::Array(items) => items.iter_mut().for_each(|inner| put_back(inner, definitions)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn references_to_shared_keys_change_nothing_else() {
+        for schema in [scenario_schema(), experiment_schema()] {
+            let text = stored(&schema);
+            assert_eq!(spelled_out(serde_json::from_str(&text).unwrap()), schema);
+        }
+    }
+
+    #[test]
+    fn what_two_tables_share_is_written_once() {
+        let long = json!({ "type": "string", "description": "x".repeat(SHARED) });
+        let table = json!({ "type": "object", "properties": { "a": long } });
+        let text = stored(&json!({ "definitions": { "T": table, "U": table }, "properties": {} }));
+        assert_eq!(text.matches("xxx").count(), SHARED / 3);
+        assert_eq!(text.matches("{\"$ref\":\"#/definitions/key.a.1\"}").count(), 2);
+    }
+
+    #[test]
+    fn lines_are_short_where_values_are() {
+        let value = json!({ "a": [1, 2], "b": "x".repeat(200), "c": { "d": null } });
+        let text = stored(&json!({ "definitions": value }));
+        let lines = ["{", " \"definitions\": {", "  \"a\": [1,2],"];
+        assert!(text.starts_with(&lines.join("\n")), "{text}");
+        assert!(text.ends_with("  \"c\": {\"d\":null}\n }\n}\n"), "{text}");
+    }
+}
