@@ -48,14 +48,14 @@ thorough: build ## crashes at every rename, every kind of death, more flipped bi
 	ECNLAB_THOROUGH=1 $(BIN)/pytest -v python/tests/test_reliability.py
 
 laws: $(VENV) ## takes each law away and compiles: nothing may miss it or be left for it alone
-	$(BIN)/python tests/laws/without.py
+	$(BIN)/python tests/tools/laws/without.py
 
 newlaw: build ## follows docs/new-law.md in a copy of the sources, and compares what its commands print
-	$(BIN)/python tests/newlaw/newlaw.py
+	$(BIN)/python tests/tools/newlaw/newlaw.py
 
 BASE ?= HEAD
 unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
-	$(BIN)/python tests/unchanged/unchanged.py $(BASE) $(ARGS)
+	$(BIN)/python tests/tools/unchanged/unchanged.py $(BASE) $(ARGS)
 
 lint: build ## formatting, lints, types, and the stub against the binary
 	cargo fmt --all --check
@@ -81,19 +81,19 @@ reproduce: build ## RFC 2884, at a size for a few minutes: results/rfc2884/repor
 	$(BIN)/ecnlab reproduce $(PAPER) $(ARGS)
 
 recompute: $(VENV) ## verdicts of the papers in results/ again, from the runs' tables by other code: ten of each; ARGS="results --all"
-	$(BIN)/python tests/recompute/recompute.py $(ARGS)
+	$(BIN)/python tests/tools/recompute/recompute.py $(ARGS)
 
 sentences: build ## sixty sentences of READMEs and reports, each with the source of its numbers; ARGS="--seed 7 --results results rfc2884"
-	$(BIN)/python tests/sentences/sentences.py $(ARGS)
+	$(BIN)/python tests/tools/sentences/sentences.py $(ARGS)
 
 otherseeds: build ## verdicts of the quick size with other base seeds, beside those of the full size: ARGS="--before 3 rfc2884"
-	$(BIN)/python tests/otherseeds/otherseeds.py $(ARGS)
+	$(BIN)/python tests/tools/otherseeds/otherseeds.py $(ARGS)
 
 readme: build ## a paper's README from its template and, with FROM=results/PAPER, a full run: PAPER=rfc2884
 	$(BIN)/python -m ecnlab.papers.readme $(PAPER) $(FROM)
 
 crosscheck: build ## the same dumbbells in ns-2, side by side
-	$(BIN)/python tests/crosscheck/crosscheck.py $(ARGS)
+	$(BIN)/python tests/tools/crosscheck/crosscheck.py $(ARGS)
 
 linux: build ## the Linux kernel as an engine: built once, then tested
 	$(BIN)/ecnlab linux build $(ARGS)
@@ -110,14 +110,14 @@ bench: $(CORE) ## packets per second, against ns-2, tcptrace and tshark in the s
 
 # libFuzzer is C++: it asks for a C++ compiler.
 fuzz: $(VENV) ## every fuzz target with coverage, for ten minutes in all (SECONDS_=7200: for two hours; TARGETS="pcap queue")
-	nice $(BIN)/python tests/fuzz/fuzz.py run --seconds $(or $(SECONDS_),600) $(TARGETS)
+	nice $(BIN)/python tests/tools/fuzz/fuzz.py run --seconds $(or $(SECONDS_),600) $(TARGETS)
 
 corpus: $(VENV) ## what `make fuzz` has found becomes part of the corpus in the repository, minimised
-	nice $(BIN)/python tests/fuzz/fuzz.py minimise $(TARGETS)
+	nice $(BIN)/python tests/tools/fuzz/fuzz.py minimise $(TARGETS)
 
 # cargo-mutants: `cargo install cargo-mutants --locked --version 27.1.0`. .cargo/mutants.toml says what is changed.
 mutants: ## changes each line of the rules and asks the tests: PART=aqm, tcp, wire or trace
-	nice python3 tests/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
+	nice python3 tests/tools/mutants/mutants.py $(or $(PART),aqm tcp wire trace) $(ARGS)
 
 docs: ## the Rust API as HTML, in target/doc
 	cargo doc --workspace --no-deps

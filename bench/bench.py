@@ -18,7 +18,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-DUMBBELL = ROOT / "tests" / "crosscheck" / "dumbbell.tcl"
+DUMBBELL = ROOT / "tests" / "tools" / "crosscheck" / "dumbbell.tcl"
 BINARY = ROOT / "target" / "release" / "ecnlab-bench"
 
 # Scenario c: 100 Mbit/s, 50 flows. The keys are those of dumbbell.tcl; c.toml and d.toml say the same.

@@ -31,7 +31,7 @@ AT_THE_RECEIVER = {
 """The simulator's columns of ``flows_run``, and the analysis' of ``directions``."""
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
-"""Units of times in resolved scenarios. `tests/unchanged` imports this file with the ecnlab of other commits: public names only."""
+"""Units of times in resolved scenarios. `tests/tools/unchanged` imports this file with the ecnlab of other commits: public names only."""
 
 UDP = ("cbr", "on-off")
 QUENCHED = ("becn", "ecn-becn", "ecn-becn-both")

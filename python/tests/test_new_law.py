@@ -18,7 +18,7 @@ from ecnlab import laws
 CHECKOUT = Path(__file__).parents[2]
 PAGE = (CHECKOUT / "docs" / "new-law.md").read_text()
 
-sys.path.insert(0, str(CHECKOUT / "tests" / "newlaw"))
+sys.path.insert(0, str(CHECKOUT / "tests" / "tools" / "newlaw"))
 import newlaw  # noqa: E402
 from steps import Add, Create, Run, StaleError, read  # noqa: E402
 

@@ -22,7 +22,7 @@ from ecnlab.papers.reproduction import _plain
 from ecnlab.papers.rfc2884.grid import GRID
 
 CHECKOUT = Path(__file__).parents[2]
-SCRIPTS = CHECKOUT / "tests" / "recompute"
+SCRIPTS = CHECKOUT / "tests" / "tools" / "recompute"
 RUN = ("id", "seed", "spec_hash")
 
 sys.path.insert(0, str(SCRIPTS))
@@ -45,7 +45,7 @@ def test_most_verdicts_can_be_computed_again(name) -> None:
     printed = tomllib.loads((CHECKOUT / "papers" / name / "published.toml").read_text())
     entries = [*printed["number"], *printed["claim"]]
     missing = [entry["id"] for entry in entries if entry["metric"] not in recompute.RECIPES[name]]
-    assert len(missing) < 0.2 * len(entries), f"no recipe in tests/recompute/measures.py for {missing}"
+    assert len(missing) < 0.2 * len(entries), f"no recipe in tests/tools/recompute/measures.py for {missing}"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "sentences"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "tools" / "sentences"))
 import sentences
 
 from ecnlab.papers.registry import PAPERS

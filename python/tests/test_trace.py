@@ -28,12 +28,12 @@ from ecnlab.trace import changes, memory
 from ecnlab.trace.page import SIGNS, render
 
 ROOT = Path(__file__).parents[2]
-STORED = sorted((ROOT / "tests" / "captures").glob("*.pcap.gz"))
-"""Captures of Linux 6.18, made by tests/captures/kernel.py."""
+STORED = sorted((ROOT / "tests" / "data" / "captures").glob("*.pcap.gz"))
+"""Captures of Linux 6.18, made by tests/data/captures/kernel.py."""
 
 
 def kernel():
-    spec = importlib.util.spec_from_file_location("kernel", ROOT / "tests" / "captures" / "kernel.py")
+    spec = importlib.util.spec_from_file_location("kernel", ROOT / "tests" / "data" / "captures" / "kernel.py")
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules["kernel"] = module
@@ -162,7 +162,7 @@ CASES = {
     "no-sack": {"ecn": "accepted", "retransmits": 3, "retransmits_sack": 0, "sack_permitted": False},
     "tail": {"ecn": "accepted", "retransmits": 1, "retransmits_fast": 0},
 }
-"""What was done to each transfer of the kernel (tests/captures/kernel.py), as the analysis must find it."""
+"""What was done to each transfer of the kernel (tests/data/captures/kernel.py), as the analysis must find it."""
 
 
 def found_in(path: Path) -> dict[str, object]:

@@ -1,4 +1,4 @@
-//! PI, REM and AVQ against ns-2's own, before the same arrivals. `tests/crosscheck/laws.tcl` has made what is in `ns2/`, and
+//! PI, REM and AVQ against ns-2's own, before the same arrivals. `tests/tools/crosscheck/laws.tcl` has made what is in `ns2/`, and
 //! `make crosscheck` makes it again.
 
 use crate::packet;

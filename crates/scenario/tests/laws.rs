@@ -28,7 +28,7 @@ fn every_law_has_its_file_and_its_page() {
 
 #[test]
 fn every_law_has_a_test() {
-    let tcp = texts("tests/scripts", &["script", "inc"]);
+    let tcp = texts("tests/data/scripts", &["script", "inc"]);
     let queues = texts("crates/aqm/tests", &["rs"]);
     let tested = |law: &Law| match law.family {
         "queue" => queues.iter().any(|(_, text)| words(text).any(|word| word == law.name)),

@@ -21,7 +21,7 @@ const BODY: &str = "\
 ";
 
 fn cases(text: &str) -> Result<Vec<Case>, Failure> {
-    let root = Path::new("../../tests/scripts");
+    let root = Path::new("../../tests/data/scripts");
     parse::cases(root, "test", &parse::number_lines(Path::new("test.script"), text))
 }
 
@@ -217,7 +217,7 @@ fn times_are_exact() {
 
 #[test]
 fn the_rules_page_has_one_line_a_script() {
-    let root = Path::new("../../tests/scripts");
+    let root = Path::new("../../tests/data/scripts");
     let files = find(&root.join("ecn-negotiation")).unwrap();
     let cases: Vec<_> = files.iter().flat_map(|file| parse::read(root, file).unwrap()).collect();
     assert!(cases.len() > files.len(), "some have variants");

@@ -1,4 +1,4 @@
-//! Plays `tests/scripts/**/*.script` to the endpoint: one test a script and variant, and one for `docs/generated/rules.md`.
+//! Plays `tests/data/scripts/**/*.script` to the endpoint: one test a script and variant, and one for `docs/generated/rules.md`.
 
 mod script;
 
@@ -19,7 +19,7 @@ fn main() {
 }
 
 fn trials(repository: &Path) -> Vec<Trial> {
-    let root = repository.join("tests/scripts");
+    let root = repository.join("tests/data/scripts");
     let files = find(&root).unwrap_or_default();
     let (mut cases, mut trials) = (Vec::new(), Vec::new());
     for file in &files {

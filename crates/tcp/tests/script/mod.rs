@@ -1,4 +1,4 @@
-//! The test language of `tests/scripts`: read a script, play it to an endpoint, compare. See `docs/scripts.md`.
+//! The test language of `tests/data/scripts`: read a script, play it to an endpoint, compare. See `docs/scripts.md`.
 
 pub mod mutate;
 pub mod observe;

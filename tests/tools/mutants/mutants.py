@@ -23,7 +23,7 @@ from pathlib import Path
 
 import switched
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PARTS = ("aqm", "tcp", "wire", "trace")
 """Crates; which of their files, the configuration says."""
 TESTED = {switched.MISSED, switched.CAUGHT, switched.TIMEOUT}

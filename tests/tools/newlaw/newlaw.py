@@ -17,7 +17,7 @@ from pathlib import Path
 
 from steps import Run, StaleError, read
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "new-law.md"
 COPY = ROOT / "build" / "newlaw"
 TARGET = ROOT / "target"

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PLACE = ROOT / "build" / "unchanged"
 SHOWN = 20
 """Differing columns that are printed; all are counted."""

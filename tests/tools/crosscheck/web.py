@@ -1,6 +1,6 @@
 """Web sessions in ns-2.35 and in ecnlab: objects, their delays and losses, with 95% intervals over seeds.
 
-Usage: python tests/crosscheck/web.py [SEEDS]
+Usage: python tests/tools/crosscheck/web.py [SEEDS]
 """
 
 from __future__ import annotations

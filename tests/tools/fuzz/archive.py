@@ -7,7 +7,7 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-FOLDER = Path(__file__).parents[2] / "tests" / "data" / "corpus"
+FOLDER = Path(__file__).parents[2] / "data" / "corpus"
 
 
 def targets() -> list[str]:

@@ -1,6 +1,6 @@
 """Queues that draw random numbers, in distribution: one list of arrivals to ours and to the kernel's, many times.
 
-    python tests/agreement/distribution.py [QUEUE ...]
+    python tests/tools/agreement/distribution.py [QUEUE ...]
 
 Rule and results: docs/linux-validation.md, "Random queues in distribution".
 """

@@ -26,7 +26,7 @@ import polars as pl
 from measures import RECIPES, Results
 from rules import Point, outcome, point, seeds, size, together, trend, verdict
 
-PAPERS = Path(__file__).parents[2] / "papers"
+PAPERS = Path(__file__).parents[3] / "papers"
 NEAR = 1e-6
 """Part of itself, and of its interval's width, by which a value may differ: sums in another order."""
 

@@ -3,7 +3,7 @@
 Captures of a run in every format that `text2pcap` and `editcap` (Debian's package `tshark`) can make of it; the headers and
 options of its packets.
 
-    .venv/bin/python tests/fuzz/seeds.py
+    .venv/bin/python tests/tools/fuzz/seeds.py
 
 Seeds that need no other program are not stored: crates/fuzz/src/seeds.rs makes them. What libFuzzer found stays as it is (fuzz.py).
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 
 import archive
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 SCENARIO = """format = 1
 duration = "3 s"

@@ -8,7 +8,7 @@ from pathlib import Path
 import ns2
 
 SCRIPT = Path(__file__).parent / "laws.tcl"
-STORED = Path(__file__).parent.parent.parent / "crates" / "aqm" / "tests" / "ns2"
+STORED = Path(__file__).parents[3] / "crates" / "aqm" / "tests" / "ns2"
 ASKED = {
     "pi": "pi",
     "pi-fast": "pi -a_ 0.001 -b_ 0.0009 -qref_ 30",

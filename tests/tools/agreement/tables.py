@@ -1,7 +1,7 @@
 """The tables of docs/closed-loops.md from a run of queues.toml.
 
-    ecnlab agree tests/agreement/queues.toml --margin 0.05 --out results/queues-agreement
-    python tests/agreement/tables.py results/queues-agreement docs/closed-loops.md
+    ecnlab agree tests/tools/agreement/queues.toml --margin 0.05 --out results/queues-agreement
+    python tests/tools/agreement/tables.py results/queues-agreement docs/closed-loops.md
 
 Everything between the page's lines `<!-- tables -->` and `<!-- end of tables -->` is replaced.
 """

@@ -21,7 +21,7 @@ from ecnlab.papers import sizes
 from ecnlab.papers.registry import PAPERS, find
 from ecnlab.papers.reproduction import reproduce
 
-PLACE = Path(__file__).parents[2] / "build" / "otherseeds"
+PLACE = Path(__file__).parents[3] / "build" / "otherseeds"
 SEED = re.compile(r"^seed = (\d+)$", re.MULTILINE)
 
 

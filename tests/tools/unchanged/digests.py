@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "python" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "python" / "tests"))
 
 from captured import shortened
 

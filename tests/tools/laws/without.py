@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PLACE = ROOT / "build" / "without-a-law"
 INDEX = {
     "crates/aqm/src/laws": "crates/aqm/src/laws/mod.rs",

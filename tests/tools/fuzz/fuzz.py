@@ -21,7 +21,7 @@ from pathlib import Path
 
 import archive
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BUILD = ROOT / "build" / "fuzz"
 CORPUS = BUILD / "corpus"
 """The corpus as files, for libFuzzer."""
@@ -122,7 +122,7 @@ def run(program: Path, target: str, seconds: int) -> bool:
 
 def dictionary(target: str) -> list[str]:
     """Words of the format, for the targets that read text."""
-    path = ROOT / "tests" / "fuzz" / "toml.dict"
+    path = Path(__file__).with_name("toml.dict")
     return [f"-dict={path}"] if target in {"scenario", "experiment", "simulation", "endpoint", "pair", "queue"} else []
 
 

@@ -95,7 +95,7 @@ def _one_link(users: int, kind: str) -> Cell:
     red = {"min_th": low, "max_th": high}
     return Cell(
         name=f"kadhum-{users}/{kind}",
-        scenario=HERE.parent.parent / "papers" / "kadhum-hassan" / "bottleneck.toml",
+        scenario=HERE.parents[2] / "papers" / "kadhum-hassan" / "bottleneck.toml",
         groups=(group,),
         red=not tail,
         mean_packet=500,

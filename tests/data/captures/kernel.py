@@ -1,6 +1,6 @@
 """Captures of the real Linux TCP: two network namespaces, and between them a router of a few lines.
 
-    python tests/captures/kernel.py OUT_FOLDER [CASE ...]
+    python tests/data/captures/kernel.py OUT_FOLDER [CASE ...]
 
 The router is this process: it reads packets from one TUN device, writes them down as the kernel sent them, loses or marks
 the ones it is told to, and hands the others to the other device 10 ms later. It needs root, iproute2 and /dev/net/tun.

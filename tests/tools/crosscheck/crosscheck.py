@@ -22,7 +22,7 @@ import simulated
 import traces
 from cells import HERE, Cell, cells
 
-ROOT = HERE.parent.parent
+ROOT = HERE.parents[2]
 Measure = Callable[[Cell, int], dict[str, float]]
 
 
