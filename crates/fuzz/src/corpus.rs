@@ -7,18 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::Target;
+use crate::input::Input;
 use crate::seeds::seeds;
-
-/// One input of a target.
-#[derive(Clone, Debug)]
-pub struct Input {
-    /// Its name in the archive, or that of the seed.
-    pub name: String,
-    /// The archive or the file that it comes from, relative to the repository.
-    pub from: PathBuf,
-    /// Its content.
-    pub bytes: Vec<u8>,
-}
 
 /// The inputs of a target, sorted by name, no two of the same name.
 ///

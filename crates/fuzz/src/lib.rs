@@ -8,13 +8,15 @@ mod capture;
 mod corpus;
 mod endpoint;
 mod headers;
+mod input;
 mod mutate;
 mod pair;
 mod queue;
 mod seeds;
 mod text;
 
-pub use corpus::{Input, corpus};
+pub use corpus::corpus;
+pub use input::Input;
 pub use mutate::mutated;
 
 /// One kind of input.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::corpus::Input;
+use crate::input::Input;
 
 /// Longest text of an example or of a paper's file, in bytes: libFuzzer is slow with longer ones.
 const LONGEST: usize = 4_000;
