@@ -229,7 +229,7 @@ fn run_inside(case: &Case) -> Result<Done> {
     let heard = heard.map_err(|failure| failure.to_string())?;
     let expected = |name: &str, len| Stretch::new(name, len).digest().map_err(text);
     let done = Done {
-        connection: only_connection(&bytes)?,
+        connection: only_connection(&bytes, Standard::Rfc3168)?,
         capture: bytes,
         sums: [(expected("up", up)?, theirs?), (expected("down", down)?, ours)],
         heard,
@@ -252,10 +252,10 @@ pub fn tell(figures: impl Fn() -> String) {
     }
 }
 
-/// The only connection in a capture.
-pub fn only_connection(capture: &[u8]) -> Result<Connection> {
+/// The only connection in a capture, analysed by the rules of `standard`.
+pub fn only_connection(capture: &[u8], standard: Standard) -> Result<Connection> {
     let input = Input::new(Box::new(std::io::Cursor::new(capture.to_vec()))).map_err(|e| e.to_string())?;
-    let found = analyse(input, Tracker::new(Standard::Rfc3168), |_| true).map_err(|e| e.to_string())?;
+    let found = analyse(input, Tracker::new(standard), |_| true).map_err(|e| e.to_string())?;
     if let Some(damage) = found.damage {
         return Err(format!("the capture: {damage}"));
     }
