@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test captures thorough laws newlaw unchanged lint format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,8 +37,12 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 	touch $@
 
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
-test: build ## all tests, Rust and Python
+test: testrust testpython ## all tests, Rust and Python
+
+testrust:
 	cargo test --workspace --quiet
+
+testpython: build
 	$(BIN)/pytest -rs --numprocesses auto --dist loadfile
 
 captures: build ## every point of every paper's experiments: simulator against the analysis of its captures
@@ -57,9 +61,13 @@ BASE ?= HEAD
 unchanged: build ## every column of every quick run and every capture, beside those of another commit: BASE=main~5, ARGS=--few
 	$(BIN)/python tests/tools/unchanged/unchanged.py $(BASE) $(ARGS)
 
-lint: build ## formatting, lints, types, and the stub against the binary
+lint: lintrust lintpython ## formatting, lints, types, and the stub against the binary
+
+lintrust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+lintpython: build
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
