@@ -12,7 +12,7 @@ use ecnlab_live::{
     Clock, Conversation, Heard, Impairments, Role, Router, RouterFailure, Settings, Tun, converse, private,
 };
 use ecnlab_scenario::{Scenario, parse_scenario};
-use ecnlab_trace::Rule;
+use ecnlab_trace::{Rule, Standard};
 use ecnlab_wire::pcap::{Format, Writer};
 
 use crate::stretch::{Digest, Stretch};
