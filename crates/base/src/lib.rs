@@ -1,5 +1,7 @@
 //! Time, units, named random streams and distributions: what every other room stands on.
 
+#[cfg(any(test, feature = "coverage-marks"))]
+pub mod coverage;
 pub mod dist;
 pub mod facts;
 pub mod rng;
@@ -12,3 +14,21 @@ pub use rng::Rng;
 pub use time::{Dur, Time};
 pub use units::{Bytes, Length, ParseUnitError, Rate};
 pub use userlaw::UserLaw;
+
+/// Names the branch of a law that it stands in, so that a test must reach it (see [`coverage`]). Without the feature
+/// `coverage-marks` it expands to nothing.
+#[cfg(feature = "coverage-marks")]
+#[macro_export]
+macro_rules! coverage_mark {
+    ($name:literal) => {
+        $crate::coverage::reach($name)
+    };
+}
+
+/// Names the branch of a law that it stands in, so that a test must reach it. Without the feature `coverage-marks`, as here, it
+/// expands to nothing.
+#[cfg(not(feature = "coverage-marks"))]
+#[macro_export]
+macro_rules! coverage_mark {
+    ($name:literal) => {};
+}

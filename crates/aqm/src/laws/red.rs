@@ -16,7 +16,7 @@ mod record;
 mod spacing;
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -284,7 +284,11 @@ impl Red {
             Unit::Packets => view.packets,
             Unit::Bytes => view.bytes,
         };
-        self.switches.spare_short && held <= 1
+        let spared = self.switches.spare_short && held <= 1;
+        if spared {
+            coverage_mark!("red.spared_short");
+        }
+        spared
     }
 
     /// A packet arrives: the average, and what follows from it.
@@ -306,6 +310,7 @@ impl Red {
     pub(crate) fn decide(&mut self, size: u32, view: &View, rng: &mut Rng) -> Verdict {
         let avg = self.avg();
         if !self.is_over_min() || self.spares(view) {
+            coverage_mark!("red.passes_below_min_th");
             self.crossed = false;
             self.spacer.restart();
             return Verdict::Pass;
@@ -314,6 +319,7 @@ impl Red {
             return self.force(size);
         }
         if self.switches.first_passes && !self.crossed {
+            coverage_mark!("red.first_passes");
             self.crossed = true;
             self.spacer.restart();
             self.spacer.passed(size);
@@ -324,8 +330,12 @@ impl Red {
 
     /// The verdict where nothing is left to chance.
     fn force(&mut self, size: u32) -> Verdict {
+        coverage_mark!("red.forced_drop");
         match self.switches.count_reset {
-            CountReset::Signals => self.spacer.passed(size),
+            CountReset::Signals => {
+                coverage_mark!("red.forced_drop_keeps_count");
+                self.spacer.passed(size);
+            }
             CountReset::Forced | CountReset::All => self.spacer.restart(),
         }
         Verdict::Drop
@@ -336,10 +346,13 @@ impl Red {
     fn draw(&mut self, avg: f64, size: u32, rng: &mut Rng) -> Verdict {
         let p_b = self.curve.probability(avg);
         if !self.spacer.chooses(p_b, size, rng) {
+            coverage_mark!("red.passes_by_chance");
             Verdict::Pass
         } else if p_b < self.switches.mark_p {
+            coverage_mark!("red.signal");
             Verdict::Signal
         } else {
+            coverage_mark!("red.signal_by_drop");
             Verdict::SignalByDrop
         }
     }
@@ -387,6 +400,7 @@ impl Aqm for Red {
 
     fn on_full(&mut self) {
         if self.switches.count_reset == CountReset::All {
+            coverage_mark!("red.overflow_restarts_count");
             self.spacer.restart();
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use Verdict::{Drop, Pass, Signal, SignalByDrop};
+use ecnlab_base::coverage::must_reach;
 use ecnlab_base::{Length, Rate};
 use ecnlab_wire::Ecn;
 
@@ -32,6 +33,7 @@ fn verdicts(red: &mut Red, queue: &[u64]) -> Vec<Verdict> {
 
 #[test]
 fn below_min_th_all_pass_and_from_max_th_none() {
+    let _reached = must_reach(["red.passes_below_min_th", "red.forced_drop"]);
     assert_eq!(verdicts(&mut red(|_| {}), &[0, 1, 4, 9]), [Pass, Pass, Drop, Drop]);
     let mut marking = red(|p| p.above = Above::Mark);
     assert_eq!(verdicts(&mut marking, &[0, 1, 4, 9]), [Pass, Pass, Signal, Signal]);
@@ -53,6 +55,7 @@ fn the_average_counts_in_the_thresholds_unit() {
 
 #[test]
 fn from_mark_p_even_a_capable_packet_is_told_by_a_drop() {
+    let _reached = must_reach(["red.signal", "red.signal_by_drop", "red.passes_by_chance"]);
     // max_p = 1: at 3, half way, p_b = 1/2; uniform spacing signals the second packet at the latest.
     for (mark_p, kind) in [(0.6, Signal), (0.5, SignalByDrop)] {
         let mut red = red(|p| {
@@ -77,6 +80,7 @@ fn p_a_after(reset: CountReset, then: impl FnOnce(&mut Red)) -> f64 {
 
 #[test]
 fn what_restarts_the_count_is_a_choice() {
+    let _reached = must_reach(["red.forced_drop_keeps_count", "red.overflow_restarts_count"]);
     let forced = |red: &mut Red| assert_eq!(verdicts(red, &[4]), [Drop]);
     let full = |red: &mut Red| red.on_full();
     let below = |red: &mut Red| assert_eq!(verdicts(red, &[1]), [Pass]);
@@ -93,6 +97,7 @@ fn what_restarts_the_count_is_a_choice() {
 
 #[test]
 fn the_packet_that_crosses_min_th_may_be_let_through() {
+    let _reached = must_reach(["red.first_passes"]);
     // max_p = 1, just under max_th: uniform spacing would signal at once.
     let near = |p: &mut Params| {
         p.min_th = Threshold::At(Length::Packets(0.5));
@@ -110,6 +115,7 @@ fn the_packet_that_crosses_min_th_may_be_let_through() {
 
 #[test]
 fn a_packet_that_finds_at_most_one_may_be_spared() {
+    let _reached = must_reach(["red.spared_short"]);
     let mark = |p: &mut Params| {
         p.min_th = Threshold::At(Length::Packets(0.25));
         p.max_th = Threshold::At(Length::Packets(0.5));
