@@ -5,6 +5,7 @@ use crate::bench;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::replay::{Arrival, replay};
 use ecnlab_aqm::{Class, Common, Config, DropReason, Full, LinkContext, MarkReason, Member, cake, classes, cobalt};
+use ecnlab_base::coverage::must_reach;
 use ecnlab_base::{Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Dscp, Ecn};
 
@@ -232,6 +233,7 @@ fn within_other_queues_it_loses_packets_and_is_peeked_at() {
 
 #[test]
 fn cobalt_over_one_fifo_signals_spares_the_last_and_drops_at_random_when_it_was_full() {
+    let _reached = must_reach(["fifo.forced_drop_on_departure"]);
     let params = cobalt::Params { p_inc: 1.0, ..cobalt::Params::default() };
     let common = Common { ecn: true, ..Common::with_limit(Length::Packets(4.0)) };
     let mut bench = Bench::new(&Config::new(Params::Cobalt(params), common));

@@ -5,6 +5,7 @@ use crate::bench;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason};
 use ecnlab_base::Length;
+use ecnlab_base::coverage::must_reach;
 use ecnlab_wire::Ecn;
 
 /// Times are in ms.
@@ -37,6 +38,7 @@ impl Bench {
 
 #[test]
 fn a_step_in_packets_or_bytes_signals_what_finds_more() {
+    let _reached = must_reach(["step.long_queue", "fifo.early_drop_on_arrival"]);
     for threshold in ["3 packets", "3750 B"] {
         let mut bench = Bench::of("step", &format!("threshold = \"{threshold}\""), 100.0, true);
         bench.fill(0, 6, Ecn::Ect0);
@@ -53,6 +55,7 @@ fn a_step_in_packets_or_bytes_signals_what_finds_more() {
 
 #[test]
 fn a_step_in_time_signals_what_waited_longer() {
+    let _reached = must_reach(["step.long_sojourn", "fifo.early_drop_on_departure"]);
     let mut bench = Bench::of("step", "threshold = \"20 ms\"", 100.0, true);
     bench.fill(0, 5, Ecn::Ect0);
     bench.leave(0, 40);
@@ -123,6 +126,7 @@ fn avq_signals_what_a_slower_link_would_drop() {
 
 #[test]
 fn choke_drops_two_of_one_flow() {
+    let _reached = must_reach(["choke.compare", "choke.unlike", "fifo.pair_dropped"]);
     let keys = "min_th = \"2 packets\"\nmax_th = \"9 packets\"\nmax_p = 0.000001\nweight = 1.0";
     let mut bench = Bench::of("choke", keys, 100.0, true);
     let put = |bench: &mut Bench, flow: u64| bench.put_as(0, flow, 1250, Ecn::Ect0, 0);

@@ -5,6 +5,7 @@ use crate::bench;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason, MarkReason, Tally};
 use ecnlab_base::Length;
+use ecnlab_base::coverage::must_reach;
 use ecnlab_wire::Ecn;
 use proptest::prelude::*;
 
@@ -86,6 +87,7 @@ fn a_shift_replaces_the_shares() {
 
 #[test]
 fn l_is_marked_with_k_times_p_and_c_with_its_square_at_even_distances() {
+    let _reached = must_reach(["dualpi2.rfc9332_l4s_signal", "dualpi2.rfc9332_classic_signal"]);
     // p' = 25·0.010 = 0.25 from 10 ms on: p_CL = 0.5 and p_C = 0.0625.
     let mut bench = Bench::dualpi2(&rfc(25.0));
     bench.fill(10, 125, Ecn::Ect1);
@@ -106,6 +108,7 @@ fn l_is_marked_with_k_times_p_and_c_with_its_square_at_even_distances() {
 
 #[test]
 fn in_overload_both_queues_drop_with_the_square_and_the_rest_of_l_is_marked() {
+    let _reached = must_reach(["dualpi2.rfc9332_l4s_drop", "dualpi2.rfc9332_classic_drop"]);
     // p' = 50·0.010 = 0.5, k·p' = 1: p_C = 0.25. Only L holds packets: its delay counts as C's does.
     let mut bench = Bench::dualpi2(&rfc(50.0));
     bench.fill(9, 125, Ecn::Ect1);
@@ -180,6 +183,7 @@ fn share(keys: &str, ecn: Ecn) -> f64 {
 
 #[test]
 fn linux_draws_l_with_k_times_p_and_c_with_two_draws() {
+    let _reached = must_reach(["dualpi2.linux_l4s_signal", "dualpi2.linux_classic_signal"]);
     // beta 15.625 Hz is 4000/256: in Linux's units 4294, and p' = 16,000,000·4294/64 = 1,073,500,000, 0.24994 of 2^32.
     let keys = linux(15.625, "");
     // 0.49989 and 0.06247: four standard deviations are 0.0317 and 0.0153.
@@ -192,6 +196,7 @@ fn linux_draws_l_with_k_times_p_and_c_with_two_draws() {
 
 #[test]
 fn linux_spares_what_leaves_less_than_two_mtu_behind() {
+    let _reached = must_reach(["dualpi2.linux_short_queue_passes"]);
     // With `overflow` p' stops at 1/2: all of L is marked while 3028 B are left.
     let keys = linux(1000.0, "drop_on_overload = false");
     let mut bench = Bench::dualpi2(&keys);
@@ -208,6 +213,7 @@ fn linux_spares_what_leaves_less_than_two_mtu_behind() {
 
 #[test]
 fn in_overload_linux_drops_with_the_square_or_stops_at_one_over_k() {
+    let _reached = must_reach(["dualpi2.linux_l4s_drop", "dualpi2.linux_classic_drop"]);
     // p' = 1: all is dropped while two MTU are left, also what is ECN-capable.
     for ecn in [Ecn::Ect1, Ecn::Ect0] {
         let mut bench = Bench::dualpi2(&linux(1000.0, ""));
@@ -238,6 +244,7 @@ fn in_overload_linux_marks_what_it_does_not_drop_of_l() {
 
 #[test]
 fn linux_steps_in_l_after_the_coupled_law() {
+    let _reached = must_reach(["dualpi2.linux_step"]);
     let mut bench = Bench::dualpi2("l4s = { groups = [\"high\"] }");
     let [on_time, late, plain] = [Ecn::Ect1, Ecn::Ect1, Ecn::NotEct].map(|ecn| bench.put_as(0, 100, 500, ecn, 0));
     // 1 ms is not longer than 1 ms. What cannot be marked is dropped.
@@ -265,6 +272,7 @@ fn linux_may_judge_what_arrives() {
 
 #[test]
 fn the_limit_holds_for_both_queues_together() {
+    let _reached = must_reach(["tree.full_drops_arrival"]);
     let mut bench = Bench::of(Params::DualPi2(toml::from_str("").unwrap()), 3.0);
     for ecn in [Ecn::NotEct, Ecn::Ect1, Ecn::Ect1, Ecn::Ect1, Ecn::NotEct] {
         bench.put(0, 500, ecn);
@@ -291,6 +299,7 @@ fn classes_count_what_the_law_across_them_does() {
 
 #[test]
 fn pi2_squares_for_classic_packets_and_not_for_scalable_ones() {
+    let _reached = must_reach(["pi2.signal"]);
     // The controller updates at 32 ms: 3.90625 Hz is 1000/256, in Linux's units 1073, and 32,000,000·1073/64 =
     // 536,500,000 is 0.12491 of 2^32: 0.2498 of ECT(1), 0.0156 of ECT(0).
     let share = |ecn| {
@@ -324,6 +333,7 @@ fn pi2_is_one_queue_whose_controller_stops_at_one_over_k() {
 
 #[test]
 fn pi2_spares_what_leaves_less_than_two_mtu_behind() {
+    let _reached = must_reach(["pi2.short_queue_passes"]);
     let marks = |packets, len| {
         let mut bench = Bench::of(Params::Pi2(toml::from_str("beta = 1000.0").unwrap()), 10_000.0);
         bench.fill(packets, len, Ecn::Ect1);

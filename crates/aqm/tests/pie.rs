@@ -5,6 +5,7 @@ use crate::bench;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason};
 use ecnlab_base::Length;
+use ecnlab_base::coverage::must_reach;
 use ecnlab_wire::Ecn;
 
 /// Times are in ms.
@@ -128,6 +129,7 @@ fn linux_takes_its_first_step_after_half_a_second_and_one_each_16_ms() {
 
 #[test]
 fn a_full_queue_drops_what_arrives() {
+    let _reached = must_reach(["pie.linux_full"]);
     let mut bench = Bench::pie("", 5.0);
     bench.fill(0, 7);
     assert_eq!(bench.diary.dropped, [(6, DropReason::Tail), (7, DropReason::Tail)]);

@@ -5,6 +5,7 @@ use crate::bench;
 use ecnlab_aqm::registry::Params;
 use ecnlab_aqm::{Common, Config, DropReason, MarkReason};
 use ecnlab_base::Length;
+use ecnlab_base::coverage::must_reach;
 use ecnlab_wire::Ecn;
 
 /// Times are in µs. The link has 1 Mbit/s.
@@ -40,6 +41,7 @@ fn filled(keys: &str, limit: f64) -> Bench {
 
 #[test]
 fn packets_of_a_flow_to_blame_go_to_c() {
+    let _reached = must_reach(["dualpi2.redirected"]);
     let mut bench = filled("protection = {}", 100.0);
     // 500 B are 1.024 ms of score: 36·1.024 is above 1·4 ms². 40 B of another flow are 81.92 µs: 36·0.08192 = 2.95 is not.
     let [tenth, eleventh] = [0, 0].map(|flow| bench.put(0, flow, 500, Ecn::Ect1));
@@ -136,6 +138,7 @@ fn nqb_packets_are_in_l_without_signals() {
 
 #[test]
 fn nqb_packets_take_no_part_in_the_coupled_marks_but_in_overload() {
+    let _reached = must_reach(["dualpi2.rfc9332_nqb_passes"]);
     // RFC 9332's form, p' = 25·0.010 = 0.25 at 10 ms: p_CL = 0.5, each second ECT(1) after the first is marked, whatever
     // is between.
     let rfc = |beta| {

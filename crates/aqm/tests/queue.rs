@@ -8,6 +8,7 @@ use ecnlab_aqm::{
     Admit, Common, Config, DropReason, Forced, Full, Kind, LinkContext, MarkAt, MarkReason, Owed, Queue, Watch,
     droptail,
 };
+use ecnlab_base::coverage::must_reach;
 use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
 use ecnlab_wire::{Dscp, Ecn, QuenchCause};
 use packet::Packet;
@@ -142,6 +143,7 @@ fn it_is_first_in_first_out() {
 
 #[test]
 fn a_full_queue_drops_at_the_tail_or_at_the_front() {
+    let _reached = must_reach(["fifo.full_drops_arrival", "fifo.full_drops_head"]);
     for (full, dropped, left) in [(Full::Tail, [4, 5], [1, 2, 3]), (Full::Front, [1, 2], [3, 4, 5])] {
         let mut bench = Bench::droptail(Length::Packets(3.0), |c| c.full = full);
         bench.fill(5, Ecn::NotEct);
@@ -152,6 +154,7 @@ fn a_full_queue_drops_at_the_tail_or_at_the_front() {
 
 #[test]
 fn a_full_queue_may_drop_any_each_as_likely() {
+    let _reached = must_reach(["fifo.full_drops_any"]);
     // Three held and one arrives: 4000 times, each of the four leaves about 1000 times.
     let mut seen = [0_u32; 4];
     let mut bench = Bench::droptail(Length::Packets(3.0), |c| c.full = Full::Random);
@@ -229,6 +232,7 @@ fn with_ecn_off_a_capable_packet_is_dropped_early() {
 
 #[test]
 fn a_forced_drop_takes_the_capable_too() {
+    let _reached = must_reach(["fifo.forced_drop_of_arrival", "fifo.forced_drop_as_when_full"]);
     let mut bench = Bench::signalling(1.0, Above::Drop, |c| c.ecn = true);
     bench.fill(2, Ecn::Ect0);
     assert_eq!(bench.befell("forced"), [2]);
@@ -243,6 +247,7 @@ fn a_forced_drop_takes_the_capable_too() {
 
 #[test]
 fn a_mark_at_the_front_goes_to_the_head() {
+    let _reached = must_reach(["fifo.mark_at_front"]);
     let front = |c: &mut Common| {
         c.ecn = true;
         c.mark_at = MarkAt::Front;

@@ -8,6 +8,7 @@ use ecnlab_aqm::{
     Class, Codepoint, Common, Config, DropReason, Full, MarkReason, Member, Tally, classes, codel, droptail, fq,
     fq_codel,
 };
+use ecnlab_base::coverage::must_reach;
 use ecnlab_base::{Bytes, Dur, Length};
 use ecnlab_wire::{Dscp, Ecn};
 use proptest::prelude::*;
@@ -94,6 +95,7 @@ fn a_sparse_flow_does_not_wait() {
 
 #[test]
 fn the_fattest_flow_makes_room_from_its_head_and_the_arriving_packet_stays() {
+    let _reached = must_reach(["tree.full_sheds_fattest", "fifo.shed"]);
     let mut bench = Bench::fq_codel(10.0, |p| p.drop_batch = 3);
     // Flow 1 has 8 packets of 1000 B, flow 2 has 2 of 100 B; the eleventh packet is of flow 2. Half of 8000 B are four
     // packets, the batch is three: 1, 2 and 3 leave.

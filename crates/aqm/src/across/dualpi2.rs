@@ -9,7 +9,7 @@ mod profile;
 pub mod protection;
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -422,7 +422,12 @@ impl Across for DualPi2 {
     fn place(&mut self, packet: &PacketView, view: &AcrossView<'_>) -> usize {
         let of_l = self.protection.as_mut().filter(|_| view.of == L);
         let sanctioned = of_l.is_some_and(|protection| protection.sanctions(packet, view.own().bytes, view.now));
-        if sanctioned { C } else { view.of }
+        if sanctioned {
+            coverage_mark!("dualpi2.redirected");
+            C
+        } else {
+            view.of
+        }
     }
 
     fn on_enqueue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {

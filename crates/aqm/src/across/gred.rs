@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ecnlab_base::{Bytes, Length, Rng, Time};
+use ecnlab_base::{Bytes, Length, Rng, Time, coverage_mark};
 use ecnlab_wire::Dscp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -269,14 +269,18 @@ impl Across for Gred {
         let avg = self.judged_by(view.of);
         let queue = &mut self.queues[view.of];
         if avg < queue.curve.min_th() {
+            coverage_mark!("gred.passes_below_min_th");
             queue.spacer.restart();
             Decision::Pass
         } else if self.above == Above::Drop && avg >= queue.curve.max_th() {
+            coverage_mark!("gred.forced_drop");
             queue.spacer.restart();
             Decision::SignalByDrop
         } else if queue.spacer.chooses(queue.curve.probability(avg), packet.size, rng) {
+            coverage_mark!("gred.signal");
             Decision::Signal(MarkReason::Law)
         } else {
+            coverage_mark!("gred.passes_by_chance");
             Decision::Pass
         }
     }
@@ -294,6 +298,7 @@ impl Across for Gred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ecnlab_base::coverage::must_reach;
     use ecnlab_base::{Dur, Rate};
 
     /// 1250 B take 10 ms.
@@ -351,6 +356,7 @@ mod tests {
 
     #[test]
     fn each_is_judged_by_its_own_average_and_thresholds() {
+        let _reached = must_reach(["gred.passes_below_min_th", "gred.passes_by_chance", "gred.signal"]);
         let mut law = law("weight = 1.0");
         assert_eq!(arrive(&mut law, 0, IN, [4, 9]), Decision::Pass);
         assert_eq!(arrive(&mut law, 0, OUT, [9, 1]), Decision::Pass);
@@ -361,6 +367,7 @@ mod tests {
 
     #[test]
     fn from_max_th_on_all_may_be_dropped() {
+        let _reached = must_reach(["gred.forced_drop"]);
         let mut law = law("weight = 1.0\nabove = \"drop\"");
         assert_eq!(arrive(&mut law, 0, OUT, [0, 4]), Decision::SignalByDrop);
         assert_eq!(arrive(&mut law, 0, OUT, [0, 1]), Decision::Pass);

@@ -3,7 +3,7 @@
 //! One queue, with the controller of DualPI2: Classic packets are signalled with p'², scalable ones with k·p'. The values
 //! are those of the authors' first `sch_dualpi2` (github.com/olgabo/dualpi2), which with one queue is this law.
 
-use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use ecnlab_wire::Ecn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -123,6 +123,7 @@ impl Across for Pi2 {
     /// `should_drop` of the authors' code.
     fn on_dequeue(&mut self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         if view.bytes() < 2 * self.params.mtu.0 {
+            coverage_mark!("pi2.short_queue_passes");
             return Decision::Pass;
         }
         let prob = self.pi.prob();
@@ -130,7 +131,12 @@ impl Across for Pi2 {
             Ecn::Ect1 | Ecn::Ce => roll(prob.saturating_mul(self.params.coupling_factor.into()), rng),
             Ecn::NotEct | Ecn::Ect0 => roll(prob, rng) && roll(prob, rng),
         };
-        if signal { Decision::Signal(MarkReason::Law) } else { Decision::Pass }
+        if signal {
+            coverage_mark!("pi2.signal");
+            Decision::Signal(MarkReason::Law)
+        } else {
+            Decision::Pass
+        }
     }
 
     fn tick(&self) -> Option<Dur> {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use ecnlab_base::{Dur, Length, Rng, Time};
+use ecnlab_base::{Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -148,11 +148,13 @@ impl Sfb {
         }
         let due = self.hashed.saturating_add(rehash);
         if now > due {
+            coverage_mark!("sfb.rehash");
             salts[self.slot] = rng.u64();
             self.slot ^= 1;
             self.double = false;
             self.hashed = now;
         } else if !warmup.is_zero() && now.saturating_add(warmup) > due {
+            coverage_mark!("sfb.warmup");
             self.double = true;
         }
     }
@@ -187,8 +189,10 @@ impl Sfb {
         if drawn >= p {
             Decision::Pass
         } else if drawn < 2 * p.saturating_sub(CERTAIN / 2) {
+            coverage_mark!("sfb.drop_by_chance");
             Decision::SignalByDrop
         } else {
+            coverage_mark!("sfb.signal");
             Decision::Signal(MarkReason::Law)
         }
     }
@@ -270,6 +274,7 @@ impl Across for Sfb {
             .of(own)
             .fold((u16::MAX, CERTAIN), |(packets, p), bin| (packets.min(bin.packets), p.min(bin.p)));
         if packets >= self.params.max {
+            coverage_mark!("sfb.bins_full");
             return Decision::SignalByDrop;
         }
         let decision = if p < CERTAIN {
@@ -280,7 +285,13 @@ impl Across for Sfb {
                 hashes[other] = Some(next);
                 self.learn(other, next);
             }
-            if self.refuses(view.now) { Decision::SignalByDrop } else { Decision::Pass }
+            if self.refuses(view.now) {
+                coverage_mark!("sfb.penalty_drop");
+                Decision::SignalByDrop
+            } else {
+                coverage_mark!("sfb.penalty_pass");
+                Decision::Pass
+            }
         };
         let enters = match decision {
             Decision::Pass => true,
@@ -305,6 +316,7 @@ mod tests {
     use super::*;
     use crate::InnerView;
     use ecnlab_base::Rate;
+    use ecnlab_base::coverage::must_reach;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
 
@@ -400,6 +412,7 @@ mod tests {
 
     #[test]
     fn a_packet_whose_bins_are_all_full_is_dropped() {
+        let _reached = must_reach(["sfb.bins_full"]);
         let mut bench = Bench::new("bin_size = 100\nmax = 3");
         let drop = Decision::SignalByDrop;
         let pass = Decision::Pass;
@@ -411,6 +424,7 @@ mod tests {
 
     #[test]
     fn up_to_a_half_packets_are_marked_and_above_some_are_dropped() {
+        let _reached = must_reach(["sfb.signal", "sfb.drop_by_chance"]);
         let mut rng = Rng::named(1, "sfb");
         let mut of = |p: u32| {
             let drawn: Vec<Decision> = (0..4000).map(|_| Sfb::draw(p, &mut rng)).collect();
@@ -428,6 +442,7 @@ mod tests {
 
     #[test]
     fn an_unresponsive_flow_has_the_tokens_of_the_penalty_box() {
+        let _reached = must_reach(["sfb.penalty_pass", "sfb.penalty_drop"]);
         let mut bench = Bench::new("bin_size = 1\nincrement = 1.0\npenalty_rate = 10\npenalty_burst = 2\nmax = 100");
         bench.arrive(0, 1);
         // p is 1 from the second on: two tokens; then 0.5 for 50 ms, which are none, and 0.9 for the next 90 ms, which are
@@ -478,6 +493,7 @@ mod tests {
 
     #[test]
     fn the_next_hash_is_warmed_up_with_unresponsive_flows() {
+        let _reached = must_reach(["sfb.warmup", "sfb.rehash"]);
         let keys = "bin_size = 1\nincrement = 1.0\nrehash = \"10 s\"\nwarmup = \"2 s\"\nmax = 100";
         let mut bench = Bench::new(keys);
         (0..3).for_each(|_| {

@@ -5,7 +5,7 @@
 //! capacity is a token bucket that fills at the wanted rate and pays for what arrives.
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Bytes, Length, Rng, Time};
+use ecnlab_base::{Bytes, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -156,7 +156,12 @@ impl Aqm for Avq {
         if fits || packet.can_mark {
             self.adapt(size, now);
         }
-        if fits { Verdict::Pass } else { Verdict::Signal }
+        if fits {
+            Verdict::Pass
+        } else {
+            coverage_mark!("avq.virtual_overflow");
+            Verdict::Signal
+        }
     }
 
     averages_first! { self => 8.0 * self.capacity }
@@ -166,6 +171,7 @@ impl Aqm for Avq {
 mod tests {
     use super::*;
     use crate::Integral;
+    use ecnlab_base::coverage::must_reach;
     use ecnlab_base::{Dur, Rate};
 
     /// 1000 B/s.
@@ -204,6 +210,7 @@ mod tests {
 
     #[test]
     fn what_would_overflow_the_virtual_queue_is_signalled() {
+        let _reached = must_reach(["avq.virtual_overflow"]);
         // The capacity hardly moves: 500 B/s, while the link sends 1000.
         let mut law = law("initial = 0.5\nalpha = 1e-12\nbuffer = \"1000 B\"", Length::Packets(50.0));
         assert_eq!(arrive(&mut law, 1000, 600, true), Verdict::Pass);

@@ -3,7 +3,7 @@
 //!
 //! A probability grows when the queue overflows and falls when the link is idle; arriving packets are signalled with it.
 
-use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_base::{Dur, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +73,7 @@ impl Blue {
         let freeze = self.params.freeze_time;
         let first = since.max(self.changed.saturating_add(freeze));
         if first <= self.now {
+            coverage_mark!("blue.idle_decrement");
             let more = self.now.since(first).whole(freeze);
             self.p = libm::fmax(self.p - self.params.decrement * (1 + more) as f64, 0.0);
             self.changed = first.saturating_add(freeze.saturating_mul(more));
@@ -94,11 +95,17 @@ impl Aqm for Blue {
         if let Some(idle) = view.idle {
             self.was_idle(Time::from_ps(now.ps() - idle.ps()));
         }
-        if rng.unit() < self.p { Verdict::Signal } else { Verdict::Pass }
+        if rng.unit() < self.p {
+            coverage_mark!("blue.signal");
+            Verdict::Signal
+        } else {
+            Verdict::Pass
+        }
     }
 
     fn on_full(&mut self) {
         if self.now.since(self.changed) > self.params.freeze_time {
+            coverage_mark!("blue.overflow_increment");
             self.p = libm::fmin(self.p + self.params.increment, 1.0);
             self.changed = self.now;
         }
@@ -112,6 +119,7 @@ mod tests {
     use super::*;
     use crate::Integral;
     use ecnlab_base::Rate;
+    use ecnlab_base::coverage::must_reach;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
 
@@ -137,6 +145,7 @@ mod tests {
 
     #[test]
     fn an_overflow_adds_its_step_once_in_longer_than_the_freeze_time() {
+        let _reached = must_reach(["blue.overflow_increment"]);
         let mut law = law("increment = 0.375\nfreeze_time = \"10 ms\"");
         for (ms, p) in [(10, 0.0), (11, 0.375), (20, 0.375), (21, 0.375), (22, 0.75), (40, 1.0), (60, 1.0)] {
             arrive(&mut law, ms, None);
@@ -147,6 +156,7 @@ mod tests {
 
     #[test]
     fn an_idle_link_takes_its_step_at_once_and_each_freeze_time() {
+        let _reached = must_reach(["blue.idle_decrement"]);
         let mut law = law("increment = 1.0\ndecrement = 0.125\nfreeze_time = \"10 ms\"");
         arrive(&mut law, 100, None);
         law.on_full();
@@ -164,6 +174,7 @@ mod tests {
 
     #[test]
     fn packets_are_signalled_with_the_probability() {
+        let _reached = must_reach(["blue.signal"]);
         let mut law = law("increment = 0.5\nfreeze_time = \"10 ms\"");
         let signals = |law: &mut Blue, from: u64| {
             (from..from + 1000).filter(|&ms| arrive(law, ms, None) == Verdict::Signal).count()

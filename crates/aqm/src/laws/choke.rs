@@ -4,7 +4,7 @@
 //! RED, but an arriving packet is first compared with one drawn from the queue, if the average is above the lower threshold. Two
 //! of one flow are both dropped: who holds much of the queue is drawn often.
 
-use ecnlab_base::{Bytes, Length, Rng, Time};
+use ecnlab_base::{Bytes, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,10 +93,16 @@ impl LawParams for Params {
 impl Aqm for Choke {
     fn on_enqueue(&mut self, packet: &PacketView, view: &View, now: Time, rng: &mut Rng) -> Verdict {
         self.red.arrival(view, now);
-        if self.red.is_over_min() { Verdict::Compare } else { self.red.decide(packet.size, view, rng) }
+        if self.red.is_over_min() {
+            coverage_mark!("choke.compare");
+            Verdict::Compare
+        } else {
+            self.red.decide(packet.size, view, rng)
+        }
     }
 
     fn on_unlike(&mut self, packet: &PacketView, view: &View, rng: &mut Rng) -> Verdict {
+        coverage_mark!("choke.unlike");
         self.red.decide(packet.size, view, rng)
     }
 

@@ -4,7 +4,7 @@
 //! Times are whole nanoseconds, 1/√count and probabilities have 32 bits behind the point, as there. `docs/laws/cobalt.md`.
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_base::{Dur, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +153,7 @@ impl Cobalt {
             return Judgement { signal: due, late };
         }
         while self.is_due(now) {
+            coverage_mark!("cobalt.count_fades");
             late = self.step(self.count - 1, now);
         }
         Judgement { signal: false, late }
@@ -198,6 +199,7 @@ impl Cobalt {
     /// `cobalt_queue_full`.
     fn full(&mut self, now: i64) {
         if self.blue_is_due(now) {
+            coverage_mark!("cobalt.blue_rises");
             self.p_drop = self.p_drop.saturating_add(self.p_inc);
             self.blue_changed = now;
         }
@@ -209,6 +211,7 @@ impl Cobalt {
     /// `cobalt_queue_empty`.
     fn empty(&mut self, now: i64) {
         if self.p_drop > 0 && self.blue_is_due(now) {
+            coverage_mark!("cobalt.blue_falls");
             self.p_drop = self.p_drop.saturating_sub(self.p_dec);
             self.blue_changed = now;
         }
@@ -295,6 +298,7 @@ impl Aqm for Cobalt {
     /// A link that was idle has asked the queue, if it is alone, as it became free.
     fn on_enqueue(&mut self, _packet: &PacketView, view: &View, now: Time, _rng: &mut Rng) -> Verdict {
         if view.asked && self.among.is_none() {
+            coverage_mark!("cobalt.found_empty");
             let idle = view.idle.unwrap_or(Dur::ZERO);
             self.empty(Time::from_ps(now.ps() - idle.ps()).ns() as i64);
         }
@@ -311,8 +315,10 @@ impl Aqm for Cobalt {
         // The last packet of a queue is never dropped (`cake_dequeue`).
         let is_last = view.packets == 0;
         if flooded && !is_last {
+            coverage_mark!("cobalt.blue_drop");
             Verdict::Drop
         } else if signal && (packet.can_mark || !is_last) {
+            coverage_mark!("cobalt.signal");
             Verdict::Signal
         } else {
             Verdict::Pass

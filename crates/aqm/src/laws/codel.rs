@@ -3,7 +3,7 @@
 //! Where Linux (include/net/codel_impl.h) does otherwise, `docs/laws/codel.md` says so.
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Bytes, Dur, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -180,6 +180,7 @@ impl Codel {
     /// Whether sojourns have been above the target for an interval (RFC 8289 §5.6, `dodequeue`).
     fn is_above(&mut self, sojourn: Dur, backlog: u64, now: Time) -> bool {
         if sojourn < self.params.target || backlog <= self.params.mtu.0 {
+            coverage_mark!("codel.below_target");
             self.first_above = None;
             return false;
         }
@@ -196,8 +197,14 @@ impl Codel {
     /// RFC 8289 §5.5, `dequeue`, packet by packet.
     fn judge(&mut self, above: bool, can_mark: bool, now: Time) -> Verdict {
         match std::mem::replace(&mut self.behind, Behind::Nothing) {
-            Behind::Entry => return Verdict::Pass,
-            Behind::Drop if above => self.drop_next = self.after(self.drop_next),
+            Behind::Entry => {
+                coverage_mark!("codel.passes_behind_first_drop");
+                return Verdict::Pass;
+            }
+            Behind::Drop if above => {
+                coverage_mark!("codel.late_behind_drop");
+                self.drop_next = self.after(self.drop_next);
+            }
             Behind::Drop | Behind::Nothing => {}
         }
         if !self.dropping {
@@ -209,9 +216,11 @@ impl Codel {
         }
         self.set_count(self.count.wrapping_add(1));
         if can_mark {
+            coverage_mark!("codel.next_mark");
             // A marked packet leaves: there is one mark for each departure at most.
             self.drop_next = self.after(self.drop_next);
         } else {
+            coverage_mark!("codel.next_drop");
             self.behind = Behind::Drop;
         }
         Verdict::Signal
@@ -224,8 +233,10 @@ impl Codel {
         let recent = self.last_count > 0 && now.since(self.drop_next) < self.params.interval * 16;
         self.dropping = true;
         if recent && signals > 1 {
+            coverage_mark!("codel.first_signal_resumes_rate");
             self.set_count(signals);
         } else {
+            coverage_mark!("codel.first_signal");
             (self.count, self.root) = (1, u16::MAX);
         }
         self.last_count = self.count;
@@ -297,10 +308,16 @@ impl Aqm for Codel {
         let above = self.is_above(sojourn, view.in_all, now);
         let verdict = self.judge(above, packet.can_mark, now);
         let late = self.params.ce_threshold.is_some_and(|threshold| sojourn > threshold);
-        if verdict == Verdict::Pass && late { Verdict::MarkIfCapable } else { verdict }
+        if verdict == Verdict::Pass && late {
+            coverage_mark!("codel.ce_threshold");
+            Verdict::MarkIfCapable
+        } else {
+            verdict
+        }
     }
 
     fn on_empty(&mut self) {
+        coverage_mark!("codel.empty");
         self.first_above = None;
         self.dropping &= self.behind == Behind::Entry;
         self.behind = Behind::Nothing;
@@ -308,6 +325,7 @@ impl Aqm for Codel {
 
     /// Linux's `fq_codel_drop`.
     fn on_shed(&mut self, packets: u32) {
+        coverage_mark!("codel.shed");
         self.count = self.count.wrapping_add(packets);
     }
 
@@ -329,6 +347,7 @@ mod tests {
     use super::*;
     use Verdict::{MarkIfCapable, Pass, Signal};
     use ecnlab_base::Rate;
+    use ecnlab_base::coverage::must_reach;
     use ecnlab_wire::Ecn;
     use std::cmp::Ordering::{Equal, Less};
 
@@ -364,6 +383,7 @@ mod tests {
 
     #[test]
     fn signals_come_at_interval_over_the_root_of_their_number() {
+        let _reached = must_reach(["codel.first_signal", "codel.next_mark"]);
         // Marks, of which none takes the next packet's turn. The first after an interval above the target: 100 ms. Then
         // + 100/√1 = 200, + 100/√2 = 270.71, + 100/√3 = 328.45, + 100/√4 = 378.45, + 100/√5 = 423.17; each
         // at the next multiple of 0.1 ms.
@@ -419,6 +439,7 @@ mod tests {
 
     #[test]
     fn one_call_drops_as_many_as_are_due() {
+        let _reached = must_reach(["codel.next_drop", "codel.late_behind_drop", "codel.passes_behind_first_drop"]);
         // Above since 10: at 210 it is an interval: one drop, the next due at 310. At 420: 310 is past, then 310 + 70.7
         // = 380.7 is, then 438.4 is not: two.
         assert_eq!(drops(Sqrt::Exact), [0, 1, 0, 2]);
@@ -428,6 +449,7 @@ mod tests {
 
     #[test]
     fn short_sojourns_and_a_short_backlog_end_it() {
+        let _reached = must_reach(["codel.below_target"]);
         let mut bench = Bench::new(|_| {});
         bench.can_mark = true;
         assert_eq!((bench.leaves(0, 5), bench.leaves(100_000, 5)), (Pass, Signal));
@@ -441,6 +463,7 @@ mod tests {
 
     #[test]
     fn soon_after_signals_go_on_at_their_rate() {
+        let _reached = must_reach(["codel.first_signal_resumes_rate"]);
         let mut bench = Bench::new(|_| {});
         bench.can_mark = true;
         // Six marks in a first time (signals_come_at_...): count 6, begun with 1.
@@ -506,6 +529,7 @@ mod tests {
 
     #[test]
     fn packets_shed_for_others_count_as_signals() {
+        let _reached = must_reach(["codel.shed"]);
         // Linux's fq_codel_drop adds them to the count.
         let mut bench = Bench::new(|_| {});
         bench.can_mark = true;
@@ -546,6 +570,7 @@ mod tests {
 
     #[test]
     fn an_empty_queue_ends_it() {
+        let _reached = must_reach(["codel.empty"]);
         let mut bench = Bench::new(|_| {});
         assert_eq!((bench.leaves(0, 9), bench.leaves(100_000, 9), bench.leaves(100_000, 9)), (Pass, Signal, Pass));
         bench.codel.on_empty();
@@ -556,6 +581,7 @@ mod tests {
 
     #[test]
     fn over_the_threshold_the_capable_are_marked_whatever_the_law_says() {
+        let _reached = must_reach(["codel.ce_threshold"]);
         let mut bench = Bench::new(|p| p.ce_threshold = Some(Dur::from_ms(1)));
         assert_eq!((bench.leaves(0, 1), bench.leaves(0, 2)), (Pass, MarkIfCapable));
     }

@@ -2,7 +2,7 @@
 //!
 //! Its differences from RFC 8033 are in §4, the pseudo-code in appendix A. All but the target is fixed there.
 
-use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rate, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -164,6 +164,7 @@ impl DocsisPie {
     /// `drop_early`.
     fn drops(&mut self, packet: &PacketView, view: &View, rng: &mut Rng) -> bool {
         if !self.burst_allowance.is_zero() {
+            coverage_mark!("docsis_pie.burst_passes");
             return false;
         }
         if self.p == 0.0 {
@@ -171,13 +172,16 @@ impl DocsisPie {
         }
         if self.state == State::Inactive {
             if is_below_a_third(view, self.buffer) {
+                coverage_mark!("docsis_pie.inactive_passes");
                 return false;
             }
+            coverage_mark!("docsis_pie.wakes");
             self.state = State::Quiescent;
         }
         let p = libm::fmin(self.p * f64::from(packet.size) / MEAN_PKTSIZE as f64, PROB_LOW);
         self.accu += p;
         if self.is_short(self.old) && self.p < 0.2 || view.bytes <= 2 * MEAN_PKTSIZE || self.accu < PROB_LOW {
+            coverage_mark!("docsis_pie.spared");
             return false;
         }
         self.accu >= PROB_HIGH || rng.unit() <= p
@@ -273,8 +277,10 @@ impl Aqm for DocsisPie {
         }
         self.accu = 0.0;
         if self.state == State::Quiescent {
+            coverage_mark!("docsis_pie.drop_begins_burst");
             (self.state, self.burst_allowance) = (State::Active, MAX_BURST);
         }
+        coverage_mark!("docsis_pie.drop");
         Verdict::SignalByDrop
     }
 
@@ -284,6 +290,7 @@ impl Aqm for DocsisPie {
     }
 
     fn on_full(&mut self) {
+        coverage_mark!("docsis_pie.full");
         self.accu = 0.0;
     }
 
@@ -313,6 +320,7 @@ mod tests {
     use super::*;
     use crate::Integral;
     use crate::{Common, Config, registry};
+    use ecnlab_base::coverage::must_reach;
     use ecnlab_wire::Ecn;
 
     /// On a link of 8 Mbit/s, where 1000 B take 1 ms, with a buffer of 90 packets.
@@ -409,6 +417,7 @@ mod tests {
 
     #[test]
     fn a_short_delay_or_a_short_queue_is_not_signalled_and_its_packets_count() {
+        let _reached = must_reach(["docsis_pie.spared", "docsis_pie.drop"]);
         // The sum is at 8.5: all that is judged is dropped.
         let judge = |p: f64, old: u64, bytes: u64| {
             let mut law = active(p);
@@ -423,6 +432,7 @@ mod tests {
 
     #[test]
     fn the_bounds_of_the_sum_are_0_85_and_8_5() {
+        let _reached = must_reach(["docsis_pie.full"]);
         // How many of 1000 laws with this sum drop an arrival to which p = 0.5 belongs.
         let dropped = |accu: f64| {
             let judge = |seed| {
@@ -443,6 +453,12 @@ mod tests {
 
     #[test]
     fn a_third_of_the_buffer_wakes_it_and_its_first_drop_begins_the_burst() {
+        let _reached = must_reach([
+            "docsis_pie.inactive_passes",
+            "docsis_pie.wakes",
+            "docsis_pie.drop_begins_burst",
+            "docsis_pie.burst_passes",
+        ]);
         let mut law = law("");
         (law.p, law.old, law.accu) = (0.5, Dur::from_ms(20), 8.5);
         // 29 of 90 packets.

@@ -3,7 +3,7 @@
 //!
 //! The first packet over a threshold is signalled, and then none for an interval, however many are over it.
 
-use ecnlab_base::{Dur, Length, Rng, Time};
+use ecnlab_base::{Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -144,9 +144,11 @@ impl Aqm for Gsp {
         let above = self.is_above(view.packets, view.bytes);
         self.gather(above, now);
         if above && self.phase == Phase::Emptied {
+            coverage_mark!("gsp.clear_after_overflow");
             self.phase = Phase::Clear;
         }
         if above && now > self.expiry {
+            coverage_mark!("gsp.signal");
             self.expiry = now.saturating_add(self.interval());
             return Verdict::Signal;
         }
@@ -157,12 +159,14 @@ impl Aqm for Gsp {
         self.gather(self.is_above(view.packets + 1, view.bytes + u64::from(packet.size)), now);
         self.delay = packet.sojourn;
         if view.packets == 0 && self.phase == Phase::Overflown {
+            coverage_mark!("gsp.emptied_after_overflow");
             self.phase = Phase::Emptied;
         }
         Verdict::Pass
     }
 
     fn on_full(&mut self) {
+        coverage_mark!("gsp.overflow");
         self.phase = Phase::Overflown;
     }
 }
@@ -171,6 +175,7 @@ impl Aqm for Gsp {
 mod tests {
     use super::*;
     use ecnlab_base::Rate;
+    use ecnlab_base::coverage::must_reach;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
 
@@ -215,6 +220,7 @@ mod tests {
 
     #[test]
     fn one_packet_over_the_threshold_is_signalled_in_an_interval() {
+        let _reached = must_reach(["gsp.signal"]);
         for threshold in ["5 packets", "5 kB"] {
             let mut law = law(&format!("threshold = \"{threshold}\"\ninterval = \"10 ms\"\nadaptive = false"));
             let signalled =
@@ -255,6 +261,7 @@ mod tests {
 
     #[test]
     fn from_an_overflow_on_time_below_does_not_count_until_the_queue_was_empty_and_is_above_again() {
+        let _reached = must_reach(["gsp.overflow", "gsp.emptied_after_overflow", "gsp.clear_after_overflow"]);
         let mut law = law("threshold = \"5 packets\"\nalpha = 1.0");
         arrive(&mut law, 2000, 9);
         assert!(close(law.ahead, 2.0));

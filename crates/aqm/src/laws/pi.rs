@@ -3,7 +3,7 @@
 //!
 //! A controller makes a probability from the queue's length, and arriving packets are signalled with it.
 
-use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,12 @@ impl LawParams for Params {
 
 impl Aqm for Pi {
     fn on_enqueue(&mut self, _packet: &PacketView, _view: &View, _now: Time, rng: &mut Rng) -> Verdict {
-        if rng.unit() < self.p { Verdict::Signal } else { Verdict::Pass }
+        if rng.unit() < self.p {
+            coverage_mark!("pi.signal");
+            Verdict::Signal
+        } else {
+            Verdict::Pass
+        }
     }
 
     fn tick(&self) -> Option<Dur> {
@@ -127,6 +132,7 @@ mod tests {
     use super::*;
     use crate::Integral;
     use ecnlab_base::Rate;
+    use ecnlab_base::coverage::must_reach;
 
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
     const PACKET: PacketView =
@@ -169,6 +175,7 @@ mod tests {
 
     #[test]
     fn packets_are_signalled_with_the_probability() {
+        let _reached = must_reach(["pi.signal"]);
         let mut law = toml::from_str::<Params>("q_ref = \"2 packets\"\na = 0.5\nb = 0.25").unwrap().law(LINK);
         let mut rng = Rng::named(1, "pi");
         let mut signals = |law: &mut Pi, n: u32| {

@@ -3,7 +3,7 @@
 //!
 //! A price follows what arrives and what waits, and arriving packets are signalled with a probability exponential in it.
 
-use ecnlab_base::{Bytes, Dur, Length, Rng, Time};
+use ecnlab_base::{Bytes, Dur, Length, Rng, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -135,7 +135,12 @@ impl LawParams for Params {
 impl Aqm for Rem {
     fn on_enqueue(&mut self, packet: &PacketView, _view: &View, _now: Time, rng: &mut Rng) -> Verdict {
         self.arrived += self.packets(1, packet.size.into());
-        if rng.unit() < self.p { Verdict::Signal } else { Verdict::Pass }
+        if rng.unit() < self.p {
+            coverage_mark!("rem.signal");
+            Verdict::Signal
+        } else {
+            Verdict::Pass
+        }
     }
 
     fn tick(&self) -> Option<Dur> {
@@ -158,6 +163,7 @@ mod tests {
     use super::*;
     use crate::Integral;
     use ecnlab_base::Rate;
+    use ecnlab_base::coverage::must_reach;
 
     /// 1000 B take 8 ms.
     const LINK: LinkContext = LinkContext { rate: Rate::from_bps(1_000_000), delay: Dur::ZERO };
@@ -225,6 +231,7 @@ mod tests {
 
     #[test]
     fn packets_are_signalled_with_the_probability() {
+        let _reached = must_reach(["rem.signal"]);
         let mut law = law("gamma = 1.0\nphi = 2.0\ninterval = \"16 ms\"");
         let ecn = ecnlab_wire::Ecn::Ect0;
         let packet = PacketView { size: 2000, ecn, flow: 0, can_mark: true, sojourn: Dur::ZERO };

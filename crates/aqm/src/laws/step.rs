@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use ecnlab_base::{Dur, Length, Rng, Time};
+use ecnlab_base::{Dur, Length, Rng, Time, coverage_mark};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -74,12 +74,20 @@ impl Aqm for Step {
             Threshold::Length(Length::Bytes(most)) => view.bytes as f64 > most,
             Threshold::Sojourn(_) => false,
         };
-        if over { Verdict::Signal } else { Verdict::Pass }
+        if over {
+            coverage_mark!("step.long_queue");
+            Verdict::Signal
+        } else {
+            Verdict::Pass
+        }
     }
 
     fn on_dequeue(&mut self, packet: &PacketView, _view: &View, _now: Time, _rng: &mut Rng) -> Verdict {
         match self.threshold {
-            Threshold::Sojourn(most) if packet.sojourn > most => Verdict::Signal,
+            Threshold::Sojourn(most) if packet.sojourn > most => {
+                coverage_mark!("step.long_sojourn");
+                Verdict::Signal
+            }
             Threshold::Sojourn(_) | Threshold::Length(_) => Verdict::Pass,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ecnlab_base::{Dur, Rate, Time};
+use ecnlab_base::{Dur, Rate, Time, coverage_mark};
 use ecnlab_wire::Ecn;
 
 use crate::machine::books::Books;
@@ -170,6 +170,7 @@ impl<P: Item> Fifo<P> {
             Verdict::MarkIfCapable => packet.ecn().is_capable().then_some(MarkReason::Threshold),
             Verdict::Signal if seen.can_mark => Some(MarkReason::Law),
             Verdict::Signal | Verdict::SignalByDrop => {
+                coverage_mark!("fifo.early_drop_on_arrival");
                 books.drop(packet, DropReason::Early, Some(&self.law), watch);
                 return false;
             }
@@ -216,8 +217,14 @@ impl<P: Item> Fifo<P> {
                 }
                 return true;
             }
-            Verdict::Signal | Verdict::SignalByDrop => DropReason::Early,
-            Verdict::Drop => DropReason::Forced,
+            Verdict::Signal | Verdict::SignalByDrop => {
+                coverage_mark!("fifo.early_drop_on_departure");
+                DropReason::Early
+            }
+            Verdict::Drop => {
+                coverage_mark!("fifo.forced_drop_on_departure");
+                DropReason::Forced
+            }
         };
         books.drop(packet, why, Some(&self.law), watch);
         false
@@ -320,6 +327,7 @@ impl<P: Item> Fifo<P> {
             && let Some(mut head) = self.ring.front().copied()
             && matches!(head.packet.ecn(), Ecn::Ect0 | Ecn::Ect1)
         {
+            coverage_mark!("fifo.mark_at_front");
             books.mark(&mut head.packet, why, &self.law, watch);
             self.ring[0] = head;
         } else {
@@ -344,6 +352,7 @@ impl<P: Item> Fifo<P> {
     /// let go, and that waits for a shaper, stays.
     pub fn shed<W: Watch<P> + ?Sized>(&mut self, most: u32, now: Time, books: &mut Books, watch: &mut W) {
         self.observe(now, books);
+        coverage_mark!("fifo.shed");
         let judged = if self.judged { self.pop(books) } else { None };
         let (half, mut bytes, mut packets) = (self.bytes / 2, 0, 0);
         while let Some(Held { packet, .. }) = self.pop(books) {
@@ -362,10 +371,14 @@ impl<P: Item> Fifo<P> {
     fn force<W: Watch<P> + ?Sized>(&mut self, packet: &P, books: &mut Books, watch: &mut W) -> bool {
         match self.common.forced {
             Forced::Arriving => {
+                coverage_mark!("fifo.forced_drop_of_arrival");
                 books.drop(packet, DropReason::Forced, Some(&self.law), watch);
                 true
             }
-            Forced::Full => self.evict(packet, DropReason::Forced, books, watch),
+            Forced::Full => {
+                coverage_mark!("fifo.forced_drop_as_when_full");
+                self.evict(packet, DropReason::Forced, books, watch)
+            }
         }
     }
 
@@ -390,9 +403,18 @@ impl<P: Item> Fifo<P> {
     fn evict<W: Watch<P> + ?Sized>(&mut self, arriving: &P, why: DropReason, books: &mut Books, watch: &mut W) -> bool {
         let held = self.ring.len();
         let victim = match self.common.full {
-            Full::Tail => held,
-            Full::Random => books.rng.below(held as u64 + 1) as usize,
-            Full::Front | Full::Fattest => 0,
+            Full::Tail => {
+                coverage_mark!("fifo.full_drops_arrival");
+                held
+            }
+            Full::Random => {
+                coverage_mark!("fifo.full_drops_any");
+                books.rng.below(held as u64 + 1) as usize
+            }
+            Full::Front | Full::Fattest => {
+                coverage_mark!("fifo.full_drops_head");
+                0
+            }
         };
         // An index past those held is the arriving packet's own.
         if self.drop_held(victim, why, books, watch) {
@@ -411,6 +433,7 @@ impl<P: Item> Fifo<P> {
         if self.ring[drawn].packet.flow_key() != arriving.flow_key() {
             return false;
         }
+        coverage_mark!("fifo.pair_dropped");
         self.drop_held(drawn, DropReason::Forced, books, watch);
         books.drop(arriving, DropReason::Forced, Some(&self.law), watch);
         true

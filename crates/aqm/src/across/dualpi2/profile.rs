@@ -1,6 +1,6 @@
 //! How probabilities become signals: in RFC 9332's pseudo-code and in Linux.
 
-use ecnlab_base::{Dur, Rng};
+use ecnlab_base::{Dur, Rng, coverage_mark};
 
 use super::pi::{Fixed, Real};
 use super::{L, Params};
@@ -40,19 +40,32 @@ impl Rfc9332 {
         if view.of != L {
             return match self.recur(view.of, p_c) {
                 false => Decision::Pass,
-                true if overloaded => Decision::SignalByDrop,
-                true => Decision::Signal(MarkReason::Law),
+                true if overloaded => {
+                    coverage_mark!("dualpi2.rfc9332_classic_drop");
+                    Decision::SignalByDrop
+                }
+                true => {
+                    coverage_mark!("dualpi2.rfc9332_classic_signal");
+                    Decision::Signal(MarkReason::Law)
+                }
             };
         }
         if overloaded && self.recur(L, p_c) {
+            coverage_mark!("dualpi2.rfc9332_l4s_drop");
             return Decision::SignalByDrop;
         }
         if self.nqb && !packet.ecn.is_capable() {
+            coverage_mark!("dualpi2.rfc9332_nqb_passes");
             return Decision::Pass;
         }
         let native = if view.own().packets <= self.th_len { 0.0 } else { self.ramp(packet.sojourn) };
         let why = if native > p_cl { MarkReason::Law } else { MarkReason::Coupled };
-        if self.recur(L, libm::fmax(native, p_cl)) { Decision::Signal(why) } else { Decision::Pass }
+        if self.recur(L, libm::fmax(native, p_cl)) {
+            coverage_mark!("dualpi2.rfc9332_l4s_signal");
+            Decision::Signal(why)
+        } else {
+            Decision::Pass
+        }
     }
 
     /// `laqm`: the probability of L's own law after `sojourn`.
@@ -114,6 +127,7 @@ impl Linux {
             Decision::SignalByDrop => true,
         };
         if view.of == L && !dropped && packet.sojourn > self.step_thresh && !self.spares(packet) {
+            coverage_mark!("dualpi2.linux_step");
             return Decision::Signal(MarkReason::Threshold);
         }
         coupled
@@ -127,6 +141,7 @@ impl Linux {
     /// `must_drop`.
     fn coupled(&self, packet: &PacketView, view: &AcrossView<'_>, rng: &mut Rng) -> Decision {
         if view.bytes() < 2 * self.mtu {
+            coverage_mark!("dualpi2.linux_short_queue_passes");
             return Decision::Pass;
         }
         let prob = self.pi.prob();
@@ -135,15 +150,27 @@ impl Linux {
         if view.of != L {
             return match squared(prob, rng) {
                 false => Decision::Pass,
-                true if overloaded => Decision::SignalByDrop,
-                true => Decision::Signal(MarkReason::Law),
+                true if overloaded => {
+                    coverage_mark!("dualpi2.linux_classic_drop");
+                    Decision::SignalByDrop
+                }
+                true => {
+                    coverage_mark!("dualpi2.linux_classic_signal");
+                    Decision::Signal(MarkReason::Law)
+                }
             };
         }
         if overloaded && squared(prob, rng) {
+            coverage_mark!("dualpi2.linux_l4s_drop");
             return Decision::SignalByDrop;
         }
         let signalled = !self.spares(packet) && (overloaded || roll(local as u32, rng));
-        if signalled { Decision::Signal(MarkReason::Coupled) } else { Decision::Pass }
+        if signalled {
+            coverage_mark!("dualpi2.linux_l4s_signal");
+            Decision::Signal(MarkReason::Coupled)
+        } else {
+            Decision::Pass
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::*;
 use Verdict::{Drop, Pass, Signal};
 use ecnlab_base::Rate;
+use ecnlab_base::coverage::must_reach;
 use ecnlab_wire::Ecn;
 
 /// 2^32.
@@ -164,6 +165,7 @@ fn times_are_whole_nanoseconds() {
 
 #[test]
 fn the_count_fades_by_one_for_each_time_that_a_signal_would_have_been_due() {
+    let _reached = must_reach(["cobalt.count_fades"]);
     let mut bench = Bench::new(|_| {});
     bench.cobalt.root = u32::MAX;
     bench.leaves(0, 0);
@@ -213,6 +215,7 @@ fn signals_that_nobody_took_are_not_made_up_for() {
 
 #[test]
 fn the_last_packet_may_be_marked_but_not_dropped() {
+    let _reached = must_reach(["cobalt.signal"]);
     for (can_mark, behind, expected) in [(true, 0, Signal), (false, 0, Pass), (false, 1, Signal)] {
         let mut bench = Bench::new(|_| {});
         bench.leaves(1_000, 50_000);
@@ -225,6 +228,7 @@ fn the_last_packet_may_be_marked_but_not_dropped() {
 
 #[test]
 fn blue_drops_at_random_also_what_could_be_marked() {
+    let _reached = must_reach(["cobalt.blue_drop"]);
     let mut bench = Bench::new(|p| p.p_inc = 0.25);
     bench.at(10_000).on_full();
     assert_eq!(bench.cobalt.p_drop, 1 << 30);
@@ -249,6 +253,7 @@ fn a_packet_that_codel_has_marked_may_still_fall_to_blue() {
 
 #[test]
 fn blue_rises_when_full_and_falls_when_empty_once_a_target_at_most() {
+    let _reached = must_reach(["cobalt.blue_rises", "cobalt.blue_falls"]);
     let mut bench = Bench::new(|_| {});
     // The first at once; then the target, 5 ms, must have passed.
     let p = |bench: &mut Bench, at| {
@@ -310,6 +315,7 @@ fn an_empty_queue_fades_by_one_if_due_and_ends_the_series() {
 
 #[test]
 fn a_queue_alone_was_found_empty_when_its_link_became_free() {
+    let _reached = must_reach(["cobalt.found_empty"]);
     let packet = PacketView { size: 1500, ecn: Ecn::Ect0, flow: 0, can_mark: true, sojourn: Dur::ZERO };
     let p = |idle: Option<Dur>, among: bool| {
         let mut bench = Bench::new(|_| {});

@@ -1,6 +1,6 @@
 //! `sch_pie` of Linux, in whole numbers: times in ticks of 64 ns, probabilities in units of 1/(2^56 - 1).
 
-use ecnlab_base::{Dur, Rng, Time};
+use ecnlab_base::{Dur, Rng, Time, coverage_mark};
 
 use super::Params;
 use crate::{PacketView, Verdict, View};
@@ -136,8 +136,10 @@ impl Linux {
         }
         // A mark leaves the sum as it is: from 8.5 on, all are marked until one is dropped.
         if self.vars.prob <= self.mark_most && packet.can_mark {
+            coverage_mark!("pie.linux_mark");
             return Verdict::Signal;
         }
+        coverage_mark!("pie.linux_drop");
         self.vars.cycle.accu_prob = 0;
         Verdict::SignalByDrop
     }
@@ -145,20 +147,28 @@ impl Linux {
     /// `pie_drop_early`.
     fn drop_early(&mut self, size: u32, backlog: u64, rng: &mut Rng) -> bool {
         let Vars { qdelay, prob, cycle, .. } = &mut self.vars;
-        if cycle.burst_time > 0 || *qdelay < self.target / 2 && *prob < MAX_PROB / 5 || backlog < 2 * self.mtu {
+        if cycle.burst_time > 0 {
+            coverage_mark!("pie.linux_burst_passes");
+            return false;
+        }
+        if *qdelay < self.target / 2 && *prob < MAX_PROB / 5 || backlog < 2 * self.mtu {
+            coverage_mark!("pie.linux_short_queue_passes");
             return false;
         }
         let scaled = self.bytemode && u64::from(size) <= self.mtu;
         let prob = if scaled { u64::from(size).wrapping_mul(*prob / self.mtu) } else { *prob };
         cycle.accu_prob = if prob == 0 { 0 } else { cycle.accu_prob.wrapping_add(prob) };
         if cycle.accu_prob < MAX_PROB / 100 * 85 {
+            coverage_mark!("pie.linux_sum_below_0_85");
             return false;
         }
         if cycle.accu_prob >= MAX_PROB / 2 * 17 {
+            coverage_mark!("pie.linux_sum_of_8_5");
             return true;
         }
         let drop = rng.u64() >> 8 < prob;
         if drop {
+            coverage_mark!("pie.linux_by_chance");
             cycle.accu_prob = 0;
         }
         drop
@@ -166,6 +176,7 @@ impl Linux {
 
     /// A packet found no room.
     pub fn on_full(&mut self) {
+        coverage_mark!("pie.linux_full");
         self.vars.cycle.accu_prob = 0;
     }
 
@@ -190,6 +201,7 @@ impl Linux {
         self.vars.prob = moved(prob, limited(self.change(), prob, qdelay), idle);
         let measured = !self.estimates || self.vars.cycle.avg_dq_rate > 0;
         if qdelay < self.target / 2 && qdelay_old < self.target / 2 && self.vars.prob == 0 && measured {
+            coverage_mark!("pie.linux_burst_refilled");
             self.vars.cycle = Cycle::new();
         }
         if !self.estimates {
@@ -234,7 +246,12 @@ fn limited(change: i64, prob: u64, qdelay: u64) -> i64 {
 fn moved(prob: u64, change: i64, idle: bool) -> u64 {
     let sum = prob.checked_add_signed(change);
     let prob = sum.unwrap_or(if change > 0 { MAX_PROB } else { 0 });
-    if idle { prob - prob / 64 } else { prob }
+    if idle {
+        coverage_mark!("pie.linux_idle_decay");
+        prob - prob / 64
+    } else {
+        prob
+    }
 }
 
 /// A gain in sixteenths of a Hz.
@@ -257,6 +274,7 @@ mod tests {
     use super::*;
     use Verdict::{Pass, Signal, SignalByDrop};
     use ecnlab_base::Bytes;
+    use ecnlab_base::coverage::must_reach;
     use ecnlab_wire::Ecn;
 
     fn law(change: impl FnOnce(&mut Params)) -> Linux {
@@ -345,6 +363,7 @@ mod tests {
 
     #[test]
     fn an_idle_queue_loses_a_64th() {
+        let _reached = must_reach(["pie.linux_idle_decay"]);
         let idle = |delay: u64, old: u64, bytes: u64| {
             let mut law = law(|_| {});
             (law.vars.prob, law.vars.qdelay, law.vars.qdelay_old) = (MAX_PROB / 2, delay, old);
@@ -370,6 +389,7 @@ mod tests {
 
     #[test]
     fn the_allowance_falls_by_the_time_between_departures() {
+        let _reached = must_reach(["pie.linux_burst_passes"]);
         let mut law = congested(MAX_PROB);
         law.vars.cycle = Cycle::new();
         let leaves = |law: &mut Linux, us: u64| {
@@ -394,6 +414,7 @@ mod tests {
 
     #[test]
     fn a_calm_queue_begins_anew() {
+        let _reached = must_reach(["pie.linux_burst_refilled"]);
         let begins = |prob: u64, qdelay: u64, old: u64| {
             let mut law = congested(prob);
             (law.vars.qdelay, law.vars.qdelay_old, law.vars.cycle.accu_prob) = (qdelay, old, 5);
@@ -407,6 +428,7 @@ mod tests {
 
     #[test]
     fn a_short_delay_or_a_short_queue_is_not_signalled() {
+        let _reached = must_reach(["pie.linux_short_queue_passes"]);
         // The sum is at 8.5: all that is judged is signalled.
         let verdict = |prob: u64, qdelay: u64, bytes: u64| {
             let mut law = congested(prob);
@@ -421,6 +443,7 @@ mod tests {
 
     #[test]
     fn the_bounds_of_the_sum_are_0_85_and_8_5() {
+        let _reached = must_reach(["pie.linux_sum_below_0_85", "pie.linux_sum_of_8_5", "pie.linux_by_chance"]);
         // How many of 1000 laws with this sum signal an arrival to which p = 1/2 belongs.
         let half = MAX_PROB / 2;
         let signalled = |accu: u64| {
@@ -454,6 +477,7 @@ mod tests {
 
     #[test]
     fn up_to_a_tenth_signals_may_be_marks() {
+        let _reached = must_reach(["pie.linux_mark", "pie.linux_drop"]);
         let verdict = |prob: u64| {
             let mut law = congested(prob);
             law.vars.cycle.accu_prob = MAX_PROB / 2 * 17;

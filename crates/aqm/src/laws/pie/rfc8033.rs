@@ -1,6 +1,6 @@
 //! RFC 8033: §4, with the options of §5. The pseudo-code is in its appendices A and B.
 
-use ecnlab_base::{Dur, Length, Rng, Time};
+use ecnlab_base::{Dur, Length, Rng, Time, coverage_mark};
 
 use super::{Params, scale};
 use crate::{PacketView, Verdict, View};
@@ -80,18 +80,30 @@ impl Rfc8033 {
     /// `enque` of appendix B, with §4.4 and §5.3.
     pub fn on_enqueue(&mut self, view: &View, rng: &mut Rng) -> Verdict {
         if self.p == 0.0 && self.is_short(self.delay) && self.is_short(self.old) {
+            coverage_mark!("pie.rfc8033_burst_refilled");
             self.burst_allowance = self.max_burst;
             self.active = self.active_threshold.is_none();
         }
         if !self.active && self.active_threshold.is_some_and(|threshold| reaches(view, threshold)) {
+            coverage_mark!("pie.rfc8033_activated");
             self.activate();
         }
+        if !self.active || !self.drop_early(view.bytes, rng) {
+            return Verdict::Pass;
+        }
         // As in appendix B, a burst that is let through leaves its trace in the sum.
-        if !self.active || !self.drop_early(view.bytes, rng) || !self.burst_allowance.is_zero() {
+        if !self.burst_allowance.is_zero() {
+            coverage_mark!("pie.rfc8033_burst_passes");
             return Verdict::Pass;
         }
         self.accu = 0.0;
-        if self.p < self.mark_ecnth { Verdict::Signal } else { Verdict::SignalByDrop }
+        if self.p < self.mark_ecnth {
+            coverage_mark!("pie.rfc8033_signal");
+            Verdict::Signal
+        } else {
+            coverage_mark!("pie.rfc8033_drop");
+            Verdict::SignalByDrop
+        }
     }
 
     fn activate(&mut self) {
@@ -103,6 +115,7 @@ impl Rfc8033 {
     /// `drop_early`.
     fn drop_early(&mut self, backlog: u64, rng: &mut Rng) -> bool {
         if self.is_short(self.old) && self.p < LOW || backlog <= 2 * self.mean_pktsize {
+            coverage_mark!("pie.rfc8033_short_queue_passes");
             return false;
         }
         if self.p == 0.0 {
@@ -110,10 +123,12 @@ impl Rfc8033 {
         }
         self.accu += self.p;
         if self.accu < ACCU[0] || self.accu >= ACCU[1] {
+            coverage_mark!("pie.rfc8033_decided_by_sum");
             return self.accu >= ACCU[1];
         }
         let drop = rng.unit() < self.p;
         if drop {
+            coverage_mark!("pie.rfc8033_by_chance");
             self.accu = 0.0;
         }
         drop
@@ -126,6 +141,7 @@ impl Rfc8033 {
 
     /// A packet found no room.
     pub fn on_full(&mut self) {
+        coverage_mark!("pie.rfc8033_full");
         self.accu = 0.0;
     }
 
@@ -156,7 +172,13 @@ impl Rfc8033 {
             step = libm::fmin(step, MOST_STEP);
         }
         let idle = self.delay.is_zero() && self.old.is_zero();
-        let p = (self.p + step) * if idle { DECAY } else { 1.0 };
+        let left = if idle {
+            coverage_mark!("pie.rfc8033_idle_decay");
+            DECAY
+        } else {
+            1.0
+        };
+        let p = (self.p + step) * left;
         p.clamp(0.0, 1.0)
     }
 }
@@ -212,6 +234,7 @@ mod tests {
     use super::*;
     use crate::pie::Profile;
     use Verdict::{Pass, Signal, SignalByDrop};
+    use ecnlab_base::coverage::must_reach;
     use ecnlab_wire::Ecn;
 
     fn law(change: impl FnOnce(&mut Params)) -> Rfc8033 {
@@ -288,6 +311,7 @@ mod tests {
 
     #[test]
     fn an_idle_queue_loses_two_hundredths_of_what_is_left() {
+        let _reached = must_reach(["pie.rfc8033_idle_decay"]);
         // 0.125·(0 - 0.015) = -0.001875, and 0.98 of the rest.
         assert!(close(after(0.5, 0.0, 0.0), 0.98 * 0.498125));
         // At two updates one after the other: 1 ms before, 1.25·(-0.001) comes to it, and 1 ms now, -0.00175 + 0.00125.
@@ -302,6 +326,7 @@ mod tests {
 
     #[test]
     fn the_allowance_lets_ten_updates_pass() {
+        let _reached = must_reach(["pie.rfc8033_burst_passes"]);
         // 150 ms are ten updates of 15 ms (§4.4).
         let mut law = congested(1.0);
         law.burst_allowance = law.max_burst;
@@ -328,6 +353,7 @@ mod tests {
 
     #[test]
     fn the_allowance_is_full_again_once_congestion_is_over() {
+        let _reached = must_reach(["pie.rfc8033_burst_refilled"]);
         // p is 0, and both delays are below 7.5 ms.
         let refilled = |p: f64, delay: f64, old: f64| {
             let mut law = congested(p);
@@ -341,6 +367,7 @@ mod tests {
 
     #[test]
     fn a_short_delay_or_a_short_queue_is_not_signalled() {
+        let _reached = must_reach(["pie.rfc8033_short_queue_passes"]);
         // The sum is at 8.5: all that is judged is signalled.
         let verdict = |p: f64, old: f64, bytes: u64| {
             let mut law = congested(p);
@@ -375,6 +402,7 @@ mod tests {
 
     #[test]
     fn the_bounds_of_the_sum_are_0_85_and_8_5() {
+        let _reached = must_reach(["pie.rfc8033_decided_by_sum", "pie.rfc8033_by_chance"]);
         // How many of 1000 laws with this sum signal an arrival to which p = 0.5 belongs.
         let signalled = |accu: f64| {
             let judged = |seed| {
@@ -393,6 +421,7 @@ mod tests {
 
     #[test]
     fn below_a_tenth_signals_may_be_marks() {
+        let _reached = must_reach(["pie.rfc8033_signal", "pie.rfc8033_drop"]);
         let verdict = |p: f64| {
             let mut law = congested(p);
             law.accu = 8.5;
@@ -406,6 +435,7 @@ mod tests {
 
     #[test]
     fn a_probability_of_0_and_a_full_queue_clear_the_sum() {
+        let _reached = must_reach(["pie.rfc8033_full"]);
         let mut law = congested(0.0);
         law.accu = 5.0;
         assert_eq!((judge(&mut law, 1), law.accu), (Pass, 0.0));
@@ -451,6 +481,7 @@ mod tests {
 
     #[test]
     fn an_inactive_law_signals_none_and_its_probability_stays() {
+        let _reached = must_reach(["pie.rfc8033_activated"]);
         for (threshold, bytes) in [(Length::Packets(9.0), 9000), (Length::Bytes(8500.0), 8500)] {
             let mut law = law(|p| p.active_threshold = Some(threshold));
             law.delay = ms(200.0);

@@ -1,6 +1,6 @@
 //! The arrival of a packet at a queue of several: its inner queue, and who leaves when all together are too long.
 
-use ecnlab_base::Time;
+use ecnlab_base::{Time, coverage_mark};
 
 use super::{Branch, Class, Counting, Node};
 use crate::contract::shape::Header;
@@ -56,6 +56,7 @@ impl<P: Item> Branch<P> {
         let i = self.coupling.as_mut().map_or(own, |coupling| coupling.place(&packet, own, now));
         self.classes[i].counts.kind(packet.ecn().is_capable()).arrived(packet.wire_len());
         if self.full != Full::Fattest && !self.has_room(packet.wire_len()) {
+            coverage_mark!("tree.full_drops_arrival");
             let mut watch = Counting { counts: &mut self.classes[i].counts, outer: watch };
             return books.drop(&packet, DropReason::Tail, None, &mut watch);
         }
@@ -73,6 +74,7 @@ impl<P: Item> Branch<P> {
         // What waits for a shaper stays, though nothing else be there to drop.
         let mut before = Tally::default();
         while self.is_over() && self.held != before {
+            coverage_mark!("tree.full_sheds_fattest");
             before = self.held;
             self.shed(self.batch, now, books, watch);
         }
