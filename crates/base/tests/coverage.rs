@@ -30,6 +30,30 @@ fn every_mark_has_a_test_and_every_law_has_marks() {
     assert!(sources.iter().map(|(_, text)| marks(text).count()).sum::<usize>() > 50);
 }
 
+#[test]
+fn no_release_build_records_marks() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    for manifest in crates.chain([root.clone(), root.join("bench")]).map(|folder| folder.join("Cargo.toml")) {
+        let text = fs::read_to_string(&manifest).unwrap();
+        assert!(
+            only_tests_record_marks(&text),
+            "{}: it turns coverage-marks on in a release build",
+            manifest.display()
+        );
+    }
+}
+
+/// Whether a manifest turns `coverage-marks` on for its tests only. It may define a feature of this name, and programs that need it.
+fn only_tests_record_marks(manifest: &str) -> bool {
+    let mut table = "";
+    manifest.lines().all(|line| {
+        table = if line.starts_with('[') { line } else { table };
+        let asks_only = ["coverage-marks = [", "required-features = ["].iter().any(|key| line.starts_with(key));
+        !line.contains("coverage-marks") || table == "[dev-dependencies]" || asks_only
+    })
+}
+
 /// Adds the Rust files in `folder` of `root` to `sources`.
 fn read(root: &Path, folder: &str, sources: &mut Vec<Source>) {
     let Ok(entries) = fs::read_dir(root.join(folder)) else { return };
@@ -94,6 +118,15 @@ mod tests {
     const LAW: &str =
         "if late { coverage_mark!(\"step.late\"); return Verdict::Signal; } Verdict::Pass\n#[cfg(test)]\n";
     const TEST: &str = "let _reached = must_reach([\"step.late\"]);";
+
+    #[test]
+    fn a_manifest_may_turn_marks_on_for_its_tests_only() {
+        let base = "ecnlab-base = { workspace = true, features = [\"coverage-marks\"] }";
+        assert!(only_tests_record_marks(&format!("[dependencies]\na.workspace = true\n[dev-dependencies]\n{base}")));
+        assert!(!only_tests_record_marks(&format!("[dev-dependencies]\na.workspace = true\n[dependencies]\n{base}")));
+        assert!(only_tests_record_marks("[features]\ncoverage-marks = [\"ecnlab-base/coverage-marks\"]"));
+        assert!(!only_tests_record_marks("[features]\ndefault = [\"coverage-marks\"]"));
+    }
 
     fn wrong_with(path: &str, law: &str, test: &str) -> Vec<String> {
         wrong(&[(path.to_owned(), law.to_owned()), ("aqm/tests/step.rs".to_owned(), test.to_owned())])

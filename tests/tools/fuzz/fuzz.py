@@ -6,7 +6,7 @@
 
 The corpus is in tests/data/corpus, an archive for each target; `tar -tf` lists one. `run` unpacks it to build/fuzz/corpus, with the
 seeds that crates/fuzz/src/seeds.rs makes, and keeps new inputs in build/fuzz/found. It writes an input that breaks a target to
-build/fuzz/crashes, and exits with 1.
+build/fuzz/crashes, and exits with 1. Otherwise it ends with the coverage marks that neither the corpus nor a kept input reaches.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def main() -> None:
     broken = [target for target in targets if not run(program, target, seconds)]
     if broken:
         sys.exit(f"broken: {', '.join(broken)}; the inputs are in {BUILD / 'crashes'}")
+    report_marks(targets)
 
 
 def parsed(names: list[str]) -> argparse.Namespace:
@@ -118,6 +119,23 @@ def run(program: Path, target: str, seconds: int) -> bool:
         flush=True,
     )
     return code == 0
+
+
+def report_marks(targets: list[str]) -> None:
+    """Prints the coverage marks that no input of these targets reaches, of the corpus and of ``build/fuzz/found``."""
+    command = ["cargo", "run", "--quiet", "--package", "ecnlab-fuzz", "--features", "coverage-marks"]
+    command += ["--bin", "reached", "--", str(BUILD / "found"), *targets]
+    reached = set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split())
+    named = marks()
+    print(f"coverage marks: {len(named & reached)} of {len(named)} reached")
+    for name in sorted(named - reached):
+        print(f"  never reached: {name}")
+
+
+def marks() -> set[str]:
+    """The names of all coverage marks; those of crates/base are examples."""
+    sources = [path for path in ROOT.glob("crates/*/src/**/*.rs") if not path.is_relative_to(ROOT / "crates" / "base")]
+    return {name for path in sources for name in re.findall(r'coverage_mark!\("([^"]+)"\)', path.read_text())}
 
 
 def dictionary(target: str) -> list[str]:
