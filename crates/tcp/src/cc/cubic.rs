@@ -4,7 +4,7 @@
 
 mod linux;
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -212,6 +212,7 @@ impl Cubic {
         let Some(curve) = &mut self.linux else { return };
         let kept = curve.reduce(cwnd, self.params.fast_convergence);
         if event.why == Congestion::Timeout {
+            coverage_mark!("cubic.linux_timeout");
             curve.reset();
         }
         self.reno.reduce(&event, |_| (kept * mss) << FRACTION);
@@ -256,8 +257,14 @@ impl CongestionControl for Cubic {
         // §4.7: what another flow has taken is left to it. §4.8: after a timeout the plateau is where congestion avoidance
         // begins.
         let w_max = match event.why {
-            Congestion::Timeout => 0.0,
-            _ if fast_convergence && cwnd < self.curve.w_max => cwnd * (1.0 + beta) / 2.0,
+            Congestion::Timeout => {
+                coverage_mark!("cubic.timeout");
+                0.0
+            }
+            _ if fast_convergence && cwnd < self.curve.w_max => {
+                coverage_mark!("cubic.fast_convergence");
+                cwnd * (1.0 + beta) / 2.0
+            }
             _ => cwnd,
         };
         self.curve = Curve { w_max, prior: cwnd, ..Curve::default() };
@@ -298,6 +305,7 @@ impl CongestionControl for Cubic {
         // in Linux (tcp_undo_cwnd_reduction).
         let now = self.state();
         if now.cwnd < before.cwnd {
+            coverage_mark!("cubic.undo");
             self.curve = self.before;
         }
         self.set_cwnd(now.cwnd.max(before.cwnd));
@@ -312,6 +320,7 @@ mod tests {
     use crate::law::{Law, start};
     use crate::registry::WindowLaw;
     use crate::{Config, profile};
+    use ecnlab_base::coverage::must_reach;
 
     const MSS: u32 = 1000;
 
@@ -356,6 +365,7 @@ mod tests {
 
     #[test]
     fn a_congestion_keeps_seven_tenths_and_fast_convergence_lowers_the_plateau() {
+        let _reached = must_reach(["cubic.fast_convergence"]);
         let mut law = cubic(100);
         assert_eq!((lose(&mut law), law.curve.w_max), ((70_000, 70_000), 100.0));
         // §4.7: at 80 of 100 the next plateau is 80 · 1.7 / 2 = 68.
@@ -387,6 +397,7 @@ mod tests {
 
     #[test]
     fn linux_s_windows_are_whole_segments_and_slow_start_ends_at_ssthresh() {
+        let _reached = must_reach(["cubic.linux_timeout"]);
         let params = Params { profile: Profile::Linux, ..Params::default() };
         let mut law = Cubic::new(params, start("linux-7", MSS));
         law.set_cwnd(99_000);
@@ -455,6 +466,7 @@ mod tests {
 
     #[test]
     fn after_a_timeout_the_plateau_is_where_slow_start_ends() {
+        let _reached = must_reach(["cubic.timeout"]);
         let mut law = cubic(100);
         law.on_congestion(&event(Congestion::Timeout, 100_000));
         assert_eq!((law.cwnd(), law.state().ssthresh), (1_000, 70_000));
@@ -522,6 +534,7 @@ mod tests {
 
     #[test]
     fn a_spurious_reduction_gives_back_window_and_curve() {
+        let _reached = must_reach(["cubic.undo"]);
         let mut law = cubic(100);
         lose(&mut law);
         ack(&mut law, 1_000);

@@ -5,6 +5,7 @@ mod linux;
 
 use ecnlab_base::facts::Column;
 
+use ecnlab_base::coverage_mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -134,7 +135,13 @@ impl Dctcp {
     fn reduce_as_linux(&mut self, alpha: &Alpha, event: &CongestionEvent) {
         let mss = u64::from(self.window().mss());
         let cwnd = self.cwnd() / mss;
-        let kept = if event.why == Congestion::Ecn { alpha.after_mark(cwnd) } else { cwnd / 2 };
+        let kept = if event.why == Congestion::Ecn {
+            coverage_mark!("dctcp.linux_mark");
+            alpha.after_mark(cwnd)
+        } else {
+            coverage_mark!("dctcp.linux_loss");
+            cwnd / 2
+        };
         self.reno.reduce(event, |_| (kept * mss) << FRACTION);
     }
 }
@@ -178,6 +185,7 @@ impl CongestionControl for Dctcp {
         let mss = u64::from(self.window().mss());
         let half = (self.cwnd() / mss / 2).max(LEAST) * mss;
         if self.linux.is_some() {
+            coverage_mark!("dctcp.linux_loss_after_mark");
             self.set_ssthresh(half);
         }
         self.linux.is_some()
@@ -188,9 +196,11 @@ impl CongestionControl for Dctcp {
             return self.reduce_as_linux(&alpha, event);
         }
         if event.why != Congestion::Ecn {
+            coverage_mark!("dctcp.loss");
             // §3.5: a loss halves.
             return self.reno.on_congestion(event);
         }
+        coverage_mark!("dctcp.mark");
         // §3.3 step 9: the window itself, not the flight, is reduced.
         let kept = 1.0 - self.alpha / 2.0;
         let event = CongestionEvent { in_flight: self.cwnd(), ..*event };
@@ -214,6 +224,7 @@ mod tests {
     use super::*;
     use crate::cc::{Amount, Params as _, event};
     use crate::law::start;
+    use ecnlab_base::coverage::must_reach;
 
     const MSS: u32 = 1000;
 
@@ -266,6 +277,7 @@ mod tests {
 
     #[test]
     fn a_mark_costs_half_of_alpha() {
+        let _reached = must_reach(["dctcp.mark"]);
         // 32 · (1 - 0.0625 / 2) = 31 segments; all marked: one half. The flight does not matter.
         for (alpha, left) in [(0.0625, 31_000), (1.0, 16_000), (0.0, 32_000)] {
             let mut law = dctcp(alpha, 32);
@@ -306,6 +318,7 @@ mod tests {
 
     #[test]
     fn in_linux_a_mark_takes_whole_segments_and_a_loss_half() {
+        let _reached = must_reach(["dctcp.linux_mark", "dctcp.linux_loss"]);
         // alpha 90/1024: 54 · 90 / 2048 = 2.37. A loss takes 27, of which a timeout leaves one.
         for (why, cwnd, ssthresh) in
             [(Congestion::Ecn, 52, 52), (Congestion::Loss, 27, 27), (Congestion::Timeout, 1, 27)]
@@ -318,6 +331,7 @@ mod tests {
 
     #[test]
     fn in_linux_a_loss_after_a_mark_halves_what_the_mark_has_left() {
+        let _reached = must_reach(["dctcp.linux_loss_after_mark"]);
         let mut law = kernel(0.5, 41);
         assert!(law.on_loss_after_mark());
         assert_eq!((law.cwnd(), law.state().ssthresh), (41_000, 20_000));
@@ -348,6 +362,7 @@ mod tests {
 
     #[test]
     fn a_loss_halves_whatever_alpha() {
+        let _reached = must_reach(["dctcp.loss"]);
         for (why, left) in [(Congestion::Loss, 16_000), (Congestion::Timeout, 1_000)] {
             let mut law = dctcp(0.0625, 32);
             law.on_congestion(&event(why, 32_000));

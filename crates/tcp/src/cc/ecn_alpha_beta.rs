@@ -2,6 +2,7 @@
 //! "TCP Increase/Decrease Behavior with Explicit Congestion Notification", ICC 2002). Alternative Backoff with
 //! ECN (RFC 8511) is the same reaction with other numbers.
 
+use ecnlab_base::coverage_mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -139,18 +140,22 @@ impl CongestionControl for EcnAlphaBeta {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         let beta = self.beta;
         if event.why != Congestion::Ecn {
+            coverage_mark!("ecn_alpha_beta.loss");
             self.slope = reno::SLOPE;
             self.reno.on_congestion(event);
         } else if self.in_slow_start || !self.reno.in_slow_start() {
+            coverage_mark!("ecn_alpha_beta.mark");
             self.slope = self.alpha;
             // Rounded to the nearest: 0.29 of 100 segments is 29, though no float is 0.29.
             self.reno.reduce(event, |window| (window as f64 * beta).round() as u64);
         } else {
+            coverage_mark!("ecn_alpha_beta.mark_in_slow_start");
             self.reno.on_congestion(event);
         }
     }
 
     fn on_further_loss(&mut self) {
+        coverage_mark!("ecn_alpha_beta.loss_after_mark");
         self.slope = reno::SLOPE;
     }
 }
@@ -160,6 +165,7 @@ mod tests {
     use super::*;
     use crate::cc::{Params as _, event};
     use crate::law::start;
+    use ecnlab_base::coverage::must_reach;
 
     const MSS: u32 = 1000;
 
@@ -207,6 +213,7 @@ mod tests {
 
     #[test]
     fn a_mark_keeps_beta_and_makes_the_slope_alpha() {
+        let _reached = must_reach(["ecn_alpha_beta.mark"]);
         let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
         law.on_congestion(&event(Congestion::Ecn, 16_000));
         // 0.875 · 16 = 14 segments; then 0.2/14 = 0.0142857, 0.2/14.0142857 = 0.0142711 a ACK.
@@ -217,6 +224,7 @@ mod tests {
 
     #[test]
     fn a_loss_halves_and_restores_the_slope() {
+        let _reached = must_reach(["ecn_alpha_beta.loss"]);
         for why in [Congestion::Loss, Congestion::Timeout] {
             let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
             law.on_congestion(&event(Congestion::Ecn, 16_000));
@@ -229,6 +237,7 @@ mod tests {
 
     #[test]
     fn a_loss_in_the_marked_window_restores_the_slope_alone() {
+        let _reached = must_reach(["ecn_alpha_beta.loss_after_mark"]);
         let mut law = law("ns-2.35", Params::default(), 16_000, 8_000);
         law.on_congestion(&event(Congestion::Ecn, 16_000));
         law.on_further_loss();
@@ -270,6 +279,7 @@ mod tests {
 
     #[test]
     fn abe_keeps_four_fifths_in_congestion_avoidance_only() {
+        let _reached = must_reach(["ecn_alpha_beta.mark_in_slow_start"]);
         assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Ecn, 10_000), (8_000, 8_000));
         assert_eq!(after(abe("modern", 10_000, u64::MAX), Congestion::Ecn, 10_000), (5_000, 5_000));
         assert_eq!(after(abe("modern", 10_000, 5_000), Congestion::Loss, 10_000), (5_000, 5_000));

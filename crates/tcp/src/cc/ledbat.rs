@@ -1,7 +1,7 @@
 //! LEDBAT (RFC 6817): a window for background traffic, which grows as long as the flow's own queueing delay is below a target
 //! and shrinks above it. There is no slow start. Delays are those of round trips, not of one way.
 
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +125,7 @@ impl CongestionControl for Ledbat {
         self.set_segments(kept);
         self.window.set_ssthresh(self.window.cwnd());
         if event.why == Congestion::Timeout {
+            coverage_mark!("ledbat.timeout");
             self.set_segments(1.0);
         }
     }
@@ -151,6 +152,7 @@ mod tests {
     use super::*;
     use crate::cc::{Params as _, event};
     use crate::slow_start::sample;
+    use ecnlab_base::coverage::must_reach;
 
     /// LEDBAT with a window in segments of 1000 bytes.
     fn ledbat(segments: u32) -> Ledbat {
@@ -217,6 +219,7 @@ mod tests {
 
     #[test]
     fn congestion_halves_the_window_and_a_timeout_leaves_a_segment() {
+        let _reached = must_reach(["ledbat.timeout"]);
         let after = |cwnd, why| {
             let mut law = ledbat(cwnd);
             law.on_congestion(&event(why, 5_000));

@@ -12,7 +12,7 @@ mod tests;
 mod virtual_rtt;
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -325,14 +325,21 @@ impl CongestionControl for Prague {
     fn on_congestion(&mut self, event: &CongestionEvent) {
         self.follow_slow_start();
         match event.why {
-            Congestion::Ecn => self.answer_mark(event.now),
-            Congestion::Loss | Congestion::Timeout => self.answer_loss(),
+            Congestion::Ecn => {
+                coverage_mark!("prague.mark");
+                self.answer_mark(event.now);
+            }
+            Congestion::Loss | Congestion::Timeout => {
+                coverage_mark!("prague.loss");
+                self.answer_loss();
+            }
         }
     }
 
     /// A timeout while a mark is answered: recovery takes both for one.
     fn on_further_loss(&mut self) {
         if !self.in_loss {
+            coverage_mark!("prague.timeout_after_mark");
             self.answer_loss();
         }
     }
@@ -342,6 +349,7 @@ impl CongestionControl for Prague {
         self.srtt = sample.srtt;
         // A loss while a mark is answered: the same.
         if sample.in_recovery && !self.in_loss {
+            coverage_mark!("prague.loss_after_mark");
             self.answer_loss();
         }
         self.in_loss = sample.in_recovery;
@@ -362,6 +370,7 @@ impl CongestionControl for Prague {
 
     /// prague_cwnd_undo.
     fn on_undo(&mut self, before: CcState) {
+        coverage_mark!("prague.undo");
         let now = self.state();
         self.segments = self.segments.max(self.before_loss);
         self.set_cwnd(now.cwnd.max(before.cwnd));

@@ -3,6 +3,7 @@
 //! The variants that the literature's simulators and kernels differ by are [`Rules`]: how an ACK opens the window, what is
 //! rounded to whole segments, whether slow start includes cwnd = ssthresh. Laws that are built on Reno have the same.
 
+use ecnlab_base::coverage_mark;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -78,10 +79,22 @@ impl Reno {
         self.window.set_ssthresh(ssthresh);
         self.window.set_cwnd_with_fraction(match (event.why, self.rules.loss_window) {
             // RFC 5681 §3.1: the loss window is one segment.
-            (Congestion::Timeout, _) => mss << FRACTION,
-            (Congestion::Loss, LossWindow::Ssthresh) => ssthresh << FRACTION,
-            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => ssthresh << FRACTION,
-            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => self.rounded(kept).max(self.least()),
+            (Congestion::Timeout, _) => {
+                coverage_mark!("reno.timeout");
+                mss << FRACTION
+            }
+            (Congestion::Loss, LossWindow::Ssthresh) => {
+                coverage_mark!("reno.loss_to_ssthresh");
+                ssthresh << FRACTION
+            }
+            (Congestion::Ecn, _) if self.ecn_keeps_ssthresh => {
+                coverage_mark!("reno.mark_to_ssthresh");
+                ssthresh << FRACTION
+            }
+            (Congestion::Ecn, _) | (Congestion::Loss, LossWindow::Half) => {
+                coverage_mark!("reno.half");
+                self.rounded(kept).max(self.least())
+            }
         });
         self.count = 0;
     }
@@ -188,6 +201,7 @@ mod tests {
     use super::*;
     use crate::cc::event;
     use crate::law::start;
+    use ecnlab_base::coverage::must_reach;
 
     const MSS: u32 = 1000;
 
@@ -270,6 +284,7 @@ mod tests {
 
     #[test]
     fn ecn_takes_linux_to_two_segments_and_others_to_one() {
+        let _reached = must_reach(["reno.mark_to_ssthresh"]);
         // Half of 3 segments is 1.5, of 2 one; Linux's windows are whole segments, and its ssthresh at least two.
         for (name, window, left) in [("linux-7", 3_000, 2_000), ("linux-7", 2_000, 2_000), ("modern", 2_000, 1_000)] {
             let mut r = reno(name, window, window);
@@ -289,6 +304,7 @@ mod tests {
 
     #[test]
     fn halves_are_rounded_as_each_counts() {
+        let _reached = must_reach(["reno.timeout", "reno.loss_to_ssthresh", "reno.half"]);
         let reduced = |name, why, in_flight| {
             let mut r = reno(name, 11_500, 4_000);
             r.on_congestion(&event(why, in_flight));

@@ -1,5 +1,6 @@
 use super::*;
 use crate::cc::{Amount, Params as _};
+use ecnlab_base::coverage::must_reach;
 
 const MSS: u64 = 1_000;
 
@@ -106,6 +107,7 @@ fn slow_start_adds_what_is_acknowledged_at_twice_the_rate_up_to_half_of_the_thre
 
 #[test]
 fn the_first_mark_halves_and_ends_slow_start_by_a_segment_an_ack() {
+    let _reached = must_reach(["prague.mark"]);
     let mut flow = Flow::new(100_000, Params::default());
     flow.law.grow(2_000);
     flow.congestion(100_000, Congestion::Ecn);
@@ -160,6 +162,7 @@ fn nothing_is_added_while_a_loss_is_repaired() {
 
 #[test]
 fn a_loss_is_answered_once_also_where_recovery_does_not_say_so() {
+    let _reached = must_reach(["prague.loss_after_mark", "prague.timeout_after_mark"]);
     let mut flow = Flow::avoiding(100_000, 16, Params::default());
     flow.congestion(0, Congestion::Ecn);
     near(flow.law.segments, 8.0);
@@ -179,6 +182,7 @@ fn a_loss_is_answered_once_also_where_recovery_does_not_say_so() {
 
 #[test]
 fn a_loss_for_nothing_is_taken_back() {
+    let _reached = must_reach(["prague.undo"]);
     let mut flow = Flow::avoiding(100_000, 10, Params::default());
     let before = flow.law.state();
     flow.congestion(0, Congestion::Loss);
@@ -196,6 +200,7 @@ fn a_loss_for_nothing_is_taken_back() {
 
 #[test]
 fn a_timeout_halves_and_slow_start_leads_back_to_the_half() {
+    let _reached = must_reach(["prague.loss"]);
     let mut flow = Flow::avoiding(100_000, 10, Params::default());
     flow.congestion(0, Congestion::Timeout);
     flow.law.set_cwnd(1_000);
