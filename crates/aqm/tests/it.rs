@@ -14,5 +14,6 @@ mod queue;
 mod readings;
 mod replay;
 mod selftests;
+mod shapers;
 mod tree;
 mod userlaw;

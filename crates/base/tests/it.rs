@@ -3,3 +3,4 @@
 mod coverage;
 mod imports;
 mod sources;
+mod unused;

@@ -3,7 +3,7 @@
 use ecnlab_aqm::Config;
 use ecnlab_base::Time;
 
-use crate::bench::{
+use super::bench::{
     Bench, droptail, groups, marks_after_5_ms, near, refused, shaped, ten_seconds, with_c, with_classes,
 };
 

@@ -2,7 +2,7 @@
 
 use ecnlab_aqm::Config;
 
-use crate::bench::{Bench, droptail, marks_after_5_ms, near, refused, shaped, ten_seconds, with_c, with_classes};
+use super::bench::{Bench, droptail, marks_after_5_ms, near, refused, shaped, ten_seconds, with_c, with_classes};
 
 pub fn htb(classes: &str) -> Config {
     with_classes(shaped("htb", classes), droptail(), droptail())

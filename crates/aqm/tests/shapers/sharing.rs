@@ -2,7 +2,7 @@
 
 use ecnlab_aqm::Config;
 
-use crate::bench::{droptail, refused, shaped, with_classes};
+use super::bench::{droptail, refused, shaped, with_classes};
 
 /// Classes "a" and "b" with these tables of `sharing`, which all have a rate.
 fn shared(discipline: &str, classes: &[&str]) -> Config {

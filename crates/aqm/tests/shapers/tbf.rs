@@ -5,7 +5,7 @@ use ecnlab_aqm::{Common, Config, Full};
 use ecnlab_base::{Length, Rate};
 use proptest::prelude::*;
 
-use crate::bench::{Bench, droptail, marks_after_5_ms, shaped, with_classes, with_inner};
+use super::bench::{Bench, droptail, marks_after_5_ms, shaped, with_classes, with_inner};
 
 pub fn tbf(keys: &str) -> Config {
     shaped("tbf", keys)

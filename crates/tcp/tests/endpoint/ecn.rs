@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::pair::{Pair, Path};
+use super::pair::{Pair, Path};
 use ecnlab_base::{Bytes, Dur, Time};
 use ecnlab_tcp::registry::EcnKind::{self, AccEcn, Dctcp, Off, Rfc2481, Rfc3168};
 use ecnlab_tcp::{Config, profile};

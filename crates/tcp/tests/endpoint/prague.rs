@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::pair::{Pair, Path};
+use super::pair::{Pair, Path};
 use ecnlab_base::{Bytes, Dur, Time};
 use ecnlab_tcp::cc::prague::{Params, RttControl};
 use ecnlab_tcp::registry::{EcnKind, WindowLaw};

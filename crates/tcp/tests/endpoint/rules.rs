@@ -7,7 +7,7 @@ use ecnlab_tcp::registry::RecoveryKind;
 use ecnlab_tcp::{Config, Endpoint, profile};
 use ecnlab_wire::{Flags, Segment, Seq};
 
-use crate::pair::{Pair, Path};
+use super::pair::{Pair, Path};
 
 fn config(name: &str, change: impl FnOnce(&mut Config)) -> Arc<Config> {
     let mut config = profile(name).unwrap().config.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::pair::{Pair, Path};
+use super::pair::{Pair, Path};
 use ecnlab_base::{Dur, Time};
 use ecnlab_tcp::registry::{EcnKind, RecoveryKind};
 use ecnlab_tcp::{Config, State, profile, profiles};

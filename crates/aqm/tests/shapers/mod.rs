@@ -1,8 +1,5 @@
 //! Queues that let packets wait although the link is free: `tbf`, `htb` and `cbq`.
 
-#[path = "../packet/mod.rs"]
-mod packet;
-
 mod bench;
 mod cbq;
 mod htb;
@@ -11,10 +8,10 @@ mod tbf;
 
 use proptest::prelude::*;
 
-use crate::bench::{Bench, droptail, shaped, with_classes, with_inner};
-use crate::cbq::{cbq, two_bounded};
-use crate::htb::{family, htb};
-use crate::tbf::tbf;
+use self::bench::{Bench, droptail, shaped, with_classes, with_inner};
+use self::cbq::{cbq, two_bounded};
+use self::htb::{family, htb};
+use self::tbf::tbf;
 
 #[test]
 fn what_is_held_by_shapers_all_comes_out() {
