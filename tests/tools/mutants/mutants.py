@@ -31,6 +31,7 @@ QUICK = {
     # Nearly all the time goes into builds.
     "CARGO_PROFILE_DEV_DEBUG": "0",
     "CARGO_PROFILE_DEV_OPT_LEVEL": "0",
+    **switched.ONCE,
 }
 
 

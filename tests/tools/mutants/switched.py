@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ from pathlib import Path
 from typing import Any
 
 VARIABLE = "ECNLAB_MUTANT"
+ONCE = {"ECNLAB_SCRIPTS_ONCE": "1"}
+"""Whether the scripts of TCP can fail at all, no mutant changes."""
 NONE = 0
 """No mutant is active."""
 SWITCH = f"""
@@ -192,7 +195,8 @@ def switch(text: str, mutants: Iterable[Mutant], where: list[tuple[int, int, lis
         out += f"_ => {{ {text[first:last]} \n}}\n}}\n"
         where.append((top, out.count("\n") + 1, [mutant.number for mutant in inside]))
         at = last
-    return out + text[at:]
+    # Each arm would have a copy of what is inlined into it, and that of what is inlined there.
+    return (out + text[at:]).replace("#[inline(always)]", "#[inline(never)]")
 
 
 def build(
@@ -256,20 +260,32 @@ def end(mutant: Mutant, limits: dict[Path, int], where: Path) -> str:
     name = file.parent.name if file.stem == "mod" else file.stem
     for arguments in ([name], []):
         for test, limit in limits.items():
-            command: list[str | Path] = ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh", test, *arguments]
-            try:
-                done = subprocess.run(
-                    command, cwd=where, env=environment(mutant.number), capture_output=True, timeout=HANGS
-                )
-            except subprocess.TimeoutExpired:
-                return TIMEOUT
-            if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
-                return TIMEOUT
-            if done.returncode != 0:
-                return CAUGHT
+            found = one_run([str(test), *arguments], limit, where, mutant.number)
+            if found != MISSED:
+                return found
     return MISSED
+
+
+def one_run(test: list[str], limit: int, where: Path, number: int) -> str:
+    """What becomes of a mutant before one test binary, which ends at the first test that fails."""
+    command = ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh", *test]
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(
+        command, cwd=where, env=environment(number), stdout=pipe, stderr=nothing, text=True, errors="replace"
+    ) as run:
+        assert run.stdout is not None
+        timer = threading.Timer(HANGS, run.kill)
+        timer.start()
+        failed = any(line.rstrip().endswith("FAILED") for line in run.stdout)
+        timer.cancel()
+        if failed:
+            run.kill()
+            return CAUGHT
+    if -run.returncode in (signal.SIGXCPU, signal.SIGKILL):
+        return TIMEOUT
+    return CAUGHT if run.returncode != 0 else MISSED
 
 
 def environment(number: int) -> dict[str, str]:
     """One mutant is active."""
-    return os.environ | {VARIABLE: str(number), "RUST_TEST_THREADS": "1"}
+    return os.environ | ONCE | {VARIABLE: str(number), "RUST_TEST_THREADS": "1"}
