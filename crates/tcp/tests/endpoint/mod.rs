@@ -1,5 +1,6 @@
 //! Two endpoints against each other.
 
+mod counters;
 mod ecn;
 mod pair;
 mod prague;

@@ -210,3 +210,16 @@ fn newreno_sends_one_hole_a_round_trip_sack_all_at_once() {
         assert_eq!(pair.ends[0].counters().timeouts, 0);
     }
 }
+
+#[test]
+fn only_the_last_segment_of_what_was_written_has_psh() {
+    let config = config("modern", |_| {});
+    let mut pair = pair(&config);
+    pair.write(0, 3 * 1_448 + 1);
+    pair.run_until(ms(500));
+    let pushed: Vec<_> = pair.log.iter().filter(|(_, from, s)| *from == 0 && s.len > 0).collect();
+    let pushed: Vec<bool> = pushed.iter().map(|(_, _, s)| s.flags.contains(Flags::PSH)).collect();
+    assert_eq!(pushed, [false, false, false, true]);
+    pair.close(0);
+    assert!(!pair.log.last().unwrap().2.flags.contains(Flags::PSH), "a FIN without data pushes none");
+}

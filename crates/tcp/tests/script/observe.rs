@@ -9,6 +9,7 @@ pub fn observe(endpoint: &Endpoint, name: &str) -> Result<String, String> {
     let value = match name {
         "state" => return Ok(state(&format!("{:?}", endpoint.state()))),
         "ecn" => return Ok(if endpoint.ecn_negotiated() { "yes" } else { "no" }.into()),
+        "in_recovery" => return Ok(if sample.in_recovery { "yes" } else { "no" }.into()),
         "srtt" => return Ok(seconds(sample.srtt)),
         "rttvar" => return Ok(seconds(sample.rttvar)),
         "rto" => return Ok(seconds(sample.rto)),
