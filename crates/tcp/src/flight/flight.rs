@@ -5,15 +5,16 @@ use std::collections::VecDeque;
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
-use crate::cc::{Congestion, CongestionControl, CongestionEvent, Established};
+use crate::cc::{CongestionControl, Established};
 use crate::config::{Config, InitialSsthresh, RttSampling};
-use crate::counters::Counters;
-use crate::ecn::{self, Feedback};
+use crate::ecn::Feedback;
 use crate::law::Law;
 use crate::ranges::Ranges;
 use crate::rto::Rto;
 use crate::wheel;
 
+use super::chunk::{Chunk, How};
+use super::context::Cx;
 use super::pacer::Pacer;
 use super::rate::RateSampler;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
@@ -22,47 +23,6 @@ use super::scoreboard::Scoreboard;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
-
-/// What surrounds the sender while it works.
-pub(crate) struct Cx<'a> {
-    pub config: &'a Config,
-    pub now: Time,
-    pub counters: &'a mut Counters,
-    pub ecn: &'a mut ecn::Scheme,
-}
-
-impl Cx<'_> {
-    /// Congestion now, as a law hears of it.
-    pub fn congestion(&self, why: Congestion, in_flight: u64) -> CongestionEvent {
-        CongestionEvent { why, now: self.now, in_flight }
-    }
-}
-
-/// How a chunk comes to be sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
-    /// In the order of the stream: new data, or what follows a step back.
-    InOrder,
-    /// The first unacknowledged segment again, at a fast retransmit.
-    FastHead,
-    /// The same, at a partial ACK.
-    PartialHead,
-    /// A hole of the scoreboard.
-    Hole,
-    /// The last segment outstanding (RFC 6675 NextSeg rule 4).
-    Rescue,
-    /// One byte past a closed window.
-    Probe,
-}
-
-/// A stretch of the stream to send as one segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chunk {
-    pub start: u64,
-    pub len: u32,
-    pub fin: bool,
-    pub how: How,
-}
 
 /// The sender without its recovery scheme. Offsets count the own stream: SYN is 0, data starts at 1, FIN follows the
 /// data.

@@ -1,6 +1,9 @@
 //! What a sender has outstanding, its window, its timer and the state of its recovery: all that recovery schemes work on.
 
 mod ack_seen;
+mod chunk;
+mod context;
+mod feedback;
 #[expect(clippy::module_inception, reason = "the folder has the parts of what the file has")]
 mod flight;
 mod ns2;
@@ -13,9 +16,11 @@ mod sampler;
 mod scoreboard;
 
 pub(crate) use ack_seen::AckSeen;
-pub(crate) use flight::{Chunk, Cx, Flight, How, timestamp};
+pub(crate) use chunk::{Chunk, How};
+pub(crate) use context::Cx;
+pub(crate) use feedback::Known;
+pub(crate) use flight::{Flight, timestamp};
 pub(crate) use recovery::{Cause, DUP_THRESH};
-pub(crate) use sampler::Known;
 pub(crate) use scoreboard::Outstanding;
 #[cfg(test)]
 pub(crate) use scoreboard::Scoreboard;

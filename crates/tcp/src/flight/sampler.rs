@@ -1,13 +1,8 @@
-//! The samples of ACKs that window laws ask for ([`AckSample`]).
-
-use std::ops::Range;
+//! What the samples of ACKs need from ACK to ACK.
 
 use ecnlab_base::Dur;
 
-use super::{AckSeen, Cx, Flight};
-use crate::cc::{AckSample, Amount, CongestionControl, Sent};
-
-/// What is kept from sample to sample.
+/// Totals of one connection, its least RTT and its round trips.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sampler {
     /// Bytes delivered in total.
@@ -16,7 +11,7 @@ pub(crate) struct Sampler {
     duplicates: u64,
     /// Bytes taken for lost in total.
     lost: u64,
-    /// Least RTT of what was sent last of an ACK's segments; zero before the first.
+    /// Least RTT of the segment sent last of those that an ACK delivers; zero before the first.
     min_rtt: Dur,
     /// Round trips so far. This one is over when something beyond `round_end` is acknowledged.
     round: u64,
@@ -28,131 +23,59 @@ impl Sampler {
     pub fn new(una: u64, rtt: Option<Dur>) -> Sampler {
         Sampler { delivered: una, round_end: una, min_rtt: rtt.unwrap_or_default(), ..Sampler::default() }
     }
-}
 
-/// What a recovery scheme knows of an ACK before it decides.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    /// [`AckSample::in_recovery`] and [`AckSample::lost_total`], as the ACK before left them.
-    pub in_recovery: bool,
-    pub lost: u64,
-    pub in_flight: u64,
-    pub prior_in_flight: u64,
-    pub last_rtt: Option<Dur>,
-}
-
-impl Flight {
-    /// Tells the law what an ACK that shows `rtt` has delivered and marked. Returns the sample, of which losses are yet to
-    /// be found.
-    #[cold]
-    pub fn feedback(&mut self, known: Known, seen: &AckSeen, una: u64, rtt: Option<Dur>, cx: &Cx) -> AckSample {
-        let (una_now, max) = (self.una, self.max);
-        let sampler = &mut self.sampler;
-        if una_now > sampler.round_end {
-            sampler.round += 1;
-            sampler.round_end = max;
-        }
-        if let Some(rtt) = known.last_rtt {
-            sampler.min_rtt = if sampler.min_rtt.is_zero() { rtt } else { sampler.min_rtt.min(rtt) };
-        }
-        if let Some(rates) = &mut self.rates {
-            rates.acknowledge(una_now, cx.now);
-        }
-        let delivered = Amount::of(seen.delivered, self.mss);
-        let sample = AckSample {
-            now: cx.now,
-            acked: Amount::of(una_now - una, self.mss),
-            delivered,
-            marked: seen.marks.of(delivered),
-            lost: Amount::default(),
-            delivered_total: self.rates.as_ref().map_or(0, |rates| rates.delivered()),
-            lost_total: known.lost,
-            in_flight: known.in_flight,
-            prior_in_flight: known.prior_in_flight,
-            rtt,
-            last_rtt: known.last_rtt,
-            min_rtt: self.sampler.min_rtt,
-            srtt: self.rto.smoothed(cx.config).0,
-            cwnd_limited: self.used + u64::from(self.mss) > self.law.cwnd(),
-            round: self.sampler.round,
-            in_recovery: known.in_recovery,
-            departure: self.pacer.next(),
-            rate: None,
-        };
-        self.law.on_feedback(&sample);
-        sample
+    /// Bytes delivered in total.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
     }
 
-    /// Bytes that an ACK up to `ack` acknowledges, reports by SACK or stands for as a duplicate, and that no ACK before it
-    /// did. It is yet to be taken in, but for what SACK reports. A duplicate must be `bare` ([`AckSeen::bare`]).
-    #[cold]
-    pub fn newly_delivered(&mut self, ack: u64, bare: bool) -> u64 {
-        let sacked = self.sacked.bytes_below(u64::MAX) - self.sacked.bytes_below(ack);
-        let sampler = &mut self.sampler;
-        if ack > self.una {
-            sampler.duplicates = 0;
-        } else if bare && sacked == 0 && self.max > self.una {
-            sampler.duplicates += 1;
+    /// Least RTT so far; zero before the first.
+    pub fn min_rtt(&self) -> Dur {
+        self.min_rtt
+    }
+
+    /// Round trips so far.
+    pub fn round(&self) -> u64 {
+        self.round
+    }
+
+    /// All up to `una` is acknowledged, with `max` bytes sent: begins the next round trip if this one is over.
+    pub fn count_round(&mut self, una: u64, max: u64) {
+        if una > self.round_end {
+            self.round += 1;
+            self.round_end = max;
         }
-        let beyond = sacked.max(sampler.duplicates * u64::from(self.mss));
-        let delivered = (ack + beyond).min(self.max);
-        let newly = delivered.saturating_sub(sampler.delivered);
-        sampler.delivered += newly;
+    }
+
+    /// An RTT of the segment sent last of those that an ACK delivers.
+    pub fn take_rtt(&mut self, rtt: Dur) {
+        self.min_rtt = if self.min_rtt.is_zero() { rtt } else { self.min_rtt.min(rtt) };
+    }
+
+    /// An ACK acknowledges new bytes: the duplicates before it no longer count.
+    pub fn forget_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+
+    /// A duplicate ACK without SACK stands for one more segment.
+    pub fn count_duplicate(&mut self) {
+        self.duplicates += 1;
+    }
+
+    /// Bytes for which the duplicate ACKs stand, with segments of `mss` bytes.
+    pub fn duplicate_bytes(&self, mss: u32) -> u64 {
+        self.duplicates * u64::from(mss)
+    }
+
+    /// `delivered` bytes are delivered in total. Returns those not counted before.
+    pub fn deliver(&mut self, delivered: u64) -> u64 {
+        let newly = delivered.saturating_sub(self.delivered);
+        self.delivered += newly;
         newly
     }
 
-    /// Tells the law of the ACK when recovery has decided, has taken `lost` bytes for lost in total, and counts `in_flight`.
-    #[cold]
-    pub fn tell_law(&mut self, lost: u64, in_flight: u64, in_recovery: bool, mut sample: AckSample) {
-        sample.lost = Amount::of(lost - self.sampler.lost, self.mss);
-        sample.lost_total = lost;
-        sample.in_flight = in_flight;
-        sample.in_recovery = in_recovery;
-        self.sampler.lost = lost;
-        sample.rate = self.rates.as_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
-        self.law.on_ack(&sample);
-        if let Some(rates) = &mut self.rates
-            && self.law.limits_rate()
-        {
-            rates.limited_by_application(in_flight);
-        }
-    }
-
-    /// Bytes sent and neither acknowledged nor known to have arrived.
-    pub fn not_delivered(&self) -> u64 {
-        self.max - self.sampler.delivered.clamp(self.una, self.max)
-    }
-
-    /// Nothing may be waiting to be sent although the window has room: what is delivered then does not tell the rate of the
-    /// path. Asked where the application writes, before what it writes counts, and where a burst of sending ends.
-    #[inline]
-    pub fn check_application_limited(&mut self) {
-        if self.rates.is_none() {
-            return;
-        }
-        let outstanding = self.not_delivered();
-        let all_sent = self.nxt >= self.end && self.scoreboard.lost() <= self.scoreboard.retransmitted();
-        let limited = all_sent && outstanding < self.law.cwnd();
-        if let Some(rates) = self.rates.as_mut().filter(|_| limited) {
-            rates.limited_by_application(outstanding);
-        }
-    }
-
-    /// Tells the law of what leaves at these offsets, with so many bytes of payload, when `lost` bytes are taken for lost in
-    /// total and `in_flight` are in flight.
-    #[cold]
-    pub fn tell_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
-        let outstanding = self.not_delivered();
-        if let Some(rates) = &mut self.rates {
-            rates.sent(offsets.start, offsets.end, outstanding, lost, cx.now);
-        }
-        self.law.on_sent(&Sent {
-            now: cx.now,
-            bytes: bytes.into(),
-            outstanding: self.max - self.una,
-            in_flight,
-            again: offsets.start < self.max,
-            app_limited: self.rates.as_ref().is_some_and(|rates| rates.is_limited()),
-        });
+    /// `lost` bytes are taken for lost in total. Returns those not counted before.
+    pub fn lose(&mut self, lost: u64) -> u64 {
+        lost - std::mem::replace(&mut self.lost, lost)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use ecnlab_base::Time;
 
-use super::{Chunk, How};
+use super::chunk::{Chunk, How};
 
 /// A segment sent and not yet acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
