@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use ecnlab_base::Dur;
 
+use super::rate::RateSampler;
 use super::{AckSeen, Cx, Flight};
 use crate::cc::{AckSample, Amount, CongestionControl, Sent};
+use crate::config::RttSampling;
 
 /// What a recovery scheme knows of an ACK before it decides.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +30,8 @@ impl Flight {
         if let Some(rtt) = known.last_rtt {
             self.sampler.take_rtt(rtt);
         }
-        if let Some(rates) = &mut self.rates {
-            rates.acknowledge(una_now, cx.now);
+        if self.rates().is_some() {
+            self.scoreboard.segments.acknowledge(una_now, cx.now);
         }
         let delivered = Amount::of(seen.delivered, self.mss);
         let sample = AckSample {
@@ -38,7 +40,7 @@ impl Flight {
             delivered,
             marked: seen.marks.of(delivered),
             lost: Amount::default(),
-            delivered_total: self.rates.as_ref().map_or(0, |rates| rates.delivered()),
+            delivered_total: self.rates().map_or(0, |rates| rates.delivered()),
             lost_total: known.lost,
             in_flight: known.in_flight,
             prior_in_flight: known.prior_in_flight,
@@ -78,13 +80,21 @@ impl Flight {
         sample.lost_total = lost;
         sample.in_flight = in_flight;
         sample.in_recovery = in_recovery;
-        sample.rate = self.rates.as_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
+        sample.rate = self.rates_mut().and_then(|rates| rates.sample(lost, sample.min_rtt));
         self.law.on_ack(&sample);
-        if let Some(rates) = &mut self.rates
-            && self.law.limits_rate()
-        {
+        let limited = self.law.limits_rate();
+        if let Some(rates) = self.rates_mut().filter(|_| limited) {
             rates.limited_by_application(in_flight);
         }
+    }
+
+    /// The samples of the delivery rate, if the law asks for them.
+    fn rates(&self) -> Option<&RateSampler> {
+        self.scoreboard.segments.rates.as_deref()
+    }
+
+    fn rates_mut(&mut self) -> Option<&mut RateSampler> {
+        self.scoreboard.segments.rates.as_deref_mut()
     }
 
     /// Bytes sent and neither acknowledged nor known to have arrived.
@@ -96,13 +106,13 @@ impl Flight {
     /// path. Asked where the application writes, before what it writes counts, and where a burst of sending ends.
     #[inline]
     pub fn check_application_limited(&mut self) {
-        if self.rates.is_none() {
+        if self.rates().is_none() {
             return;
         }
         let outstanding = self.not_delivered();
         let all_sent = self.nxt >= self.end && self.scoreboard.lost() <= self.scoreboard.retransmitted();
         let limited = all_sent && outstanding < self.law.cwnd();
-        if let Some(rates) = self.rates.as_mut().filter(|_| limited) {
+        if let Some(rates) = self.rates_mut().filter(|_| limited) {
             rates.limited_by_application(outstanding);
         }
     }
@@ -112,16 +122,23 @@ impl Flight {
     #[cold]
     pub fn tell_sent(&mut self, offsets: Range<u64>, bytes: u32, (lost, in_flight): (u64, u64), cx: &Cx) {
         let outstanding = self.not_delivered();
-        if let Some(rates) = &mut self.rates {
-            rates.sent(offsets.start, offsets.end, outstanding, lost, cx.now);
+        if self.rates().is_some() {
+            let segments = &mut self.scoreboard.segments;
+            let known = segments.note_rate(offsets.clone(), outstanding, lost, cx.now);
+            // Else the segment is kept with its send time.
+            if !known && cx.config.rtt_sampling == RttSampling::TimedSegment {
+                let fin = offsets.end - offsets.start > u64::from(bytes);
+                segments.push(offsets.start, bytes, fin, cx.now);
+            }
         }
+        let app_limited = self.rates().is_some_and(|rates| rates.is_limited());
         self.law.on_sent(&Sent {
             now: cx.now,
             bytes: bytes.into(),
             outstanding: self.max - self.una,
             in_flight,
             again: offsets.start < self.max,
-            app_limited: self.rates.as_ref().is_some_and(|rates| rates.is_limited()),
+            app_limited,
         });
     }
 }

@@ -1,7 +1,5 @@
 //! What a sender has outstanding, its window and its timer: all that recovery schemes work on.
 
-use std::collections::VecDeque;
-
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::Seq;
 
@@ -16,7 +14,6 @@ use crate::wheel;
 use super::chunk::{Chunk, How};
 use super::context::Cx;
 use super::pacer::Pacer;
-use super::rate::RateSampler;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
 use super::sampler::Sampler;
 use super::scoreboard::Scoreboard;
@@ -68,14 +65,10 @@ pub(crate) struct Flight {
     pub resent: u64,
     /// Bytes the peer reported by SACK.
     pub sacked: Ranges,
-    /// End and time of each segment sent for the first time, where each is timed.
-    pub sent_times: VecDeque<(u64, Time)>,
-    /// Each segment outstanding, in schemes that judge losses by segments; empty in the others.
+    /// The segments outstanding, where something asks for single ones, with what Linux's schemes know of them.
     pub scoreboard: Scoreboard,
     /// For laws that ask for samples.
     pub sampler: Sampler,
-    /// For laws that ask for delivery rates.
-    pub rates: Option<Box<RateSampler>>,
     /// For laws that name a rate.
     pub pacer: Pacer,
 }
@@ -106,10 +99,8 @@ impl Flight {
             last_sent: Time::ZERO,
             resent: 0,
             sacked: Ranges::default(),
-            sent_times: VecDeque::new(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
-            rates: None,
             pacer: Pacer::default(),
         }
     }
@@ -368,7 +359,7 @@ impl Flight {
         }
         self.una = 1;
         self.sampler = Sampler::new(self.una, rtt);
-        self.rates = self.law.wants_rates().then(Box::default);
+        self.scoreboard.segments.rates = self.law.wants_rates().then(Box::default);
         let counts_marks = cx.ecn.counts();
         self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks });
         self.timeouts = 0;
@@ -415,14 +406,17 @@ impl Flight {
         }
     }
 
-    /// Keeps the send time of new data that ends at `stop`.
+    /// Keeps the send time of new data from `start` up to `stop`, which may end with a FIN.
     #[inline]
-    pub fn time(&mut self, stop: u64, cx: &Cx) {
+    pub fn time(&mut self, start: u64, stop: u64, fin: bool, cx: &Cx) {
         match cx.config.rtt_sampling {
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
             }
-            RttSampling::EachAck | RttSampling::Timestamps => self.sent_times.push_back((stop, cx.now)),
+            RttSampling::EachAck | RttSampling::Timestamps => {
+                let len = stop - start - u64::from(fin);
+                self.scoreboard.segments.push(start, len as u32, fin, cx.now);
+            }
         }
     }
 

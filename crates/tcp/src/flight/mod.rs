@@ -14,6 +14,8 @@ mod reduction;
 mod rtt;
 mod sampler;
 mod scoreboard;
+mod segment;
+mod segments;
 
 pub(crate) use ack_seen::AckSeen;
 pub(crate) use chunk::{Chunk, How};
@@ -21,6 +23,6 @@ pub(crate) use context::Cx;
 pub(crate) use feedback::Known;
 pub(crate) use flight::{Flight, timestamp};
 pub(crate) use recovery::{Cause, DUP_THRESH};
-pub(crate) use scoreboard::Outstanding;
 #[cfg(test)]
 pub(crate) use scoreboard::Scoreboard;
+pub(crate) use segment::Outstanding;

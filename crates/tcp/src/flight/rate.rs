@@ -2,16 +2,15 @@
 //! comments; Linux net/ipv4/tcp_rate.c).
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use ecnlab_base::{Dur, Time};
 
 use crate::cc::RateSample;
 
-/// A segment, with what was known when it was last sent.
+/// What was known when a segment was last sent.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    start: u64,
-    end: u64,
+struct Record {
     /// P.sent_time.
     sent: Time,
     /// P.first_sent_time: when what began this flight was sent.
@@ -30,7 +29,11 @@ struct Segment {
 /// The sampler of one connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RateSampler {
-    segments: VecDeque<Segment>,
+    /// Beside each outstanding segment, in the order of the stream. None for a FIN that was added to what is sent again.
+    records: VecDeque<Option<Record>>,
+    /// Of what is leaving, until its segment is kept. Linux's schemes keep no segment of a window probe: its record stays
+    /// here.
+    leaving: Option<(Range<u64>, Record)>,
     /// C.delivered and C.delivered_time.
     delivered: u64,
     delivered_at: Time,
@@ -38,20 +41,18 @@ pub(crate) struct RateSampler {
     first_sent: Time,
     /// C.app_limited: until more than so much is delivered, samples are limited by the application.
     app_limited: Option<u64>,
-    /// Of what this ACK delivers, the segment sent last.
-    newest: Option<Segment>,
+    /// Of what this ACK delivers, the segment sent last, with its end.
+    newest: Option<(u64, Record)>,
 }
 
 impl RateSampler {
-    /// SendPacket: `start..end` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and
-    /// `lost` bytes are taken for lost in total.
-    pub fn sent(&mut self, start: u64, end: u64, outstanding: u64, lost: u64, now: Time) {
+    /// SendPacket: `range` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and `lost`
+    /// bytes are taken for lost in total. If it is outstanding already, its segment is at `place`.
+    pub fn sent(&mut self, place: Option<usize>, range: Range<u64>, outstanding: u64, lost: u64, now: Time) {
         if outstanding == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
         }
-        let segment = Segment {
-            start,
-            end,
+        let again = Record {
             sent: now,
             first_sent: self.first_sent,
             delivered: self.delivered,
@@ -61,48 +62,56 @@ impl RateSampler {
             app_limited: self.app_limited.is_some(),
             arrived: false,
         };
-        let place = self.segments.partition_point(|s| s.end <= start);
-        match self.segments.get_mut(place) {
-            // Sent again, it is among those outstanding. An acknowledgement may have cut it.
-            Some(before) => *before = Segment { start: before.start, end: before.end, ..segment },
-            None => self.segments.push_back(Segment { in_flight: outstanding + (end - start), ..segment }),
+        let new = Record { in_flight: outstanding + (range.end - range.start), ..again };
+        if let Some(place) = place {
+            let before = &mut self.records[place];
+            *before = Some(if before.is_some() { again } else { new });
+        } else {
+            let probed = self.leaving.take().filter(|(probe, _)| probe.start == range.start);
+            self.leaving = Some(probed.map_or((range, new), |(probe, _)| (probe, again)));
         }
     }
 
-    /// SACK reports `start..end`.
-    pub fn report(&mut self, start: u64, end: u64, now: Time) {
-        let first = self.segments.partition_point(|s| s.start < start);
-        for i in first..self.segments.len() {
-            let segment = self.segments[i];
-            if segment.end > end {
-                break;
-            }
-            if !segment.arrived {
-                self.segments[i].arrived = true;
-                self.deliver(segment, now);
-            }
+    /// The segment of what leaves is kept, behind all others.
+    pub fn keep(&mut self) {
+        let record = self.leaving.take().map(|(_, record)| record);
+        self.records.push_back(record);
+    }
+
+    /// SACK reports the segment at `place`, which has the offsets `range`.
+    pub fn report(&mut self, place: usize, range: Range<u64>, now: Time) {
+        let Some(record) = &mut self.records[place] else { return };
+        if !record.arrived {
+            record.arrived = true;
+            let record = *record;
+            self.deliver(range, record, now);
         }
     }
 
-    /// All up to `ack` is acknowledged.
-    pub fn acknowledge(&mut self, ack: u64, now: Time) {
-        while let Some(segment) = self.segments.front().copied().filter(|s| s.end <= ack) {
-            self.segments.pop_front();
-            if !segment.arrived {
-                self.deliver(segment, now);
-            }
+    /// The first segment, which has the offsets `range`, is acknowledged.
+    pub fn acknowledge(&mut self, range: Range<u64>, now: Time) {
+        if let Some(record) = self.records.pop_front().flatten().filter(|r| !r.arrived) {
+            self.deliver(range, record, now);
+        }
+    }
+
+    /// All up to `ack` is acknowledged: with it, a window probe whose segment was not kept.
+    pub fn acknowledge_probe(&mut self, ack: u64, now: Time) {
+        if let Some((range, record)) = self.leaving.take_if(|(range, _)| range.end <= ack) {
+            self.deliver(range, record, now);
         }
     }
 
     /// UpdateRateSample.
-    fn deliver(&mut self, segment: Segment, now: Time) {
-        self.delivered += segment.end - segment.start;
+    fn deliver(&mut self, range: Range<u64>, record: Record, now: Time) {
+        self.delivered += range.end - range.start;
         self.delivered_at = now;
         // Of two sent at the same count the one further on in the stream was sent later.
-        let order = |s: &Segment| (s.delivered, s.sent, s.end);
-        if self.newest.is_none_or(|newest| order(&segment) > order(&newest)) {
-            self.newest = Some(segment);
-            self.first_sent = segment.sent;
+        let order = |(end, r): &(u64, Record)| (r.delivered, r.sent, *end);
+        let this = (range.end, record);
+        if self.newest.is_none_or(|newest| order(&this) > order(&newest)) {
+            self.newest = Some(this);
+            self.first_sent = record.sent;
         }
     }
 
@@ -112,17 +121,17 @@ impl RateSampler {
         if self.app_limited.is_some_and(|until| self.delivered > until) {
             self.app_limited = None;
         }
-        let segment = self.newest.take()?;
+        let (_, record) = self.newest.take()?;
         // The slower of sending and delivering bounds what ACKs that come in bursts make of the rate.
-        let send = segment.sent.since(segment.first_sent);
-        let interval = send.max(self.delivered_at.since(segment.delivered_at));
+        let send = record.sent.since(record.first_sent);
+        let interval = send.max(self.delivered_at.since(record.delivered_at));
         (interval >= min_rtt && !interval.is_zero()).then(|| RateSample {
-            delivered: self.delivered - segment.delivered,
+            delivered: self.delivered - record.delivered,
             interval,
-            prior_delivered: segment.delivered,
-            lost: lost - segment.lost,
-            tx_in_flight: segment.in_flight,
-            app_limited: segment.app_limited,
+            prior_delivered: record.delivered,
+            lost: lost - record.lost,
+            tx_in_flight: record.in_flight,
+            app_limited: record.app_limited,
         })
     }
 
@@ -144,6 +153,7 @@ impl RateSampler {
 
 #[cfg(test)]
 mod tests {
+    use super::super::segments::Segments;
     use super::*;
     use crate::endpoint::Endpoint;
     use crate::registry::WindowLaw;
@@ -157,34 +167,48 @@ mod tests {
     }
 
     /// A sender of segments of 1000 bytes, numbered from 0.
-    #[derive(Default)]
     struct Bench {
-        rates: RateSampler,
+        segments: Segments,
         outstanding: u64,
     }
 
+    impl Default for Bench {
+        fn default() -> Bench {
+            let mut segments = Segments::default();
+            segments.rates = Some(Box::default());
+            Bench { segments, outstanding: 0 }
+        }
+    }
+
     impl Bench {
+        fn rates(&mut self) -> &mut RateSampler {
+            self.segments.rates.as_mut().unwrap()
+        }
+
         /// The n-th segment leaves at so many milliseconds.
         fn send(&mut self, n: u64, ms: u64) {
-            self.rates.sent(n * MSS, (n + 1) * MSS, self.outstanding, 0, at(ms));
+            let known = self.segments.note_rate(n * MSS..(n + 1) * MSS, self.outstanding, 0, at(ms));
+            if !known {
+                self.segments.push(n * MSS, MSS as u32, false, at(ms));
+            }
             self.outstanding += MSS;
         }
 
         /// All before the n-th are acknowledged; the RTT is 10 ms. Bytes, milliseconds, and whether the application was the
         /// limit.
         fn ack(&mut self, n: u64, ms: u64) -> Option<(u64, u64, bool)> {
-            let before = self.rates.delivered;
-            self.rates.acknowledge(n * MSS, at(ms));
-            self.outstanding -= self.rates.delivered - before;
-            self.rates.sample(0, Dur::from_ms(10)).map(told)
+            let before = self.rates().delivered;
+            self.segments.acknowledge(n * MSS, at(ms));
+            self.outstanding -= self.rates().delivered - before;
+            self.rates().sample(0, Dur::from_ms(10)).map(told)
         }
 
         /// SACK reports the segments from `first` up to `end`.
         fn sack(&mut self, first: u64, end: u64, ms: u64) -> Option<(u64, u64, bool)> {
-            let before = self.rates.delivered;
-            self.rates.report(first * MSS, end * MSS, at(ms));
-            self.outstanding -= self.rates.delivered - before;
-            self.rates.sample(0, Dur::from_ms(10)).map(told)
+            let before = self.rates().delivered;
+            self.segments.report(first * MSS, end * MSS, at(ms));
+            self.outstanding -= self.rates().delivered - before;
+            self.rates().sample(0, Dur::from_ms(10)).map(told)
         }
     }
 
@@ -221,8 +245,9 @@ mod tests {
     #[test]
     fn an_interval_below_the_least_rtt_gives_no_sample() {
         let mut rates = RateSampler::default();
-        rates.sent(0, 1_000, 0, 0, at(0));
-        rates.acknowledge(1_000, at(10));
+        rates.sent(None, 0..1_000, 0, 0, at(0));
+        rates.keep();
+        rates.acknowledge(0..1_000, at(10));
         assert_eq!(rates.clone().sample(0, Dur::from_ms(11)), None);
         assert!(rates.sample(0, Dur::from_ms(10)).is_some());
     }
@@ -245,7 +270,8 @@ mod tests {
     fn what_is_sent_after_the_application_ran_out_is_marked_until_more_is_delivered() {
         let mut bench = Bench::default();
         bench.send(0, 0);
-        bench.rates.limited_by_application(bench.outstanding);
+        let outstanding = bench.outstanding;
+        bench.rates().limited_by_application(outstanding);
         bench.send(1, 5);
         assert_eq!(bench.ack(1, 10), Some((1_000, 10, false)), "sent before it ran out");
         bench.send(2, 12);
@@ -281,32 +307,35 @@ mod tests {
         let syn_ack =
             ecnlab_wire::Segment { seq: Seq(0), mss: Some(1_000), sack_permitted: true, ..segment(Flags::SYN, 1) };
         end.on_segment(&syn_ack, at(10), &mut out);
-        end.tx.flight.rates = Some(Box::default());
+        end.tx.flight.scoreboard.segments.rates = Some(Box::default());
         end.write(5_000, at(10), &mut out);
-        let rates = |end: &Endpoint| end.tx.flight.rates.clone().unwrap();
+        let rates = |end: &Endpoint| end.tx.flight.scoreboard.segments.rates.clone().unwrap();
         // Five of a window of ten: the application has no more.
-        assert_eq!((rates(&end).segments.len(), rates(&end).app_limited), (5, Some(5_000)));
+        assert_eq!((rates(&end).records.len(), rates(&end).app_limited), (5, Some(5_000)));
         end.on_segment(&segment(Flags::empty(), 2_001), at(20), &mut out);
         let mut sack = SackBlocks::NONE;
         sack.push(SackBlock { start: Seq(3_001), end: Seq(4_001) });
         end.on_segment(&ecnlab_wire::Segment { sack, ..segment(Flags::empty(), 2_001) }, at(21), &mut out);
         let known = rates(&end);
-        assert_eq!((known.delivered, known.delivered_at, known.segments.len()), (3_000, at(21), 3));
+        assert_eq!((known.delivered, known.delivered_at, known.records.len()), (3_000, at(21), 3));
         // More than the window holds is written. All leave under the mark: before the first write, too, nothing waited.
         end.write(100_000, at(22), &mut out);
         let known = rates(&end);
-        assert!(known.segments.len() > 3 && known.segments.iter().all(|s| s.app_limited));
+        assert!(known.records.len() > 3 && known.records.iter().all(|r| r.unwrap().app_limited));
         assert_eq!(known.app_limited, Some(5_000));
-        let last = known.segments.back().unwrap();
+        let last = known.records.back().unwrap().unwrap();
         assert_eq!((last.delivered, last.delivered_at, last.first_sent), (3_000, at(21), at(10)));
     }
 
     #[test]
     fn a_sample_tells_what_was_in_flight_and_lost_meanwhile() {
         let mut rates = RateSampler::default();
-        rates.sent(0, 1_000, 0, 500, at(0));
-        rates.sent(1_000, 2_000, 1_000, 700, at(1));
-        rates.acknowledge(2_000, at(20));
+        rates.sent(None, 0..1_000, 0, 500, at(0));
+        rates.keep();
+        rates.sent(None, 1_000..2_000, 1_000, 700, at(1));
+        rates.keep();
+        rates.acknowledge(0..1_000, at(20));
+        rates.acknowledge(1_000..2_000, at(20));
         let sample = rates.sample(1_000, Dur::ZERO).unwrap();
         assert_eq!((sample.lost, sample.tx_in_flight, sample.prior_delivered), (300, 2_000, 0));
     }

@@ -20,11 +20,7 @@ impl Flight {
 
     /// The same where each segment is timed or stamped.
     fn rtt_of_each(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
-        let mut first = None;
-        while let Some((_, sent)) = self.sent_times.front().filter(|(end, _)| *end <= seen.ack) {
-            first.get_or_insert(*sent);
-            self.sent_times.pop_front();
-        }
+        let first = self.scoreboard.segments.acknowledge(seen.ack, cx.now);
         // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
         let sent_once = una >= self.retransmitted_below;
         let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));

@@ -1,56 +1,16 @@
-//! The scoreboard by segments: when each was last sent, and what became of it. Kept for schemes that judge losses by
-//! time; the others know ranges only.
+//! The scoreboard of Linux's schemes: indices over the outstanding segments. The other schemes know ranges only.
 
 use std::collections::VecDeque;
 
 use ecnlab_base::Time;
 
-use super::chunk::{Chunk, How};
+use super::segment::Outstanding;
+use super::segments::Segments;
 
-/// A segment sent and not yet acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Outstanding {
-    /// Its first offset.
-    pub start: u64,
-    /// Payload bytes.
-    pub len: u32,
-    /// It carries FIN.
-    pub fin: bool,
-    /// When it was last sent.
-    pub sent: Time,
-    /// The receiver has reported it by SACK.
-    pub sacked: bool,
-    /// It is taken for lost.
-    pub lost: bool,
-    /// Sent again, and that copy is not known to have left the network.
-    pub retransmitted: bool,
-    /// Sent more than once.
-    pub ever_retransmitted: bool,
-}
-
-impl Outstanding {
-    /// One past its last offset, FIN included.
-    pub fn end(&self) -> u64 {
-        self.start + u64::from(self.len) + u64::from(self.fin)
-    }
-
-    /// The segment once more, but for what of it has been acknowledged.
-    pub fn again(&self, una: u64, how: How) -> Chunk {
-        let start = self.start.max(una);
-        let len = (self.start + u64::from(self.len)).saturating_sub(start) as u32;
-        Chunk { start, len, fin: self.fin, how }
-    }
-
-    /// Whether the segment waits to be sent again.
-    pub fn waits(&self) -> bool {
-        self.lost && !self.retransmitted && !self.sacked
-    }
-}
-
-/// What is outstanding, in the order of the stream, and the order in which it was last sent.
+/// The outstanding segments, the order in which they were last sent, and how many are in each state.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scoreboard {
-    segments: VecDeque<Outstanding>,
+    pub segments: Segments,
     /// Times and first offsets of transmissions. Entries of segments that were sent again since, acknowledged, or
     /// taken for lost are stale; they go once they come to the front.
     order: VecDeque<(Time, u64)>,
@@ -127,8 +87,8 @@ impl Scoreboard {
     /// `probe` of the tail is a copy that does not count in the flight (the kernel's tcp_send_loss_probe).
     pub fn sent(&mut self, start: u64, len: u32, fin: bool, probe: bool, now: Time) {
         self.order.push_back((now, start));
-        if let Some(i) = self.find(start) {
-            let segment = &mut self.segments[i];
+        if let Some(i) = self.segments.find(start) {
+            let segment = self.segments.at(i);
             (segment.sent, segment.ever_retransmitted) = (now, true);
             if !probe && !segment.retransmitted {
                 segment.retransmitted = true;
@@ -136,22 +96,7 @@ impl Scoreboard {
             }
             return;
         }
-        self.segments.push_back(Outstanding {
-            start,
-            len,
-            fin,
-            sent: now,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            ever_retransmitted: false,
-        });
-    }
-
-    /// The segment that begins at `start`, or that an acknowledgement has cut there.
-    fn find(&self, start: u64) -> Option<usize> {
-        let i = self.segments.partition_point(|s| s.end() <= start);
-        self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+        self.segments.push(start, len, fin, now);
     }
 
     /// SACK reports `start..end`, of which `new` bytes were not known.
@@ -194,9 +139,8 @@ impl Scoreboard {
     }
 
     /// Everything below `ack` has arrived: `f` sees each segment that is no longer outstanding.
-    pub fn acknowledge(&mut self, ack: u64, mut f: impl FnMut(&Outstanding)) {
-        while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack).copied() {
-            self.segments.pop_front();
+    pub fn acknowledge(&mut self, ack: u64, now: Time, mut f: impl FnMut(&Outstanding)) {
+        while let Some(segment) = self.segments.take_below(ack, now) {
             self.sacked -= u32::from(segment.sacked);
             self.lost -= u32::from(segment.lost);
             self.retransmitted -= u32::from(segment.retransmitted);
@@ -216,7 +160,7 @@ impl Scoreboard {
 
     /// The segment of an entry of `order`, unless the entry is stale.
     fn pending(&self, sent: Time, start: u64) -> Option<usize> {
-        let i = self.find(start)?;
+        let i = self.segments.find(start)?;
         let s = &self.segments[i];
         (s.sent == sent && !s.sacked && (!s.lost || s.retransmitted)).then_some(i)
     }
@@ -239,7 +183,7 @@ impl Scoreboard {
 
     /// Takes segment `i` for lost; whether that is news, of it or of its copy.
     fn lose(&mut self, i: usize) -> bool {
-        let segment = &mut self.segments[i];
+        let segment = self.segments.at(i);
         if segment.sacked {
             return false;
         }
@@ -300,14 +244,14 @@ impl Scoreboard {
 
     /// The receiver has dropped what it reported (RFC 2018 §8), or what was presumed sacked is not.
     pub fn forget_sacked(&mut self) {
-        self.segments.iter_mut().for_each(|s| s.sacked = false);
+        self.segments.range_mut(..).for_each(|s| s.sacked = false);
         self.sacked = 0;
         self.highest = 0;
     }
 
     /// Nothing is taken for lost any more.
     pub fn forget_lost(&mut self) {
-        self.segments.iter_mut().for_each(|s| s.lost = false);
+        self.segments.range_mut(..).for_each(|s| s.lost = false);
         self.lost = 0;
     }
 
@@ -362,7 +306,7 @@ mod tests {
         });
         assert_eq!(order, [2_001, 3_001, 4_001, 1]);
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (3, Some(1)));
-        scoreboard.acknowledge(2_001, |_| {});
+        scoreboard.acknowledge(2_001, at(9), |_| {});
         assert_eq!((scoreboard.len(), scoreboard.sacked(), scoreboard.lost(), scoreboard.in_flight()), (3, 0, 0, 3));
     }
 
@@ -391,7 +335,7 @@ mod tests {
         assert_eq!((scoreboard.in_flight(), scoreboard.waiting().map(|s| s.start)), (0, Some(1)));
         scoreboard.sent(1, 1_000, false, false, at(9));
         // Two are acknowledged: the first filled the hole, the other was one of the three.
-        scoreboard.acknowledge(2_001, |_| {});
+        scoreboard.acknowledge(2_001, at(9), |_| {});
         assert_eq!(
             scoreboard.settle_sacked(2),
             (1, true),
@@ -404,7 +348,7 @@ mod tests {
     fn an_ack_of_more_than_the_duplicates_told_of_delivers_the_rest() {
         let mut scoreboard = scoreboard(10);
         scoreboard.presume_sacked();
-        scoreboard.acknowledge(6_001, |_| {});
+        scoreboard.acknowledge(6_001, at(9), |_| {});
         assert_eq!((scoreboard.settle_sacked(6), scoreboard.sacked()), ((5, false), 0));
         assert_eq!((scoreboard.settle_sacked(0), scoreboard.sacked()), ((0, false), 0));
     }

@@ -59,9 +59,7 @@ impl Sender {
                 new += bytes;
                 if bytes > 0 {
                     self.scheme.on_sacked(flight, start, end, bytes);
-                    if let Some(rates) = &mut flight.rates {
-                        rates.report(start, end, now);
-                    }
+                    flight.scoreboard.segments.report(start, end, now);
                 }
             }
         }
@@ -160,9 +158,9 @@ impl Sender {
             flight.count_retransmission(chunk, stop, cx);
         }
         if stop > flight.max {
-            flight.max = stop;
+            let start = std::mem::replace(&mut flight.max, stop).max(chunk.start);
             if !self.scheme.on_sent(flight, chunk, cx) {
-                flight.time(stop, cx);
+                flight.time(start, stop, chunk.fin, cx);
             }
             flight.count_limited_transmit(chunk);
         }

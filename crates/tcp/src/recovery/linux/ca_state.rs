@@ -479,7 +479,7 @@ mod tests {
         let ack = 1 + n * 1_000;
         let mut delivery = Delivery::new(&bare_ack(ack), tx.una, tx.una, tx.recovery.recover);
         tx.una = ack;
-        tx.scoreboard.acknowledge(tx.una, |s| delivery.acknowledge(s));
+        tx.scoreboard.acknowledge(tx.una, Time::ZERO, |s| delivery.acknowledge(s));
         delivery
     }
 

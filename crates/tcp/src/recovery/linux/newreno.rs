@@ -45,9 +45,9 @@ impl LossDetection for NewRenoState {
     }
 
     /// One segment of what the number covers filled a hole; the duplicate ACKs before counted the others.
-    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, _: &Cx) {
+    fn take_in(&mut self, tx: &mut Flight, ack: u64, delivery: &mut Delivery, cx: &Cx) {
         let outstanding = tx.scoreboard.len();
-        tx.scoreboard.acknowledge(ack, |s| delivery.acknowledge(s));
+        tx.scoreboard.acknowledge(ack, cx.now, |s| delivery.acknowledge(s));
         let (delivered, excess) = tx.scoreboard.settle_sacked(outstanding - tx.scoreboard.len());
         delivery.delivered = delivered;
         if excess {

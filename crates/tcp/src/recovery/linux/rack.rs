@@ -91,7 +91,7 @@ impl LossDetection for RackState {
             let again = timestamp(cx.config, iss, s.sent);
             s.ever_retransmitted && echoed.is_some_and(|echoed| is_before(echoed, again))
         };
-        tx.scoreboard.acknowledge(ack, |s| {
+        tx.scoreboard.acknowledge(ack, cx.now, |s| {
             delivery.acknowledge(s);
             if !s.sacked && !of_first(s) {
                 detect.advance(s, cx.now);

@@ -1,0 +1,196 @@
+//! The outstanding segments of a connection, in one deque. They are kept where something asks for single segments: RTTs of
+//! each ACK, Linux's recovery schemes, or samples of the delivery rate.
+
+use std::collections::VecDeque;
+use std::ops::{Deref, Range, RangeBounds};
+
+use ecnlab_base::Time;
+
+use super::rate::RateSampler;
+use super::segment::Outstanding;
+
+/// The outstanding segments in the order of the stream, with a record for rate samples beside each if the law asks for
+/// them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Segments {
+    segments: VecDeque<Outstanding>,
+    /// For laws that ask for delivery rates. It has as many records as there are segments.
+    pub rates: Option<Box<RateSampler>>,
+}
+
+impl Segments {
+    /// `range` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and `lost` bytes are
+    /// taken for lost in total. Returns whether it belongs to a segment that is outstanding already.
+    pub fn note_rate(&mut self, range: Range<u64>, outstanding: u64, lost: u64, now: Time) -> bool {
+        let place = self.find(range.start);
+        if let Some(rates) = &mut self.rates {
+            rates.sent(place, range, outstanding, lost, now);
+        }
+        place.is_some()
+    }
+
+    /// Appends a segment of new data that leaves now.
+    #[inline]
+    pub fn push(&mut self, start: u64, len: u32, fin: bool, now: Time) {
+        self.segments.push_back(Outstanding {
+            start,
+            len,
+            fin,
+            sent: now,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            ever_retransmitted: false,
+        });
+        if let Some(rates) = &mut self.rates {
+            rates.keep();
+        }
+    }
+
+    /// The segment at position `i`.
+    pub fn at(&mut self, i: usize) -> &mut Outstanding {
+        &mut self.segments[i]
+    }
+
+    /// The segments at these positions.
+    pub fn range_mut(&mut self, positions: impl RangeBounds<usize>) -> impl Iterator<Item = &mut Outstanding> {
+        self.segments.range_mut(positions)
+    }
+
+    /// The position of the segment that begins at `start`, or that an acknowledgement has cut there.
+    pub fn find(&self, start: u64) -> Option<usize> {
+        // New data lies beyond the last one.
+        self.segments.back().filter(|last| start < last.end())?;
+        let i = self.segments.partition_point(|s| s.end() <= start);
+        self.segments.get(i).filter(|s| s.start <= start).map(|_| i)
+    }
+
+    /// Removes the first segment if it ends at or below `ack`, which is acknowledged.
+    #[inline]
+    pub fn take_below(&mut self, ack: u64, now: Time) -> Option<Outstanding> {
+        let segment = self.segments.front().filter(|s| s.end() <= ack).copied()?;
+        self.segments.pop_front();
+        if let Some(rates) = &mut self.rates {
+            rates.acknowledge(segment.range(), now);
+        }
+        Some(segment)
+    }
+
+    /// Removes all segments up to `ack`, which is acknowledged. Returns when the first of them was sent.
+    pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
+        let first = self.take_below(ack, now);
+        while self.take_below(ack, now).is_some() {}
+        if let Some(rates) = &mut self.rates {
+            rates.acknowledge_probe(ack, now);
+        }
+        first.map(|segment| segment.sent)
+    }
+
+    /// SACK reports `start..end`.
+    pub fn report(&mut self, start: u64, end: u64, now: Time) {
+        let Some(rates) = &mut self.rates else { return };
+        let first = self.segments.partition_point(|s| s.start < start);
+        for (i, segment) in self.segments.iter().enumerate().skip(first).take_while(|(_, s)| s.end() <= end) {
+            rates.report(i, segment.range(), now);
+        }
+    }
+}
+
+/// Reading is as of the deque itself. Only this file adds and removes, so that the records stay beside their segments.
+impl Deref for Segments {
+    type Target = VecDeque<Outstanding>;
+
+    fn deref(&self) -> &VecDeque<Outstanding> {
+        &self.segments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ecnlab_base::Dur;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+
+    /// Three segments of 1000 bytes from 1 on, the n-th sent at n ms.
+    fn three() -> Segments {
+        let mut segments = Segments::default();
+        (0..3).for_each(|n| segments.push(1 + n * 1_000, 1_000, false, at(n)));
+        segments
+    }
+
+    /// The same, with records for rate samples.
+    fn three_with_rates() -> Segments {
+        let mut segments = Segments::default();
+        segments.rates = Some(Box::default());
+        for n in 0..3 {
+            let start = 1 + n * 1_000;
+            assert!(!segments.note_rate(start..start + 1_000, n * 1_000, 0, at(n)));
+            segments.push(start, 1_000, false, at(n));
+        }
+        segments
+    }
+
+    fn delivered(segments: &Segments) -> u64 {
+        segments.rates.as_ref().unwrap().delivered()
+    }
+
+    #[test]
+    fn a_segment_is_found_by_its_start_or_where_an_ack_has_cut_it() {
+        let segments = three();
+        let found = [0, 1, 500, 1_000, 1_001, 3_000, 3_001].map(|start| segments.find(start));
+        assert_eq!(found, [None, Some(0), Some(0), Some(0), Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn an_ack_removes_whole_segments_and_returns_the_send_time_of_the_first() {
+        let mut segments = three();
+        assert_eq!((segments.acknowledge(1_000, at(9)), segments.len()), (None, 3));
+        assert_eq!((segments.acknowledge(2_500, at(9)), segments.len()), (Some(at(0)), 1));
+        assert_eq!((segments.acknowledge(3_001, at(9)), segments.len()), (Some(at(2)), 0));
+    }
+
+    #[test]
+    fn sack_and_ack_deliver_each_segment_once() {
+        let mut segments = three_with_rates();
+        segments.report(1_001, 2_500, at(9));
+        assert_eq!(delivered(&segments), 1_000, "the third is not covered");
+        segments.report(1_001, 3_001, at(9));
+        assert_eq!(delivered(&segments), 2_000);
+        segments.acknowledge(3_001, at(9));
+        assert_eq!((delivered(&segments), segments.len()), (3_000, 0));
+    }
+
+    #[test]
+    fn a_fin_added_to_a_retransmission_has_no_record_until_it_is_sent_again() {
+        let mut segments = three_with_rates();
+        assert!(segments.note_rate(2_001..3_002, 3_000, 0, at(5)));
+        segments.push(3_001, 0, true, at(5));
+        let mut acknowledged = segments.clone();
+        acknowledged.acknowledge(3_002, at(9));
+        assert_eq!(delivered(&acknowledged), 3_000, "the FIN does not count");
+        assert!(segments.note_rate(3_001..3_002, 3_000, 0, at(6)));
+        segments.acknowledge(3_002, at(9));
+        assert_eq!(delivered(&segments), 3_001);
+    }
+
+    #[test]
+    fn a_window_probe_without_a_segment_is_delivered_by_its_ack() {
+        let mut segments = three_with_rates();
+        segments.acknowledge(3_001, at(9));
+        assert!(!segments.note_rate(3_001..3_002, 0, 0, at(10)));
+        // Sent again as a probe, and then with a segment.
+        let mut kept = segments.clone();
+        assert!(!segments.note_rate(3_001..3_002, 0, 0, at(20)));
+        segments.acknowledge(3_001, at(25));
+        assert_eq!(delivered(&segments), 3_000);
+        segments.acknowledge(3_002, at(30));
+        assert_eq!((delivered(&segments), segments.len()), (3_001, 0));
+        assert!(!kept.note_rate(3_001..3_002, 0, 0, at(20)));
+        kept.push(3_001, 1, false, at(20));
+        kept.acknowledge(3_002, at(30));
+        assert_eq!((delivered(&kept), kept.len()), (3_001, 0));
+    }
+}
