@@ -406,17 +406,14 @@ impl Flight {
         }
     }
 
-    /// Keeps the send time of new data from `start` up to `stop`, which may end with a FIN.
+    /// Keeps the send time of the new data in a chunk up to `stop`.
     #[inline]
-    pub fn time(&mut self, start: u64, stop: u64, fin: bool, cx: &Cx) {
+    pub fn time(&mut self, chunk: Chunk, stop: u64, cx: &Cx) {
         match cx.config.rtt_sampling {
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
             }
-            RttSampling::EachAck | RttSampling::Timestamps => {
-                let len = stop - start - u64::from(fin);
-                self.scoreboard.segments.push(start, len as u32, fin, cx.now);
-            }
+            RttSampling::EachAck | RttSampling::Timestamps => self.scoreboard.segments.push_new(chunk, cx.now),
         }
     }
 

@@ -73,12 +73,16 @@ impl RateSampler {
     }
 
     /// The segment of what leaves is kept, behind all others.
+    #[cold]
+    #[inline(never)]
     pub fn keep(&mut self) {
         let record = self.leaving.take().map(|(_, record)| record);
         self.records.push_back(record);
     }
 
     /// SACK reports the segment at `place`, which has the offsets `range`.
+    #[cold]
+    #[inline(never)]
     pub fn report(&mut self, place: usize, range: Range<u64>, now: Time) {
         let Some(record) = &mut self.records[place] else { return };
         if !record.arrived {
@@ -89,6 +93,8 @@ impl RateSampler {
     }
 
     /// The first segment, which has the offsets `range`, is acknowledged.
+    #[cold]
+    #[inline(never)]
     pub fn acknowledge(&mut self, range: Range<u64>, now: Time) {
         if let Some(record) = self.records.pop_front().flatten().filter(|r| !r.arrived) {
             self.deliver(range, record, now);
@@ -96,6 +102,8 @@ impl RateSampler {
     }
 
     /// All up to `ack` is acknowledged: with it, a window probe whose segment was not kept.
+    #[cold]
+    #[inline(never)]
     pub fn acknowledge_probe(&mut self, ack: u64, now: Time) {
         if let Some((range, record)) = self.leaving.take_if(|(range, _)| range.end <= ack) {
             self.deliver(range, record, now);
@@ -174,9 +182,7 @@ mod tests {
 
     impl Default for Bench {
         fn default() -> Bench {
-            let mut segments = Segments::default();
-            segments.rates = Some(Box::default());
-            Bench { segments, outstanding: 0 }
+            Bench { segments: Segments::with_rates(), outstanding: 0 }
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::{Deref, Range, RangeBounds};
 
 use ecnlab_base::Time;
 
+use super::chunk::Chunk;
 use super::rate::RateSampler;
 use super::segment::Outstanding;
 
@@ -19,6 +20,12 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
+    /// None, with a record for rate samples beside each to come.
+    #[cfg(test)]
+    pub fn with_rates() -> Segments {
+        Segments { rates: Some(Box::default()), ..Segments::default() }
+    }
+
     /// `range` leaves, for the first time or again, when `outstanding` bytes are in flight without it, and `lost` bytes are
     /// taken for lost in total. Returns whether it belongs to a segment that is outstanding already.
     pub fn note_rate(&mut self, range: Range<u64>, outstanding: u64, lost: u64, now: Time) -> bool {
@@ -47,6 +54,15 @@ impl Segments {
         }
     }
 
+    /// Appends the new data of a chunk: all of it, or the FIN that was added to what is sent again.
+    #[inline(never)]
+    pub fn push_new(&mut self, chunk: Chunk, now: Time) {
+        match self.segments.back().map(Outstanding::end).filter(|end| chunk.start < *end) {
+            None => self.push(chunk.start, chunk.len, chunk.fin, now),
+            Some(end) => self.push(end, 0, true, now),
+        }
+    }
+
     /// The segment at position `i`.
     pub fn at(&mut self, i: usize) -> &mut Outstanding {
         &mut self.segments[i]
@@ -66,7 +82,7 @@ impl Segments {
     }
 
     /// Removes the first segment if it ends at or below `ack`, which is acknowledged.
-    #[inline]
+    #[inline(always)]
     pub fn take_below(&mut self, ack: u64, now: Time) -> Option<Outstanding> {
         let segment = self.segments.front().filter(|s| s.end() <= ack).copied()?;
         self.segments.pop_front();
@@ -78,6 +94,19 @@ impl Segments {
 
     /// Removes all segments up to `ack`, which is acknowledged. Returns when the first of them was sent.
     pub fn acknowledge(&mut self, ack: u64, now: Time) -> Option<Time> {
+        if self.rates.is_some() {
+            return self.acknowledge_with_rates(ack, now);
+        }
+        let mut first = None;
+        while let Some(segment) = self.segments.front().filter(|s| s.end() <= ack) {
+            first.get_or_insert(segment.sent);
+            self.segments.pop_front();
+        }
+        first
+    }
+
+    #[cold]
+    fn acknowledge_with_rates(&mut self, ack: u64, now: Time) -> Option<Time> {
         let first = self.take_below(ack, now);
         while self.take_below(ack, now).is_some() {}
         if let Some(rates) = &mut self.rates {
@@ -87,6 +116,7 @@ impl Segments {
     }
 
     /// SACK reports `start..end`.
+    #[cold]
     pub fn report(&mut self, start: u64, end: u64, now: Time) {
         let Some(rates) = &mut self.rates else { return };
         let first = self.segments.partition_point(|s| s.start < start);
@@ -123,8 +153,7 @@ mod tests {
 
     /// The same, with records for rate samples.
     fn three_with_rates() -> Segments {
-        let mut segments = Segments::default();
-        segments.rates = Some(Box::default());
+        let mut segments = Segments::with_rates();
         for n in 0..3 {
             let start = 1 + n * 1_000;
             assert!(!segments.note_rate(start..start + 1_000, n * 1_000, 0, at(n)));

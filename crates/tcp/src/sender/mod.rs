@@ -158,9 +158,9 @@ impl Sender {
             flight.count_retransmission(chunk, stop, cx);
         }
         if stop > flight.max {
-            let start = std::mem::replace(&mut flight.max, stop).max(chunk.start);
+            flight.max = stop;
             if !self.scheme.on_sent(flight, chunk, cx) {
-                flight.time(start, stop, chunk.fin, cx);
+                flight.time(chunk, stop, cx);
             }
             flight.count_limited_transmit(chunk);
         }
