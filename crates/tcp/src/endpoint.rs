@@ -182,18 +182,18 @@ impl Endpoint {
     /// The deadline may have come; harmless if it has not.
     pub fn on_deadline(&mut self, now: Time, out: &mut Out) {
         if now >= self.rx.deadline {
-            self.rx.delay_is_over(&self.config, &self.tx.flight.rto);
+            self.rx.delay_is_over(&self.config, &self.tx.flight.timer.rto);
             self.send_ack(now, out);
         }
         if now >= self.tx.flight.pacer.deadline {
             self.tx.flight.pacer.deadline = Time::NEVER;
             self.output(now, out);
         }
-        if now < self.tx.flight.deadline {
+        if now < self.tx.flight.timer.deadline {
             return;
         }
         match self.state {
-            State::Closed | State::Listen => self.tx.flight.deadline = Time::NEVER,
+            State::Closed | State::Listen => self.tx.flight.timer.deadline = Time::NEVER,
             State::SynSent | State::SynReceived => self.on_syn_timeout(now, out),
             _ => self.on_retransmission_timer(now, out),
         }
@@ -208,7 +208,7 @@ impl Endpoint {
                 self.emit(probe, now, out);
                 return;
             }
-        } else if self.tx.flight.timeouts >= self.config.max_timeouts {
+        } else if self.tx.flight.timer.timeouts >= self.config.max_timeouts {
             // RFC 9293 §3.8.3, R2.
             return self.abort(out);
         } else {
@@ -220,7 +220,7 @@ impl Endpoint {
     /// When [`Endpoint::on_deadline`] is next due; [`Time::NEVER`] if nothing is pending.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.tx.flight.deadline.min(self.rx.deadline).min(self.tx.flight.pacer.deadline)
+        self.tx.flight.timer.deadline.min(self.rx.deadline).min(self.tx.flight.pacer.deadline)
     }
 
     /// Bytes delivered in order to the application, in total. It reads at once.
@@ -267,14 +267,14 @@ impl Endpoint {
     /// One row of a time series.
     pub fn sample(&self) -> Sample {
         let cc = self.tx.flight.law.state();
-        let (srtt, rttvar) = self.tx.flight.rto.smoothed(&self.config);
+        let (srtt, rttvar) = self.tx.flight.timer.rto.smoothed(&self.config);
         Sample {
             cwnd: cc.cwnd + self.tx.flight.recovery.inflation,
             ssthresh: cc.ssthresh,
             flight: self.tx.flight.in_flight(),
             srtt,
             rttvar,
-            rto: self.tx.flight.rto.current(),
+            rto: self.tx.flight.timer.rto.current(),
             in_recovery: self.tx.in_recovery(),
         }
     }
@@ -289,7 +289,7 @@ impl Endpoint {
     /// The connection is over, whatever the reason.
     pub(crate) fn die(&mut self) {
         self.state = State::Closed;
-        self.tx.flight.deadline = Time::NEVER;
+        self.tx.flight.timer.deadline = Time::NEVER;
         self.tx.flight.pacer.deadline = Time::NEVER;
         self.rx.deadline = Time::NEVER;
     }

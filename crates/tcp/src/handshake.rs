@@ -155,14 +155,14 @@ impl Endpoint {
     /// No answer to the SYN or SYN-ACK.
     pub(crate) fn on_syn_timeout(&mut self, now: Time, out: &mut Out) {
         let linear = if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 };
-        if self.tx.flight.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {
+        if self.tx.flight.timer.timeouts >= self.config.max_syn_timeouts.saturating_add(linear) {
             return self.die();
         }
-        self.tx.flight.timeouts += 1;
+        self.tx.flight.timer.timeouts += 1;
         self.counters.timeouts += 1;
         self.counters.retransmits_timeout += 1;
-        if self.tx.flight.timeouts > linear {
-            self.tx.flight.rto.back_off(&self.config);
+        if self.tx.flight.timer.timeouts > linear {
+            self.tx.flight.timer.rto.back_off(&self.config);
         }
         if self.state == State::SynReceived {
             return self.send_syn_ack(now, out);

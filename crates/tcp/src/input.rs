@@ -172,7 +172,7 @@ impl Endpoint {
         if grows {
             self.note_header(segment, flags, now);
         }
-        let arrival = self.rx.take(segment, &self.config, &self.tx.flight.rto, now);
+        let arrival = self.rx.take(segment, &self.config, &self.tx.flight.timer.rto, now);
         if grows {
             self.rx.note_read(now);
         }

@@ -8,15 +8,17 @@ use crate::config::{Config, InitialSsthresh, RttSampling};
 use crate::ecn::Feedback;
 use crate::law::Law;
 use crate::ranges::Ranges;
-use crate::rto::Rto;
-use crate::wheel;
 
 use super::chunk::{Chunk, How};
 use super::context::Cx;
+use super::last_sent::LastSent;
 use super::pacer::Pacer;
+use super::peer_window::PeerWindow;
 use super::recovery::{Cause, DUP_THRESH, Recovery};
+use super::resent::Resent;
 use super::sampler::Sampler;
 use super::scoreboard::Scoreboard;
+use super::timer::Timer;
 
 /// "Endless": no run writes 2^62 bytes.
 const ENDLESS: u64 = 1 << 62;
@@ -33,36 +35,19 @@ pub(crate) struct Flight {
     pub max: u64,
     /// One past the last byte the application has written.
     pub end: u64,
-    /// When the retransmission or persist timer fires.
-    pub deadline: Time,
-    /// Window the peer announced, in bytes.
-    pub peer_window: u64,
-    /// Greatest window the peer announced.
-    pub max_peer_window: u64,
+    pub timer: Timer,
+    pub peer_window: PeerWindow,
     pub law: Law,
     /// Payload bytes of a full segment.
     pub mss: u32,
     /// The application has closed: FIN follows the data.
     pub closing: bool,
-    /// ECN met a window of one segment: nothing new is sent before the timer fires (RFC 3168 §6.1.2). In ns-2: the
-    /// window is less than a segment.
-    pub hold: bool,
-    /// The last echo met a window of one segment (ns-2's `ecn_backoff_`).
-    pub echo_at_one: bool,
-    /// Bytes outstanding after the last burst that sent anything.
-    pub used: u64,
-    /// Timeouts in a row.
-    pub timeouts: u32,
     pub recovery: Recovery,
-    pub rto: Rto,
     pub iss: Seq,
     /// The segment being timed: its end and when it was sent.
     pub timed: Option<(u64, Time)>,
-    /// One past the highest byte ever sent twice.
-    pub retransmitted_below: u64,
-    pub last_sent: Time,
-    /// Bytes sent again because they were lost, in total.
-    pub resent: u64,
+    pub last_sent: LastSent,
+    pub resent: Resent,
     /// Bytes the peer reported by SACK.
     pub sacked: Ranges,
     /// The segments outstanding, where something asks for single ones, with what Linux's schemes know of them.
@@ -81,23 +66,16 @@ impl Flight {
             nxt: 0,
             max: 0,
             end: 1,
-            deadline: Time::NEVER,
-            peer_window: 0,
-            max_peer_window: 0,
+            timer: Timer::new(config, iss),
+            peer_window: PeerWindow::default(),
             law: Law::new(config, mss),
             mss,
             closing: false,
-            hold: false,
-            echo_at_one: false,
-            used: 0,
-            timeouts: 0,
             recovery: Recovery::default(),
-            rto: Rto::new(config, iss.0),
             iss,
             timed: None,
-            retransmitted_below: 0,
-            last_sent: Time::ZERO,
-            resent: 0,
+            last_sent: LastSent::default(),
+            resent: Resent::default(),
             sacked: Ranges::default(),
             scoreboard: Scoreboard::default(),
             sampler: Sampler::default(),
@@ -141,7 +119,7 @@ impl Flight {
     pub fn acknowledge(&mut self, ack: u64) {
         self.una = ack;
         self.nxt = self.nxt.max(ack);
-        self.timeouts = 0;
+        self.timer.timeouts = 0;
         if !self.sacked.is_empty() {
             self.sacked.trim_below(ack);
         }
@@ -164,9 +142,9 @@ impl Flight {
 
     /// The window update of an acceptable segment.
     pub fn set_peer_window(&mut self, window: u64, config: &Config) -> bool {
-        let changed = window != self.peer_window;
-        self.peer_window = window;
-        if window > self.max_peer_window {
+        let changed = window != self.peer_window.current;
+        self.peer_window.current = window;
+        if window > self.peer_window.greatest {
             self.widen(window, config);
         }
         changed
@@ -177,10 +155,10 @@ impl Flight {
     #[cold]
     fn widen(&mut self, window: u64, config: &Config) {
         let follows = config.initial_ssthresh == InitialSsthresh::PeerWindow;
-        if follows && self.law.state().ssthresh == self.max_peer_window {
+        if follows && self.law.state().ssthresh == self.peer_window.greatest {
             self.law.set_ssthresh(window);
         }
-        self.max_peer_window = window;
+        self.peer_window.greatest = window;
     }
 
     /// The timestamp clock, which starts where the sequence numbers do: anywhere.
@@ -203,7 +181,7 @@ impl Flight {
         let start = self.nxt;
         let stop = start + u64::from(self.mss);
         // Almost always a full segment of new data, which the peer's window has room for.
-        if start < self.max || stop >= self.end || stop > self.una + self.peer_window {
+        if start < self.max || stop >= self.end || stop > self.una + self.peer_window.current {
             return self.next_in_window_at_an_edge(config);
         }
         let admitted = stop - self.una <= self.window(config);
@@ -270,12 +248,12 @@ impl Flight {
             return (fin && start == self.end).then_some(Chunk { start, len: 0, fin, how: How::InOrder });
         }
         let len = stop - start;
-        let room = (self.una + self.peer_window).saturating_sub(start);
+        let room = (self.una + self.peer_window.current).saturating_sub(start);
         if room >= len {
             return Some(Chunk { start, len: len as u32, fin, how: How::InOrder });
         }
         // Silly windows are left alone; half of the greatest window is not silly (RFC 9293 §3.8.6.2.1).
-        let worth = room > 0 && room >= self.max_peer_window / 2;
+        let worth = room > 0 && room >= self.peer_window.greatest / 2;
         worth.then_some(Chunk { start, len: room as u32, fin: false, how: How::InOrder })
     }
 
@@ -283,28 +261,28 @@ impl Flight {
 
     /// ECN met a window of one segment: nothing new before the timer fires.
     pub fn hold(&mut self, cx: &mut Cx) {
-        self.hold = true;
+        self.timer.held = true;
         cx.counters.ecn_holds += 1;
         self.arm(cx.config, cx.now);
     }
 
     /// Whether the timer must pass before anything new is sent.
     pub fn is_held(&self) -> bool {
-        self.hold
+        self.timer.held
     }
 
     /// Restarts the timer.
     pub fn arm(&mut self, config: &Config, now: Time) {
-        self.deadline = wheel::due(config.timer_wheel, now, self.rto.current());
+        self.timer.arm(config, now);
     }
 
     /// After an ACK of new data: RFC 6298 §5.2 and §5.3.
     pub(crate) fn rearm(&mut self, cx: &Cx) {
-        if self.hold && !cx.config.ecn_response.rearms_while_held() {
+        if self.timer.held && !cx.config.ecn_response.rearms_while_held() {
             return;
         }
-        if self.una == self.max && !self.hold {
-            self.deadline = Time::NEVER;
+        if self.una == self.max && !self.timer.held {
+            self.timer.deadline = Time::NEVER;
         } else {
             self.arm(cx.config, cx.now);
         }
@@ -327,7 +305,7 @@ impl Flight {
     /// RFC 5681 §4.1: after more than one RTO without a segment sent, at most the restart window.
     pub fn restart_after_idle(&mut self, config: &Config, now: Time) {
         let idle = self.max == self.una && self.una > 1;
-        if idle && config.idle_restart && now.since(self.last_sent) > self.rto.current() {
+        if idle && config.idle_restart && now.since(self.last_sent.at) > self.timer.rto.current() {
             self.law.on_idle_restart(u64::from(config.initial_window) * u64::from(self.mss));
         }
     }
@@ -337,33 +315,33 @@ impl Flight {
         self.mss = mss;
         self.law = Law::new(cx.config, mss);
         if cx.config.initial_ssthresh == InitialSsthresh::PeerWindow {
-            self.law.set_ssthresh(self.peer_window);
+            self.law.set_ssthresh(self.peer_window.current);
         }
         let timed = self.timed.take().filter(|_| cx.config.rtt_from_syn);
-        let timed = timed.map(|(_, sent)| self.rto.measure(cx.config, sent, cx.now));
+        let timed = timed.map(|(_, sent)| self.timer.rto.measure(cx.config, sent, cx.now));
         let stamped = || self.stamp_rtt(echoed.filter(|_| cx.config.rtt_from_resent_syn)?, cx);
         let rtt = timed.or_else(stamped);
         if let Some(rtt) = rtt {
             self.take_rtt(rtt, cx);
-            self.rto.end_backoff(cx.config);
+            self.timer.rto.end_backoff(cx.config);
         }
         // RFC 5681 §3.1: a lost SYN or SYN-ACK leaves an initial window of one segment. A marked one is as good as lost
         // (RFC 9768 §3.2.2.2).
         let resent = cx.counters.retransmits_timeout + cx.counters.retransmits_recovery;
-        let lost = if self.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
+        let lost = if self.timer.timeouts > 0 { resent } else { 0 } + u64::from(cx.ecn.handshake_was_marked());
         if lost >= cx.config.syn_losses_to_one.into() {
             self.law_to_one_segment();
         }
-        if self.timeouts > 0 && rtt.is_none() {
-            self.rto.restart_after_syn_loss(cx.config);
+        if self.timer.timeouts > 0 && rtt.is_none() {
+            self.timer.rto.restart_after_syn_loss(cx.config);
         }
         self.una = 1;
         self.sampler = Sampler::new(self.una, rtt);
         self.scoreboard.segments.rates = self.law.wants_rates().then(Box::default);
         let counts_marks = cx.ecn.counts();
         self.law.on_established(&Established { now: cx.now, rtt, seed: self.iss.0, counts_marks });
-        self.timeouts = 0;
-        self.deadline = Time::NEVER;
+        self.timer.timeouts = 0;
+        self.timer.deadline = Time::NEVER;
         rtt
     }
 
@@ -393,10 +371,10 @@ impl Flight {
 
     pub fn count_retransmission(&mut self, chunk: Chunk, stop: u64, cx: &mut Cx) {
         let counters = &mut *cx.counters;
-        self.retransmitted_below = self.retransmitted_below.max(stop.min(self.max));
+        self.resent.below = self.resent.below.max(stop.min(self.max));
         counters.bytes_retransmitted += u64::from(chunk.len);
         if !matches!(chunk.how, How::Rescue | How::Probe) {
-            self.resent += u64::from(chunk.len);
+            self.resent.bytes += u64::from(chunk.len);
         }
         match (chunk.how, self.recovery.stepped_back) {
             (How::FastHead, _) => counters.retransmits_fast += 1,
@@ -428,14 +406,13 @@ impl Flight {
 
     #[inline]
     pub fn note_sent(&mut self, now: Time) {
-        self.last_sent = now;
-        self.used = self.max - self.una;
+        self.last_sent = LastSent { at: now, outstanding: self.max - self.una };
     }
 
     /// Arms the timer if nothing is in flight and something waits to be sent.
     pub fn arm_if_waiting(&mut self, config: &Config, now: Time) {
-        let waits = self.max == self.una && (self.hold || self.end > self.nxt);
-        if waits && self.deadline == Time::NEVER {
+        let waits = self.max == self.una && (self.timer.held || self.end > self.nxt);
+        if waits && self.timer.deadline == Time::NEVER {
             self.arm(config, now);
         }
     }

@@ -6,16 +6,20 @@ mod context;
 mod feedback;
 #[expect(clippy::module_inception, reason = "the folder has the parts of what the file has")]
 mod flight;
+mod last_sent;
 mod ns2;
 mod pacer;
+mod peer_window;
 mod rate;
 mod recovery;
 mod reduction;
+mod resent;
 mod rtt;
 mod sampler;
 mod scoreboard;
 mod segment;
 mod segments;
+mod timer;
 
 pub(crate) use ack_seen::AckSeen;
 pub(crate) use chunk::{Chunk, How};

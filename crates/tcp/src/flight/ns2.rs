@@ -72,10 +72,10 @@ impl Flight {
     pub fn reduce_for_ecn_ns2(&mut self, counts_sacks: bool, cx: &mut Cx) {
         let segment = u64::from(self.mss);
         let at_one = self.law.cwnd() <= segment;
-        if at_one && self.echo_at_one {
-            self.rto.back_off(cx.config);
+        if at_one && self.timer.echo_at_one {
+            self.timer.rto.back_off(cx.config);
         }
-        self.echo_at_one = at_one;
+        self.timer.echo_at_one = at_one;
         let base = self.reduction_base(cx.config);
         self.law.on_congestion(&cx.congestion(Congestion::Ecn, base));
         self.reduced(Cause::Ecn, cx);
@@ -83,12 +83,12 @@ impl Flight {
             self.leave_recovery();
         }
         self.shut_below_one_segment();
-        cx.counters.ecn_holds += u64::from(self.hold);
+        cx.counters.ecn_holds += u64::from(self.timer.held);
     }
 
     /// The window is shut while it is less than a segment: until an ACK opens it or the timer fires.
     pub fn shut_below_one_segment(&mut self) {
-        self.hold = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
+        self.timer.held = self.law.cwnd() + self.recovery.inflation < u64::from(self.mss);
     }
 
     /// The timer has ended a hold: a timeout like any other, but for its backoff (tcp.cc, timeout).

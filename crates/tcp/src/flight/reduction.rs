@@ -14,7 +14,7 @@ impl Flight {
         match config.reduce_from {
             // RFC 5681 §3.2: limited transmit's data is not counted.
             ReduceFrom::Flight => self.in_flight().saturating_sub(self.recovery.limited_sent),
-            ReduceFrom::Window => (self.law.cwnd() + self.recovery.inflation).min(self.peer_window),
+            ReduceFrom::Window => (self.law.cwnd() + self.recovery.inflation).min(self.peer_window.current),
         }
     }
 
@@ -111,7 +111,7 @@ impl Flight {
         self.recovery.stepped_back = self.recovery.cause;
         self.nxt = self.una;
         self.timed = None;
-        self.deadline = Time::NEVER;
+        self.timer.deadline = Time::NEVER;
     }
 
     /// The timer has fired with data outstanding.
@@ -123,7 +123,7 @@ impl Flight {
         // RFC 3168 §6.1.2: not twice for one window. RFC 5681 §3.1: not twice for one segment.
         let any = cx.config.ecn_response.timeout_keeps_ssthresh_of_ecn();
         let cut = r.cause == Cause::Ecn && (any || self.una < r.recover);
-        let again = self.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
+        let again = self.timer.timeouts > 0 && cx.config.repeated_timeout_keeps_ssthresh;
         if cut || again {
             self.law.on_further_loss();
             self.law_to_one_segment();
@@ -143,18 +143,18 @@ impl Flight {
 
     /// Books a timeout, and doubles the next.
     pub fn timed_out(&mut self, cx: &mut Cx) {
-        self.hold = false;
+        self.timer.held = false;
         cx.ecn.on_timeout();
-        self.timeouts += 1;
+        self.timer.timeouts += 1;
         cx.counters.timeouts += 1;
-        self.rto.back_off(cx.config);
+        self.timer.rto.back_off(cx.config);
         self.arm(cx.config, cx.now);
     }
 
     /// The timer has fired with nothing outstanding: the hold is over, or the closed window is probed.
     pub fn on_idle_timer(&mut self, cx: &mut Cx) -> Option<Chunk> {
-        self.deadline = Time::NEVER;
-        if std::mem::take(&mut self.hold) {
+        self.timer.deadline = Time::NEVER;
+        if std::mem::take(&mut self.timer.held) {
             self.hold_is_over_ns2(cx);
             return None;
         }
@@ -164,7 +164,7 @@ impl Flight {
         if self.stretch(self.nxt).is_some() {
             return None;
         }
-        self.rto.back_off(cx.config);
+        self.timer.rto.back_off(cx.config);
         self.arm(cx.config, cx.now);
         cx.counters.window_probes += 1;
         Some(Chunk { start: self.nxt, len: 1, fin: false, how: How::Probe })

@@ -15,15 +15,15 @@ impl Flight {
         }
         let (_, sent) = self.timed.filter(|(end, _)| seen.ack >= *end)?;
         self.timed = None;
-        Some(self.rto.measure(cx.config, sent, cx.now))
+        Some(self.timer.rto.measure(cx.config, sent, cx.now))
     }
 
     /// The same where each segment is timed or stamped.
     fn rtt_of_each(&mut self, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
         let first = self.scoreboard.segments.acknowledge(seen.ack, cx.now);
         // Karn: an ACK that may be for either of two transmissions tells nothing (RFC 6298 §3).
-        let sent_once = una >= self.retransmitted_below;
-        let own = first.filter(|_| sent_once).map(|sent| self.rto.measure(cx.config, sent, cx.now));
+        let sent_once = una >= self.resent.below;
+        let own = first.filter(|_| sent_once).map(|sent| self.timer.rto.measure(cx.config, sent, cx.now));
         let stamped = || self.stamp_rtt(seen.echoed?, cx);
         if cx.config.rtt_sampling == RttSampling::Timestamps { stamped().or(own) } else { own.or_else(stamped) }
     }
@@ -32,7 +32,7 @@ impl Flight {
     #[inline]
     pub fn take_rtt(&mut self, rtt: Dur, cx: &mut Cx) {
         cx.counters.rtt(rtt);
-        self.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
+        self.timer.rto.sample(cx.config, rtt, self.law.cwnd(), self.mss);
     }
 
     /// The RTT that an echoed timestamp tells (RFC 7323 §4.1).

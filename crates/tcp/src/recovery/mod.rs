@@ -130,7 +130,7 @@ macro_rules! recovery_hooks {
             }
             /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
             fn lost(&self, tx: &Flight) -> u64 {
-                tx.resent
+                tx.resent.bytes
             }
             /// Bytes in flight ([`AckSample::in_flight`](crate::cc::AckSample::in_flight)).
             fn in_flight(&self, tx: &Flight) -> u64 {
@@ -200,7 +200,10 @@ fn on_new_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked:
     } else {
         tx.new_data_acked();
         // RFC 7661 §4.2: a window of which half is used is validated.
-        Progress { grow: !cx.config.grow_only_when_limited || 2 * tx.used >= tx.law.cwnd(), rearm: true }
+        Progress {
+            grow: !cx.config.grow_only_when_limited || 2 * tx.last_sent.outstanding >= tx.law.cwnd(),
+            rearm: true,
+        }
     };
     if !tx.recovery.active {
         scheme.outside(tx, cx.config);
@@ -216,7 +219,7 @@ fn on_new_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked:
 /// Whether `ack` is of what was sent again, in slow start.
 fn starts_again(tx: &Flight, ack: u64) -> bool {
     let window = tx.law.state();
-    ack <= tx.retransmitted_below && window.cwnd < window.ssthresh
+    ack <= tx.resent.below && window.cwnd < window.ssthresh
 }
 
 /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first. Returns whether it

@@ -28,8 +28,8 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
     let rtt = scheme.rtt(tx, seen, una, &mut delivery, cx);
     if let Some(rtt) = rtt {
         tx.take_rtt(rtt, cx);
-        if !(seen.echo && tx.echo_at_one) {
-            tx.rto.end_backoff(cx.config);
+        if !(seen.echo && tx.timer.echo_at_one) {
+            tx.timer.rto.end_backoff(cx.config);
         }
     }
     let sample = SAMPLED.then(|| {
@@ -49,7 +49,7 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
     }
     if grow > 0 {
         S::open(&mut tx.law, grow);
-        tx.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
+        tx.timer.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
     }
     if first {
         tx.shut_below_one_segment();

@@ -46,7 +46,7 @@ impl Sender {
     /// Takes in SACK blocks; whether they report bytes not known before.
     pub fn note_sacks(&mut self, blocks: &SackBlocks, config: &Config, now: Time) -> bool {
         let flight = &mut self.flight;
-        if flight.timeouts > 0 && !config.sack_after_timeout {
+        if flight.timer.timeouts > 0 && !config.sack_after_timeout {
             return false;
         }
         let mut new = 0;
@@ -170,7 +170,7 @@ impl Sender {
         }
         // RFC 6298 §5.1. A fast retransmit gives its segment a whole timeout; so does what is sent while the timer runs for
         // a window that was shut.
-        if flight.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
+        if flight.timer.deadline == Time::NEVER || first_outstanding || chunk.how == How::FastHead {
             self.scheme.arm(flight, cx);
         }
     }

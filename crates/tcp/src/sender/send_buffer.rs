@@ -168,7 +168,7 @@ impl From<&Flight> for Outstanding {
             max: tx.max,
             end: tx.end,
             cwnd: tx.law.cwnd() + tx.recovery.inflation,
-            max_window: tx.max_peer_window,
+            max_window: tx.peer_window.greatest,
             mss: tx.mss.into(),
         }
     }

@@ -416,7 +416,10 @@ impl CongestionState {
     pub fn time_out(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let first = self.ca_state < CaState::Recovery;
         let new_window = tx.recovery.recover <= tx.una;
-        if self.ca_state <= CaState::Disorder || new_window || (self.ca_state == CaState::Loss && tx.timeouts == 0) {
+        if self.ca_state <= CaState::Disorder
+            || new_window
+            || (self.ca_state == CaState::Loss && tx.timer.timeouts == 0)
+        {
             self.undo.ssthresh = Some(self.ssthresh(tx));
             self.undo.window = tx.law.cwnd();
             self.undo.arm();
@@ -428,7 +431,7 @@ impl CongestionState {
         tx.law.set_cwnd(u64::from(tx.scoreboard.in_flight() + 1) * u64::from(tx.mss));
         self.ca_state = CaState::Loss;
         self.reduced = true;
-        self.frto = first || tx.timeouts > 0;
+        self.frto = first || tx.timer.timeouts > 0;
         self.prefer = Prefer::New;
         tx.reduced(Cause::Timeout, cx);
         tx.recovery.stepped_back = Cause::Timeout;

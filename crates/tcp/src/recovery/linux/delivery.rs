@@ -105,7 +105,7 @@ impl Delivery {
     /// The RTT it tells (the kernel's tcp_ack_update_rtt): from what was sent once, else from the echoed timestamp
     /// (RFC 6298 §3).
     pub fn rtt(&self, tx: &Flight, cx: &Cx) -> Option<Dur> {
-        let own = self.first_timed().map(|first| tx.rto.measure(cx.config, first, cx.now));
+        let own = self.first_timed().map(|first| tx.timer.rto.measure(cx.config, first, cx.now));
         let stamped = || tx.stamp_rtt(self.echoed?, cx).filter(|_| self.advanced);
         let by_stamp = cx.config.rtt_sampling == RttSampling::Timestamps;
         if by_stamp { stamped().or(own) } else { own.or_else(stamped) }

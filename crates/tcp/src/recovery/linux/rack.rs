@@ -202,18 +202,18 @@ impl RackState {
             return;
         }
         let Some(head) = tx.scoreboard.head() else {
-            tx.deadline = Time::NEVER;
+            tx.timer.deadline = Time::NEVER;
             return;
         };
         let from = if timer == Timer::Timeout { now } else { head.sent };
-        let timeout = from.saturating_add(tx.rto.current());
-        tx.deadline = wheel::due(config.timer_wheel, now, timeout.since(now).max(TICK));
+        let timeout = from.saturating_add(tx.timer.rto.current());
+        tx.timer.deadline = wheel::due(config.timer_wheel, now, timeout.since(now).max(TICK));
     }
 
     fn set(&mut self, tx: &mut Flight, timer: Timer, at: Time) {
         if !tx.is_held() {
             self.timer = timer;
-            tx.deadline = at;
+            tx.timer.deadline = at;
         }
     }
 
@@ -227,8 +227,8 @@ impl RackState {
         else {
             return false;
         };
-        let wait = TailProbe::wait(tx.rto.smoothed(config).0, tx.scoreboard.len(), config);
-        let timeout = if restarted { now } else { head.sent }.saturating_add(tx.rto.current());
+        let wait = TailProbe::wait(tx.timer.rto.smoothed(config).0, tx.scoreboard.len(), config);
+        let timeout = if restarted { now } else { head.sent }.saturating_add(tx.timer.rto.current());
         let probe = now.saturating_add(wait);
         let at = if timeout > now { probe.min(timeout) } else { probe };
         self.set(tx, Timer::Probe, wheel::due(config.timer_wheel, now, at.since(now)));
@@ -274,7 +274,7 @@ impl RackState {
         let wait = self.detect_loss(tx, delivery, cx);
         let waits = !wait.is_zero();
         if waits {
-            let wait = (wait + SLACK).min(tx.rto.current());
+            let wait = (wait + SLACK).min(tx.timer.rto.current());
             self.set(tx, Timer::Reordering, wheel::due(cx.config.timer_wheel, cx.now, wait));
         }
         waits
@@ -283,7 +283,7 @@ impl RackState {
     /// RFC 8985 §6.2 step 5. Returns the longest time that something in flight may still take.
     fn detect_loss(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> Dur {
         let detect = &self.detect;
-        let srtt = tx.rto.smoothed(cx.config).0;
+        let srtt = tx.timer.rto.smoothed(cx.config).0;
         let late = detect.path.window(self.congestion.in_recovery(), tx.scoreboard.sacked(), srtt);
         let mut wait = Dur::ZERO;
         delivery.lost += tx.scoreboard.judge(|s| {
@@ -489,7 +489,7 @@ mod tests {
 
         /// What the timer is for, and how long it has from `time`.
         fn timer(&self, time: u64) -> (Timer, Dur) {
-            (self.rack().timer, self.tx.flight.deadline.since(at(time)))
+            (self.rack().timer, self.tx.flight.timer.deadline.since(at(time)))
         }
     }
 
