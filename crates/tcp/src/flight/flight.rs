@@ -391,7 +391,9 @@ impl Flight {
             RttSampling::TimedSegment => {
                 self.timed.get_or_insert((stop, cx.now));
             }
-            RttSampling::EachAck | RttSampling::Timestamps => self.scoreboard.segments.push_new(chunk, cx.now),
+            RttSampling::EachAck | RttSampling::Timestamps => {
+                self.scoreboard.segments.push_new(chunk.start, chunk.len, chunk.fin, cx.now);
+            }
         }
     }
 

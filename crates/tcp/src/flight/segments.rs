@@ -6,7 +6,6 @@ use std::ops::{Deref, Range, RangeBounds};
 
 use ecnlab_base::Time;
 
-use super::chunk::Chunk;
 use super::rate::RateSampler;
 use super::segment::Outstanding;
 
@@ -54,11 +53,11 @@ impl Segments {
         }
     }
 
-    /// Appends the new data of a chunk: all of it, or the FIN that was added to what is sent again.
+    /// Appends the new data of what leaves: all of it, or the FIN that was added to what is sent again.
     #[inline(never)]
-    pub fn push_new(&mut self, chunk: Chunk, now: Time) {
-        match self.segments.back().map(Outstanding::end).filter(|end| chunk.start < *end) {
-            None => self.push(chunk.start, chunk.len, chunk.fin, now),
+    pub fn push_new(&mut self, start: u64, len: u32, fin: bool, now: Time) {
+        match self.segments.back().map(Outstanding::end).filter(|end| start < *end) {
+            None => self.push(start, len, fin, now),
             Some(end) => self.push(end, 0, true, now),
         }
     }
