@@ -14,7 +14,7 @@ pub enum Error {
         to: String,
     },
     /// A law stands in a file of the user's, and nobody has supplied it.
-    #[error("`{0}` is a law in Python, which only the simulator of the Python package runs")]
+    #[error("`{0}` is a user-defined law, which only the simulator of the Python package runs")]
     Unsupplied(String),
     /// The run was asked to stop.
     #[error("the run was cancelled")]
