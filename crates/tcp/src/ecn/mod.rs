@@ -371,9 +371,9 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// A SYN that asks for ECN: its flags say that the host takes part as sender and receiver (§6.1.1).
+    /// A SYN that asks for ECN: its flags say that the host takes part as sender and receiver (RFC 3168 §6.1.1).
     pub const SYN: Stamp = Stamp::flags(Flags::ECE.union(Flags::CWR));
-    /// A SYN-ACK that agrees. §6.1.1: ECE alone, so that a host that reflects reserved bits is not believed.
+    /// A SYN-ACK that agrees. RFC 3168 §6.1.1: ECE alone, so that a host that reflects reserved bits is not believed.
     pub const SYN_ACK: Stamp = Stamp::flags(Flags::ECE);
 
     /// Whether a SYN asks for ECN.
@@ -381,7 +381,7 @@ impl Echo {
         if syn.flags.contains(Echo::SYN.flags) { Agreed::This } else { Agreed::Nothing }
     }
 
-    /// Whether a SYN-ACK agrees to ECN (§6.1.1: ECE set and CWR not set).
+    /// Whether a SYN-ACK agrees to ECN (RFC 3168 §6.1.1: ECE set and CWR not set).
     pub fn agree(syn_ack: &Segment) -> Agreed {
         if syn_ack.flags & Echo::SYN.flags == Echo::SYN_ACK.flags { Agreed::This } else { Agreed::Nothing }
     }
@@ -391,7 +391,7 @@ impl Echo {
         if config.ecn_syn_fallback { Agreed::Nothing } else { Agreed::This }
     }
 
-    /// §6.1.2: an ACK with ECN-Echo. How many packets were marked it does not say.
+    /// RFC 3168 §6.1.2: an ACK with ECN-Echo. How many packets were marked it does not say.
     pub fn decode(flags: EcnFlags) -> Heard {
         if flags.echo() { Heard { echo: true, marks: Marks::All, no_growth: false } } else { Heard::default() }
     }
@@ -403,14 +403,14 @@ impl Echo {
 
     /// The flags of an ACK.
     pub fn ack_flags(&mut self) -> Flags {
-        // §6.1.3: ECE in every ACK, until CWR tells that the sender has answered.
-        // §6.1.3: and a delayed ACK if any packet that it acknowledges was marked, should CWR have come since.
+        // RFC 3168 §6.1.3: ECE in every ACK, until CWR tells that the sender has answered.
+        // RFC 3168 §6.1.3: and a delayed ACK if any packet that it acknowledges was marked, should CWR have come since.
         if std::mem::take(&mut self.marked) || self.echo { Flags::ECE } else { Flags::empty() }
     }
 
     /// A data segment has come.
     pub fn on_data(&mut self, segment: &Segment, flags: EcnFlags) {
-        // §6.1.3: CWR ends the echo of earlier marks; a mark on that very packet begins another.
+        // RFC 3168 §6.1.3: CWR ends the echo of earlier marks; a mark on that very packet begins another.
         self.echo &= !flags.cwr();
         let marked = segment.ecn == Ecn::Ce;
         self.echo |= marked;
@@ -424,7 +424,7 @@ impl Echo {
 
     /// The window was reduced.
     pub fn on_reduction(&mut self) {
-        // §6.1.2: whatever the reason: a retransmit timeout, a fast retransmit, or ECN-Echo.
+        // RFC 3168 §6.1.2: whatever the reason: a retransmit timeout, a fast retransmit, or ECN-Echo.
         self.cwr_due = true;
     }
 }
