@@ -78,9 +78,10 @@ format: $(VENV) ## format all sources
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules, keys by engine and what Linux has of each law; tests compare them
+schema: build ## write what is generated: JSON schemas for editors, the lists of laws, TCP settings, rules, quotes of RFCs, keys by engine and what Linux has of each law; tests compare them
 	cargo run --quiet --package ecnlab-scenario --example generate
 	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test scripts -- docs/generated/rules.md
+	ECNLAB_WRITE_RULES=1 cargo test --quiet --package ecnlab-tcp --test it rfcs::docs
 	ECNLAB_WRITE_ENGINES=1 ECNLAB_WRITE_COLUMNS=1 $(BIN)/pytest --quiet python/tests/test_engine_keys.py \
 	  python/tests/test_linux_page.py python/tests/test_docs.py
 

@@ -3,5 +3,6 @@
 mod endpoint;
 mod garbage;
 mod laws;
+mod rfcs;
 mod script;
 mod script_language;

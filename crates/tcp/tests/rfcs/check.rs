@@ -1,0 +1,150 @@
+//! The checks between quotes, tests and sections.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::citation::{Citation, cited};
+use super::record::{Records, Rfc};
+
+/// A script by its name and its line `source`.
+#[derive(Clone, Debug)]
+pub struct Script {
+    pub name: String,
+    pub source: String,
+}
+
+/// What is compared: the records, and the scripts and sources that cite RFCs.
+#[derive(Clone, Debug)]
+pub struct Evidence<'a> {
+    pub records: Records,
+    /// RFCs that are cited and have no file yet.
+    pub pending: Vec<u32>,
+    pub scripts: Vec<Script>,
+    /// Citations in Rust sources, with file and line.
+    pub sources: Vec<(Citation, String)>,
+    /// The top of the repository, below which Rust tests are looked up.
+    pub repository: &'a Path,
+}
+
+impl Evidence<'_> {
+    /// Every contradiction, one line each; none if quotes, tests and sections agree.
+    pub fn contradictions(&self) -> Vec<String> {
+        let mut found = self.pending_contradictions();
+        for (&rfc, record) in &self.records {
+            found.extend(form(rfc, record));
+            found.extend(self.test_contradictions(rfc, record));
+        }
+        found.extend(self.script_contradictions());
+        found.extend(self.source_contradictions());
+        found
+    }
+
+    /// The list of RFCs without a file is exact.
+    fn pending_contradictions(&self) -> Vec<String> {
+        let scripts = self.scripts.iter().flat_map(|s| cited(&s.source, None));
+        let all = scripts.chain(self.sources.iter().map(|(citation, _)| citation.clone()));
+        let cited: BTreeSet<u32> = all.map(|(rfc, _)| rfc).collect();
+        let without: BTreeSet<u32> = cited.iter().copied().filter(|rfc| !self.records.contains_key(rfc)).collect();
+        let listed: BTreeSet<u32> = self.pending.iter().copied().collect();
+        let missing = without.difference(&listed).map(|rfc| {
+            format!("RFC {rfc} is cited by section: add tests/data/rfcs/rfc{rfc}.toml, or list it among those without a file")
+        });
+        let stale = listed.difference(&without);
+        missing
+            .chain(stale.map(|rfc| format!("RFC {rfc} is listed as without a file: it has one, or nothing cites it")))
+            .collect()
+    }
+
+    /// Every test that a quote names exists, and a script cites the section of the quote.
+    fn test_contradictions(&self, rfc: u32, record: &Rfc) -> Vec<String> {
+        let mut found = Vec::new();
+        for (section, quote, tests) in record.entries() {
+            let place = format!("RFC {rfc} §{section}, \"{}\"", beginning(quote));
+            for test in tests {
+                if let Some((file, name)) = test.split_once("::") {
+                    if !has_rust_test(&self.repository.join(file), name) {
+                        found.push(format!("{place}: there is no test {test}"));
+                    }
+                } else if let Some(script) = self.scripts.iter().find(|s| s.name == *test) {
+                    if !cited(&script.source, None).contains(&(rfc, section.to_owned())) {
+                        found.push(format!("{place}: the source of script {test} does not cite the section"));
+                    }
+                } else {
+                    found.push(format!("{place}: there is no script {test}"));
+                }
+            }
+        }
+        found
+    }
+
+    /// Every section that a script cites has a quote that names the script.
+    fn script_contradictions(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for script in &self.scripts {
+            for (rfc, section) in cited(&script.source, None) {
+                let Some(record) = self.records.get(&rfc) else { continue };
+                if !record.entries().any(|(s, _, tests)| s == section && tests.contains(&script.name)) {
+                    found.push(format!(
+                        "script {} cites RFC {rfc} §{section}: no quote of it names the script",
+                        script.name
+                    ));
+                }
+            }
+        }
+        found
+    }
+
+    /// Every section that a source cites has a quote or an exception.
+    fn source_contradictions(&self) -> Vec<String> {
+        let quoted = |rfc: &Rfc, section: &str| rfc.entries().any(|(s, _, _)| s == section);
+        let lacking = self
+            .sources
+            .iter()
+            .filter(|((rfc, section), _)| self.records.get(rfc).is_some_and(|record| !quoted(record, section)));
+        lacking
+            .map(|((rfc, section), place)| format!("{place}: RFC {rfc} §{section} has no quote and no exception"))
+            .collect()
+    }
+}
+
+/// Each quote is one sentence and stands once; a rule has a test, an exception a reason.
+fn form(rfc: u32, record: &Rfc) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut before = BTreeSet::new();
+    for (section, quote, _) in record.entries() {
+        let place = format!("RFC {rfc} §{section}, \"{}\"", beginning(quote));
+        if cited(&format!("§{section}"), Some(rfc)).is_empty() {
+            found.push(format!("{place}: the section is not a number"));
+        }
+        if !before.insert(quote) {
+            found.push(format!("{place}: quoted twice"));
+        }
+        if !is_one_sentence(quote) {
+            found.push(format!("{place}: not one whole sentence"));
+        }
+    }
+    let untested = record.rules.iter().filter(|r| r.tests.is_empty());
+    found.extend(untested.map(|r| format!("RFC {rfc} §{}, \"{}\": no test", r.section, beginning(&r.quote))));
+    let unreasoned = record.exceptions.iter().filter(|e| e.reason.is_empty());
+    found.extend(unreasoned.map(|e| format!("RFC {rfc} §{}, \"{}\": no reason", e.section, beginning(&e.quote))));
+    found
+}
+
+/// Whether the text ends with a full stop and has none before a word with a capital.
+fn is_one_sentence(quote: &str) -> bool {
+    let inner = quote.match_indices(". ").any(|(at, _)| quote[at + 2..].starts_with(|c: char| c.is_ascii_uppercase()));
+    quote.ends_with('.') && !inner
+}
+
+fn has_rust_test(file: &Path, name: &str) -> bool {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.windows(2).any(|pair| pair[0] == "#[test]" && pair[1].starts_with(&format!("fn {name}(")))
+}
+
+/// The first words of a quote, for messages.
+fn beginning(quote: &str) -> String {
+    let words: Vec<&str> = quote.split(' ').take(6).collect();
+    words.join(" ") + " ..."
+}
