@@ -31,7 +31,7 @@ pub struct Reduction {
 pub struct Windows {
     /// Round trips in which it was told, in each of which RFC 3168 §6.1.2 wants one reduction.
     pub told: u64,
-    /// The reductions behind which there were data to send.
+    /// The reductions after which the window limited the sender: it sent new data at a later ACK, too.
     pub reductions: Vec<Reduction>,
     /// Source quenches that came.
     pub quenches: u64,
@@ -43,6 +43,8 @@ pub struct Windows {
     recover: u64,
     first: Option<Seq>,
     phase: Phase,
+    /// The last reduction, until new data follow.
+    last: Option<Reduction>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,11 +98,11 @@ impl Windows {
         self.cwr += u64::from(tcp.flags.contains(Flags::CWR));
         match (self.phase, self.flight()) {
             (Phase::Told(before), after) => {
-                self.reductions.push(Reduction { before, after });
+                self.last = Some(Reduction { before, after });
                 self.phase = Phase::Sending;
             }
-            (Phase::Sending, now) => self.reductions.last_mut().into_iter().for_each(|r| r.after = now),
-            (Phase::Steady, _) => {}
+            (Phase::Sending, now) => self.last.iter_mut().for_each(|r| r.after = now),
+            (Phase::Steady, _) => self.reductions.extend(self.last.take()),
         }
     }
 
