@@ -14,7 +14,7 @@ CORE := .venv/.core
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: build test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
+.PHONY: build buildtests test testrust testpython captures thorough laws newlaw unchanged lint lintrust lintpython format schema reproduce recompute sentences otherseeds readme crosscheck linux live bench fuzz corpus mutants docs lock clean help
 
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -38,6 +38,9 @@ $(CORE): $(VENV) $(RUST) pyproject.toml
 
 # Tests on the Linux kernel run where `make linux` has built it; where it has not, pytest says so.
 test: testrust testpython ## all tests, Rust and Python
+
+buildtests:
+	cargo test --workspace --no-run --quiet
 
 testrust:
 	cargo test --workspace --quiet
