@@ -108,17 +108,15 @@ impl Evidence<'_> {
     }
 }
 
-/// Each quote is one sentence and stands once; a rule has a test, an exception a reason.
+/// Each quote is one sentence; it stands once among the rules and once among the exceptions, since a setting may depart from
+/// a rule. A rule has a test, an exception a reason.
 fn form(rfc: u32, record: &Rfc) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut before = BTreeSet::new();
+    let mut found = repeated(rfc, record.rules.iter().map(|r| (r.section.as_str(), r.quote.as_str())));
+    found.extend(repeated(rfc, record.exceptions.iter().map(|e| (e.section.as_str(), e.quote.as_str()))));
     for (section, quote, _) in record.entries() {
         let place = format!("RFC {rfc} §{section}, \"{}\"", beginning(quote));
         if cited(&format!("§{section}"), Some(rfc)).is_empty() {
             found.push(format!("{place}: the section is not a number"));
-        }
-        if !before.insert(quote) {
-            found.push(format!("{place}: quoted twice"));
         }
         if !is_one_sentence(quote) {
             found.push(format!("{place}: not one whole sentence"));
@@ -129,6 +127,13 @@ fn form(rfc: u32, record: &Rfc) -> Vec<String> {
     let unreasoned = record.exceptions.iter().filter(|e| e.reason.is_empty());
     found.extend(unreasoned.map(|e| format!("RFC {rfc} §{}, \"{}\": no reason", e.section, beginning(&e.quote))));
     found
+}
+
+/// Quotes that stand more than once.
+fn repeated<'a>(rfc: u32, quotes: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut before = BTreeSet::new();
+    let again = quotes.filter(|&(_, quote)| !before.insert(quote));
+    again.map(|(section, quote)| format!("RFC {rfc} §{section}, \"{}\": quoted twice", beginning(quote))).collect()
 }
 
 /// Whether the text ends with a full stop and has none before a word with a capital.

@@ -19,6 +19,14 @@ quote = "A receiver MAY do that."
 reason = "Not simulated."
 "#;
 
+/// The rule once more.
+const AGAIN: &str = r#"
+[[rule]]
+section = "6.1"
+quote = "A sender MUST do this."
+tests = ["a/script"]
+"#;
+
 /// Contradictions of a record, a script's source and a source file's text.
 fn contradictions(record: &str, source: &str, code: &str) -> Vec<String> {
     let evidence = Evidence {
@@ -43,6 +51,8 @@ fn expected(sections: &[(u32, &str)]) -> Vec<(u32, String)> {
 fn records_that_agree_have_no_contradiction() {
     let code = "// RFC 3168 §7: not done. RFC 9768 §3.2 is another's.\n";
     assert_eq!(contradictions(RECORD, "RFC 3168 §6.1; RFC 9768 §1", code), Vec::<String>::new());
+    let departs = RECORD.replacen("A receiver MAY do that.", "A sender MUST do this.", 1);
+    assert_eq!(contradictions(&departs, "RFC 3168 §6.1; RFC 9768 §1", code), Vec::<String>::new());
 }
 
 #[test]
@@ -57,7 +67,10 @@ fn each_mistake_is_named() {
         (changed("section = \"7\"", "section = \"seven\""), "the section is not a number"),
         (changed("do this.", "do this"), "not one whole sentence"),
         (changed("do this.", "do this. It MUST."), "not one whole sentence"),
-        (changed("A receiver MAY do that.", "A sender MUST do this."), "quoted twice"),
+        (
+            contradictions(&format!("{RECORD}{AGAIN}"), source, ""),
+            "RFC 3168 §6.1, \"A sender MUST do this. ...\": quoted twice",
+        ),
         (changed("Not simulated.", " "), "no reason"),
         (contradictions(RECORD, "RFC 3168 §6.1, §7; RFC 9768 §1", ""), "script a/script cites RFC 3168 §7"),
         (contradictions(RECORD, source, "\n// RFC 3168\n// §9\n"), "x.rs:2: RFC 3168 §9 has no quote"),
