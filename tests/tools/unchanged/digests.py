@@ -1,4 +1,4 @@
-"""Does runs with the ecnlab of its own tree, and prints a digest of each column of each table, one run a line.
+"""Does runs with the ecnlab of its own tree, and writes a digest of each column of each table, one run a line.
 
 `unchanged.py` calls this in two trees, with the same list of experiments, and compares the lines.
 """
@@ -40,16 +40,17 @@ class Job:
 
 
 def main() -> None:
-    """Prints the digests of the experiments in ``root``, or with ``--list`` what there is to run."""
+    """Writes the digests of the experiments in ``root`` to a file: runs with user-defined laws redirect standard output."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", type=Path, help="tree whose papers/ and examples/ are run")
+    parser.add_argument("out", type=Path, help="file to write, a JSON object for each run")
     parser.add_argument("--few", action="store_true", help="three points of each experiment, one replicate")
     given = parser.parse_args()
     jobs = [job for path, replicates in experiments(given.root) for job in of_experiment(path, replicates, given.few)]
     jobs += [job for path in scenarios(given.root) for job in of_scenario(path)]
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(2) as pool, given.out.open("w") as out:
         for number, line in enumerate(pool.map(digest, jobs), start=1):
-            print(json.dumps(line), flush=True)
+            print(json.dumps(line), file=out)
             print(f"\r{number} of {len(jobs)} runs", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
 

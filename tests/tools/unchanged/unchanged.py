@@ -53,9 +53,10 @@ def built(commit: str) -> Path:
 def of_tree(tree: Path, root: Path, *, few: bool) -> Digests:
     """The digests of the runs of ``root`` by the ecnlab of ``tree``."""
     print(f"runs of {'this checkout' if tree == ROOT else tree.name[:9]}", file=sys.stderr)
-    command = [tree / ".venv/bin/python", Path(__file__).with_name("digests.py"), root, *(["--few"] if few else [])]
-    lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
-    found = [json.loads(line) for line in lines]
+    out = PLACE / "digests.jsonl"
+    digests = Path(__file__).with_name("digests.py")
+    subprocess.run([tree / ".venv/bin/python", digests, root, out, *(["--few"] if few else [])], check=True)
+    found = [json.loads(line) for line in out.read_text().splitlines()]
     return {line.pop("run"): line for line in found}
 
 
