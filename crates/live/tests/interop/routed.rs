@@ -107,6 +107,9 @@ pub fn quenches_halve_the_window() -> Result<()> {
         return Err(format!("not one reduction a round trip: {} seen, {counters:?}", seen.told));
     }
     let mss = 1448;
+    if seen.reductions.is_empty() {
+        return Err("no reduction with new data after it".into());
+    }
     let halved = |r: &crate::window::Reduction| r.after.abs_diff(r.before / 2) <= 2 * mss;
     if let Some(wrong) = seen.reductions.iter().find(|r| !halved(r)) {
         return Err(format!("not halved: {wrong:?} of {:?}", seen.reductions));
