@@ -1,4 +1,4 @@
-"""User-defined laws: equal to the simulator's own, part of a run's identity, and told with file and line when they fail."""
+"""User-defined laws: equal to the simulator's own, part of a run's identity, and reported with file and line when they fail."""
 
 from __future__ import annotations
 

@@ -403,7 +403,7 @@ impl Echo {
 
     /// The flags of an ACK.
     pub fn ack_flags(&mut self) -> Flags {
-        // RFC 3168 §6.1.3: ECE in every ACK, until CWR tells that the sender has answered.
+        // RFC 3168 §6.1.3: ECE in every ACK until CWR shows that the sender has reduced its window.
         // RFC 3168 §6.1.3: and a delayed ACK if any packet that it acknowledges was marked, should CWR have come since.
         if std::mem::take(&mut self.marked) || self.echo { Flags::ECE } else { Flags::empty() }
     }

@@ -102,7 +102,7 @@ impl Flight {
         self.max - self.sampler.delivered().clamp(self.una, self.max)
     }
 
-    /// Nothing may be waiting to be sent although the window has room: what is delivered then does not tell the rate of the
+    /// Nothing may be waiting to be sent although the window has room: data delivered then is no evidence of the rate of the
     /// path. Asked where the application writes, before what it writes counts, and where a burst of sending ends.
     #[inline]
     pub fn check_application_limited(&mut self) {

@@ -206,7 +206,7 @@ mod tests {
             let before = self.rates().delivered;
             self.segments.acknowledge(n * MSS, at(ms));
             self.outstanding -= self.rates().delivered - before;
-            self.rates().sample(0, Dur::from_ms(10)).map(told)
+            self.rates().sample(0, Dur::from_ms(10)).map(numbers)
         }
 
         /// SACK reports the segments from `first` up to `end`.
@@ -214,11 +214,11 @@ mod tests {
             let before = self.rates().delivered;
             self.segments.report(first * MSS, end * MSS, at(ms));
             self.outstanding -= self.rates().delivered - before;
-            self.rates().sample(0, Dur::from_ms(10)).map(told)
+            self.rates().sample(0, Dur::from_ms(10)).map(numbers)
         }
     }
 
-    fn told(sample: RateSample) -> (u64, u64, bool) {
+    fn numbers(sample: RateSample) -> (u64, u64, bool) {
         (sample.delivered, sample.interval.ps() / 1_000_000_000, sample.app_limited)
     }
 
