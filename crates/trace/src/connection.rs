@@ -11,6 +11,7 @@ use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
 use crate::rules::{Rule, Standard, Violations};
 use crate::stream::{Acked, Heard, Role, Sending, Stream};
+use crate::ticks::TICK;
 
 /// What a handshake says of ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -182,8 +183,6 @@ struct Answered {
 
 /// No SYN is answered after so many milliseconds.
 const SYN_TICKS: u32 = 1 << 20;
-/// Linux' timestamps, and those of many others, count milliseconds.
-const TICK: u64 = 1_000_000;
 /// Flags that ask for ECN or answer.
 const ECHO: Flags = Flags::ECE.union(Flags::CWR);
 
@@ -334,6 +333,7 @@ impl Connection {
         end.syn_seq = Some(segment.seq);
         end.syn_flags = segment.flags;
         end.options = Some(*options);
+        end.note_stamp(segment.time, options);
         let sack = self.ends.iter().all(|end| end.options.is_some_and(|o| o.sack_permitted));
         self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
     }
@@ -390,6 +390,7 @@ impl Connection {
         let options = TcpOptions::parse(segment.options);
         self.note_round_trip(1 - i, asked_at, segment.time, &options);
         self.read_clock(i, segment.time, &options);
+        self.ends[i].note_stamp(segment.time, &options);
         let declined = self.counted.as_ref().is_some_and(|counted| counted.is_declined());
         if declined && i == self.opener && !segment.flags.intersects(ACCURATE) {
             // The client took the SYN-ACK without AccECN for the first.
@@ -447,6 +448,10 @@ fn agree(offered: Flags, answered: Flags) -> Negotiation {
 }
 
 impl End {
+    fn note_stamp(&mut self, time: u64, options: &TcpOptions) {
+        options.timestamps.into_iter().for_each(|own| self.stream.note_stamp(time, own.value));
+    }
+
     #[inline]
     fn count(&mut self, segment: &Segment<'_>, peer: &End) {
         let (flags, counts) = (segment.flags, &mut self.counts);

@@ -28,6 +28,7 @@ mod rules;
 mod series;
 mod stats;
 mod stream;
+mod ticks;
 mod tracker;
 
 pub use behaviour::{Behaviours, CAUSES, Direction, Receiver, Reductions, Sender, Sizes, Spacing};

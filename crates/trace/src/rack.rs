@@ -18,11 +18,10 @@ use std::collections::VecDeque;
 use crate::arrivals::Arrivals;
 use crate::outstanding::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 use crate::ranges::Ranges;
+use crate::ticks::{TICK, Ticks};
 
 /// The reordering timer fires so much later than what it waits for (Linux: TCP_TIMEOUT_MIN_US).
 const SLACK: u64 = 2_000_000;
-/// Linux' timestamps, and those of many others, count milliseconds.
-const TICK: u64 = 1_000_000;
 /// So much before the time that is reckoned for it a timer fires, where the least round trip is known in milliseconds.
 const EARLY: u64 = 1_000_000;
 /// So much behind it, where the clock of timers ticks in up to 10 ms (HZ).
@@ -126,6 +125,8 @@ pub(crate) struct View<'a> {
     pub una: u64,
     pub next: u64,
     pub time: u64,
+    /// The clock of the end's timestamps.
+    pub clock: Option<Ticks>,
 }
 
 /// A retransmission.
@@ -181,8 +182,6 @@ pub(crate) struct Rack {
     fresh: bool,
     /// The timestamp of the first retransmission of an episode.
     stamp: Option<u32>,
-    /// What the clock of timestamps shows more than that of the capture.
-    clock: Option<u32>,
     /// A timeout may prove spurious (RFC 5682); new data goes first.
     frto: bool,
     new_first: bool,
@@ -192,6 +191,8 @@ pub(crate) struct Rack {
     fired: Option<u64>,
     /// A recovery has begun by a timer, and nothing was sent yet.
     silent: bool,
+    /// When the last ACK came if it tells the round trip by the timestamp that it echoes, and that timestamp.
+    echo: Option<(u64, u32)>,
 }
 
 impl Rack {
@@ -330,21 +331,27 @@ impl Rack {
         let told = &self.told;
         let acked = told.acked.filter(|_| !told.resent);
         let Some((first, last)) = told.reported.or(acked) else {
-            let echoed = told.echoed.filter(|_| told.advanced);
-            if let Some(rtt) = echoed.and_then(|echoed| self.stamped_rtt(echoed, view.time)) {
-                view.arrivals.least(rtt);
-            }
+            self.echo = told.echoed.filter(|_| told.advanced).map(|echoed| (view.time, echoed));
+            self.take_stamped_rtt(view, Ticks::latest);
             return false;
         };
         view.arrivals.least(view.time.saturating_sub(last));
         !told.advanced && told.reported.is_some() && told.head.is_some_and(|head| first < head)
     }
 
-    /// What the echo of a timestamp tells where all that is acknowledged was sent again (RFC 7323 §4.1), by a clock of
-    /// milliseconds.
-    fn stamped_rtt(&self, echoed: u32, time: u64) -> Option<u64> {
-        let ticks = self.clock?.wrapping_add((time / TICK) as u32).wrapping_sub(echoed);
-        ((ticks as i32) >= 0).then(|| u64::from(ticks) * TICK)
+    /// What the echo of a timestamp tells where all that is acknowledged was sent again (RFC 7323 §4.1), by the clock of
+    /// timestamps (Linux: tcp_rtt_tsopt_us).
+    pub(super) fn take_stamped_rtt(&self, view: &mut View, shown: impl Fn(&Ticks, u64) -> u32) {
+        let Some(((time, echoed), clock)) = self.echo.zip(view.clock) else { return };
+        let ticks = shown(&clock, time).wrapping_sub(echoed) as i32;
+        if ticks >= 0 {
+            view.arrivals.least(u64::from(ticks.unsigned_abs().max(1)) * TICK);
+        }
+    }
+
+    /// Whether the next packet, sent at once, tells more exactly what the clock showed when the last echo came.
+    pub fn waits_for_stamp(&self, time: u64) -> bool {
+        self.echo.is_some_and(|(came, _)| time.saturating_sub(came) < TICK)
     }
 
     fn note_reordering(&mut self, late: Option<u64>, view: &View) {

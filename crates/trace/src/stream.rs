@@ -9,6 +9,7 @@ use crate::outstanding::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 use crate::rack::{Again, Evidence, Rack, Tally, View};
 use crate::ranges::Ranges;
 use crate::stats::Distribution;
+use crate::ticks::Ticks;
 
 /// Offsets begin here, so that what comes before the first packet seen still has one.
 const ORIGIN: u64 = 1 << 32;
@@ -135,6 +136,8 @@ pub struct Stream {
     rack: Option<Box<Rack>>,
     /// What told of RACK where that reading was given up; nothing before it began.
     no_rack: Option<Evidence>,
+    /// The clock of its timestamps, where that was looked at: in the handshake, and in what is sent again.
+    clock: Option<Ticks>,
     /// The latest transmission of anything acknowledged.
     latest_acked: u64,
     /// When the last ACK came.
@@ -221,7 +224,7 @@ impl Stream {
                 self.holes.insert(self.next, start);
             }
             if self.rack.is_some() || (self.has_sack && self.una < self.next && !self.answers_an_ack(time)) {
-                self.watch_new(start, end, time);
+                self.watch_new(start, end, time, options);
             }
             self.push(start, end, time);
             self.next = end;
@@ -294,6 +297,7 @@ impl Stream {
         }
         let stamp = TcpOptions::parse(options).timestamps.map(|stamps| stamps.value);
         let explained = !plain.1 && plain.0 != Cause::Tail;
+        stamp.into_iter().for_each(|stamp| self.note_stamp(time, stamp));
         let again = Again { start, end, answers, quiet, stamp, explained };
         let by_rack = self.with_rack(time, |rack, view| rack.send_again(view, again));
         let evidence = self.evidence();
@@ -529,6 +533,14 @@ impl Stream {
         self.rack.is_some() || self.no_rack.is_some()
     }
 
+    /// A timestamp that this end sends.
+    pub(crate) fn note_stamp(&mut self, time: u64, stamp: u32) {
+        match &mut self.clock {
+            Some(clock) => clock.note(time, stamp),
+            None => self.clock = Some(Ticks::new(time, stamp)),
+        }
+    }
+
     /// One more round trip.
     pub(crate) fn least_round_trip(&mut self, time: u64) {
         self.arrivals.least(time);
@@ -564,7 +576,7 @@ impl Stream {
     fn with_rack<T>(&mut self, time: u64, f: impl FnOnce(&mut Rack, &mut View) -> T) -> Option<T> {
         let rack = self.rack.as_mut()?;
         let (segments, arrivals) = (&mut self.segments, &mut self.arrivals);
-        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time }))
+        Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, clock: self.clock }))
     }
 
     /// Whether what is sent at `time` was sent by a timer: nothing has come or gone for two round trips.
@@ -576,10 +588,14 @@ impl Stream {
 
     /// New data, behind all that was sent.
     #[inline(never)]
-    fn watch_new(&mut self, start: u64, end: u64, time: u64) {
+    fn watch_new(&mut self, start: u64, end: u64, time: u64, options: &[u8]) {
         let quiet = self.una < self.next && self.is_quiet(time);
         if (self.rack.is_none() && !quiet) || !self.watch() {
             return;
+        }
+        if self.rack.as_ref().is_some_and(|rack| rack.waits_for_stamp(time)) {
+            let stamps = TcpOptions::parse(options).timestamps;
+            stamps.into_iter().for_each(|own| self.note_stamp(time, own.value));
         }
         let first = self.segments.is_empty();
         self.with_rack(time, |rack, view| rack.send(view, (start, end), quiet, first));

@@ -165,6 +165,37 @@ fn a_timestamp_tells_of_a_timeout_in_vain() {
 }
 
 #[test]
+fn the_round_trip_of_a_retransmission_is_read_by_the_senders_clock() {
+    // By the capture's clock the first copy that arrives takes 41 ms, by the client's `ticks` of them. The copy of segment 2
+    // takes 40 ms; if that is less, it may be the first copy that has arrived, and the copy of segment 1 is not lost.
+    let timeouts = |ticks: u32| {
+        let stamped = |value, echo, sacked: Option<(u32, u32)>| {
+            let mut options = TcpOptions::default();
+            options.timestamps = Some(Timestamps { value, echo });
+            options.sack_permitted = sacked.is_none();
+            if let Some((first, end)) = sacked {
+                options.push_sack(SackBlock { start: Seq(1 + first * MSS), end: Seq(1 + end * MSS) });
+            }
+            options
+        };
+        let mut all = vec![
+            c(0, Flags::SYN, 0, 0).options(stamped(500, 0, None)),
+            s(100, Flags::SYN | A, 0, 1).options(stamped(9, 500, None)),
+            c(100, A, 1, 1).options(stamped(600, 9, None)),
+        ];
+        all.extend([d(200, 0), d(200, 1), d(200, 2), d(200, 3)]);
+        all.push(d(1200, 0).options(stamped(1700, 9, None)));
+        all.push(a(1241, 1).options(stamped(50, 1700, None)));
+        all.push(d(1241, 1).options(stamped(1700 + ticks, 50, None)));
+        all.push(sack(1261, 1, 3, 4));
+        all.extend([d(1261, 2), sack(1301, 1, 2, 4), d(1301, 1), a(1341, 4)]);
+        all.extend([d(3000, 4), d(3000, 5), d(3300, 5), a(3400, 6), a(3400, 6)]);
+        counts(&found(&all), 0).timeouts
+    };
+    assert_eq!((timeouts(40), timeouts(41)), (1, 2));
+}
+
+#[test]
 fn the_round_trip_of_a_repeated_syn_is_read_by_the_senders_clock() {
     // Segment 1 leaves 10 ms after segment 0 and arrives first: more than a quarter of the 40 ms of the client's clock, not
     // of the 41 ms of the capture's.

@@ -50,6 +50,10 @@ impl Rack {
 
     /// The reordering timer has fired, if it was due: before what the end `sends` in that instant, behind an ACK that comes.
     pub(super) fn expire(&mut self, view: &mut View, sends: bool) {
+        if self.echo.is_some() {
+            self.take_stamped_rtt(view, Ticks::at);
+            self.echo = None;
+        }
         let Timer::Reordering(due) = self.timer else { return };
         let fired = if sends { view.time.saturating_add(EARLY) >= due } else { view.time > due.saturating_add(LATE) };
         if !fired {

@@ -129,6 +129,5 @@ impl Rack {
             // Without timestamps no echo is ever earlier.
             self.stamp = Some(again.stamp.unwrap_or(0));
         }
-        self.clock = again.stamp.map(|stamp| stamp.wrapping_sub((view.time / TICK) as u32));
     }
 }
