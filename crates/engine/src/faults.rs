@@ -1,6 +1,6 @@
 //! Faults of the wire: packets lost or marked behind the queue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ecnlab_aqm::Item;
 use ecnlab_base::Rng;
@@ -12,12 +12,31 @@ use crate::plan::Errors;
 /// The error model of one link. A link without errors has none, and pays nothing.
 #[derive(Debug)]
 pub struct Faults {
-    plan: Errors,
+    loss: f64,
+    marked: Listed,
+    dropped: Listed,
     rng: Rng,
     bursts: Option<Chain>,
     packets: u64,
     /// Data segments and datagrams seen, for the flows that the plan names.
     segments: HashMap<usize, u64>,
+}
+
+/// Packets of a link by their ordinals, and segments by flow and ordinal.
+#[derive(Debug)]
+struct Listed {
+    packets: HashSet<u64>,
+    segments: HashSet<(usize, u64)>,
+}
+
+impl Listed {
+    fn new(packets: &[u64], segments: &[(usize, u64)]) -> Listed {
+        Listed { packets: packets.iter().copied().collect(), segments: segments.iter().copied().collect() }
+    }
+
+    fn has(&self, packet: u64, segment: Option<(usize, u64)>) -> bool {
+        self.packets.contains(&packet) || segment.is_some_and(|segment| self.segments.contains(&segment))
+    }
 }
 
 impl Faults {
@@ -28,7 +47,9 @@ impl Faults {
         }
         let named = plan.drop_segments.iter().chain(&plan.mark_segments).map(|&(flow, _)| (flow, 0)).collect();
         let bursts = plan.bursts.map(|bursts| Chain::new(bursts, stream("bursts")));
-        Some(Faults { plan: plan.clone(), rng: stream("faults"), bursts, packets: 0, segments: named })
+        let marked = Listed::new(&plan.mark_packets, &plan.mark_segments);
+        let dropped = Listed::new(&plan.drop_packets, &plan.drop_segments);
+        Some(Faults { loss: plan.loss, marked, dropped, rng: stream("faults"), bursts, packets: 0, segments: named })
     }
 
     /// Whether `packet` gets through; gives it CE where the plan says so.
@@ -36,15 +57,12 @@ impl Faults {
     pub fn lets_through(&mut self, packet: &mut Packet) -> bool {
         self.packets += 1;
         let segment = self.count_segment(packet);
-        let listed = |packets: &[u64], segments: &[(usize, u64)]| {
-            packets.contains(&self.packets) || segment.is_some_and(|s| segments.contains(&s))
-        };
-        if listed(&self.plan.mark_packets, &self.plan.mark_segments) && packet.ecn().is_capable() {
+        if self.marked.has(self.packets, segment) && packet.ecn().is_capable() {
             packet.mark();
         }
-        let dropped = listed(&self.plan.drop_packets, &self.plan.drop_segments);
+        let dropped = self.dropped.has(self.packets, segment);
         // The draw is made for every packet, so that a list never shifts the stream.
-        let lost = self.plan.loss > 0.0 && self.rng.unit() < self.plan.loss;
+        let lost = self.loss > 0.0 && self.rng.unit() < self.loss;
         let in_burst = self.bursts.as_mut().is_some_and(Chain::loses);
         !(dropped || lost || in_burst)
     }
