@@ -28,6 +28,10 @@ pub struct Facts {
     /// congestion state (Linux: `cong_control`): recovery then neither reduces it nor gives it back, and only a timeout takes
     /// it to what is in flight and one segment. Only with `samples` and a recovery scheme that leaves the window alone.
     pub owns_window: bool,
+    /// Whether a recovery scheme leaves the window to a law with `owns_window`.
+    pub leaves_window: bool,
+    /// The name of the recovery scheme used instead if the peer does not permit SACK, for a scheme that requires SACK.
+    pub without_sack: Option<&'static str>,
     /// Whether a window law has a slow start below ssthresh, as RFC 5681 has, which `slow_start` of a [`crate::Config`] may end.
     pub slow_start: bool,
     /// Whether a mark at a window below two segments holds the sender until the retransmission timer expires, as RFC 3168
@@ -59,6 +63,8 @@ impl Facts {
         samples: false,
         rates: false,
         owns_window: false,
+        leaves_window: false,
+        without_sack: None,
         slow_start: true,
         waits_at_one_segment: true,
         only_without_threshold: false,

@@ -191,6 +191,13 @@ recovery_schemes! { family! {
     RecoveryKind, RECOVERY, "recovery", recovery;
 } }
 
+impl RecoveryKind {
+    /// What there is to know of the scheme.
+    pub(crate) const fn facts(self) -> &'static Facts {
+        RECOVERY[self as usize].facts
+    }
+}
+
 /// The rows of the ECN feedback schemes, in the same way.
 macro_rules! ecn_schemes {
     ($make:ident! { $($head:tt)* }) => {

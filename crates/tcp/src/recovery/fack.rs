@@ -6,7 +6,6 @@ use crate::cc::CongestionControl;
 use crate::config::Config;
 use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight};
-use crate::registry::RecoveryKind;
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -14,6 +13,7 @@ pub const FACTS: Facts = Facts {
     label: "FACK",
     summary: "Data in flight counted from the forward-most byte the receiver reports.",
     reference: "M. Mathis and J. Mahdavi, 'Forward acknowledgement: refining TCP congestion control', SIGCOMM 1996",
+    without_sack: Some("newreno"),
     ..Facts::PLAIN
 };
 
@@ -21,16 +21,16 @@ pub const FACTS: Facts = Facts {
 pub(crate) struct Fack;
 
 impl Scheme for Fack {
-    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
-    const COUNTS_SACKS: bool = true;
-    type Delivery = ();
+    fn counts_sacks(&self) -> bool {
+        true
+    }
 
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         // §2.3: snd.fack runs more than three segments ahead, or three duplicate ACKs.
         let ahead = forward_most(tx) - tx.una > u64::from(DUP_THRESH) * u64::from(tx.mss);
         if !tx.recovery.active
             && (ahead || tx.recovery.dupacks == DUP_THRESH)
-            && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config)
+            && tx.may_fast_retransmit(true, cx.config)
         {
             tx.enter_recovery(cx);
         }

@@ -16,7 +16,6 @@ use crate::flight::{AckSeen, Chunk, Cx, Flight};
 use crate::hooks::law_trait;
 use crate::invalid::Invalid;
 use crate::law::Law;
-use crate::registry::RecoveryKind;
 
 /// The hooks of recovery schemes: `provided` are those that the sender calls of the scheme in use, `more` those that the steps
 /// of an ACK ([`crate::sender`]) call, which are compiled for each scheme.
@@ -59,55 +58,43 @@ macro_rules! recovery_hooks {
             fn reduce_for_ecn(&mut self, tx: &mut Flight, acked: u64, cx: &mut Cx) {
                 tx.reduce_for_ecn(acked, cx);
             }
+            /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
+            #[inline]
+            fn counts_sacks(&self) -> bool {
+                false
+            }
             /// Whether a recovery is going on, for time series and source quenches.
             fn in_recovery(&self, tx: &Flight) -> bool {
                 tx.recovery.active
             }
         }
         more {
-            /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
-            const WITHOUT_SACK: Option<RecoveryKind> = None;
-            /// Whether a window law may own the window with it ([`Facts::owns_window`](crate::Facts::owns_window)).
-            const LEAVES_WINDOW: bool = false;
-            /// Whether only ACKs with new SACK information count as duplicates (RFC 6675 §2).
-            const COUNTS_SACKS: bool = false;
-            /// What the scheme gathers of one ACK.
-            type Delivery: Default;
-
             // ---- the steps of an ACK ----
 
-            /// Takes in the ACK's number and what SACK has reported.
+            /// Processes the cumulative acknowledgement and the SACK blocks already reported.
             #[inline]
-            fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, _cx: &Cx) -> Self::Delivery {
+            fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, _cx: &Cx) {
                 if seen.ack > tx.una {
                     tx.acknowledge(seen.ack);
                 }
-                Self::Delivery::default()
             }
-            /// The RTT that the ACK shows. Before it all up to `una` was acknowledged.
+            /// The RTT sample of the ACK. Before it, SND.UNA was `una`.
             #[inline]
-            fn rtt(
-                &mut self,
-                tx: &mut Flight,
-                seen: &AckSeen,
-                una: u64,
-                _delivery: &mut Self::Delivery,
-                cx: &Cx,
-            ) -> Option<Dur> {
+            fn rtt(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &Cx) -> Option<Dur> {
                 if seen.ack > una { tx.rtt_of(seen, una, cx) } else { None }
             }
-            /// [`AckSample::last_rtt`](crate::cc::AckSample::last_rtt) of an ACK that shows `rtt`.
-            fn last_rtt(&self, _delivery: &Self::Delivery, rtt: Option<Dur>, _cx: &Cx) -> Option<Dur> {
+            /// [`AckSample::last_rtt`](crate::cc::AckSample::last_rtt) of an ACK with the RTT sample `rtt`.
+            fn last_rtt(&self, rtt: Option<Dur>, _cx: &Cx) -> Option<Dur> {
                 rtt
             }
-            /// What is lost, and what of ECN-Echo is answered. Returns by how many bytes the window may open.
+            /// Detects losses and responds to ECN-Echo. Returns by how many bytes the window may open.
             #[inline(always)]
-            fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, _delivery: Self::Delivery, cx: &mut Cx) -> u64 {
+            fn decide(&mut self, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
                 by_the_book(self, tx, seen, una, cx)
             }
             /// Opens the window by up to `acked` bytes.
             #[inline]
-            fn open(law: &mut Law, acked: u64) {
+            fn open(&self, law: &mut Law, acked: u64) {
                 law.grow(acked);
             }
 
@@ -125,7 +112,7 @@ macro_rules! recovery_hooks {
             // ---- what all leave to the sender but those that see to more ----
 
             /// Refuses what the scheme cannot be combined with.
-            fn check(_config: &Config) -> Result<(), Invalid> {
+            fn check(&self, _config: &Config) -> Result<(), Invalid> {
                 Ok(())
             }
             /// Bytes taken for lost in total. Without a scoreboard they are known as lost when they are sent again.
@@ -152,8 +139,11 @@ recovery_hooks! { law_trait! { {
     /// ([`crate::sender`]). The schemes of the textbook leave these to the sender, and say what duplicate ACKs and the ACKs
     /// after them mean; Linux's decide for themselves.
     #[expect(unused_variables, reason = "most defaults do nothing")]
-    pub(crate) trait Scheme: Default
+    pub(crate) trait Scheme
 } } }
+
+/// The trait is object-safe.
+const _: Option<&dyn Scheme> = None;
 
 /// What an ACK during recovery does besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,12 +156,12 @@ pub(crate) struct Progress {
 
 /// The decision of a scheme of the textbook. Returns by how many bytes the window may open.
 #[inline(always)]
-fn by_the_book<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
+fn by_the_book<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
     let acked = seen.ack - una;
     let grow = if acked > 0 {
         on_new_ack(scheme, tx, seen, acked, cx)
     } else {
-        if seen.new_sack || (seen.bare && !S::COUNTS_SACKS) {
+        if seen.new_sack || (seen.bare && !scheme.counts_sacks()) {
             on_duplicate(scheme, tx, cx);
         }
         0
@@ -181,7 +171,7 @@ fn by_the_book<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, una: 
 }
 
 /// RFC 5681 §2 (a): without data outstanding an ACK is no duplicate.
-fn on_duplicate<S: Scheme>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx) {
+fn on_duplicate<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx) {
     let outstanding = tx.max > tx.una;
     if outstanding || cx.config.ecn_response.counts_duplicates_of_nothing() {
         cx.counters.dupacks_received += 1;
@@ -194,7 +184,7 @@ fn on_duplicate<S: Scheme>(scheme: &mut S, tx: &mut Flight, cx: &mut Cx) {
 
 /// An ACK of `acked` new bytes. Returns by how many the window may open.
 #[inline]
-fn on_new_ack<S: Scheme>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked: u64, cx: &mut Cx) -> u64 {
+fn on_new_ack<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, seen: &AckSeen, acked: u64, cx: &mut Cx) -> u64 {
     let Progress { grow, rearm } = if tx.recovery.active {
         scheme.on_new_ack(tx, acked, cx)
     } else {
@@ -224,7 +214,7 @@ fn starts_again(tx: &Flight, ack: u64) -> bool {
 
 /// ECN-Echo: at most one reduction for a window of data, whether ECN or a loss signalled it first. Returns whether it
 /// has reduced the window.
-fn on_echo<S: Scheme>(scheme: &mut S, tx: &mut Flight, acked: u64, cx: &mut Cx) -> bool {
+fn on_echo<S: Scheme + ?Sized>(scheme: &mut S, tx: &mut Flight, acked: u64, cx: &mut Cx) -> bool {
     let answered = tx.recovery.active || tx.una <= tx.recovery.recover;
     if answered || cx.config.ecn_response.hears_echo_first() {
         return false;

@@ -20,8 +20,6 @@ pub const FACTS: Facts = Facts {
 pub(crate) struct NewReno;
 
 impl Scheme for NewReno {
-    type Delivery = ();
-
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         Reno.on_dupack(tx, cx);
     }

@@ -18,13 +18,11 @@ pub const FACTS: Facts = Facts {
 pub(crate) struct Reno;
 
 impl Scheme for Reno {
-    type Delivery = ();
-
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         if tx.recovery.active {
             // §3.2 step 4: a segment has left the network.
             tx.recovery.inflation += u64::from(tx.mss);
-        } else if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
+        } else if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(false, cx.config) {
             // §3.2 steps 2 and 3.
             tx.enter_recovery(cx);
             tx.recovery.inflation = u64::from(cx.config.entry_inflation) * u64::from(tx.mss);

@@ -5,7 +5,6 @@ use crate::cc::CongestionControl;
 use crate::config::{Config, SackRule};
 use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How};
-use crate::registry::RecoveryKind;
 
 /// What there is to know of it.
 pub const FACTS: Facts = Facts {
@@ -13,6 +12,7 @@ pub const FACTS: Facts = Facts {
     label: "SACK",
     summary: "Holes chosen from the SACK scoreboard, paced by an estimate of the data in flight.",
     reference: "RFC 6675; K. Fall and S. Floyd, 'Simulation-based comparisons of Tahoe, Reno, and SACK TCP', CCR 26(3), 1996",
+    without_sack: Some("newreno"),
     ..Facts::PLAIN
 };
 
@@ -20,9 +20,9 @@ pub const FACTS: Facts = Facts {
 pub(crate) struct Sack;
 
 impl Scheme for Sack {
-    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::NewReno);
-    const COUNTS_SACKS: bool = true;
-    type Delivery = ();
+    fn counts_sacks(&self) -> bool {
+        true
+    }
 
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
         let counter = cx.config.sack_rule == SackRule::Counter;
@@ -34,7 +34,7 @@ impl Scheme for Sack {
         }
         // §5 steps 1 and 2: DupThresh duplicate ACKs, or enough SACKed above the first hole.
         let lost = tx.recovery.dupacks == DUP_THRESH || (!counter && lost_below(tx) > tx.una);
-        if lost && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
+        if lost && tx.may_fast_retransmit(true, cx.config) {
             // §5 steps (4.1) to (4.3).
             tx.enter_recovery(cx);
             let gone = u64::from(DUP_THRESH) * u64::from(tx.mss);

@@ -18,10 +18,8 @@ pub const FACTS: Facts = Facts {
 pub(crate) struct Tahoe;
 
 impl Scheme for Tahoe {
-    type Delivery = ();
-
     fn on_dupack(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(Self::COUNTS_SACKS, cx.config) {
+        if tx.recovery.dupacks == DUP_THRESH && tx.may_fast_retransmit(false, cx.config) {
             tx.reduce_for_loss(cx);
             tx.law_to_one_segment();
             tx.tell_of_reduction_ns2(cx);

@@ -20,12 +20,12 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
     let una = tx.una;
     let first = cx.config.ecn_response.hears_echo_first();
     if first && seen.echo {
-        tx.on_echo_ns2(seen.ack, S::COUNTS_SACKS, cx);
+        tx.on_echo_ns2(seen.ack, scheme.counts_sacks(), cx);
     }
     let prior_in_flight = if SAMPLED { scheme.in_flight_before(tx, seen) } else { 0 };
     // The scoreboard, and what the ACK has newly delivered.
-    let mut delivery = scheme.deliver(tx, seen, cx);
-    let rtt = scheme.rtt(tx, seen, una, &mut delivery, cx);
+    scheme.deliver(tx, seen, cx);
+    let rtt = scheme.rtt(tx, seen, una, cx);
     if let Some(rtt) = rtt {
         tx.take_rtt(rtt, cx);
         if !(seen.echo && tx.timer.echo_at_one) {
@@ -38,17 +38,17 @@ fn steps<S: Scheme, const SAMPLED: bool>(scheme: &mut S, tx: &mut Flight, seen: 
             lost: scheme.lost(tx),
             in_flight: scheme.in_flight(tx),
             prior_in_flight,
-            last_rtt: scheme.last_rtt(&delivery, rtt, cx),
+            last_rtt: scheme.last_rtt(rtt, cx),
         };
         tx.feedback(known, seen, una, rtt, cx)
     });
     // What is lost, what ECN-Echo asks for, and by how many bytes the window may open.
-    let grow = scheme.decide(tx, seen, una, delivery, cx);
+    let grow = scheme.decide(tx, seen, una, cx);
     if let Some(sample) = sample {
         tx.tell_law(scheme.lost(tx), scheme.in_flight(tx), scheme.in_recovery(tx), sample);
     }
     if grow > 0 {
-        S::open(&mut tx.law, grow);
+        scheme.open(&mut tx.law, grow);
         tx.timer.echo_at_one = false; // in ns-2, the next echo at one segment is a first one again
     }
     if first {

@@ -29,39 +29,30 @@ macro_rules! in_use {
 }
 recovery_schemes! { in_use! {} }
 
-/// Evaluates `$what` with `$S` standing for the scheme that `$value`, of the enum `$of`, names.
-macro_rules! with_scheme {
-    ($of:ident, $value:expr, $S:ident => $what:expr) => {
-        recovery_schemes! { arms! { $of, $value, $S => $what; } }
-    };
-}
-macro_rules! arms {
-    ($of:ident, $value:expr, $S:ident => $what:expr;
-     $($scheme:ident, $module:ident $(/ $part:ident)?, $name:literal, $facts:ident;)+) => {
-        match $value { $($of::$scheme { .. } => { type $S = recovery::$module$(::$part)?::$scheme; $what })+ }
-    };
-}
-
 impl RecoveryKind {
-    /// Whether it lives on the receiver's SACKs.
+    /// Whether the scheme requires SACK.
     pub const fn needs_sack(self) -> bool {
-        with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK.is_some())
+        self.facts().without_sack.is_some()
     }
 
-    /// [`Scheme::LEAVES_WINDOW`].
+    /// [`Facts::leaves_window`](crate::Facts::leaves_window).
     pub(crate) const fn leaves_window(self) -> bool {
-        with_scheme!(RecoveryKind, self, S => S::LEAVES_WINDOW)
+        self.facts().leaves_window
     }
 
-    /// The scheme itself, or [`Scheme::WITHOUT_SACK`] if SACK is not `permitted`.
+    /// The scheme itself, or [`Facts::without_sack`](crate::Facts::without_sack) if SACK is not `permitted`.
     pub(crate) fn with_sack(self, permitted: bool) -> RecoveryKind {
-        let stand_in = with_scheme!(RecoveryKind, self, S => S::WITHOUT_SACK);
-        stand_in.filter(|_| !permitted).unwrap_or(self)
+        let Some(other) = self.facts().without_sack.filter(|_| !permitted) else { return self };
+        RecoveryKind::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.name() == other)
+            .expect("the registry has a row of that name")
     }
 
     /// Refuses a configuration that the scheme cannot work with.
     pub(crate) fn check(self, config: &Config) -> Result<(), Invalid> {
-        with_scheme!(RecoveryKind, self, S => S::check(config))
+        InUse::new(self).check(config)
     }
 }
 
@@ -79,9 +70,9 @@ macro_rules! methods {
 }
 
 impl InUse {
-    /// [`Scheme::COUNTS_SACKS`].
-    pub fn counts_sacks(&self) -> bool {
-        with_scheme!(InUse, self, S => S::COUNTS_SACKS)
+    /// [`Scheme::check`].
+    fn check(&self, config: &Config) -> Result<(), Invalid> {
+        of_scheme!(self, scheme => scheme.check(config))
     }
 
     /// [`acks::on_ack`] with the scheme in use.
@@ -100,3 +91,18 @@ impl InUse {
 }
 
 recovery_hooks! { dispatch! { { impl InUse } pub of_scheme } }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_scheme_that_requires_sack_names_one_that_does_not() {
+        let with_sack: Vec<_> = RecoveryKind::ALL.iter().filter(|kind| kind.needs_sack()).collect();
+        assert_eq!(with_sack, [&RecoveryKind::Sack, &RecoveryKind::Rack, &RecoveryKind::Fack]);
+        assert_eq!(RecoveryKind::Rack.with_sack(true), RecoveryKind::Rack);
+        for kind in with_sack {
+            assert!(!kind.with_sack(false).needs_sack());
+        }
+    }
+}

@@ -15,6 +15,7 @@ pub const FACTS: Facts = Facts {
     label: "NewReno (Linux)",
     summary: "Linux's recovery without SACK: duplicate ACKs count as arrivals; the reduction of the window is proportional, and undone if timestamps show that it was spurious.",
     reference: "Linux, net/ipv4/tcp_input.c and tcp_recovery.c",
+    leaves_window: true,
     ..Facts::PLAIN
 };
 
@@ -139,7 +140,7 @@ mod tests {
 
         fn book(&self) -> &NewRenoState {
             match &self.tx.scheme {
-                InUse::LinuxNewReno(newreno) => &newreno.0,
+                InUse::LinuxNewReno(newreno) => &newreno.0.detection,
                 _ => panic!("another scheme"),
             }
         }

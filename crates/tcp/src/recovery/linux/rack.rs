@@ -12,7 +12,6 @@ use super::{
 use crate::config::Config;
 use crate::facts::Facts;
 use crate::flight::{Chunk, Cx, DUP_THRESH, Flight, How, Outstanding, timestamp};
-use crate::registry::RecoveryKind;
 use crate::wheel;
 
 /// What there is to know of it.
@@ -21,6 +20,8 @@ pub const FACTS: Facts = Facts {
     label: "RACK-TLP",
     summary: "Losses detected by the time at which a segment was sent, a probe after a silence, and a proportional reduction of the window (RACK-TLP, PRR).",
     reference: "RFC 8985; RFC 6937; RFC 9937; RFC 5682; Linux, net/ipv4/tcp_recovery.c and tcp_input.c",
+    without_sack: Some("linux-newreno"),
+    leaves_window: true,
     ..Facts::PLAIN
 };
 
@@ -70,7 +71,6 @@ pub(crate) struct RackState {
 }
 
 impl LossDetection for RackState {
-    const WITHOUT_SACK: Option<RecoveryKind> = Some(RecoveryKind::LinuxNewReno);
     const HEEDS_SACK: bool = true;
     const ARMS_EACH: bool = false;
 
@@ -482,7 +482,7 @@ mod tests {
 
         fn rack(&self) -> &RackState {
             match &self.tx.scheme {
-                InUse::Rack(rack) => &rack.0,
+                InUse::Rack(rack) => &rack.0.detection,
                 _ => panic!("another scheme"),
             }
         }

@@ -9,12 +9,9 @@ use crate::flight::{AckSeen, Chunk, Cx, Flight, How};
 use crate::invalid::Invalid;
 use crate::law::Law;
 use crate::recovery::Scheme;
-use crate::registry::RecoveryKind;
 
 /// What tells Linux's schemes apart.
 pub(crate) trait LossDetection: FastRetransAlert + Default {
-    /// What stands in for it where the peer does not permit SACK, if it lives on the receiver's SACKs.
-    const WITHOUT_SACK: Option<RecoveryKind> = None;
     /// Whether it hears the receiver's SACKs.
     const HEEDS_SACK: bool;
     /// Whether the retransmission timer is armed for each segment, and not for a burst at once.
@@ -52,39 +49,43 @@ pub(crate) trait LossDetection: FastRetransAlert + Default {
 
 /// A scheme of Linux. Boxed, for it is far larger than the others.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Linux<D>(pub(super) Box<D>);
+pub(crate) struct Linux<D>(pub(super) Box<WithAck<D>>);
+
+/// A loss detection, and the ACK that is being processed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WithAck<D> {
+    pub detection: D,
+    delivery: Delivery,
+}
 
 impl<D: LossDetection> Scheme for Linux<D> {
-    const WITHOUT_SACK: Option<RecoveryKind> = D::WITHOUT_SACK;
-    const LEAVES_WINDOW: bool = true;
-    type Delivery = Delivery;
-
-    /// It sees to the duplicates, probes and windows of its own, and knows none of ns-2's.
-    fn check(config: &Config) -> Result<(), Invalid> {
+    /// It has duplicate ACKs, probes and window limits of its own, and none of ns-2's.
+    fn check(&self, config: &Config) -> Result<(), Invalid> {
         CongestionState::check(config)
     }
 
-    fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &Cx) -> Delivery {
-        self.0.congestion().begin(tx.in_flight());
-        let mut delivery = Delivery::new(seen, tx.una, tx.scoreboard.highest(), tx.recovery.recover);
+    fn deliver(&mut self, tx: &mut Flight, seen: &AckSeen, cx: &Cx) {
+        let WithAck { detection, delivery } = &mut *self.0;
+        detection.congestion().begin(tx.in_flight());
+        *delivery = Delivery::new(seen, tx.una, tx.scoreboard.highest(), tx.recovery.recover);
         delivery.idle = tx.scoreboard.is_empty();
-        self.0.take_in(tx, seen.ack, &mut delivery, cx);
-        delivery
+        detection.take_in(tx, seen.ack, delivery, cx);
     }
 
-    fn rtt(&mut self, tx: &mut Flight, _: &AckSeen, _: u64, delivery: &mut Delivery, cx: &Cx) -> Option<Dur> {
+    fn rtt(&mut self, tx: &mut Flight, _: &AckSeen, _: u64, cx: &Cx) -> Option<Dur> {
+        let WithAck { detection, delivery } = &mut *self.0;
         let rtt = delivery.rtt(tx, cx)?;
-        self.0.note_rtt(rtt, delivery, cx);
+        detection.note_rtt(rtt, delivery, cx);
         Some(rtt)
     }
 
-    fn last_rtt(&self, delivery: &Delivery, rtt: Option<Dur>, cx: &Cx) -> Option<Dur> {
-        delivery.last_timed().map(|last| cx.now.since(last)).or(rtt)
+    fn last_rtt(&self, rtt: Option<Dur>, cx: &Cx) -> Option<Dur> {
+        self.0.delivery.last_timed().map(|last| cx.now.since(last)).or(rtt)
     }
 
-    fn decide(&mut self, tx: &mut Flight, _: &AckSeen, una: u64, mut delivery: Delivery, cx: &mut Cx) -> u64 {
-        let detection = &mut *self.0;
-        detection.note_arrival(tx, &delivery, cx);
+    fn decide(&mut self, tx: &mut Flight, _: &AckSeen, una: u64, cx: &mut Cx) -> u64 {
+        let WithAck { detection, delivery } = &mut *self.0;
+        detection.note_arrival(tx, delivery, cx);
         if delivery.idle {
             return 0;
         }
@@ -94,20 +95,20 @@ impl<D: LossDetection> Scheme for Linux<D> {
         if delivery.duplicate || sacked || delivery.echo || !all_well {
             let duplicate = if D::HEEDS_SACK { sacked && !delivery.advanced } else { delivery.duplicate };
             cx.counters.dupacks_received += u64::from(duplicate);
-            detection.fastretrans_alert(tx, una, &mut delivery, cx);
+            detection.fastretrans_alert(tx, una, delivery, cx);
         }
-        detection.restart_timer(tx, &delivery, cx);
+        detection.restart_timer(tx, delivery, cx);
         let moves = delivery.advanced || (sacked && detection.path().is_high());
-        detection.congestion().control_window(tx, &delivery, moves, cx.config)
+        detection.congestion().control_window(tx, delivery, moves, cx.config)
     }
 
-    fn open(law: &mut Law, acked: u64) {
+    fn open(&self, law: &mut Law, acked: u64) {
         ca_state::grow(law, acked);
     }
 
     fn on_established(&mut self, tx: &mut Flight, rtt: Option<Dur>) {
         if let Some(rtt) = rtt {
-            self.0.path().note_rtt(rtt);
+            self.0.detection.path().note_rtt(rtt);
         }
         tx.recovery.active = true;
     }
@@ -120,14 +121,14 @@ impl<D: LossDetection> Scheme for Linux<D> {
 
     #[inline(never)]
     fn next(&mut self, tx: &mut Flight, _: &Config) -> Option<Chunk> {
-        self.0.next(tx)
+        self.0.detection.next(tx)
     }
 
     #[cold]
     #[inline(never)]
     fn on_sent(&mut self, tx: &mut Flight, chunk: Chunk, cx: &Cx) -> bool {
-        let sent = chunk.how != How::Probe && self.0.congestion().sent(tx, chunk, cx);
-        if sent && self.0.head_sent_again() {
+        let sent = chunk.how != How::Probe && self.0.detection.congestion().sent(tx, chunk, cx);
+        if sent && self.0.detection.head_sent_again() {
             tx.arm(cx.config, cx.now);
         }
         true
@@ -141,26 +142,26 @@ impl<D: LossDetection> Scheme for Linux<D> {
 
     #[inline(never)]
     fn end_burst(&mut self, tx: &mut Flight, config: &Config, now: Time) {
-        let burst = self.0.congestion().end_burst(tx);
-        self.0.after_burst(tx, burst, config, now);
+        let burst = self.0.detection.congestion().end_burst(tx);
+        self.0.detection.after_burst(tx, burst, config, now);
     }
 
     fn on_timer(&mut self, tx: &mut Flight, cx: &mut Cx) -> bool {
-        self.0.on_timer(tx, cx)
+        self.0.detection.on_timer(tx, cx)
     }
 
     fn on_timeout(&mut self, tx: &mut Flight, cx: &mut Cx) {
-        self.0.on_timeout(tx, cx);
+        self.0.detection.on_timeout(tx, cx);
     }
 
     fn reduce_for_ecn(&mut self, tx: &mut Flight, _: u64, cx: &mut Cx) {
-        self.0.congestion().begin(tx.in_flight());
-        self.0.congestion().enter_cwr(tx, cx);
-        self.0.after_calm(tx);
+        self.0.detection.congestion().begin(tx.in_flight());
+        self.0.detection.congestion().enter_cwr(tx, cx);
+        self.0.detection.after_calm(tx);
     }
 
     fn in_recovery(&self, _: &Flight) -> bool {
-        self.0.ca_state() >= CaState::Recovery
+        self.0.detection.ca_state() >= CaState::Recovery
     }
 
     fn lost(&self, tx: &Flight) -> u64 {
