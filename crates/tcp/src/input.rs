@@ -3,7 +3,6 @@
 use ecnlab_base::Time;
 use ecnlab_wire::{Ecn, Flags, Segment};
 
-use crate::config::DelayedAck;
 use crate::ecn::{Acked, EcnFlags, Feedback, Marks};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{AckSeen, Cx};
@@ -19,8 +18,7 @@ impl Endpoint {
         let flags = self.ecn.flags(segment.flags);
         if flags.cwr() && segment.len > 0 {
             self.counters.cwr_received += 1;
-            // Linux's tcp_ecn_accept_cwr leaves nothing of earlier marks to the ACK that waits.
-            if acceptable && self.config.delayed_ack == DelayedAck::Linux7 {
+            if acceptable && self.config.delayed_ack.cwr_clears_delayed_marks() {
                 self.ecn.forget_waiting();
             }
         }
@@ -165,15 +163,15 @@ impl Endpoint {
         }
     }
 
-    /// Hands a segment to the receiver, which under `linux-7` follows the RTT of echoed timestamps.
+    /// Hands a segment to the receiver.
     #[inline(always)]
     fn take_in(&mut self, segment: &Segment, flags: EcnFlags, now: Time) -> crate::receiver::Arrival {
-        let grows = self.config.delayed_ack == DelayedAck::Linux7;
-        if grows {
+        let reads_headers = self.config.delayed_ack.reads_headers();
+        if reads_headers {
             self.note_header(segment, flags, now);
         }
         let arrival = self.rx.take(segment, &self.config, &self.tx.flight.timer.rto, now);
-        if grows {
+        if reads_headers {
             self.rx.note_read(now);
         }
         arrival

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use ecnlab_base::facts::Column;
 
 use crate::cc::{self, *};
-use crate::config::{Config, EcnResponse};
+use crate::config::Config;
 use crate::hooks::dispatch;
 use crate::registry::WindowLaw;
 use crate::slow_start::{Exit, Opening, SlowStartExit};
@@ -107,7 +107,7 @@ impl From<(&Config, u32)> for Start {
         Start {
             window: (config, mss).into(),
             rules: config.rules,
-            ecn_keeps_ssthresh: config.ecn_response == EcnResponse::Linux,
+            ecn_keeps_ssthresh: config.ecn_response.keeps_ssthresh(),
             ecn_least: config.ecn_response.least_window(),
         }
     }

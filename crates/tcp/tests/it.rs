@@ -1,5 +1,6 @@
 //! All integration tests, one module a file: one program is linked sooner than many.
 
+mod branches;
 mod endpoint;
 mod garbage;
 mod laws;

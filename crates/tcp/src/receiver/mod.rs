@@ -2,6 +2,8 @@
 
 mod compression;
 mod growth;
+mod linux20;
+mod linux7;
 mod quickack;
 
 use ecnlab_base::{Dur, Time};
@@ -14,6 +16,7 @@ use crate::wheel;
 
 use compression::{BLOCKS_EXPECTED, Compression};
 pub(crate) use growth::Echo;
+use linux20::Spacing;
 use quickack::{Brought, QuickAck};
 
 /// When the ACK that a segment calls for is due.
@@ -60,9 +63,7 @@ pub(crate) struct Receiver {
     duplicate: Option<(u64, u64)>,
     /// Offset of the peer's FIN, once one was seen.
     fin: Option<u64>,
-    /// Linux 2.0's estimate of the spacing of data, and when data last came.
-    ato: Dur,
-    last_data: Option<Time>,
+    spacing: Spacing,
     quick_ack: QuickAck,
     compression: Compression,
 }
@@ -82,8 +83,7 @@ impl Receiver {
             held: Ranges::default(),
             duplicate: None,
             fin: None,
-            ato: Dur::ZERO,
-            last_data: None,
+            spacing: Spacing::default(),
             quick_ack: QuickAck::new(config),
             compression: Compression::default(),
         }
@@ -199,20 +199,6 @@ impl Receiver {
         (self.last_ack_sent as i64..=self.next as i64).contains(&end)
     }
 
-    /// Under [`DelayedAck::Linux7`], before an acceptable segment is taken in: it may echo a timestamp of this end, and
-    /// with `cwr` its sender has reduced its window.
-    pub fn note_header(&mut self, segment: &Segment, echo: Option<Echo>, cwr: bool) {
-        if segment.len > 0 {
-            self.quick_ack.on_header(segment, echo, cwr);
-        }
-    }
-
-    /// Under [`DelayedAck::Linux7`], after it was taken in: the application has read what is in order.
-    #[cold]
-    pub fn note_read(&mut self, now: Time) {
-        self.quick_ack.on_read(self.next, now);
-    }
-
     /// Takes in the payload and FIN of an acceptable segment.
     #[inline(always)]
     pub fn take(&mut self, segment: &Segment, config: &Config, rto: &Rto, now: Time) -> Arrival {
@@ -237,19 +223,10 @@ impl Receiver {
         // RFC 5681 §4.2: at once for a segment out of order, for one that fills a gap or part of one, and for a
         // duplicate, so that the sender learns of losses and their repair.
         if self.next == before || had_gap || new == 0 || segment.flags.contains(Flags::FIN) {
-            if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
-                let early = if self.next == before { Brought::Early } else { Brought::InOrder };
-                let brought = if new == 0 { Brought::Nothing } else { early };
-                let waits = !self.quick_ack.on_data(segment, brought, config, rto, now).is_zero();
-                if waits
-                    && brought == Brought::Early
-                    && let Some(delay) = self.compression.on_early(self.next, rto.smoothed(config).0)
-                {
-                    self.deadline = self.deadline.min(now + delay);
-                    return arrival(AckDue::Delayed);
-                }
-            }
-            return arrival(AckDue::Now);
+            let early = if self.next == before { Brought::Early } else { Brought::InOrder };
+            let brought = if new == 0 { Brought::Nothing } else { early };
+            let waits = self.compresses_linux7(segment, brought, config, rto, now);
+            return arrival(if waits { AckDue::Delayed } else { AckDue::Now });
         }
         self.unacked += 1;
         let delay = self.delay(segment, config, rto, now);
@@ -301,42 +278,19 @@ impl Receiver {
         match config.delayed_ack {
             DelayedAck::Fixed => longest,
             DelayedAck::Linux7 => self.quick_ack.on_data(segment, Brought::InOrder, config, rto, now),
-            DelayedAck::Linux20 => {
-                // tcp_delack_estimator: HZ/3 at first; then half the old estimate and the spacing, or the
-                // retransmission timeout where the spacing is past it.
-                let rto = rto.current();
-                let spacing = self.last_data.map(|last| now.since(last));
-                self.ato = match spacing {
-                    None => Dur::from_ps(1_000_000_000_000 / 3),
-                    Some(m) if m > rto => rto,
-                    Some(m) => self.ato / 2 + m.max(config.rtt_tick),
-                };
-                self.last_data = Some(now);
-                self.ato.min(longest)
-            }
+            DelayedAck::Linux20 => self.spacing.on_data(config, rto, now).min(longest),
         }
     }
 
     /// A segment has nothing in the window: all of it has come before.
     pub fn refused(&mut self, segment: &Segment, config: &Config) {
         self.note_duplicate(segment, config);
-        if config.delayed_ack == DelayedAck::Linux7 && segment.len > 0 {
-            self.quick_ack.on_duplicate(config);
-        }
-    }
-
-    /// The delay is over.
-    pub fn delay_is_over(&mut self, config: &Config, rto: &Rto) {
-        if config.delayed_ack == DelayedAck::Linux7 && !self.compression.waits() {
-            self.quick_ack.inflate(config, rto);
-        }
+        self.duplicate_linux7(segment, config);
     }
 
     /// Data leave, which carry the ACK.
     pub fn carried(&mut self, config: &Config, now: Time) {
-        if config.delayed_ack == DelayedAck::Linux7 {
-            self.quick_ack.on_data_sent(now);
-        }
+        self.data_sent_linux7(config, now);
         self.acknowledged();
     }
 

@@ -73,9 +73,7 @@ impl Rto {
     /// Doubles the timeout (RFC 6298 §5.5).
     pub fn back_off(&mut self, config: &Config) {
         self.backoff = (self.backoff + 1).min(config.max_doublings);
-        if config.rto_estimator == Estimator::Ns2 {
-            ns2::back_off(&mut self.smoothed, self.backoff);
-        }
+        config.rto_estimator.back_off(&mut self.smoothed, self.backoff);
         self.current = self.bounded(config);
     }
 
@@ -93,11 +91,7 @@ impl Rto {
 
     /// The timeout from the estimate: backed off, and between its bounds.
     fn bounded(&self, config: &Config) -> Dur {
-        let least = match config.rto_estimator {
-            // ns-2 never fires sooner than two ticks.
-            Estimator::Ns2 => config.min_rto.max(config.rtt_tick.saturating_mul(2)),
-            _ => config.min_rto,
-        };
+        let least = config.rto_estimator.least(config);
         let doubled = |rto: Dur| rto.saturating_mul(1 << self.backoff);
         let rto = match config.min_rto_of {
             RtoFloor::Estimate => doubled(self.base.max(least)),

@@ -1,6 +1,7 @@
 //! ns-2 (tcp.cc, rtt_update and rtt_backoff): 4.4BSD's integers in ticks, srtt times 8, rttvar times 4.
 
 use super::smoothed::Smoothed;
+use crate::config::{Config, Estimator};
 use ecnlab_base::Dur;
 
 /// Takes in one sample; returns srtt + 4·rttvar in whole ticks.
@@ -18,8 +19,25 @@ pub(super) fn update(s: &mut Smoothed, rtt: Dur, tick: Dur) -> Dur {
     tick.saturating_mul((((s.var << 3) + s.srtt) >> 3) as u64)
 }
 
-/// Past three doublings the estimate is thought worthless: the next sample starts a new one.
-pub(super) fn back_off(s: &mut Smoothed, backoff: u32) {
+impl Estimator {
+    /// The least timeout. That of ns-2 is two ticks or more.
+    pub(super) fn least(self, config: &Config) -> Dur {
+        match self {
+            Estimator::Ns2 => config.min_rto.max(config.rtt_tick.saturating_mul(2)),
+            _ => config.min_rto,
+        }
+    }
+
+    /// The timeout is doubled for the `backoff`-th time.
+    pub(super) fn back_off(self, s: &mut Smoothed, backoff: u32) {
+        if self == Estimator::Ns2 {
+            back_off(s, backoff);
+        }
+    }
+}
+
+/// After three doublings the estimate is discarded: the next sample starts a new one.
+fn back_off(s: &mut Smoothed, backoff: u32) {
     if backoff > 3 {
         s.var += s.srtt >> 3;
         s.srtt = 0;

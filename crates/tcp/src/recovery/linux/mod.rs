@@ -21,3 +21,13 @@ use prr::Prr;
 use reordering::Reordering;
 use scheme::{Linux, LossDetection};
 use undo::{Undo, is_before};
+
+use crate::config::EcnResponse;
+
+impl EcnResponse {
+    /// Whether a reduction for ECN-Echo takes ssthresh as the law returns it, of two segments or more, and needs no rule for a
+    /// window of one segment (tcp_reno_ssthresh, tcp_enter_cwr).
+    pub(crate) fn keeps_ssthresh(self) -> bool {
+        self == EcnResponse::Linux
+    }
+}
