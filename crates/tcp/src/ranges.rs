@@ -117,8 +117,7 @@ mod tests {
 
     #[test]
     fn the_most_recently_changed_block_comes_first() {
-        // RFC 2018 §5 case 2: every segment of 500 bytes but the first of a burst from 5000 arrives:
-        // one block that grows. Then a second hole.
+        // Segments of 500 bytes behind a hole from 5000: a block, another behind a second hole, and then the first grows.
         let mut r = Ranges::default();
         r.insert(5_500, 6_000);
         r.insert(7_000, 7_500);

@@ -16,7 +16,7 @@ pub enum Cause {
     Partial,
     /// The timer, or what is sent again after it (RFC 6298 §5).
     Timeout,
-    /// The last segment outstanding, well before a timeout: a probe for a lost tail (RFC 8985 §7).
+    /// The last segment outstanding, well before a timeout: a probe for a lost tail (RFC 8985 §7.3).
     Tail,
 }
 

@@ -404,8 +404,8 @@ impl Stream {
         time.saturating_sub(came) <= limit
     }
 
-    /// Whether `start` was sent so recently that no timer can have fired: a probe waits two round trips and needs SACK
-    /// (RFC 8985 §7), the least timeout of RFC 6298 §2.4 is a second and that of Linux 200 ms.
+    /// Whether `start` was sent so recently that no timer can have fired: a probe waits two round trips
+    /// (RFC 8985 §7.2) and needs SACK (§4), the least timeout of RFC 6298 §2.4 is a second and that of Linux 200 ms.
     fn is_early(&self, start: u64, time: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
         let sent = self.segments.get(place).map_or(0, |s| s.time);

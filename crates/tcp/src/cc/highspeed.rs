@@ -21,10 +21,10 @@ pub const FACTS: Facts = Facts {
 /// Windows of the response function, in segments (§5: Low_Window, High_Window).
 const LOW_WINDOW: f64 = 38.0;
 const HIGH_WINDOW: f64 = 83_000.0;
-/// Part of the window that congestion takes at `HIGH_WINDOW` (§5: High_Decrease).
+/// Part of the window that congestion takes at `HIGH_WINDOW` (§7: High_Decrease).
 const HIGH_DECREASE: f64 = 0.1;
 
-/// HighSpeed TCP has no parameters: §5 has one set.
+/// HighSpeed TCP has no parameters: §5 and §7 have one set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {}
@@ -50,13 +50,13 @@ pub struct HighSpeed {
     mss: f64,
 }
 
-/// b(w), §5: part of a window of `w` segments that congestion takes.
+/// b(w), §7: part of a window of `w` segments that congestion takes.
 fn decrease(w: f64) -> f64 {
     let part = libm::log(w / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
     0.5 + (HIGH_DECREASE - 0.5) * part.clamp(0.0, 1.0)
 }
 
-/// a(w), §5: segments that a round trip adds to a window of `w` segments. Up to `LOW_WINDOW` the formula is below 1.
+/// a(w), §7: segments that a round trip adds to a window of `w` segments. Up to `LOW_WINDOW` the formula is below 1.
 fn increase(w: f64) -> f64 {
     let (p, b) = (0.078 / libm::pow(w, 1.2), decrease(w));
     (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)

@@ -106,7 +106,7 @@ impl Flight {
 
     /// Steps back: everything not acknowledged is to be sent again, in order.
     pub fn go_back(&mut self) {
-        // RFC 2018 §8: the receiver may have dropped what it reported.
+        // RFC 2018 §5: the receiver may have dropped what it reported.
         self.sacked.clear();
         self.recovery.stepped_back = self.recovery.cause;
         self.nxt = self.una;

@@ -51,7 +51,7 @@ impl Sender {
         }
         let mut new = 0;
         for block in blocks.as_slice() {
-            // RFC 2018 §8: only what was sent and is not yet acknowledged can be held.
+            // RFC 2018 §3: only what was sent and is not yet acknowledged can be held.
             if let (Some(start), Some(end)) = (flight.offset(block.start), flight.offset(block.end))
                 && start > flight.una
             {

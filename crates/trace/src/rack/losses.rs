@@ -1,4 +1,4 @@
-//! What is lost, by the time it was sent (RFC 8985 §6; net/ipv4/tcp_recovery.c).
+//! What is lost, by the time it was sent (RFC 8985 §6.2; net/ipv4/tcp_recovery.c).
 
 use super::*;
 

@@ -217,7 +217,7 @@ impl RackState {
         }
     }
 
-    // ---- tail loss probes (RFC 8985 §7) ----
+    // ---- tail loss probes (RFC 8985 §7.2, §7.3) ----
 
     /// §7.2, the kernel's tcp_schedule_loss_probe; whether a probe is due before the timeout. `restarted` says that the
     /// timeout counts from now.
@@ -263,7 +263,7 @@ impl RackState {
         Some(chunk)
     }
 
-    // ---- what is lost (RFC 8985 §6) ----
+    // ---- what is lost (RFC 8985 §6.2) ----
 
     /// Looks for losses, if something has arrived; whether a timer now runs for those that may yet come.
     fn find_lost(&mut self, tx: &mut Flight, delivery: &mut Delivery, cx: &Cx) -> bool {
@@ -528,7 +528,7 @@ mod tests {
         let mut host = sending(10);
         assert!(host.with(302, Sender::on_timer));
         assert_eq!(host.burst(302), [9_001]);
-        // RFC 8985 §7.3 step 3: from the probe a whole timeout.
+        // RFC 8985 §7.3: from the probe a whole timeout.
         assert_eq!(host.timer(302), (Timer::Timeout, ms(300)));
         assert!(!host.with(602, Sender::on_timer), "the timeout is everybody's");
     }
