@@ -8,7 +8,7 @@ use crate::ecn::{EcnFlags, Feedback, PacketKind, Stamp};
 use crate::endpoint::{Endpoint, Out, State};
 use crate::flight::{Chunk, Cx, How};
 
-/// Bytes of options that a TCP header has room for (RFC 9293 §3.1).
+/// Bytes of options that a TCP header has room for: 15 words of four bytes, of which five are the fixed part.
 const MAX_OPTIONS: u32 = 40;
 
 impl Endpoint {
