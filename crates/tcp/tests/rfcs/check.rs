@@ -136,10 +136,10 @@ fn repeated<'a>(rfc: u32, quotes: impl Iterator<Item = (&'a str, &'a str)>) -> V
     again.map(|(section, quote)| format!("RFC {rfc} §{section}, \"{}\": quoted twice", beginning(quote))).collect()
 }
 
-/// Whether the text ends with a full stop and has none before a word with a capital.
+/// Whether the text ends with a full stop, or before a formula with a colon, and has no stop before a word with a capital.
 fn is_one_sentence(quote: &str) -> bool {
     let inner = quote.match_indices(". ").any(|(at, _)| quote[at + 2..].starts_with(|c: char| c.is_ascii_uppercase()));
-    quote.ends_with('.') && !inner
+    quote.ends_with(['.', ':']) && !inner
 }
 
 fn has_rust_test(file: &Path, name: &str) -> bool {

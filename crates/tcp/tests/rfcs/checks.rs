@@ -53,6 +53,8 @@ fn records_that_agree_have_no_contradiction() {
     assert_eq!(contradictions(RECORD, "RFC 3168 §6.1; RFC 9768 §1", code), Vec::<String>::new());
     let departs = RECORD.replacen("A receiver MAY do that.", "A sender MUST do this.", 1);
     assert_eq!(contradictions(&departs, "RFC 3168 §6.1; RFC 9768 §1", code), Vec::<String>::new());
+    let formula_follows = RECORD.replacen("do this.", "do this:", 1);
+    assert_eq!(contradictions(&formula_follows, "RFC 3168 §6.1; RFC 9768 §1", code), Vec::<String>::new());
 }
 
 #[test]
