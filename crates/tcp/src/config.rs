@@ -103,7 +103,7 @@ pub struct Config {
     /// NewReno: a partial ACK deflates the window by what it acknowledges, less one segment (RFC 6582 §3.2 step 3);
     /// otherwise it takes away all inflation.
     pub partial_deflation: bool,
-    /// NewReno: only the first partial ACK restarts the retransmission timer (RFC 6582 §4, "impatient").
+    /// NewReno: only the first partial ACK restarts the retransmission timer (RFC 6582 §3.2 step 3; "impatient" in RFC 3782 §4).
     pub impatient: bool,
     /// NewReno: the most segments sent for one ACK during recovery; 0 sets no limit.
     pub recovery_burst: u32,

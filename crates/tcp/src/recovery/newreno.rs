@@ -35,7 +35,7 @@ impl Scheme for NewReno {
         } else {
             tx.recovery.inflation = 0;
         }
-        // §3.2 step 3 restarts the timer for the first partial ACK; §4 discusses both ways.
+        // §3.2 step 3 restarts the timer for the first partial ACK; RFC 3782 §4 discusses both ways.
         let first = !std::mem::replace(&mut tx.recovery.partial_seen, true);
         Progress { grow: false, rearm: first || !cx.config.impatient }
     }

@@ -58,7 +58,7 @@ pub(crate) struct CongestionState {
     validation: CwndValidation,
     burst: Burst,
     /// There is no SACK: a reduction holds until something above the recovery point is acknowledged, lest the duplicate
-    /// ACKs of what was sent twice begin another (RFC 6582 §4.1; the kernel's tcp_is_non_sack_preventing_reopen).
+    /// ACKs of what was sent twice begin another (RFC 6582 §3.2 step 2; the kernel's tcp_is_non_sack_preventing_reopen).
     sackless: bool,
 }
 
