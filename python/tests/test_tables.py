@@ -26,7 +26,7 @@ WIDE = pl.DataFrame(
         "bytes": [1234, 40_082_088],
         "rtt_mean_s": [2.1e-3, None],
         **{f"count_{i}": [10**i, 7] for i in range(8)},
-        "says": ["more data than ever came to be outstanding while ACKs had ECE", "nothing"],
+        "says": ["the data outstanding reached a new maximum while ACKs had ECE", "nothing"],
     }
 )
 

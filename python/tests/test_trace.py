@@ -205,7 +205,7 @@ def test_the_command_line_shows_a_capture(cli, simulated, tmp_path):
     assert stored.equals(ecnlab.trace(simulated).directions)
     filtered = json.loads(cli("trace", simulated, "--json", "--filter", "port 49152").stdout)
     assert len(filtered["connections"]) == 1
-    assert "`prot` is no condition" in cli("trace", simulated, "--filter", "prot 80").stderr
+    assert "`prot` is not a condition" in cli("trace", simulated, "--filter", "prot 80").stderr
 
 
 def test_standard_input_is_a_capture(simulated, tmp_path):
@@ -250,7 +250,7 @@ def test_a_capture_cut_off_is_shown_up_to_there(cli, simulated, tmp_path):
     ("content", "told"),
     [
         (b"", "byte 0: is empty"),
-        (b"not a capture", "byte 0: is no capture"),
+        (b"not a capture", "byte 0: is not a capture"),
         (b"\x1f\x8bgarbage", "byte 0: cannot be read"),
     ],
 )

@@ -22,7 +22,7 @@ use crate::packet::{Key, Segment};
 use crate::stats::Summary;
 use crate::tracker::Tracker;
 
-/// A data segment, as the parts of a [`Direction`] read it. Sequence numbers are offsets in the stream.
+/// A data segment, as read by the parts of a [`Direction`]. Sequence numbers are offsets in the stream.
 #[derive(Clone, Copy, Debug)]
 struct Data {
     time: u64,
@@ -33,15 +33,15 @@ struct Data {
     cwr: bool,
     /// Bytes not seen before.
     fresh: u64,
-    /// Why it was sent again, if it was.
+    /// Cause of the retransmission, if it is one.
     again: Option<Cause>,
-    /// A timer began the retransmission.
+    /// The retransmission was started by a timer.
     timer: bool,
-    /// It fills a hole, or leaves one before it.
+    /// It fills a hole or leaves one before it.
     reordered: bool,
-    /// Bytes outstanding, this segment included.
+    /// Bytes outstanding, including this segment.
     flight: u64,
-    /// It comes after the warm-up.
+    /// It was sent after the warm-up.
     counted: bool,
 }
 
@@ -58,19 +58,19 @@ struct Ack {
     sack: bool,
     /// First byte not acknowledged, after this ACK.
     una: u64,
-    /// Behind the last byte sent.
+    /// One past the last byte sent.
     next: u64,
     /// The round-trip time that this ACK measures.
     rtt: Option<u64>,
     counted: bool,
 }
 
-/// Numbers of segments: how often 1, 2, 3, and 4 or more; count, sum and extremes.
+/// Distribution of burst sizes in segments: bursts of 1, 2, 3, and 4 or more; count, sum, minimum and maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Bursts of 1, 2, 3, and of 4 or more segments.
+    /// Bursts of 1, 2, 3, and 4 or more segments.
     pub counts: [u64; 4],
-    /// Of all.
+    /// Summary over all bursts.
     pub summary: Summary,
 }
 
@@ -82,14 +82,14 @@ impl Sizes {
     }
 }
 
-/// The data of one end of a connection, and the ACKs of it.
+/// One direction of a connection: the data of one end and the ACKs of that data.
 #[derive(Clone, Debug, Default)]
 pub struct Direction {
-    /// Counts that hold at the data's sender.
+    /// Counts that are meaningful at the data's sender.
     pub sender: Sender,
-    /// Counts that hold at the data's receiver.
+    /// Counts that are meaningful at the data's receiver.
     pub receiver: Receiver,
-    /// Counts that hold at any point on the way.
+    /// Counts that are meaningful at any point on the path.
     pub spacing: Spacing,
     rtts: u64,
 }
@@ -98,20 +98,20 @@ pub struct Direction {
 pub struct Behaviours {
     tracker: Tracker,
     directions: Vec<[Direction; 2]>,
-    /// Packets before this time, in nanoseconds since 1970, are followed but not counted.
+    /// Packets before this time, in nanoseconds since 1970, update the state but are not counted.
     from: u64,
-    /// Longest distance of segments in a burst, in nanoseconds.
+    /// Maximum distance between segments of a burst, in nanoseconds.
     gap: u64,
 }
 
 impl Behaviours {
-    /// No connection yet. Packets before `from` (nanoseconds since 1970) are followed and not counted; data segments of a
-    /// connection at most `gap` nanoseconds apart are one burst on the way.
+    /// Starts with no connection. Packets before `from` (nanoseconds since 1970) update the state but are not counted;
+    /// data segments of a connection at most `gap` nanoseconds apart form one burst.
     pub fn new(from: u64, gap: u64) -> Behaviours {
         Behaviours { tracker: Tracker::default(), directions: Vec::new(), from, gap }
     }
 
-    /// Takes in a packet.
+    /// Processes a packet.
     pub fn take(&mut self, segment: &Segment<'_>) {
         let (index, seen) = self.tracker.take(segment);
         if index >= self.directions.len() {
@@ -130,7 +130,7 @@ impl Behaviours {
         }
     }
 
-    /// The key of each connection, the end whose data it is about, and the counts.
+    /// Iterates over all directions: the connection's key, the end that sends the data, and the counts.
     pub fn directions(&self) -> impl Iterator<Item = (Key, usize, &Direction)> {
         let each = self.tracker.connections().zip(&self.directions);
         each.flat_map(|(connection, pair)| {
@@ -170,7 +170,7 @@ impl Direction {
         self.spacing.data(&data, gap);
     }
 
-    /// The peer of `owner`, whose data this is, sends an ACK.
+    /// Processes an ACK from the peer of `owner`, the end that sends the data.
     fn ack(&mut self, segment: &Segment<'_>, connection: &Connection, owner: usize, counted: bool) {
         let stream = &connection.ends[owner].stream;
         let samples = std::mem::replace(&mut self.rtts, stream.rtt.summary.count);

@@ -1,4 +1,4 @@
-//! Connections of few packets and no data, kept as their packets: of a scan or a flood there may be millions.
+//! Short connections without data, stored as raw packets: a scan or a flood can have millions of them.
 
 use ecnlab_wire::{Ecn, Flags, Seq};
 
@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::packet::{Key, Segment};
 use crate::rules::Standard;
 
-/// Bytes of packets that are kept: some seven packets with timestamps. Who sends more is kept whole.
+/// Maximum stored bytes, about seven packets with timestamps. Longer connections are analysed in full.
 const MOST: usize = 320;
 /// Bytes of a packet without its options.
 const FIXED: usize = 30;
@@ -14,20 +14,20 @@ const FIXED: usize = 30;
 const FROM_LOW: u8 = 0x80;
 const DROPPED: u8 = 0x40;
 
-/// The packets of a connection without data, one behind the other.
+/// The stored packets of a connection without data, concatenated.
 pub(crate) struct Brief {
     pub key: Key,
     packets: Vec<u8>,
 }
 
 impl Brief {
-    /// A connection that begins with `segment`; `None` if that has data.
+    /// Starts a connection with `segment`; `None` if the segment has data.
     pub fn new(segment: &Segment<'_>) -> Option<Brief> {
         let mut brief = Brief { key: segment.key, packets: Vec::new() };
         brief.add(segment).then_some(brief)
     }
 
-    /// Keeps one packet more, unless it has data or there is no room.
+    /// Stores another packet; returns false if it has data or does not fit.
     pub fn add(&mut self, segment: &Segment<'_>) -> bool {
         let size = FIXED + segment.options.len();
         let Ok(options) = u8::try_from(segment.options.len()) else { return false };
@@ -47,7 +47,7 @@ impl Brief {
         true
     }
 
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub fn heap(&self) -> usize {
         self.packets.capacity()
     }
@@ -57,7 +57,7 @@ impl Brief {
         self.segments().nth(1).is_none()
     }
 
-    /// What the analysis makes of the packets.
+    /// Analyses the stored packets.
     pub fn connection(&self, standard: Standard) -> Connection {
         let mut segments = self.segments().peekable();
         let mut connection = Connection::new(segments.peek().unwrap_or(&self.nothing()), standard);

@@ -1,4 +1,4 @@
-//! A capture from its first packet to its last.
+//! Reading a capture from the first packet to the last.
 
 use ecnlab_wire::{IpPacket, protocol};
 
@@ -10,18 +10,18 @@ use crate::link::{Frame, ip_of};
 use crate::packet::{Segment, segment};
 use crate::tracker::Tracker;
 
-/// What a capture holds besides connections.
+/// Totals of a capture, including packets that belong to no connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets of any kind.
     pub packets: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// Packets of TCP, those put together from fragments counted once.
+    /// TCP packets; a segment reassembled from fragments counts once.
     pub tcp: u64,
-    /// Packets of UDP.
+    /// UDP packets.
     pub udp: u64,
-    /// Packets of ICMP and ICMPv6.
+    /// ICMP and ICMPv6 packets.
     pub icmp: u64,
     /// IP packets of other protocols.
     pub other_ip: u64,
@@ -29,15 +29,15 @@ pub struct Totals {
     pub other: u64,
     /// Fragments.
     pub fragments: u64,
-    /// Packets cut so short that their headers are not there.
+    /// Packets truncated before the end of their headers.
     pub cut: u64,
-    /// Packets whose headers cannot be.
+    /// Packets with invalid headers.
     pub malformed: u64,
-    /// Frames of a link type that is not known.
+    /// Frames of an unknown link type.
     pub unknown_link: u64,
-    /// When the first and the last packet came, in nanoseconds since 1970.
+    /// Times of the first and the last packet, in nanoseconds since 1970.
     pub times: Option<(u64, u64)>,
-    /// Packets earlier than one before them.
+    /// Packets with a timestamp earlier than that of a preceding packet.
     pub back_in_time: u64,
 }
 
@@ -50,10 +50,10 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Reads the head of a capture.
+    /// Opens a capture by reading its header.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the input is not a capture.
     pub fn new(input: Input) -> Result<Capture, TraceError> {
         Ok(Capture {
             reader: Reader::new(input)?,
@@ -63,19 +63,19 @@ impl Capture {
         })
     }
 
-    /// What was read up to now.
+    /// Totals of the packets read so far.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
-    /// The interfaces met up to now.
+    /// Interfaces found so far.
     pub fn interfaces(&self) -> &[Interface] {
         self.reader.interfaces()
     }
 
-    /// The next packet, handed to `take` if it is a TCP segment; whether there was one.
+    /// Reads the next packet and passes it to `take` if it is a TCP segment; returns false at the end of the capture.
     ///
     /// # Errors
-    /// If the file ends inside a packet, or cannot be what it says.
+    /// If the file ends inside a packet or a record is invalid.
     #[inline]
     pub fn step(&mut self, take: impl FnOnce(&Segment<'_>)) -> Result<bool, TraceError> {
         let Some(record) = self.reader.read()? else { return Ok(false) };
@@ -137,29 +137,29 @@ impl Capture {
 }
 
 impl Totals {
-    /// Where a packet that cannot be read counts.
+    /// Counts a packet that cannot be analysed.
     #[cold]
     fn broken(&mut self, snapped: bool) -> &mut u64 {
         if snapped { &mut self.cut } else { &mut self.malformed }
     }
 }
 
-/// All that is known of a capture.
+/// The complete analysis of a capture.
 pub struct Analysis {
     /// The connections.
     pub tracker: Tracker,
-    /// Everything else.
+    /// Totals of all packets.
     pub totals: Totals,
     /// The interfaces.
     pub interfaces: Vec<Interface>,
-    /// Why the capture could not be read to its end.
+    /// The error that stopped the reading before the end of the capture.
     pub damage: Option<TraceError>,
 }
 
-/// Reads `input` to its end and has `tracker` analyse the segments that `wanted` lets through.
+/// Reads `input` to its end; `tracker` analyses the segments that pass the filter `wanted`.
 ///
 /// # Errors
-/// If nothing could be read. What ends the reading later is [`Analysis::damage`].
+/// If nothing could be read. An error after the first packet is stored in [`Analysis::damage`].
 pub fn analyse(
     input: Input,
     mut tracker: Tracker,

@@ -1,4 +1,4 @@
-//! One flow captured at two places: what happened to its ECN bits in between.
+//! Comparison of one flow captured at two points: changes to the ECN bits between them.
 
 use crate::capture::Capture;
 use crate::error::TraceError;
@@ -6,8 +6,8 @@ use crate::input::Input;
 use crate::packet::Segment;
 use crate::pairing::{Comparison, Packet, Pairing, Print};
 
-/// Reads both captures side by side, in order of time, and pairs their packets. Packets wait for their twin, and those that
-/// only order can tell apart for their like, two minutes of the captures' time: memory does not grow with the captures.
+/// Reads both captures in order of time and pairs their packets. A packet waits at most two minutes of capture time for
+/// its counterpart, and so do packets that only their order distinguishes: memory does not grow with the captures.
 ///
 /// # Errors
 /// If one of them cannot be read to its end.
@@ -45,7 +45,7 @@ impl Side {
         Ok(side)
     }
 
-    /// To the next TCP segment that passed here.
+    /// Advances to the next TCP segment of this capture.
     fn advance(&mut self) -> Result<(), TraceError> {
         let head = &mut self.head;
         while head.is_none() {

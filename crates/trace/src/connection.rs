@@ -1,4 +1,4 @@
-//! A connection: two directions, and how they agreed on ECN.
+//! A connection: its two directions and its ECN negotiation.
 
 use ecnlab_wire::{Ecn, Flags, Seq, TcpOptions};
 
@@ -13,32 +13,32 @@ use crate::rules::{Rule, Standard, Violations};
 use crate::stream::{Acked, Heard, Role, Sending, Stream};
 use crate::ticks::TICK;
 
-/// What a handshake says of ECN.
+/// Result of the ECN negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Negotiation {
     /// The handshake is not in the capture.
     #[default]
     Unknown,
-    /// The SYN did not ask.
+    /// The SYN did not offer ECN.
     NotOffered,
-    /// The SYN asked, and no SYN-ACK is in the capture.
+    /// The SYN offered ECN; the capture has no SYN-ACK.
     Unanswered,
-    /// The SYN asked, the SYN-ACK declined.
+    /// The SYN offered ECN; the SYN-ACK declined.
     Refused,
-    /// The SYN-ACK gave the SYN's flags back, which RFC 3168 §6.1.1 takes for a refusal.
+    /// The SYN-ACK reflected the SYN's flags, which RFC 3168 §6.1.1 defines as a refusal.
     Reflected,
-    /// The SYN asked, and when it was repeated no longer (RFC 3168 §6.1.1.1).
+    /// The SYN offered ECN; its retransmission did not (RFC 3168 §6.1.1.1).
     FellBack,
-    /// RFC 3168.
+    /// RFC 3168 ECN.
     Accepted,
     /// RFC 9768 (AccECN).
     AccEcn,
-    /// The SYN asked for AccECN, the SYN-ACK agreed to RFC 3168.
+    /// The SYN offered AccECN, the SYN-ACK agreed to RFC 3168 ECN.
     AccEcnToClassic,
 }
 
 impl Negotiation {
-    /// Its name in tables.
+    /// Name of the state in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Negotiation::Unknown => "unknown",
@@ -52,80 +52,80 @@ impl Negotiation {
             Negotiation::AccEcnToClassic => "AccECN to RFC 3168",
         }
     }
-    /// Whether ECE and CWR have the meaning of RFC 3168. Of a connection that was not seen to begin that is to be supposed.
+    /// Returns whether ECE and CWR have the meaning of RFC 3168, which is assumed if the capture lacks the handshake.
     pub const fn is_classic(self) -> bool {
         matches!(self, Negotiation::Accepted | Negotiation::AccEcnToClassic | Negotiation::Unknown)
     }
-    /// Whether it was seen that ECN is not in use.
+    /// Returns whether the handshake shows that ECN is not in use.
     pub const fn is_off(self) -> bool {
         matches!(self, Negotiation::NotOffered | Negotiation::Refused | Negotiation::Reflected | Negotiation::FellBack)
     }
 }
 
-/// Numbers of the packets that one end sent.
+/// Packet counts of one end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Packets.
     pub packets: u64,
-    /// Of these, with data.
+    /// Packets with data.
     pub data_packets: u64,
-    /// Payload bytes, sent again or not.
+    /// Payload bytes, including retransmissions.
     pub bytes: u64,
     /// Payload bytes, each counted once.
     pub unique_bytes: u64,
-    /// Packets with data that was sent before.
+    /// Packets with retransmitted data.
     pub retransmits: u64,
-    /// Payload bytes sent before.
+    /// Retransmitted payload bytes.
     pub retransmitted_bytes: u64,
-    /// SYN and FIN without data, sent again.
+    /// Retransmitted SYN and FIN segments without data.
     pub control_retransmits: u64,
-    /// Packets with data that fills a hole and was not seen before.
+    /// Packets with data that fills a hole and was not captured before.
     pub out_of_order: u64,
-    /// Probes of a closed window.
+    /// Zero-window probes.
     pub probes: u64,
-    /// Packets with an ACK and nothing else.
+    /// Packets with an ACK and no data, SYN, FIN or RST.
     pub pure_acks: u64,
     /// Duplicate ACKs.
     pub duplicate_acks: u64,
-    /// Packets with SYN, FIN and RST.
+    /// Packets with SYN.
     pub syn: u64,
     /// Packets with FIN.
     pub fin: u64,
     /// Packets with RST.
     pub rst: u64,
-    /// Packets with ECE that the other end does not take in: both have closed, or it has acknowledged all that the packet
-    /// holds (RFC 9293 §3.10.7.4).
+    /// Packets with ECE that the other end ignores: both have closed, or it has already acknowledged everything in the
+    /// packet (RFC 9293 §3.10.7.4).
     pub ece_unheard: u64,
-    /// Packets that the capture says were dropped.
+    /// Packets marked as dropped in the capture.
     pub dropped: u64,
-    /// Greatest announced window, scaled.
+    /// Maximum advertised window in bytes, scaled.
     pub window_max: u64,
-    /// Least announced window, scaled; of packets without SYN and RST.
+    /// Minimum advertised window in bytes, scaled; SYN and RST packets excluded.
     pub window_min: Option<u64>,
-    /// Announcements of a closed window.
+    /// Advertisements of a zero window.
     pub window_zero: u64,
-    /// Most data outstanding behind a data packet.
+    /// Maximum bytes outstanding after a data packet.
     pub flight_max: u64,
-    /// Sum of the data outstanding, over data packets.
+    /// Sum of the bytes outstanding after each data packet.
     pub flight_sum: u64,
-    /// Largest segment.
+    /// Largest segment, in bytes.
     pub largest: u32,
 }
 
-/// One end: what it sent.
+/// State and counts of one end of a connection.
 #[derive(Clone, Debug, Default)]
 pub struct End {
-    /// Numbers.
+    /// Packet counts.
     pub counts: Counts,
-    /// Its data.
+    /// Its data stream.
     pub stream: Stream,
-    /// ECN of its data.
+    /// ECN state of its data.
     pub ecn: EcnState,
-    /// What its packets break. Rules about the echo are the receiver's to keep: they stand with the end that echoes.
+    /// Rules broken by its packets. Violations of rules about the echo are listed under the end that echoes.
     pub violations: Violations,
-    /// When its first and its last packet came.
+    /// Times of its first and last packet.
     pub times: Option<(u64, u64)>,
-    /// When its first and its last packet with data came.
+    /// Times of its first and last packet with data.
     pub data_times: Option<(u64, u64)>,
     /// Options of its SYN.
     pub options: Option<TcpOptions>,
@@ -136,12 +136,12 @@ pub struct End {
     last_window: u64,
 }
 
-/// What a packet did, for those who look on.
+/// The effect of a packet on its connection, for observers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
-    /// What it was as data.
+    /// Its effect as data.
     pub sending: Sending,
-    /// What it was as an ACK.
+    /// Its effect as an ACK.
     pub acked: Acked,
 }
 
@@ -150,44 +150,44 @@ pub struct Seen {
 pub struct Connection {
     /// Addresses and ports.
     pub key: Key,
-    /// Numbers of the first and the last packet.
+    /// Numbers of its first and last packet.
     pub packets: (u64, u64),
     /// Both ends, in the order of the key.
     pub ends: [End; 2],
-    /// Which end opened it: the sender of the SYN, or of the first packet where there was none.
+    /// The end that opened the connection: the sender of the SYN or, without a SYN, of the first packet.
     pub opener: usize,
-    /// What the handshake said.
+    /// Result of the ECN negotiation.
     pub negotiation: Negotiation,
-    /// Whether the SYN is there.
+    /// The capture has the SYN.
     pub has_syn: bool,
-    /// Whether the SYN-ACK is there.
+    /// The capture has the SYN-ACK.
     pub has_syn_ack: bool,
     reset: bool,
-    /// When the last SYN or SYN-ACK came, of either end.
+    /// Time of the last SYN or SYN-ACK of each end.
     handshake: [Option<u64>; 2],
-    /// The answer to a SYN or SYN-ACK of this end that was sent more than once.
+    /// The reply to a SYN or SYN-ACK that this end sent more than once.
     answered: [Option<Answered>; 2],
-    /// Where feedback counts: AccECN, from its SYN on; DCTCP's, where that is the standard.
+    /// State of feedback that counts marks: AccECN from its SYN on, DCTCP if that is the standard.
     counted: Option<Box<Counted>>,
 }
 
-/// An answer to what was sent more than once.
+/// The reply to a retransmitted SYN or SYN-ACK.
 #[derive(Clone, Copy, Debug)]
 struct Answered {
     at: u64,
-    /// The timestamp it echoes.
+    /// The timestamp that the reply echoes.
     echo: u32,
-    /// The round trip by the capture's clock.
+    /// The round-trip time by the capture's clock.
     rtt: u64,
 }
 
-/// No SYN is answered after so many milliseconds.
+/// Maximum plausible time, in milliseconds, between a SYN and its reply.
 const SYN_TICKS: u32 = 1 << 20;
-/// Flags that ask for ECN or answer.
+/// Flags that offer ECN or reply to the offer.
 const ECHO: Flags = Flags::ECE.union(Flags::CWR);
 
 impl Connection {
-    /// A connection whose first packet is `segment`.
+    /// Starts a connection with its first packet, `segment`.
     pub fn new(segment: &Segment<'_>, standard: Standard) -> Connection {
         let sender = usize::from(!segment.from_low);
         let answers = segment.flags.contains(Flags::SYN | Flags::ACK);
@@ -206,12 +206,12 @@ impl Connection {
         }
     }
 
-    /// What was told of marks on the data of end `i`; `None` where feedback does not count them.
+    /// Marks reported to end `i` by counting feedback; `None` if the connection does not use it.
     pub fn marks(&self, i: usize) -> Option<&Marks> {
         self.counted.as_ref().map(|counted| counted.marks(i))
     }
 
-    /// Whether `segment`, a SYN, opens another connection between the same ports.
+    /// Returns whether `segment`, a SYN, opens a new connection between the same ports.
     pub fn is_reopened_by(&self, segment: &Segment<'_>) -> bool {
         let end = &self.ends[usize::from(!segment.from_low)];
         let ended = self.reset || self.ends.iter().all(|end| end.fin_end.is_some());
@@ -221,28 +221,28 @@ impl Connection {
         }
     }
 
-    /// Whether no data can come any more from end `i`.
+    /// Returns whether end `i` can send no more data.
     pub fn is_closed(&self, i: usize) -> bool {
         self.reset || self.ends[i].fin_end.is_some_and(|end| self.ends[i].stream.una() >= end)
     }
 
-    /// Whether an end has been read as one with RACK.
+    /// Returns whether an end has a RACK interpretation.
     pub(crate) fn has_second_reading(&self) -> bool {
         self.ends.iter().any(|end| end.stream.has_second_reading())
     }
 
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub(crate) fn heap(&self) -> usize {
         let counted = self.counted.as_ref().map_or(0, |counted| counted.heap());
         self.ends.iter().map(|end| end.stream.heap() + end.violations.heap()).sum::<usize>() + counted
     }
 
-    /// What tells of an end whether it sends by RACK: the host's address, and the evidence.
+    /// Returns the address of end `i` and the evidence whether it uses RACK.
     pub(crate) fn evidence(&self, i: usize) -> (std::net::IpAddr, Evidence) {
         (self.key.endpoints()[i].0, self.ends[i].stream.evidence())
     }
 
-    /// The host of end `i` sends by RACK, or not, as far as its other connections tell.
+    /// Applies the verdict on RACK from other connections of the host of end `i`.
     pub(crate) fn settle(&mut self, i: usize, host: Option<bool>) {
         let End { stream, ecn, .. } = &mut self.ends[i];
         if stream.evidence().verdict().or(host) == Some(true)
@@ -252,7 +252,7 @@ impl Connection {
         }
     }
 
-    /// Takes in a packet.
+    /// Processes a packet.
     #[inline]
     pub fn take(&mut self, segment: &Segment<'_>) -> Seen {
         self.packets.1 = segment.number;
@@ -338,7 +338,8 @@ impl Connection {
         self.ends.iter_mut().for_each(|end| end.stream.has_sack = sack);
     }
 
-    /// What a SYN-ACK with the flags `asked` agrees on. RFC 9768 §3.1.5: whoever has agreed to AccECN stays with it.
+    /// Returns the negotiation agreed by a SYN-ACK with the flags `asked`. An end that has agreed to AccECN keeps it
+    /// (RFC 9768 §3.1.5).
     fn agreed(&self, before: Negotiation, offered: Flags, asked: Flags) -> Negotiation {
         if self.counted.is_none() {
             return agree(offered, asked);
@@ -350,11 +351,11 @@ impl Connection {
         }
     }
 
-    /// A SYN or SYN-ACK of end `i` where feedback counts, or may.
+    /// Processes a SYN or SYN-ACK of end `i` on a connection with, or possibly with, counting feedback.
     fn note_setup(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions) {
         let (answers, asked) = (segment.flags.contains(Flags::ACK), segment.flags & ACCURATE);
         let found = &mut self.ends[i].violations;
-        // RFC 9768 §3.1.1, §3.1.3: what a SYN may have beside AE, and what answers it.
+        // RFC 9768 §3.1.1, §3.1.3: flags allowed together with AE in a SYN, and those of the reply.
         let odd = match (answers, self.counted.is_some()) {
             (false, _) => asked.contains(Flags::AE) && asked != ACCURATE,
             (true, true) => asked == ACCURATE || asked == Flags::AE | Flags::ECE,
@@ -374,7 +375,8 @@ impl Connection {
         }
     }
 
-    /// A field with AE on a connection whose beginning is not in the capture: AccECN's counter (RFC 9768 §3.2.2).
+    /// Handles a packet with AE on a connection whose handshake is not captured: the AccECN counter is in use (RFC 9768
+    /// §3.2.2).
     #[cold]
     fn join(&mut self, segment: &Segment<'_>) {
         if !segment.flags.contains(Flags::SYN) && !self.has_syn_ack {
@@ -383,7 +385,7 @@ impl Connection {
         }
     }
 
-    /// The opener's first packet after the SYN-ACK tells how fast it answers.
+    /// The opener's first packet after the SYN-ACK shows its response time.
     fn third(&mut self, i: usize, segment: &Segment<'_>) {
         let Some(asked_at) = self.handshake[1 - i].take() else { return };
         self.ends[i].stream.answer.get_or_insert(segment.time.saturating_sub(asked_at));
@@ -393,7 +395,7 @@ impl Connection {
         self.ends[i].note_stamp(segment.time, &options);
         let declined = self.counted.as_ref().is_some_and(|counted| counted.is_declined());
         if declined && i == self.opener && !segment.flags.intersects(ACCURATE) {
-            // The client took the SYN-ACK without AccECN for the first.
+            // The client took the SYN-ACK without AccECN as the first one.
             self.negotiation = Negotiation::Refused;
         }
         if !matches!(self.negotiation, Negotiation::AccEcn | Negotiation::Accepted) {
@@ -401,8 +403,8 @@ impl Connection {
         }
     }
 
-    /// The SYN of end `i`, last sent at `asked_at`, is answered. Where it was sent before, too, the timestamp tells which
-    /// one is, by a clock of milliseconds (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
+    /// Handles the reply to the SYN of end `i`, last sent at `asked_at`. If the SYN was sent more than once, the echoed
+    /// timestamp identifies the copy, by a millisecond clock (Linux: tcp_ack_update_rtt with FLAG_SYN_ACKED).
     fn note_round_trip(&mut self, i: usize, asked_at: u64, time: u64, answer: &TcpOptions) {
         let End { options, counts, stream, .. } = &mut self.ends[i];
         let Some((last, answer)) = options.and_then(|o| o.timestamps).zip(answer.timestamps) else { return };
@@ -418,8 +420,8 @@ impl Connection {
         }
     }
 
-    /// The first packet of end `i` after the answer to a SYN that it sent more than once. If it is sent at once, it has the
-    /// timestamp with which the sender compares the echo (Linux: tcp_rtt_tsopt_us).
+    /// Handles the first packet of end `i` after the reply to a SYN sent more than once. If it is sent immediately, it
+    /// has the timestamp with which the sender compares the echo (Linux: tcp_rtt_tsopt_us).
     fn read_clock(&mut self, i: usize, time: u64, options: &TcpOptions) {
         let Some(Answered { at, echo, rtt }) = self.answered[i].take() else { return };
         let clock = options.timestamps.filter(|_| time.saturating_sub(at) < TICK);
@@ -428,7 +430,7 @@ impl Connection {
     }
 }
 
-/// What the flags of SYN and SYN-ACK agree on: RFC 3168 §6.1.1, RFC 9768 §3.1.1 table 2.
+/// Returns the negotiation agreed by the flags of SYN and SYN-ACK: RFC 3168 §6.1.1, RFC 9768 §3.1.1 table 2.
 fn agree(offered: Flags, answered: Flags) -> Negotiation {
     let accurate = offered.contains(ACCURATE);
     if offered & ACCURATE == Flags::empty() {
@@ -479,11 +481,11 @@ impl End {
         self.counts.window_zero += u64::from(segment.window == 0 && !flags.intersects(Flags::SYN | Flags::RST));
     }
 
-    /// Another window than before.
+    /// Records the advertised window.
     fn announce(&mut self, segment: &Segment<'_>, peer: &End) {
         let syn = segment.flags.contains(Flags::SYN);
         self.window = (!syn).then_some(segment.window);
-        // RFC 7323 §2.2: both must have offered it, and SYNs are not scaled.
+        // RFC 7323 §2.2: scaling needs the option from both ends; windows of SYNs are not scaled.
         let own = self.options.and_then(|o| o.window_scale);
         let both = peer.options.and_then(|o| o.window_scale).and(own);
         let shift = if syn { 0 } else { both.unwrap_or(0).min(14) };
@@ -496,19 +498,19 @@ impl End {
         }
     }
 
-    /// Payload bytes up to the first that did not come by here.
+    /// Payload bytes up to the first gap in the capture.
     pub fn in_order_bytes(&self) -> u64 {
         let end = self.stream.in_order();
         let control = u64::from(self.syn_seq.is_some()) + u64::from(self.fin_end.is_some_and(|fin| fin <= end));
         u64::try_from(self.stream.relative(end)).unwrap_or(0).saturating_sub(control)
     }
-    /// The window it last announced, scaled.
+    /// The last advertised window in bytes, scaled.
     pub fn window(&self) -> u64 {
         self.last_window
     }
 }
 
-/// `me` acknowledges what `peer` sent.
+/// Processes an ACK by `me` of the data of `peer`.
 #[inline]
 fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &TcpOptions, classic: bool) -> Acked {
     let control = Flags::SYN | Flags::FIN | Flags::RST;
@@ -545,10 +547,10 @@ fn acknowledge(me: &mut End, peer: &mut End, segment: &Segment<'_>, options: &Tc
     acked
 }
 
-/// `me` sends data, SYN or FIN.
+/// Processes data, SYN or FIN sent by `me`.
 #[inline]
 fn send(me: &mut End, peer: &End, segment: &Segment<'_>, classic: bool) -> Sending {
-    // RFC 9293 §3.8.6.1: a probe is one byte into a closed window.
+    // RFC 9293 §3.8.6.1: a zero-window probe is one byte sent into a closed window.
     let probe = segment.len == 1 && peer.window == Some(0) && peer.counts.packets > 0;
     let asked = || peer.times.is_some_and(|times| me.stream.is_answer(times.1, segment.time));
     let role = match () {
@@ -621,7 +623,7 @@ impl End {
     }
 }
 
-/// The rules that a packet can break by itself.
+/// Checks the rules that a single packet can break.
 #[inline]
 fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: bool, accurate: bool) {
     let echo = segment.flags.intersects(ECHO);
@@ -635,7 +637,7 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: b
         if capable {
             found(Rule::EctOnSyn);
         }
-        // RFC 9768 §3.1.1: both flags say that a SYN which asked for AccECN came with ECT(1).
+        // RFC 9768 §3.1.1: both flags reply to an AccECN SYN that arrived with ECT(1).
         if is_odd(segment.flags) && !accurate {
             found(Rule::SetupFlags);
         }
@@ -654,7 +656,7 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: b
     if off {
         found(Rule::EctNotNegotiated);
     } else if !classic {
-        // RFC 9768 §3.2.2.5.1 lets an AccECN host do more.
+        // RFC 9768 §3.2.2.5.1 permits more to an AccECN host.
     } else if segment.len == 0 && !segment.flags.intersects(control) {
         found(Rule::EctOnAck);
     } else if seen.sending.again.is_some() {
@@ -664,7 +666,8 @@ fn check(me: &mut End, segment: &Segment<'_>, seen: &Seen, off: bool, classic: b
     }
 }
 
-/// Whether SYN or SYN-ACK has flags that mean nothing: one of the two in a SYN without AE, both in a SYN-ACK without AE.
+/// Returns whether the flags of a SYN or SYN-ACK without AE are undefined: only one of ECE and CWR in a SYN, both in a
+/// SYN-ACK.
 fn is_odd(flags: Flags) -> bool {
     if flags.contains(Flags::AE) {
         return false;

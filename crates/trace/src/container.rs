@@ -1,4 +1,5 @@
-//! Capture files in: classic pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), of either byte order.
+//! Capture file reader: classic pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), in either byte
+//! order.
 
 use crate::TraceError;
 use crate::input::{Input, MOST};
@@ -6,19 +7,19 @@ use crate::input::{Input, MOST};
 /// A packet of a capture file.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// Its number in the file, from 1, as Wireshark counts.
+    /// Packet number in the file, starting at 1 as in Wireshark.
     pub number: u64,
-    /// Nanoseconds since 1970.
+    /// Timestamp in nanoseconds since 1970.
     pub time_ns: u64,
-    /// The number of its interface in the file.
+    /// Number of its interface in the file.
     pub interface: u32,
     /// The link type of that interface.
     pub link_type: u16,
-    /// The bytes that were kept.
+    /// The captured bytes.
     pub bytes: &'a [u8],
-    /// The length that it had.
+    /// The original length in bytes.
     pub original_len: u32,
-    /// Whether a comment says that it was dropped here.
+    /// A packet comment marks it as dropped at this point.
     pub dropped: bool,
 }
 
@@ -32,7 +33,7 @@ pub struct Interface {
     scale: Scale,
 }
 
-/// How a file's units of time become nanoseconds.
+/// Conversion of the file's time units to nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Scale {
     multiply: u64,
@@ -42,7 +43,7 @@ struct Scale {
 
 impl Default for Scale {
     fn default() -> Scale {
-        Scale { multiply: 1_000, divide: 1, offset_s: 0 } // pcapng §4.2: microseconds if nothing is said
+        Scale { multiply: 1_000, divide: 1, offset_s: 0 } // pcapng §4.2: microseconds by default
     }
 }
 
@@ -75,23 +76,23 @@ enum Format {
     Pcapng,
 }
 
-/// Reads packets one after the other.
+/// Reads the packets of a capture in order.
 pub struct Reader {
     input: Input,
     format: Format,
     big: bool,
     interfaces: Vec<Interface>,
-    /// Where the interfaces of the current section begin.
+    /// Index of the first interface of the current section.
     first: usize,
     number: u64,
     taken: usize,
 }
 
 impl Reader {
-    /// Reads the head of a capture.
+    /// Opens a capture by reading its header.
     ///
     /// # Errors
-    /// If the stream is empty or of another format.
+    /// If the stream is empty or in another format.
     pub fn new(mut input: Input) -> Result<Reader, TraceError> {
         let head = match input.peek(24) {
             Err(error) if error.raw_os_error().is_none() => {
@@ -104,7 +105,7 @@ impl Reader {
             let what = if head.is_empty() { "is empty".into() } else { format!("ends after {} bytes", head.len()) };
             return wrong(what);
         };
-        // The magic number tells byte order and resolution of a pcap file.
+        // The magic number gives byte order and time resolution of a pcap file.
         let (big, format) = match *magic {
             [0xd4, 0xc3, 0xb2, 0xa1] => (false, Format::Pcap { scale: 1_000 }),
             [0xa1, 0xb2, 0xc3, 0xd4] => (true, Format::Pcap { scale: 1_000 }),
@@ -113,7 +114,7 @@ impl Reader {
             [0x0a, 0x0d, 0x0d, 0x0a] => (false, Format::Pcapng),
             [a, b, c, d] => {
                 let seen = format!("begins with bytes {a:02x} {b:02x} {c:02x} {d:02x}");
-                return wrong(format!("is no capture: it {seen}, which neither pcap nor pcapng does"));
+                return wrong(format!("is not a capture: it {seen}, which matches neither pcap nor pcapng"));
             }
         };
         let mut reader = Reader { input, format, big, interfaces: Vec::new(), first: 0, number: 0, taken: 0 };
@@ -123,7 +124,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The interfaces met so far.
+    /// The interfaces found so far.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
@@ -132,10 +133,10 @@ impl Reader {
         self.number
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// Reads the next packet; `None` at the end of the file.
     ///
     /// # Errors
-    /// If the file ends inside a record or a record cannot be.
+    /// If the file ends inside a record or a record is invalid.
     #[inline]
     pub fn read(&mut self) -> Result<Option<Record<'_>>, TraceError> {
         self.input.take(std::mem::take(&mut self.taken));
@@ -194,7 +195,7 @@ impl Reader {
         }
     }
 
-    /// Type and length of the next block; a section's head sets the byte order.
+    /// Reads type and length of the next block; a section header sets the byte order.
     fn block_head(&mut self) -> Result<(u32, usize), TraceError> {
         let big = self.big;
         let head = self.whole(12, "a block header")?;
@@ -210,7 +211,7 @@ impl Reader {
         let (kind, len) = (u32_at(head, 0, big), u32_at(head, 4, big));
         self.big = big;
         if len < 12 || !len.is_multiple_of(4) {
-            return Err(self.wrong(format!("a block that says to be {len} bytes long")));
+            return Err(self.wrong(format!("a block with the length field {len}")));
         }
         self.check_len(len, "a block of")?;
         Ok((kind, len as usize))
@@ -293,7 +294,7 @@ impl Reader {
         }
     }
 
-    /// `n` bytes, all there.
+    /// Reads exactly `n` bytes.
     #[inline]
     fn whole(&mut self, n: usize, what: &str) -> Result<&[u8], TraceError> {
         let there = self.input.peek(n).map_err(TraceError::Io)?.len();
@@ -343,12 +344,12 @@ fn options(mut bytes: &[u8], big: bool) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Whether a comment is that of a dropped packet, as ecnlab writes it.
+/// Returns whether a comment marks a packet as dropped, in ecnlab's format.
 fn says_dropped(bytes: &[u8], big: bool) -> bool {
     options(bytes, big).any(|(code, value)| code == 1 && value.starts_with(b"dropped: "))
 }
 
-/// The number at `i`, which is there: otherwise zero.
+/// Reads the number at `i`; zero if the bytes are missing.
 #[inline]
 fn u32_at(bytes: &[u8], i: usize, big: bool) -> u32 {
     let word = bytes.get(i..).and_then(|rest| rest.first_chunk()).map_or(0, |word| u32::from_le_bytes(*word));

@@ -1,4 +1,4 @@
-//! Feedback that counts marks: AccECN (RFC 9768), and DCTCP's echo (RFC 8257 §3.2) where that standard is asked for.
+//! Feedback that counts marks: AccECN (RFC 9768), and DCTCP's echo (RFC 8257 §3.2) if that standard is selected.
 
 mod ace;
 mod bytes;
@@ -28,49 +28,49 @@ pub(crate) fn ace_of(flags: Flags) -> u8 {
     bit(Flags::AE, 4) + bit(Flags::CWR, 2) + bit(Flags::ECE, 1)
 }
 
-/// How marks are told.
+/// Encoding of the feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// A count of packets in three flags, counts of bytes in an option.
+    /// AccECN: a packet counter in three flags, byte counters in an option.
     AccEcn,
-    /// ECE is the state of the data that an ACK acknowledges.
+    /// DCTCP: ECE gives the CE state of the acknowledged data.
     Dctcp,
 }
 
-/// A packet, behind what its connection has made of it.
+/// A packet, after its connection has processed it.
 pub(crate) struct Passing<'a> {
     pub segment: &'a Segment<'a>,
     pub options: &'a TcpOptions,
     pub sending: Sending,
     pub acked: Acked,
-    /// Up to where the sender's data had come by here before it.
+    /// End of the sender's data captured before this packet.
     pub arrived: u64,
-    /// The sender's data, and those of its peer.
+    /// The sender's data stream and its peer's.
     pub own: &'a Stream,
     pub peers: &'a Stream,
 }
 
 impl Passing<'_> {
-    /// What this place shows of marks on the sender's data.
+    /// Visibility of marks on the sender's data at the capture point.
     fn to_peer(&self) -> Place {
         Place::of(self.peers.answer, self.own.answer, false)
     }
-    /// What it shows of those on its peer's.
+    /// Visibility of marks on the peer's data at the capture point.
     fn to_sender(&self) -> Place {
         Place::of(self.own.answer, self.peers.answer, false)
     }
-    /// Whether it has nothing but an ACK.
+    /// Returns whether it is a pure ACK.
     fn is_bare(&self) -> bool {
         self.segment.len == 0 && !self.segment.flags.intersects(Flags::SYN | Flags::FIN | Flags::RST)
     }
 }
 
-/// What is known of a connection whose feedback counts.
+/// State of a connection with counting feedback.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     scheme: Scheme,
     handshake: Handshake,
-    /// Of the data of each end, in the order of the connection's key.
+    /// The data of each end, in the order of the connection's key.
     halves: [Half; 2],
 }
 
@@ -79,37 +79,37 @@ impl Counted {
         Box::new(Counted { scheme, handshake: Handshake::default(), halves: Default::default() })
     }
 
-    /// One that began before the capture: no count is known.
+    /// Starts with unknown counters, for a connection that began before the capture.
     pub fn joined() -> Box<Counted> {
         let mut counted = Counted::new(Scheme::AccEcn);
         counted.halves.iter_mut().for_each(Half::join);
         counted
     }
 
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub fn heap(&self) -> usize {
         size_of::<Counted>() + self.halves.iter().map(Half::heap).sum::<usize>()
     }
 
-    /// What was told of the marks on the data of end `i`.
+    /// Marks reported to end `i`.
     pub fn marks(&self, i: usize) -> &Marks {
         &self.halves[i].marks
     }
 
-    /// Whether the end that answers has declined AccECN after it had agreed to it.
+    /// Returns whether the server declined AccECN after agreeing to it.
     pub fn is_declined(&self) -> bool {
         self.handshake.is_declined()
     }
 
-    /// A SYN or SYN-ACK of end `i`, which asks for ECN in the way `asked`.
+    /// Processes a SYN or SYN-ACK of end `i` with the ECN offer `asked`.
     #[cold]
     pub fn set_up(&mut self, i: usize, segment: &Segment<'_>, options: &TcpOptions, found: &mut Violations) {
         self.handshake.set_up(segment, options, found);
-        // The peer's data are no longer than this end takes.
+        // The peer's segments are at most as large as the MSS that this end announces.
         self.halves[1 - i].segment = options.mss.map(u32::from);
     }
 
-    /// A packet of end `i`; what it breaks is booked in `found`.
+    /// Processes a packet of end `i` and adds violations to `found`.
     #[inline(never)]
     pub fn take(&mut self, i: usize, passing: &Passing<'_>, opener: usize, found: &mut Violations) {
         let flags = passing.segment.flags;

@@ -1,32 +1,33 @@
-//! What an echo tells of: CE that came by here, or nothing; where CE could be seen.
+//! Cause of an echo: a captured CE mark or none, where the capture point shows CE.
 
 use ecnlab_wire::Ecn;
 
 use crate::ecn_seen::{AT_ONCE, Data, Echo, Place};
 use crate::rules::{Rule, Violations};
 
-/// CWR came by, and no CE since.
+/// CWR was captured, and no CE since.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
-    /// The segment with it.
+    /// Start of the segment with CWR.
     start: u64,
     end: u64,
-    /// What was outstanding when it was first acknowledged ends here: the echo of a mark on the way may go on to there.
+    /// End of the data outstanding when CWR was first acknowledged: the echo of a mark set downstream may last until
+    /// there.
     window: Option<u64>,
-    /// What the first ACK of it acknowledges: that may cover a packet with CE besides (RFC 3168 §6.1.3).
+    /// ACK number of the first ACK of CWR, which may also cover a packet with CE (RFC 3168 §6.1.3).
     first: Option<u64>,
     told: bool,
 }
 
-/// What the echo of one direction tells of.
+/// Known causes of one direction's echo.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cause {
-    /// The end and the time of the last CE that no ACK without ECE is known to have followed.
+    /// End and time of the last CE mark not yet known to be followed by an ACK without ECE.
     mark: Option<(u64, u64)>,
-    /// The echo going on began after CE that came by here.
+    /// The current echo began after a captured CE mark.
     explained: bool,
     ended: Option<Ended>,
-    /// Whether ECE was held against what came by; `None` before there was any.
+    /// ECE was compared with the captured marks; `None` before the first ECE.
     checked: Option<bool>,
 }
 
@@ -35,7 +36,7 @@ impl Cause {
         self.checked
     }
 
-    /// Data come by.
+    /// Processes data.
     #[inline]
     pub fn send(&mut self, data: &Data) {
         if data.dropped {
@@ -51,13 +52,13 @@ impl Cause {
         }
     }
 
-    /// What carried CWR was sent again: whether CWR arrived is not known.
+    /// The segment with CWR was retransmitted: it is unknown whether CWR arrived.
     #[cold]
     pub fn resent(&mut self, start: u64, end: u64) {
         self.ended = self.ended.filter(|ended| ended.end <= start || end <= ended.start);
     }
 
-    /// An ACK with ECE; `goes_on` if the last had it, too.
+    /// Processes an ACK with ECE; `goes_on` if the previous one had ECE.
     pub fn echo(&mut self, echo: &Echo, goes_on: bool, found: &mut Violations) {
         if echo.old {
             return;
@@ -84,10 +85,10 @@ impl Cause {
         }
     }
 
-    /// An ACK without ECE, no older than others.
+    /// Processes an ACK without ECE that is not reordered.
     #[inline]
     pub fn end(&mut self, echo: &Echo) {
-        // A mark that has just come may not yet be what the ACK tells of.
+        // The ACK may have been sent before the receiver processed a mark captured just now.
         self.mark = self.mark.filter(|&(end, time)| echo.una < end || echo.time < time.saturating_add(AT_ONCE));
         self.ended = self.ended.filter(|ended| echo.una < ended.end);
     }
@@ -148,7 +149,7 @@ mod tests {
         }
     }
 
-    /// The ACKs of an echo that goes on, up to here each, and those of them that break the rule, by what they acknowledge.
+    /// Returns the acknowledgement numbers of those ACKs, with ECE and ending at `acks`, that break the rule.
     fn after_cwr(cause: &mut Cause, acks: &[u64]) -> Vec<u64> {
         let mut found = Violations::of(Standard::Rfc3168);
         acks.iter().for_each(|&una| cause.echo(&echo(SECOND, una), true, &mut found));
@@ -162,7 +163,7 @@ mod tests {
             cause.send(&cwr(1000, 2000, una));
             after_cwr(&mut cause, &[2000, 3000])
         };
-        // All of it was: nothing says that this copy arrived.
+        // The whole segment was acknowledged: nothing shows that this copy arrived.
         assert_eq!([seen(1999), seen(2000)], [vec![3000], vec![]]);
     }
 
@@ -174,14 +175,14 @@ mod tests {
             cause.resent(start, end);
             after_cwr(&mut cause, &[2000, 3000])
         };
-        // What shares a byte with 1000 to 2000 has sent some of it again.
+        // A segment that overlaps 1000 to 2000 retransmits part of it.
         assert!([seen(1999, 3000), seen(0, 1001), seen(1200, 1300)].iter().all(Vec::is_empty));
         assert_eq!([seen(2000, 3000), seen(0, 1000)], [vec![3000], vec![3000]]);
     }
 
     #[test]
     fn an_ack_without_ece_ends_what_marks_explain() {
-        // CE on 0 to 1000 at 1 s; an ACK without ECE; another with ECE. `true`: that one is of nothing.
+        // CE on 0 to 1000 at 1 s; an ACK without ECE; another with ECE. `true`: the last one is spurious.
         let of_nothing = |una, after| {
             let mut cause = Cause::default();
             cause.send(&Data { ecn: Ecn::Ce, ..data(SECOND, 0, 1000, 0) });
@@ -190,7 +191,8 @@ mod tests {
             cause.echo(&echo(3 * SECOND, 2000), false, &mut found);
             found.count(Rule::EceWithoutCe) == 1
         };
-        // The mark is still on its way if its segment is not acknowledged, or was so within a millisecond.
+        // The mark is still in flight if its segment is not acknowledged or was acknowledged within the last
+        // millisecond.
         assert_eq!([of_nothing(999, SECOND), of_nothing(1000, AT_ONCE - 1)], [false, false]);
         assert_eq!([of_nothing(1000, AT_ONCE), of_nothing(1001, SECOND)], [true, true]);
     }

@@ -1,4 +1,4 @@
-//! One direction's ECN: marks on its data, the echo that comes back, and how the sender answers.
+//! ECN of one direction: marks on its data, the receiver's echo, and the sender's response.
 
 use ecnlab_wire::Ecn;
 
@@ -7,86 +7,89 @@ use crate::ecn_seen::{Data, Echo};
 use crate::rules::{Rule, Violations};
 use crate::stats::Summary;
 
-/// Numbers of a direction's ECN.
+/// ECN counts of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Packets by codepoint: Not-ECT, ECT(1), ECT(0), CE.
     pub codepoints: [u64; 4],
-    /// Packets with ECE, without SYN.
+    /// ACKs with ECE and without SYN.
     pub ece: u64,
     /// Packets with CWR, without SYN.
     pub cwr: u64,
-    /// Stretches of ACKs with ECE, from the first to the first without it.
+    /// Episodes of ECE: each lasts from the first ACK with ECE to the first ACK without it.
     pub episodes: u64,
-    /// Reductions that ECE must have caused: at most one for each window of data.
+    /// Reductions required by ECE: at most one per window of data.
     pub reductions: u64,
-    /// From CE on data to the first ECE.
+    /// Time from CE on data to the first ECE, in nanoseconds.
     pub ce_to_ece: Summary,
-    /// From the first ECE of an episode to CWR.
+    /// Time from the first ECE of an episode to CWR, in nanoseconds.
     pub ece_to_cwr: Summary,
-    /// From the ECE that asks for it to the outstanding data being less by a tenth or more.
+    /// Time from the ECE that requires a reduction until the data outstanding is smaller by at least a tenth, in
+    /// nanoseconds.
     pub ece_to_reduction: Summary,
 }
 
-/// A mark that has not been echoed.
+/// A CE mark that is not yet echoed.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     end: u64,
     time: u64,
 }
 
-/// A reduction that ECE asked for.
+/// A reduction required by ECE.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     time: u64,
-    /// When the sender has heard of it and what it sends then has come by, with room for queues on the way.
+    /// Time from which captured data shows the response: the ECE has reached the sender and the response has returned
+    /// to the capture point, with an allowance for queues.
     heard: u64,
-    /// The end of the window of data in which it was asked.
+    /// End of the window of data in which the ECE arrived.
     point: u64,
-    /// The most data outstanding before.
+    /// Maximum bytes outstanding before the ECE.
     flight: u64,
-    /// What the window may be: more than `flight` if the sender had not yet filled its window since the reduction before.
+    /// Upper bound of the window: exceeds `flight` if the sender had not filled its window since the previous
+    /// reduction.
     most: u64,
-    /// The peer's window, not the sender's, limited the data outstanding before.
+    /// The receive window, not the congestion window, limited the data outstanding before the ECE.
     limited: bool,
-    /// New data sent since.
+    /// New data sent since the ECE, in bytes.
     sent: u64,
     told: bool,
-    /// The one before this was not told of, although new data went out.
+    /// The previous reduction was not confirmed by CWR although new data was sent.
     overdue: bool,
-    /// All was acknowledged, and at most one segment was ever outstanding: what goes out next has CWR.
+    /// Everything was acknowledged, and at most one segment was ever outstanding: the next data has CWR.
     single: bool,
     seen: bool,
     grown: bool,
 }
 
-/// One direction's ECN.
+/// ECN state of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct EcnState {
-    /// Numbers.
+    /// Counts.
     pub counts: Counts,
     mark: Option<Mark>,
-    /// What the echo tells of, if it tells of anything.
+    /// Known cause of the echo.
     cause: Cause,
     echoing: Option<Echoing>,
-    /// Whether an ACK without ECE has been seen: the echo that runs when a capture begins has no known beginning.
+    /// An ACK without ECE has been captured: an episode that began before the capture has no known start.
     plain_seen: bool,
-    /// No reduction is due before this is acknowledged.
+    /// No reduction is due before this offset is acknowledged.
     recover: u64,
-    /// Whether ECE, not a loss, asked for the last one.
+    /// The last reduction was required by ECE, not by a loss.
     by_ecn: bool,
     asked: Option<Asked>,
-    /// The most data outstanding since the window of the last one.
+    /// Maximum bytes outstanding since the window of the last reduction.
     peak: u64,
-    /// The peer's window limited them.
+    /// The receive window limited the data outstanding.
     limited: bool,
     segment: u64,
     last_cwr: Option<u64>,
-    /// What an ACK has to reach for the last CWR to have come.
+    /// ACK number that shows that the last CWR has arrived.
     under_way: Option<u64>,
-    /// Whether this place is nearer to the receiver.
+    /// The capture point is closer to the receiver than to the sender.
     far: bool,
-    /// Up to when what comes by was sent before the sender had heard of the echo.
+    /// Data captured before this time was sent before the sender received the echo.
     unheard_until: u64,
     ended: bool,
 }
@@ -95,20 +98,20 @@ pub struct EcnState {
 struct Echoing {
     time: u64,
     answered: bool,
-    /// Whether it has to go on until CWR: not where its beginning was not seen, nor where CWR was already on its way.
+    /// The echo must last until CWR; false if its start was not captured or CWR was already in flight.
     lasts: bool,
 }
 
 impl EcnState {
-    /// A loss was found, by the `timer` or by duplicate ACKs, with data up to `point` sent: the next reduction is not due
-    /// for them. The last ACK came at `ack_time`.
+    /// Records a loss, detected by the `timer` or by duplicate ACKs, with data up to `point` sent: that data requires
+    /// no further reduction. The last ACK was captured at `ack_time`.
     pub fn lost(&mut self, timer: bool, una: u64, point: u64, ack_time: Option<u64>) {
-        // The ACK that told of the loss had ECE, too: one window, one reduction, and it is the loss's.
+        // The ACK that revealed the loss also had ECE: one reduction for the window, attributed to the loss.
         if !timer && self.asked.is_some_and(|asked| Some(asked.time) == ack_time) {
             self.counts.reductions -= 1;
             self.by_ecn = false;
         }
-        // RFC 3168 §6.1.2: a loss in the window that ECE has reduced asks for no second reduction.
+        // RFC 3168 §6.1.2: a loss in a window already reduced for ECE requires no second reduction.
         if timer || !self.by_ecn || una >= self.recover {
             self.recover = point;
         }
@@ -116,24 +119,25 @@ impl EcnState {
         self.unclear();
     }
 
-    /// What the sender does now may have a reason that this capture does not show.
+    /// Resets the state that explains the window, because the capture may not show the reason for the sender's next
+    /// action.
     pub fn unclear(&mut self) {
         self.last_cwr = None;
         self.asked = None;
         (self.peak, self.limited) = (0, false);
     }
 
-    /// Whether it was told what ECE is about: `None` before there was any.
+    /// Returns whether every ECE so far could be compared with captured marks; `None` before the first ECE.
     pub fn echo_checked(&self) -> Option<bool> {
         self.cause.checked()
     }
 
-    /// This end has closed its direction and that was acknowledged: no CWR can be expected.
+    /// Records that this end has closed its direction and its FIN is acknowledged: no CWR can follow.
     pub fn end(&mut self) {
         self.ended = true;
     }
 
-    /// Data are sent.
+    /// Processes data.
     #[inline]
     pub fn send(&mut self, data: &Data, found: &mut Violations) {
         self.segment = self.segment.max(data.len.into());
@@ -166,13 +170,13 @@ impl EcnState {
             found.add(Rule::CwrTwice, data.number, data.time);
         }
         self.last_cwr = Some(data.next);
-        // The ACK of a retransmission may be that of the segment sent before: not so what was sent after it.
+        // The ACK of a retransmission may acknowledge the original; only data sent later proves its arrival.
         self.under_way = Some(if data.again { data.next + 1 } else { data.end });
         if !data.again {
-            // CWR is on the first new data after the reduction: what was sent before is the window that it was for.
+            // CWR is on the first new data after the reduction: the window it confirms is the data sent before.
             self.recover = self.recover.max(data.start);
         }
-        // The receiver stops with this packet; a mark before it may go without an echo of its own.
+        // The receiver ends the echo at this packet; an earlier mark may get no echo of its own.
         self.mark = None;
         if let Some(echoing) = &mut self.echoing
             && !echoing.answered
@@ -185,7 +189,7 @@ impl EcnState {
         }
     }
 
-    /// New data are sent while a reduction is due.
+    /// Checks new data sent while a reduction is due.
     #[inline(never)]
     fn answer(&mut self, mut asked: Asked, data: &Data, found: &mut Violations) {
         if asked.single && !asked.told {
@@ -218,11 +222,12 @@ impl EcnState {
             self.asked = Some(asked);
             return;
         }
-        // A window later: all that was outstanding when ECE came has been acknowledged.
+        // A window later: all data outstanding at the ECE has been acknowledged.
         if !asked.told {
             found.add(Rule::CwrMissing, data.number, data.time);
         }
-        // Less than four segments cannot be told from a window at its floor, and who sends little was not held back.
+        // Fewer than four segments may be the minimum window, and a sender with little data was not limited by its
+        // window.
         let full = asked.flight >= 4 * self.segment && asked.sent >= asked.flight && !asked.limited;
         if full && !asked.seen && !asked.grown && data.flight >= asked.flight {
             found.add(Rule::NoReduction, data.number, data.time);
@@ -231,7 +236,7 @@ impl EcnState {
         (self.peak, self.limited) = (data.flight, data.limited);
     }
 
-    /// An ACK comes back.
+    /// Processes an ACK.
     #[inline]
     pub fn echo(&mut self, echo: &Echo, found: &mut Violations) {
         if echo.ece && !self.ended {
@@ -250,14 +255,14 @@ impl EcnState {
         if let Some(mark) = mark {
             self.counts.ce_to_ece.add(echo.time.saturating_sub(mark.time));
         }
-        // An old ACK may have been overtaken by those that ended its echo.
+        // A reordered ACK may have been sent before those that ended its echo.
         if self.echoing.is_none() && !echo.old {
             self.counts.episodes += 1;
-            // CWR that reduced for another reason, a loss, ends the echo of all marks that left before it.
+            // CWR sent after a loss also ends the echo of all marks sent before it.
             let lasts = self.plain_seen && (self.under_way.is_none() || mark.is_some());
             self.echoing = Some(Echoing { time: echo.time, answered: false, lasts });
         }
-        // RFC 3168 §6.1.2: once for each window of data, whatever told of congestion first.
+        // RFC 3168 §6.1.2: once per window of data, for any congestion signal.
         let unheard = self.asked.is_some_and(|asked| echo.time < asked.heard);
         if echo.una > self.recover && !echo.old && !unheard {
             self.counts.reductions += 1;
@@ -312,7 +317,7 @@ impl EcnState {
         }
     }
 
-    /// What carried a mark was sent again: whether the mark arrived is not known.
+    /// The segment that carried a mark was retransmitted: it is unknown whether the mark arrived.
     #[cold]
     pub fn resent(&mut self, start: u64, end: u64) {
         self.cause.resent(start, end);

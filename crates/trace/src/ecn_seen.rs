@@ -1,19 +1,20 @@
-//! What the rules of ECN look at in a packet.
+//! Properties of a packet that the ECN rules use.
 
 use ecnlab_wire::Ecn;
 
-/// A receiver takes no longer to answer at its own interface, beside its part of the sender's time.
+/// Maximum response time of a receiver at its own interface, in nanoseconds, besides its fraction of the sender's
+/// response time.
 pub(crate) const AT_ONCE: u64 = 1_000_000;
 const PART: u64 = 10;
 
-/// What is looked at when this end sends data.
+/// Properties of data sent by this end.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
-    /// The number of the packet.
+    /// Packet number.
     pub number: u64,
-    /// When.
+    /// Capture time in nanoseconds.
     pub time: u64,
-    /// Where it begins and ends.
+    /// Offset of its first byte.
     pub start: u64,
     /// One past its end.
     pub end: u64,
@@ -21,18 +22,18 @@ pub struct Data {
     pub len: u32,
     /// Its codepoint.
     pub ecn: Ecn,
-    /// Whether it has CWR.
+    /// It has CWR.
     pub cwr: bool,
-    /// Whether it was sent before.
+    /// It is a retransmission.
     pub again: bool,
-    /// Whether it is lost behind this point.
+    /// It is marked as dropped after this capture point.
     pub dropped: bool,
-    /// Outstanding data, this included.
+    /// Bytes outstanding, including this segment.
     pub flight: u64,
-    /// Whether it may be more than the window: let out by duplicate ACKs, or by no ACK, as a tail loss probe is (RFC 8985
-    /// §7.3).
+    /// It may exceed the congestion window: sent on duplicate ACKs, or without an ACK, such as a tail loss probe (RFC
+    /// 8985 §7.3).
     pub beyond: bool,
-    /// Whether the peer's window has no room for another such segment.
+    /// The receive window has no room for another segment of this size.
     pub limited: bool,
     /// First byte not acknowledged.
     pub una: u64,
@@ -40,46 +41,48 @@ pub struct Data {
     pub next: u64,
 }
 
-/// What is looked at when an ACK comes back.
+/// Properties of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
-    /// The number of the packet.
+    /// Packet number.
     pub number: u64,
-    /// When.
+    /// Capture time in nanoseconds.
     pub time: u64,
-    /// Whether it has ECE.
+    /// It has ECE.
     pub ece: bool,
-    /// Whether it is older than another.
+    /// It was captured after a newer ACK.
     pub old: bool,
-    /// First byte not acknowledged, with this ACK.
+    /// First byte not acknowledged, after this ACK.
     pub una: u64,
     /// One past the last byte sent.
     pub next: u64,
-    /// Outstanding data before this ACK.
+    /// Bytes outstanding before this ACK.
     pub flight: u64,
-    /// How long the sender of the data is away: it hears of this, and what it sends then comes by here, so much later.
+    /// Response time of the data sender as seen at this point, in nanoseconds: from this ACK to the data that it
+    /// triggers.
     pub answer: u64,
-    /// Whether this place is nearer to that sender than to the receiver: from afar its reasons cannot be told.
+    /// The capture point is closer to the data sender than to the receiver; from a distance the sender's reasons cannot
+    /// be inferred.
     pub near: bool,
-    /// What this place shows of marks.
+    /// Visibility of marks at the capture point.
     pub place: Place,
 }
 
-/// What a place shows of marks.
+/// Visibility of marks at a capture point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// Data are missing, and with them perhaps marks.
+    /// Data is missing from the capture, and with it possibly marks.
     Gaps,
-    /// Marks may be set behind it.
+    /// Marks may be set downstream of the capture point.
     #[default]
     Before,
-    /// The receiver's own interface: no mark is set behind it.
+    /// The receiver's own interface: no mark is set downstream.
     Receiver,
 }
 
 impl Place {
-    /// The place at which the receiver takes `receiver` to answer and the sender `sender`, in nanoseconds. A router that
-    /// marks has to be a wire away from the capture, so that only a receiver that answers at once is taken to be there.
+    /// Infers the capture point from the response times of `receiver` and `sender`, in nanoseconds. A router that marks
+    /// is at least one link away from the capture, so only an immediate response shows that the receiver is local.
     pub fn of(receiver: Option<u64>, sender: Option<u64>, missing: bool) -> Place {
         match (receiver, sender) {
             _ if missing => Place::Gaps,

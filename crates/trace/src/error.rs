@@ -1,55 +1,55 @@
-//! Why a capture could not be read, or not to its end.
+//! Errors of reading a capture.
 
 use std::io;
 
-/// Offsets are those in the file, of compressed files in what they unpack to.
+/// Offsets count bytes of the file, for compressed files of the decompressed content.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The system says no.
+    /// An I/O error of the system.
     #[error("{0}")]
     Io(io::Error),
-    /// It is not a capture.
+    /// The input is not a capture.
     #[error("byte {offset}: {what}")]
     Format {
-        /// Where.
+        /// Byte offset.
         offset: u64,
-        /// What is there instead.
+        /// Description of the content.
         what: String,
     },
-    /// It ends inside a record.
+    /// The file ends inside a record.
     #[error("byte {offset}: the file is cut off inside {what}; {packets} packets were read up to there")]
     Cut {
-        /// Where the record begins.
+        /// Byte offset of the record.
         offset: u64,
-        /// Packets read before it.
+        /// Number of packets read before it.
         packets: u64,
-        /// What is cut.
+        /// The truncated element.
         what: String,
     },
-    /// It holds what cannot be.
+    /// A record has impossible contents.
     #[error("byte {offset}: the file is damaged: {what}; {packets} packets were read up to there")]
     Corrupt {
-        /// Where the record begins.
+        /// Byte offset of the record.
         offset: u64,
-        /// Packets read before it.
+        /// Number of packets read before it.
         packets: u64,
-        /// What is wrong.
+        /// Description of the damage.
         what: String,
     },
-    /// Its connections take more memory than they may.
+    /// The connections exceed the memory limit.
     #[error(
         "the {connections} connections of the first {packets} packets take more than the {megabytes} MB that they may: the \
          rest was not read; choose packets with --filter, or allow more with --memory"
     )]
     Full {
-        /// Packets read.
+        /// Number of packets read.
         packets: u64,
-        /// Connections found in them.
+        /// Number of connections in them.
         connections: usize,
-        /// What they may take.
+        /// Memory limit in megabytes.
         megabytes: u64,
     },
-    /// A filter that says nothing.
+    /// An invalid filter expression.
     #[error("filter: {0}")]
     Filter(String),
 }

@@ -1,40 +1,40 @@
-//! Which segments are wanted: `host 10.0.0.1 and not port 22`.
+//! Filter expressions for segments: `host 10.0.0.1 and not port 22`.
 
 use std::net::IpAddr;
 
 use crate::TraceError;
 use crate::packet::Segment;
 
-/// A condition on a segment's endpoints.
+/// A condition on a segment's endpoints or interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// One end has this address.
     Host(IpAddr),
-    /// One end is in this network: its address and how many of its bits count.
+    /// One end is in this network: address and prefix length in bits.
     Net(IpAddr, u8),
     /// One end has this port.
     Port(u16),
-    /// It came by the interface of this number.
+    /// It was captured on the interface with this number.
     Interface(u32),
-    /// Both.
+    /// Both conditions hold.
     And(Box<Filter>, Box<Filter>),
-    /// Either.
+    /// At least one condition holds.
     Or(Box<Filter>, Box<Filter>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Filter>),
 }
 
-/// How deep conditions may be nested.
+/// Maximum nesting depth of conditions.
 const DEPTH: u32 = 64;
 
 const HELP: &str = "write `host ADDRESS`, `net ADDRESS/BITS`, `port NUMBER` or `interface NUMBER`, \
                     joined by `and`, `or`, `not` and parentheses";
 
 impl Filter {
-    /// Reads a filter.
+    /// Parses a filter expression.
     ///
     /// # Errors
-    /// If it cannot be understood; the message says where and what would be.
+    /// If the expression is invalid; the message gives the place and the valid syntax.
     pub fn parse(text: &str) -> Result<Filter, TraceError> {
         let spaced = text.replace('(', " ( ").replace(')', " ) ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -46,7 +46,7 @@ impl Filter {
         }
     }
 
-    /// Whether a segment is wanted.
+    /// Returns whether the filter accepts a segment.
     pub fn wants(&self, segment: &Segment<'_>) -> bool {
         let ends = || segment.key.endpoints();
         match self {
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
 
     fn one(&mut self, depth: u32) -> Result<Filter, TraceError> {
         if depth > DEPTH {
-            return Err(wrong("it is nested too deep".into()));
+            return Err(wrong("it is nested too deeply".into()));
         }
         let Some(word) = self.next() else { return Err(wrong("something is missing at its end".into())) };
         match word {
@@ -125,10 +125,10 @@ impl<'a> Parser<'a> {
             "net" => {
                 let text = self.next().unwrap_or_default();
                 let net = text.split_once('/').and_then(|(a, bits)| Some((a.parse().ok()?, bits.parse().ok()?)));
-                let (address, bits) = net.ok_or_else(|| wrong(format!("`net {text}` is no network")))?;
+                let (address, bits) = net.ok_or_else(|| wrong(format!("`net {text}` is not a network")))?;
                 Ok(Filter::Net(address, bits))
             }
-            word => Err(wrong(format!("`{word}` is no condition"))),
+            word => Err(wrong(format!("`{word}` is not a condition"))),
         }
     }
 

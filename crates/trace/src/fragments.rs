@@ -1,16 +1,16 @@
-//! Fragments of TCP segments, put together as far as is needed: the first bytes, and the length of the whole.
+//! Reassembly of fragmented TCP segments, limited to the first bytes and the total length.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use ecnlab_wire::{Ecn, Fragment, IpPacket};
 
-/// Datagrams under way; the oldest is given up when there is one more.
+/// Maximum number of incomplete datagrams; the oldest is dropped for a new one.
 const MOST: usize = 256;
-/// Bytes kept of the first fragment: a TCP header with all its options.
+/// Bytes stored of the first fragment: a TCP header with all its options.
 const HEAD: usize = 60;
 
-/// Datagrams of which not all fragments have come.
+/// Datagrams with missing fragments.
 #[derive(Debug, Default)]
 pub struct Fragments(VecDeque<Datagram>);
 
@@ -19,23 +19,23 @@ struct Datagram {
     id: (IpAddr, IpAddr, u8, u32),
     head: Vec<u8>,
     total: Option<u32>,
-    /// Stretches that have come, in any order.
+    /// Received byte ranges, in any order.
     there: Vec<(u32, u32)>,
     ecn: Ecn,
 }
 
-/// A datagram put together.
+/// A reassembled datagram.
 pub struct Whole {
     /// Its first bytes.
     pub head: Vec<u8>,
     /// The length of its payload.
     pub len: u32,
-    /// Its codepoint.
+    /// Its ECN codepoint.
     pub ecn: Ecn,
 }
 
 impl Fragments {
-    /// Takes in a fragment; the datagram, if it is now complete.
+    /// Adds a fragment; returns the datagram when it is complete.
     pub fn add(&mut self, ip: &IpPacket<'_>, fragment: Fragment) -> Option<Whole> {
         let id = (ip.source, ip.destination, ip.protocol, fragment.id);
         let place = self.0.iter().position(|d| d.id == id).unwrap_or_else(|| {
@@ -62,17 +62,17 @@ impl Datagram {
         if !fragment.more {
             self.total = Some(end);
         }
-        // RFC 3168 §5.3: one fragment with CE makes the datagram one with CE.
+        // RFC 3168 §5.3: a datagram is CE if any of its fragments is.
         if ip.ecn == Ecn::Ce {
             self.ecn = Ecn::Ce;
         }
-        // A datagram of 64 KB has at most 8192 fragments; those that come twice need no second entry.
+        // A datagram of 64 KB has at most 8192 fragments; duplicates are not stored.
         if !self.there.contains(&(fragment.offset, end)) && self.there.len() < 8192 {
             self.there.push((fragment.offset, end));
         }
     }
 
-    /// Up to where there is no gap.
+    /// Returns the end of the contiguous bytes from the start.
     fn reaches(&mut self) -> u32 {
         self.there.sort_unstable();
         self.there.iter().fold(0, |reached, &(start, end)| if start <= reached { reached.max(end) } else { reached })

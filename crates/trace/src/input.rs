@@ -1,4 +1,4 @@
-//! Bytes in: a file or a stream, compressed or not, with the offset of what is being read.
+//! Byte input: a file or a stream, optionally compressed, that counts the offset of the data read.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,18 +6,19 @@ use std::path::Path;
 
 use crate::TraceError;
 
-/// What is read from the system at a time.
+/// Bytes per read from the system.
 const CHUNK: usize = 1 << 18;
-/// The longest record that is believed: far above any packet, below what a corrupt length would make us allocate.
+/// Maximum length accepted for a record: far above any packet, low enough that a corrupt length causes no large
+/// allocation.
 pub const MOST: usize = 1 << 24;
 
-/// A stream of bytes that can be looked at before they are taken.
+/// A stream of bytes with lookahead.
 pub struct Input {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Offset of `buffer[start]`, in the file as it is when not compressed.
+    /// Offset of `buffer[start]` in the decompressed file.
     offset: u64,
     failed: Option<io::Error>,
 }
@@ -26,7 +27,7 @@ impl Input {
     /// Opens `path`; `-` is standard input.
     ///
     /// # Errors
-    /// If it cannot be read, or is no file but a folder or a device.
+    /// If it cannot be read, or is a folder or a device.
     pub fn open(path: &Path) -> Result<Input, TraceError> {
         if path == Path::new("-") {
             return Input::new(Box::new(io::stdin()));
@@ -42,7 +43,7 @@ impl Input {
         Input::new(Box::new(File::open(path).map_err(TraceError::Io)?))
     }
 
-    /// Reads from `reader`, through gzip (RFC 1952) or zstd (RFC 8878) if it begins as they do.
+    /// Reads from `reader`; gzip (RFC 1952) or zstd (RFC 8878) data is detected and decompressed.
     ///
     /// # Errors
     /// If the first bytes cannot be read.
@@ -53,8 +54,9 @@ impl Input {
         Ok(match magic.as_slice() {
             [0x1f, 0x8b, ..] => Input::of(Box::new(flate2::read::MultiGzDecoder::new(rest(plain)))),
             [0x28, 0xb5, 0x2f, 0xfd] => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(rest(plain))
-                    .map_err(|error| TraceError::Format { offset: 0, what: format!("is no zstd stream: {error}") })?;
+                let decoder = ruzstd::decoding::StreamingDecoder::new(rest(plain)).map_err(|error| {
+                    TraceError::Format { offset: 0, what: format!("is not a zstd stream: {error}") }
+                })?;
                 Input::of(Box::new(decoder))
             }
             _ => plain,
@@ -70,7 +72,7 @@ impl Input {
         self.offset
     }
 
-    /// Up to `n` bytes, fewer only where the stream ends, without taking them.
+    /// Returns the next `n` bytes without consuming them, fewer only at the end of the stream.
     #[inline]
     pub fn peek(&mut self, n: usize) -> io::Result<&[u8]> {
         if self.end - self.start < n {
@@ -79,7 +81,7 @@ impl Input {
         Ok(&self.buffer[self.start..self.end.min(self.start + n)])
     }
 
-    /// Takes `n` bytes that have been looked at.
+    /// Consumes `n` bytes that were returned by a lookahead.
     #[inline]
     pub fn take(&mut self, n: usize) {
         let n = n.min(self.end - self.start);
@@ -100,7 +102,7 @@ impl Input {
                 Ok(0) => break,
                 Ok(read) => self.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // What came before the failure is still good.
+                // Data read before the failure is still valid.
                 Err(error) => self.failed = Some(error),
             }
         }
@@ -113,7 +115,7 @@ impl Input {
         }
     }
 
-    /// Why the stream ended early, if a read or the decompression failed.
+    /// Returns the read or decompression error that ended the stream early.
     pub fn failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }

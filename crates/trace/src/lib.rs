@@ -1,7 +1,7 @@
-//! Packets to connections: what tcptrace does, with ECN.
+//! Capture analysis: reconstructs TCP connections from packets, as tcptrace does, including ECN.
 //!
-//! [`Capture`] reads packets from a file or a stream; [`Tracker`] makes connections of them, in memory that grows with
-//! their number and not with that of packets. [`analyse`] does both.
+//! [`Capture`] reads packets from a file or a stream; [`Tracker`] groups them into connections, in memory that grows
+//! with the number of connections, not of packets. [`analyse`] does both.
 
 mod arrivals;
 mod behaviour;

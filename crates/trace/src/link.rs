@@ -1,4 +1,4 @@
-//! From a frame to the IP packet in it.
+//! Link-layer headers: finds the IP packet in a frame.
 
 /// Link types (IANA, pcap registry).
 mod link_type {
@@ -13,20 +13,20 @@ mod link_type {
     pub const LINUX_SLL2: u16 = 276;
 }
 
-/// What a frame holds.
+/// Payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// An IP packet, possibly cut short.
+    /// An IP packet, possibly truncated.
     Ip(&'a [u8]),
-    /// Something else, such as ARP.
+    /// Another protocol, such as ARP.
     Other,
-    /// The frame is cut before what it holds is known.
+    /// The frame is truncated before its payload type.
     Cut,
-    /// The link type is not one of those known.
+    /// The link type is unknown.
     Unknown,
 }
 
-/// The IP packet in a frame of the link type `kind`.
+/// Returns the IP packet in a frame of link type `kind`.
 #[inline]
 pub fn ip_of(kind: u16, bytes: &[u8]) -> Frame<'_> {
     let at = |i: usize| bytes.get(i..i + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
@@ -34,7 +34,8 @@ pub fn ip_of(kind: u16, bytes: &[u8]) -> Frame<'_> {
         link_type::ETHERNET => ethernet(bytes, 12),
         link_type::RAW | link_type::IPV4 | link_type::IPV6 => Frame::Ip(bytes),
         kind if link_type::RAW_BSD.contains(&kind) => Frame::Ip(bytes),
-        // The family, in the byte order of the host that captured (NULL) or of the network (LOOP): only its place differs.
+        // The address family is in the byte order of the capturing host (NULL) or of the network (LOOP); only its
+        // length matters.
         link_type::NULL | link_type::LOOP => bytes.get(4..).map_or(Frame::Cut, Frame::Ip),
         link_type::LINUX_SLL => by_protocol(at(14), bytes.get(16..)),
         link_type::LINUX_SLL2 => by_protocol(at(0), bytes.get(20..)),
@@ -42,7 +43,7 @@ pub fn ip_of(kind: u16, bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-/// The type at `place`, VLAN tags (IEEE 802.1Q, 802.1ad) passed over.
+/// Returns the payload after the EtherType at `place`, skipping VLAN tags (IEEE 802.1Q, 802.1ad).
 fn ethernet(bytes: &[u8], mut place: usize) -> Frame<'_> {
     loop {
         let Some(kind) = bytes.get(place..place + 2) else { return Frame::Cut };

@@ -1,39 +1,41 @@
-//! A segment outstanding, and why one is sent again.
+//! An outstanding segment, and the causes of retransmissions.
 
-/// Segments remembered until they are acknowledged. Of a capture without ACKs the oldest are forgotten.
+/// Maximum number of unacknowledged segments stored. In a capture without ACKs the oldest are dropped.
 pub(crate) const MOST_SEGMENTS: usize = 1 << 15;
-/// Duplicate ACKs that begin a fast retransmit (RFC 5681 §3.2).
+/// Duplicate ACKs that trigger a fast retransmit (RFC 5681 §3.2).
 pub(crate) const DUPLICATES: u32 = 3;
 
-/// Why a segment was sent again.
+/// Cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Three duplicate ACKs, or SACK's word for them: the first of a recovery (RFC 5681 §3.2, RFC 6675 §5).
+    /// Fast retransmit: three duplicate ACKs or the equivalent SACK information; the first retransmission of a recovery
+    /// (RFC 5681 §3.2, RFC 6675 §5).
     Fast,
-    /// Later in a recovery, of a hole that SACK shows.
+    /// A later retransmission of a recovery, for a hole reported by SACK.
     Sack,
-    /// Later in a recovery, without SACK: a partial ACK (RFC 6582 §3.2). Also a SYN-ACK, for a SYN that came again.
+    /// A later retransmission of a recovery without SACK, after a partial ACK (RFC 6582 §3.2). Also a SYN-ACK sent for
+    /// a repeated SYN.
     Partial,
-    /// The timer, or what is sent again after it (RFC 6298 §5).
+    /// Retransmission timeout, including the retransmissions that follow it (RFC 6298 §5).
     Timeout,
-    /// The last segment outstanding, well before a timeout: a probe for a lost tail (RFC 8985 §7.3).
+    /// Tail loss probe: the last outstanding segment, sent well before a timeout (RFC 8985 §7.3).
     Tail,
 }
 
-/// A segment outstanding.
+/// An outstanding segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
     pub start: u64,
     pub end: u64,
-    /// When last sent.
+    /// Time of the last transmission.
     pub time: u64,
-    /// Sent again, or acknowledged in part: no round-trip time can be taken of it.
+    /// Retransmitted or partly acknowledged: it gives no RTT sample.
     pub spoilt: bool,
-    /// Sent again in the recovery going on.
+    /// Retransmitted in the current recovery.
     pub resent: bool,
-    /// And that as the last of all, with nothing above it that SACK had reported.
+    /// Retransmitted as a rescue retransmission: the last segment, with no SACKed data above it.
     pub rescue: bool,
-    // What a reading by RACK knows of it: reported by SACK, taken for lost, a copy in flight, sent more than once.
+    // State of the RACK interpretation: SACKed, marked lost, a copy in flight, retransmitted more than once.
     pub held: bool,
     pub lost: bool,
     pub copy: bool,

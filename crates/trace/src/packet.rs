@@ -1,13 +1,13 @@
-//! A record's TCP segment, and what it belongs to.
+//! The TCP segment of a capture record and the key of its connection.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use ecnlab_wire::{Ecn, Flags, IpPacket, Seq, TcpHeader, TcpOptions, WireError};
 
-/// An address, its upper and its lower half, and a port.
+/// An endpoint: the upper and the lower half of its address, and its port.
 type Endpoint = ([u64; 2], u16);
 
-/// A connection's addresses and ports, the same for both directions: the lesser endpoint stands first.
+/// Addresses and ports of a connection, identical for both directions: the lesser endpoint comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     low: Endpoint,
@@ -15,17 +15,17 @@ pub struct Key {
 }
 
 impl Key {
-    /// The key of a packet, and whether its sender is the first endpoint.
+    /// Returns the key of a packet, and whether its sender is the first endpoint.
     #[inline]
     pub fn new(source: (IpAddr, u16), destination: (IpAddr, u16)) -> (Key, bool) {
         let [a, b] = [source, destination].map(|(address, port)| (number(address), port));
         if a <= b { (Key { low: a, high: b }, true) } else { (Key { low: b, high: a }, false) }
     }
-    /// Both endpoints.
+    /// The two endpoints.
     pub fn endpoints(&self) -> [(IpAddr, u16); 2] {
         [self.low, self.high].map(|(address, port)| (whole(address), port))
     }
-    /// A hash: addresses and ports are already as different as they can be, and a multiplication spreads them.
+    /// Returns a hash: one multiplication suffices, because addresses and ports already differ.
     #[inline]
     pub fn hash64(&self) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -34,7 +34,7 @@ impl Key {
     }
 }
 
-/// IPv4 addresses as IPv6 maps them (RFC 4291 §2.5.5.2).
+/// Maps IPv4 addresses to IPv6 (RFC 4291 §2.5.5.2).
 #[inline]
 fn number(address: IpAddr) -> [u64; 2] {
     match address {
@@ -50,19 +50,19 @@ fn whole([upper, lower]: [u64; 2]) -> IpAddr {
 /// A TCP segment of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment<'a> {
-    /// The packet's number in the file.
+    /// Packet number in the file.
     pub number: u64,
-    /// Nanoseconds since 1970.
+    /// Capture time in nanoseconds since 1970.
     pub time: u64,
-    /// The number of its interface.
+    /// Number of its interface.
     pub interface: u32,
-    /// Which connection it is of.
+    /// Key of its connection.
     pub key: Key,
-    /// Whether the key's first endpoint sent it.
+    /// The key's first endpoint sent it.
     pub from_low: bool,
-    /// The codepoint.
+    /// ECN codepoint.
     pub ecn: Ecn,
-    /// IPv4's identification; 0 where packets have none.
+    /// IPv4 identification; 0 if the packet has none.
     pub id: u16,
     /// Sequence number.
     pub seq: Seq,
@@ -72,21 +72,21 @@ pub struct Segment<'a> {
     pub flags: Flags,
     /// Window field.
     pub window: u16,
-    /// Payload bytes, as the headers have it.
+    /// Payload bytes, according to the headers.
     pub len: u32,
-    /// The options that are there.
+    /// The captured option bytes.
     pub options: &'a [u8],
-    /// Whether the capture says that it was dropped behind this point.
+    /// The capture marks it as dropped after this point.
     pub dropped: bool,
 }
 
 impl Segment<'_> {
-    /// Sequence space it takes.
+    /// Returns the length in sequence space.
     #[inline]
     pub fn seq_len(&self) -> u32 {
         self.len + u32::from(self.flags.contains(Flags::SYN)) + u32::from(self.flags.contains(Flags::FIN))
     }
-    /// Its options, read. Those with nothing but timestamps, which most packets have, are not worth it.
+    /// Parses its options, except options with only timestamps: most packets have these, and they need no parsing here.
     #[inline]
     pub fn parsed_options(&self) -> TcpOptions {
         match self.options {
@@ -96,7 +96,7 @@ impl Segment<'_> {
     }
 }
 
-/// Reads the TCP header in an IP packet that is no fragment.
+/// Parses the TCP header in an IP packet that is not a fragment.
 #[inline]
 pub fn segment<'a>(ip: &IpPacket<'a>) -> Result<Segment<'a>, WireError> {
     let (tcp, header_len) = TcpHeader::parse_cut(ip.payload)?;
@@ -122,7 +122,7 @@ pub fn segment<'a>(ip: &IpPacket<'a>) -> Result<Segment<'a>, WireError> {
     })
 }
 
-/// How an endpoint is written: `10.0.0.1:5001`, `[::1]:5001`.
+/// Formats an endpoint: `10.0.0.1:5001`, `[::1]:5001`.
 pub fn endpoint((address, port): (IpAddr, u16)) -> String {
     match address {
         IpAddr::V4(address) => format!("{address}:{port}"),

@@ -1,5 +1,5 @@
-//! Which packet of one capture is which of another: by all that routers leave alone, by IPv4's identification, and of those
-//! that are alike in all that, by order and time. Where nothing tells them apart, that is what is said.
+//! Pairs the packets of two captures: by all fields that routers do not change, by the IPv4 identification and, if
+//! these are equal, by order and time. Ambiguous packets are reported as such.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -7,43 +7,43 @@ use ecnlab_wire::{Ecn, Flags};
 
 use crate::packet::{Key, Segment};
 
-/// How long a packet may be under way, and how far the clocks may be apart.
+/// Maximum time in flight plus clock offset.
 const WINDOW_NS: u64 = 120_000_000_000;
-/// So many packets that are alike wait for one another.
+/// Maximum number of identical packets that wait for their counterparts.
 const MOST_ALIKE: usize = 1024;
-/// A delay may be longer or shorter by so much than all that are known, besides their spread.
+/// Tolerance for a delay outside the known range of delays, in addition to the spread of that range.
 const SLACK_NS: i64 = 1_000_000;
 
-/// What packets of one direction had at the one place and at the other.
+/// ECN fields of packets of one direction at the first and at the second capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
     /// The connection.
     pub key: Key,
-    /// Whether the key's first endpoint sent them.
+    /// The key's first endpoint sent them.
     pub from_low: bool,
-    /// Codepoint at the first place.
+    /// Codepoint at the first point.
     pub before: u8,
-    /// Codepoint at the second.
+    /// Codepoint at the second point.
     pub after: u8,
-    /// Flags ECE, CWR and AE that were set at the first place only or at the second only.
+    /// Flags ECE, CWR and AE that were set at only one of the two points.
     pub flags: u16,
 }
 
-/// What two captures show of the same packets.
+/// Result of a comparison of two captures.
 #[derive(Debug, Default)]
 pub struct Comparison {
-    /// How many packets had what.
+    /// Number of packets per combination of ECN fields.
     pub changes: BTreeMap<Change, u64>,
-    /// Packets of a connection's direction that were seen at both places, and of which it cannot be told which had been
-    /// which: original and retransmission are alike but for their ECN bits, and one of them was lost.
+    /// Packets per direction that were captured at both points but cannot be paired: original and retransmission differ
+    /// only in their ECN bits, and one of them was lost.
     pub cannot_tell: BTreeMap<(Key, bool), u64>,
-    /// Packets that only the first place saw.
+    /// Packets captured only at the first point.
     pub only_first: u64,
-    /// Packets that only the second saw.
+    /// Packets captured only at the second point.
     pub only_second: u64,
 }
 
-/// What makes a packet the same at both places: all that routers have no business to change.
+/// Identity of a packet at both points: all fields that routers do not change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Print {
     key: Key,
@@ -59,7 +59,7 @@ const ECN_FLAGS: Flags = Flags::ECE.union(Flags::CWR).union(Flags::AE);
 
 impl Print {
     pub fn of(segment: &Segment<'_>) -> Print {
-        // FNV-1a over the options, whose timestamps tell a retransmission from its original.
+        // FNV-1a over the options, whose timestamps distinguish a retransmission from the original.
         let options = segment
             .options
             .iter()
@@ -76,7 +76,7 @@ impl Print {
     }
 }
 
-/// What else there is of a packet.
+/// The remaining fields of a packet.
 #[derive(Clone, Copy)]
 pub(crate) struct Packet {
     pub time: u64,
@@ -86,35 +86,35 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// All that is compared.
+    /// Returns the fields that are compared.
     fn bits(&self) -> (u8, u16) {
         (self.ecn.bits(), (self.flags & ECN_FLAGS).bits())
     }
 }
 
-/// Packets that are alike, of the first place and of the second, in order.
+/// Identical packets of the first and of the second point, in order.
 #[derive(Default)]
 struct Alike {
     sides: [Vec<Packet>; 2],
-    /// When the last one came.
+    /// Time of the last packet.
     last: u64,
 }
 
-/// What is known of a direction.
+/// Knowledge about a direction.
 #[derive(Clone, Copy, Default)]
 struct Known {
-    /// A packet had the same identification at both places: nothing on the way rewrites it.
+    /// A packet had the same identification at both points: no router rewrites it.
     ids: bool,
-    /// Different packets have the same.
+    /// Different packets have the same identification.
     same_for_all: bool,
     /// Identification and numbers of the last packet at each place.
     last: [Option<(u16, u32, u32)>; 2],
-    /// The least and the greatest time from the first place to the second, by their clocks.
+    /// Minimum and maximum delay from the first to the second point, by their clocks.
     delays: Option<(i64, i64)>,
 }
 
 impl Known {
-    /// Notes the identification of a packet; whether it tells anything.
+    /// Records the identification of a packet; returns whether identifications distinguish packets.
     fn note(&mut self, print: &Print, id: u16, side: usize) -> bool {
         let last = self.last[side].replace((id, print.seq, print.ack));
         self.same_for_all |=
@@ -125,7 +125,7 @@ impl Known {
         let (least, most) = self.delays.unwrap_or((delay, delay));
         self.delays = Some((least.min(delay), most.max(delay)));
     }
-    /// Whether a packet may have taken so long.
+    /// Returns whether a delay is plausible.
     fn admits(&self, delay: i64) -> bool {
         self.delays.is_none_or(|(least, most)| {
             let more = (most - least).saturating_add(SLACK_NS);
@@ -138,7 +138,7 @@ fn delay(a: &Packet, b: &Packet) -> i64 {
     b.time.wrapping_sub(a.time) as i64
 }
 
-/// Packets on their way into a [`Comparison`].
+/// Collects packets for a [`Comparison`].
 #[derive(Default)]
 pub(crate) struct Pairing {
     found: Comparison,
@@ -148,7 +148,7 @@ pub(crate) struct Pairing {
 }
 
 impl Pairing {
-    /// Takes in a packet of the `first` place or of the second, in order of time.
+    /// Adds a packet of the `first` or the second point, in order of time.
     pub fn take(&mut self, print: Print, packet: Packet, first: bool) {
         self.forget(packet.time);
         let known = self.known.entry((print.key, print.from_low)).or_default();
@@ -177,7 +177,7 @@ impl Pairing {
         }
     }
 
-    /// Gives up waiting for packets that are like those of two minutes ago.
+    /// Stops waiting for counterparts of packets older than two minutes.
     fn forget(&mut self, now: u64) {
         while let Some((time, print)) = self.order.front().copied() {
             if now.saturating_sub(time) < WINDOW_NS {
@@ -192,9 +192,9 @@ impl Pairing {
         }
     }
 
-    /// All packets are there.
+    /// Finishes the comparison after the last packet.
     pub fn finish(mut self) -> Comparison {
-        // Those that leave no choice first: they tell of the delays by which the others are told apart.
+        // Unambiguous packets first: they give the delays by which the others are distinguished.
         let mut rest: Vec<Print> = self.order.drain(..).map(|(_, print)| print).collect();
         rest.retain(|print| !self.resolve_if(*print, false));
         rest.into_iter().for_each(|print| self.resolve(print, true));
@@ -205,13 +205,13 @@ impl Pairing {
         self.resolve_if(print, choose);
     }
 
-    /// Pairs packets that are alike; whether that was done. If not to `choose`, only where there is nothing to choose.
+    /// Pairs identical packets; returns whether they were paired. Ambiguous ones are paired only if `choose`.
     fn resolve_if(&mut self, print: Print, choose: bool) -> bool {
         let direction = (print.key, print.from_low);
         let known = self.known.get(&direction).copied().unwrap_or_default();
         let Some(alike) = self.waiting.get_mut(&print) else { return true };
         if known.ids && !known.same_for_all {
-            // Had it passed both places, there would be a twin.
+            // A packet that had passed both points would have a counterpart.
             let ids = [0, 1].map(|side: usize| alike.sides[side].iter().map(|packet| packet.id).collect::<Vec<_>>());
             let [a, b] = [0, 1].map(|side| {
                 let before = alike.sides[side].len();
@@ -252,8 +252,9 @@ impl Pairing {
     }
 }
 
-/// For each of `few` its twin among `many`, in order, such that all `fit`: places that any such choice has, or others with
-/// the same bits. `None` if choices differ. Where none fits, time is no help, and any order-keeping choice counts.
+/// Returns for each of `few` its counterpart in `many`, in order, such that all `fit`: positions that every valid
+/// assignment shares, or others with the same bits. `None` if assignments differ. If none fits, time is ignored and any
+/// order-preserving assignment is valid.
 fn assign(few: &[Packet], many: &[Packet], fit: impl Fn(&Packet, &Packet) -> bool) -> Option<Vec<usize>> {
     let ranges = ranges(few, many, fit).unwrap_or_else(|| {
         let spare = many.len() - few.len();
@@ -263,7 +264,8 @@ fn assign(few: &[Packet], many: &[Packet], fit: impl Fn(&Packet, &Packet) -> boo
     ranges.iter().all(same).then(|| ranges.iter().map(|range| range.0).collect())
 }
 
-/// The first and the last place among `many` that each of `few` can have if all fit; `None` if they cannot.
+/// Returns for each of `few` the first and the last possible position in `many` if all fit; `None` if no assignment
+/// fits.
 fn ranges(few: &[Packet], many: &[Packet], fit: impl Fn(&Packet, &Packet) -> bool) -> Option<Vec<(usize, usize)>> {
     let mut lows = Vec::with_capacity(few.len());
     let mut place = 0;

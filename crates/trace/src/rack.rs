@@ -1,13 +1,13 @@
-//! What a sender with RACK and tail loss probes (RFC 8985) makes of the ACKs in a capture: the states that Linux passes
-//! through (net/ipv4/tcp_input.c, `tcp_fastretrans_alert` and what it calls), without the window, which a capture does not
-//! show.
+//! Model of a sender with RACK and tail loss probes (RFC 8985), driven by the ACKs in a capture: the states of Linux
+//! (net/ipv4/tcp_input.c, `tcp_fastretrans_alert` and its callees), without the congestion window, which a capture does
+//! not show.
 //!
-//! A retransmission is held against what such a sender would do. The connection's own evidence, or else that of the other
-//! connections of its host, says in the end which reading of its retransmissions is the right one.
+//! Each retransmission is compared with the action of such a sender. The connection's own evidence or, without any,
+//! that of other connections of its host decides at the end which interpretation of its retransmissions applies.
 //!
-//! The sender in `ecnlab-tcp` (`recovery/linux/`) has the same states. This analysis shares no code with it on purpose:
-//! captures of our own sender are judged by a second reading of the RFC. Counters of real kernels judge this one
-//! (docs/trace.md, `python/tests/test_linux_kernel.py`).
+//! The sender in `ecnlab-tcp` (`recovery/linux/`) has the same states. This analysis deliberately shares no code with
+//! it, so that captures of the simulated sender are checked by an independent implementation of the RFC. Counters of
+//! real kernels check this one (docs/trace.md, `python/tests/test_linux_kernel.py`).
 
 mod losses;
 mod sending;
@@ -20,19 +20,19 @@ use crate::outstanding::{Cause, DUPLICATES, MOST_SEGMENTS, Sent};
 use crate::ranges::Ranges;
 use crate::ticks::{TICK, Ticks};
 
-/// The reordering timer fires so much later than what it waits for (Linux: TCP_TIMEOUT_MIN_US).
+/// Delay added to the reordering timer, in nanoseconds (Linux: TCP_TIMEOUT_MIN_US).
 const SLACK: u64 = 2_000_000;
-/// So much before the time that is reckoned for it a timer fires, where the least round trip is known in milliseconds.
+/// A timer fires at most this early, in nanoseconds, because the minimum RTT is known in milliseconds.
 const EARLY: u64 = 1_000_000;
-/// So much behind it, where the clock of timers ticks in up to 10 ms (HZ).
+/// A timer fires at most this late, in nanoseconds, because timer ticks last up to 10 ms (HZ).
 const LATE: u64 = 20_000_000;
-/// The most segments by which a path is thought to reorder (Linux: net.ipv4.tcp_max_reordering).
+/// Maximum reordering degree, in segments (Linux: net.ipv4.tcp_max_reordering).
 const MAX_REORDERING: u64 = 300;
 
-/// Sendings remembered before those are forgotten that no longer matter.
+/// Number of stored transmissions at which obsolete ones are removed.
 const MOST_SENDINGS: usize = 4 * MOST_SEGMENTS;
 
-/// Retransmissions as this reading has them.
+/// Retransmissions according to the RACK interpretation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// By cause, in the order of [`Cause`].
@@ -41,26 +41,26 @@ pub(crate) struct Tally {
     pub timeouts: u64,
     /// Recoveries begun.
     pub recoveries: u64,
-    /// Reductions that ECE asked for.
+    /// Reductions required by ECE.
     pub reductions: u64,
 }
 
-/// What was seen of a sender that only one with RACK does, and what none with RACK does.
+/// Evidence about a sender: actions that only a sender with RACK takes, and actions that no such sender takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Evidence {
-    /// Of RACK.
+    /// Number of observations for RACK.
     pub for_it: u32,
-    /// Against it.
+    /// Number of observations against RACK.
     pub against: u32,
 }
 
 impl Evidence {
-    /// Whether the sender has RACK; `None` if nothing tells.
+    /// Returns whether the sender uses RACK; `None` if undecided.
     pub fn verdict(self) -> Option<bool> {
         (self.for_it != self.against).then_some(self.for_it > self.against)
     }
 
-    /// With that of another connection of the same host.
+    /// Adds the evidence of another connection of the same host.
     pub fn and(self, other: Evidence) -> Evidence {
         Evidence {
             for_it: self.for_it.saturating_add(other.for_it),
@@ -80,17 +80,17 @@ enum State {
     Loss,
 }
 
-/// What the sender's timer is set for.
+/// Purpose of the sender's timer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Timer {
     #[default]
     Timeout,
-    /// What may have been reordered is then lost: due at this time.
+    /// Reordering timer, due at this time: segments that may have been reordered are then lost.
     Reordering(u64),
     Probe,
 }
 
-/// An ACK, as far as it has been read.
+/// State of an ACK while it is processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     advanced: bool,
@@ -98,27 +98,27 @@ struct Told {
     duplicate: bool,
     echo: bool,
     echoed: Option<u32>,
-    /// Something sent once only, from below the recovery point, has arrived.
+    /// A segment sent only once, below the recovery point, has arrived.
     original: bool,
-    /// Something that was sent again is acknowledged.
+    /// A retransmitted segment is acknowledged.
     resent: bool,
     lost_again: bool,
-    /// When what is acknowledged, then what is reported, was sent: of those sent once only, the first and the last.
+    /// Send times of acknowledged, then of SACKed segments that were sent only once: first and last.
     acked: Option<(u64, u64)>,
     reported: Option<(u64, u64)>,
-    /// The lowest offset that has arrived after higher ones without having been sent again.
+    /// Lowest offset that arrived after higher ones without a retransmission.
     late: Option<u64>,
     /// Nothing was outstanding.
     idle: bool,
-    /// When the first segment outstanding was last sent, before anything was acknowledged.
+    /// Last send time of the first outstanding segment, before this ACK.
     head: Option<u64>,
-    /// One past the highest offset that had arrived before.
+    /// One past the highest offset that had arrived before this ACK.
     highest: u64,
-    /// The first offset that was not acknowledged before.
+    /// First offset not acknowledged before this ACK.
     before: u64,
 }
 
-/// The stream that a reading is of.
+/// The stream that the RACK model follows.
 pub(crate) struct View<'a> {
     pub segments: &'a mut VecDeque<Sent>,
     pub arrivals: &'a mut Arrivals,
@@ -134,76 +134,76 @@ pub(crate) struct View<'a> {
 pub(crate) struct Again {
     pub start: u64,
     pub end: u64,
-    /// It comes as fast behind an ACK as this end answers.
+    /// It follows an ACK within this end's response time.
     pub answers: bool,
-    /// It comes two round trips behind whatever came or went before.
+    /// It follows two RTTs without any packet in either direction.
     pub quiet: bool,
     /// The timestamp it carries.
     pub stamp: Option<u32>,
-    /// Read without RACK, it needs no timer.
+    /// Without RACK, the interpretation explains it without a timer.
     pub explained: bool,
 }
 
-/// The reading.
+/// State of the RACK model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rack {
     pub tally: Tally,
     pub evidence: Evidence,
     state: State,
-    /// Where the present state ends.
+    /// Offset at which the current state ends.
     recover: u64,
     timer: Timer,
     told: Told,
-    // Segments reported, taken for lost, and sent again, the copy being in flight.
+    // Numbers of segments SACKed, marked lost, and retransmitted with the copy in flight.
     held: u32,
     lost: u32,
     copies: u32,
-    /// Times and offsets of transmissions in their order; of what has arrived or is taken for lost they are stale.
+    /// Times and offsets of transmissions in order; entries of arrived or lost segments are stale.
     order: VecDeque<(u64, u64)>,
-    /// Offsets of what was sent again, with the timestamp.
+    /// Offsets of retransmissions with their timestamps.
     stamps: Vec<(u64, u32)>,
     highest: u64,
-    /// What SACK has reported.
+    /// Ranges reported by SACK.
     reported: Ranges,
-    /// Bytes of the largest segment.
+    /// Largest segment in bytes.
     largest: u64,
-    /// What was outstanding when a probe went ends here.
+    /// End of the data outstanding when the tail loss probe was sent.
     probe: Option<u64>,
-    /// The probe was sent before.
+    /// The probe was a retransmission.
     probe_again: bool,
-    /// Something has arrived since losses were last looked for.
+    /// A segment has arrived since the last loss detection.
     news: bool,
-    /// Segments by which the path is thought to reorder, where that is more than the usual.
+    /// Reordering degree in segments if above the default.
     reordering: u32,
     reordered: bool,
-    /// A reduction is in force that might be taken back.
+    /// A reduction is in effect that may be undone.
     armed: bool,
     /// The recovery has just begun.
     fresh: bool,
     /// The timestamp of the first retransmission of an episode.
     stamp: Option<u32>,
-    /// A timeout may prove spurious (RFC 5682); new data goes first.
+    /// A timeout may prove spurious (RFC 5682); new data is sent first.
     frto: bool,
     new_first: bool,
-    /// Timeouts since anything was acknowledged.
+    /// Timeouts since the last acknowledgement of new data.
     timeouts: u32,
-    /// When a timer last had something sent.
+    /// Time of the last transmission triggered by a timer.
     fired: Option<u64>,
-    /// A recovery has begun by a timer, and nothing was sent yet.
+    /// A recovery was started by a timer, and nothing was sent yet.
     silent: bool,
-    /// When the last ACK came if it tells the round trip by the timestamp that it echoes, and that timestamp.
+    /// Time of the last ACK and the timestamp it echoes, if that timestamp gives the RTT.
     echo: Option<(u64, u32)>,
 }
 
 impl Rack {
-    /// A reading that begins with `segments` outstanding, of which none was sent again or reported.
+    /// Starts with `segments` outstanding, none of them retransmitted or SACKed.
     pub fn begin(segments: &VecDeque<Sent>, tally: Tally) -> Box<Rack> {
         let order = segments.iter().map(|s| (s.time, s.start)).collect();
         let largest = segments.iter().map(|s| s.end - s.start).max().unwrap_or(1);
         Box::new(Rack { tally, order, largest, timer: Timer::Probe, ..Rack::default() })
     }
 
-    /// Bytes on the heap, its own among them.
+    /// Bytes allocated on the heap, including this structure.
     pub fn heap(&self) -> usize {
         let pair = size_of::<(u64, u64)>();
         size_of::<Rack>() + (self.order.capacity() + self.stamps.capacity()) * pair + self.reported.heap()
@@ -211,7 +211,7 @@ impl Rack {
 
     // ---- an ACK ----
 
-    /// An ACK comes. `duplicate` says that it has what a duplicate must have; `echo` that it has ECE.
+    /// Begins an ACK. `duplicate` if it meets the conditions of a duplicate ACK; `echo` if it has ECE.
     pub fn hear(&mut self, view: &mut View, ack: u64, duplicate: bool, echo: bool, echoed: Option<u32>) {
         self.expire(view, false);
         self.evidence.against += u32::from(std::mem::take(&mut self.silent));
@@ -229,7 +229,7 @@ impl Rack {
         };
     }
 
-    /// SACK reports a block.
+    /// Processes a SACK block.
     pub fn report(&mut self, view: &mut View, start: u64, end: u64) {
         if start <= view.una || end > view.next {
             return;
@@ -264,7 +264,7 @@ impl Rack {
         self.highest = self.highest.max(sent.end);
     }
 
-    /// A segment is acknowledged.
+    /// Processes the acknowledgement of a segment.
     pub fn acknowledged(&mut self, sent: &Sent, arrivals: &mut Arrivals, time: u64) {
         self.told.resent |= sent.twice;
         self.held -= u32::from(sent.held);
@@ -277,7 +277,7 @@ impl Rack {
             widen(&mut self.told.acked, sent.time);
             self.note_first_copy(sent);
         }
-        // Its echo is of the first copy.
+        // The echoed timestamp is that of the first copy.
         let stamp = || self.stamps.binary_search_by_key(&sent.start, |s| s.0).ok().map(|i| self.stamps[i].1);
         let spurious = sent.twice && is_before(self.told.echoed, stamp());
         if !spurious {
@@ -297,7 +297,7 @@ impl Rack {
         }
     }
 
-    /// The ACK has been read: what it leads to.
+    /// Ends an ACK and applies its effects.
     pub fn heard(&mut self, view: &mut View) {
         if self.told.advanced {
             self.timeouts = 0;
@@ -326,7 +326,7 @@ impl Rack {
         }
     }
 
-    /// Whether the timer is set anew because what SACK reports left before the first segment outstanding.
+    /// Returns whether the timer is restarted because SACKed data was sent before the first outstanding segment.
     fn take_rtt(&mut self, view: &mut View) -> bool {
         let told = &self.told;
         let acked = told.acked.filter(|_| !told.resent);
@@ -339,8 +339,8 @@ impl Rack {
         !told.advanced && told.reported.is_some() && told.head.is_some_and(|head| first < head)
     }
 
-    /// What the echo of a timestamp tells where all that is acknowledged was sent again (RFC 7323 §4.1), by the clock of
-    /// timestamps (Linux: tcp_rtt_tsopt_us).
+    /// Takes an RTT sample from the echoed timestamp if all acknowledged segments were retransmitted (RFC 7323 §4.1),
+    /// by the timestamp clock (Linux: tcp_rtt_tsopt_us).
     pub(super) fn take_stamped_rtt(&self, view: &mut View, shown: impl Fn(&Ticks, u64) -> u32) {
         let Some(((time, echoed), clock)) = self.echo.zip(view.clock) else { return };
         let ticks = shown(&clock, time).wrapping_sub(echoed) as i32;
@@ -349,7 +349,7 @@ impl Rack {
         }
     }
 
-    /// Whether the next packet, sent at once, tells more exactly what the clock showed when the last echo came.
+    /// Returns whether the next packet, if sent immediately, gives a better reading of the clock at the last echo.
     pub fn waits_for_stamp(&self, time: u64) -> bool {
         self.echo.is_some_and(|(came, _)| time.saturating_sub(came) < TICK)
     }
@@ -363,14 +363,14 @@ impl Rack {
     }
 }
 
-/// The segment of an entry of the order of transmissions, unless the entry is stale.
+/// Returns the segment of an entry of the transmission order, unless the entry is stale.
 fn pending(segments: &VecDeque<Sent>, time: u64, start: u64) -> Option<usize> {
     let i = segments.partition_point(|s| s.end <= start);
     let sent = segments.get(i).filter(|s| s.start <= start && s.time == time)?;
     (!sent.held && (!sent.lost || sent.copy)).then_some(i)
 }
 
-/// Whether an echoed timestamp is earlier than `stamp`.
+/// Returns whether an echoed timestamp is earlier than `stamp`.
 fn is_before(echoed: Option<u32>, stamp: Option<u32>) -> bool {
     echoed.zip(stamp).is_some_and(|(echoed, stamp)| (echoed.wrapping_sub(stamp) as i32) < 0)
 }

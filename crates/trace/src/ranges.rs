@@ -1,31 +1,31 @@
-//! Stretches of sequence space.
+//! Ranges of sequence space.
 
-/// Disjoint stretches `[start, end)` in order, a bounded number of them: the lowest is forgotten when there are more.
+/// Disjoint ranges `[start, end)` in order. Their number is bounded: the lowest is dropped if there are more.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<(u64, u64)>);
 
-/// More holes than this in one stream are a capture that has lost most of it.
+/// Maximum number of ranges; more holes than this mean that the capture has lost most of the stream.
 const MOST: usize = 4096;
 
 impl Ranges {
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub fn heap(&self) -> usize {
         self.0.capacity() * size_of::<(u64, u64)>()
     }
-    /// Whether there is none.
+    /// Returns whether there are no ranges.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-    /// The beginning of the first.
+    /// Start of the first range.
     pub fn bottom(&self) -> Option<u64> {
         self.0.first().map(|r| r.0)
     }
-    /// The end of the last.
+    /// End of the last range.
     pub fn top(&self) -> Option<u64> {
         self.0.last().map(|r| r.1)
     }
-    /// Adds a stretch; those it touches become one with it. Returns the length that was not there.
+    /// Adds a range and merges it with adjacent ones. Returns the number of bytes that were not covered before.
     pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -41,7 +41,7 @@ impl Ranges {
         }
         end - start - had
     }
-    /// Calls `f` with each part of a stretch that is not there, in order.
+    /// Calls `f` for each part of a range that is not covered, in order.
     pub fn for_missing(&self, start: u64, end: u64, mut f: impl FnMut(u64, u64)) {
         let first = self.0.partition_point(|r| r.1 <= start);
         let mut low = start;
@@ -55,7 +55,7 @@ impl Ranges {
             f(low, end);
         }
     }
-    /// Takes a stretch out. Returns the length that was there.
+    /// Removes a range. Returns the number of bytes that were covered.
     pub fn remove(&mut self, start: u64, end: u64) -> u64 {
         let first = self.0.partition_point(|r| r.1 <= start);
         let last = self.0.partition_point(|r| r.0 < end);
@@ -68,7 +68,7 @@ impl Ranges {
         self.0.splice(first..last, rest);
         had
     }
-    /// Forgets what lies below `limit`.
+    /// Drops everything below `limit`.
     #[inline]
     pub fn trim_below(&mut self, limit: u64) {
         if self.0.first().is_some_and(|r| r.0 < limit) {
@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a set of single numbers.
+        /// Compares with a set of single numbers.
         #[test]
         fn ranges_are_sets(steps in prop::collection::vec((any::<bool>(), 0_u64..60, 0_u64..20), 1..60)) {
             let mut ranges = Ranges::default();

@@ -1,96 +1,96 @@
-//! The rules of ECN that a capture can show, and what breaks them.
+//! The ECN rules that a capture can check, and their violations.
 
-/// Which text the rules are those of.
+/// The standard whose rules are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standard {
     /// RFC 3168, September 2001.
     #[default]
     Rfc3168,
-    /// RFC 2481, January 1999: retransmissions may be ECT, and CWR goes on the first data packet of whatever kind.
+    /// RFC 2481, January 1999: retransmissions may be ECT, and CWR is on the first data packet of any kind.
     Rfc2481,
-    /// RFC 8257, October 2017: DCTCP, whose handshake is that of RFC 3168, so that a capture cannot tell the two apart.
+    /// RFC 8257, October 2017: DCTCP. Its handshake is that of RFC 3168, so a capture cannot distinguish the two.
     Rfc8257,
-    /// RFC 9331, January 2023: L4S, for which ECT(1) needs feedback that counts. All else is RFC 3168's.
+    /// RFC 9331, January 2023: L4S. ECT(1) requires counting feedback; otherwise as RFC 3168.
     Rfc9331,
 }
 
-/// A rule.
+/// A rule of the standard, stated as the required behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Rule {
     /// A SYN or SYN-ACK is not ECT.
     EctOnSyn,
-    /// Flags of SYN and SYN-ACK are one of the pairs that negotiate.
+    /// The flags of SYN and SYN-ACK are a valid pair.
     SetupFlags,
-    /// Data are ECT only where ECN was negotiated.
+    /// Data is ECT only if ECN was negotiated.
     EctNotNegotiated,
-    /// ECE and CWR are set only where ECN was negotiated.
+    /// ECE and CWR are set only if ECN was negotiated.
     EceNotNegotiated,
     /// A pure ACK is not ECT.
     EctOnAck,
     /// A retransmission is not ECT.
     EctOnRetransmission,
-    /// A probe of a closed window is not ECT.
+    /// A zero-window probe is not ECT.
     EctOnProbe,
-    /// ECE goes on until CWR has come.
+    /// ECE continues until CWR arrives.
     EceStopped,
-    /// What acknowledges a CE packet has ECE.
+    /// The ACK of a CE packet has ECE.
     EceMissing,
-    /// ECE tells of a CE packet.
+    /// ECE follows a CE packet.
     EceWithoutCe,
-    /// ECE ends when CWR has come, unless another CE packet has.
+    /// ECE ends when CWR arrives, unless another CE packet has arrived.
     EceAfterCwr,
     /// CWR is on new data.
     CwrOnRetransmission,
-    /// A reduction is told by CWR.
+    /// CWR follows a reduction.
     CwrMissing,
-    /// At most one reduction, hence one CWR, for each window of data.
+    /// At most one reduction, hence one CWR, per window of data.
     CwrTwice,
-    /// ECE has the window reduced.
+    /// The sender reduces its window after ECE.
     NoReduction,
-    /// An ACK with ECE does not open the window.
+    /// An ACK with ECE does not increase the window.
     GrowthOnEce,
-    /// A SYN asks for AccECN, or a SYN-ACK agrees, in one of the ways there are.
+    /// A SYN offers AccECN, or a SYN-ACK agrees, with a defined combination of flags.
     AccEcnSetup,
-    /// SYNs, or SYN-ACKs, of AccECN and of RFC 3168 are not in one handshake.
+    /// A handshake does not mix SYNs, or SYN-ACKs, of AccECN and of RFC 3168.
     SetupMixed,
-    /// The SYN-ACK says with which codepoint the SYN came.
+    /// The SYN-ACK reports the codepoint with which the SYN arrived.
     SynAckCode,
-    /// The last ACK of the handshake says with which codepoint the SYN-ACK came.
+    /// The last ACK of the handshake reports the codepoint with which the SYN-ACK arrived.
     LastAckCode,
-    /// A server that has sent or received a SYN without AccECN is not ECN-capable.
+    /// A server that sent a SYN-ACK or received a SYN without AccECN is not ECN-capable.
     EctAfterFallback,
     /// The ACE field counts each packet with CE.
     AceMissing,
-    /// The ACE field counts nothing but packets with CE.
+    /// The ACE field counts only packets with CE.
     AceWithoutCe,
-    /// Data with CE behind a packet without it are acknowledged at once.
+    /// Data with CE after a packet without it is acknowledged immediately.
     AckOnCe,
-    /// No more than seven marks wait for an ACK.
+    /// At most seven marks wait for an ACK.
     AckOnMarks,
     /// A SYN has no AccECN option.
     OptionOnSyn,
-    /// The counters of bytes begin at 1, 0 and 1.
+    /// The byte counters start at 1, 0 and 1.
     OptionStart,
-    /// Who sends the option has it on the SYN-ACK, or on the last ACK and the first data.
+    /// A sender of the option includes it on the SYN-ACK, or on the last ACK of the handshake and the first data.
     OptionNotAtStart,
-    /// The option's counters are the bytes that came with each codepoint.
+    /// The option's counters equal the bytes received with each codepoint.
     OptionBytes,
-    /// An option has each counter that has changed.
+    /// An option includes each counter that has changed.
     OptionOmits,
     /// An ACK of bytes with CE has the option.
     OptionMissing,
-    /// Each counter is told at least once for 2^22 bytes.
+    /// Each counter is sent at least once per 2^22 bytes.
     OptionRare,
-    /// ECE is the state of the data that an ACK acknowledges.
+    /// ECE gives the CE state of the acknowledged data.
     EceNotState,
-    /// A change of the state is acknowledged at once.
+    /// A change of the CE state is acknowledged immediately.
     AckOnChange,
-    /// ECT(1) needs feedback that tells how much was marked.
+    /// ECT(1) requires feedback that reports the extent of marking.
     Ect1WithoutAccEcn,
 }
 
-/// Every rule.
+/// All rules.
 pub const RULES: [Rule; 35] = [
     Rule::EctOnSyn,
     Rule::SetupFlags,
@@ -130,7 +130,7 @@ pub const RULES: [Rule; 35] = [
 ];
 
 impl Rule {
-    /// Its name in tables.
+    /// Name of the rule in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Rule::EctOnSyn => "ect-on-syn",
@@ -171,7 +171,7 @@ impl Rule {
         }
     }
 
-    /// The section that says it, under `standard`; `None` where that text has no such rule.
+    /// The section that defines the rule under `standard`; `None` if the standard does not have it.
     pub const fn section(self, standard: Standard) -> Option<&'static str> {
         if let Some(section) = self.section_of_rfc9768() {
             return Some(section);
@@ -187,7 +187,7 @@ impl Rule {
         }
     }
 
-    /// AccECN is negotiated on the wire: its rules hold whatever else is checked.
+    /// The section of RFC 9768: AccECN is negotiated in the handshake, so its rules apply under every standard.
     const fn section_of_rfc9768(self) -> Option<&'static str> {
         Some(match self {
             Rule::AccEcnSetup => "RFC 9768 section 3.1.3",
@@ -234,8 +234,8 @@ impl Rule {
         }
     }
 
-    /// SYN and SYN-ACK may be ECT (§3.6). ECE is the state of what is acknowledged (§3.2): it stops without CWR, and is lost
-    /// with its ACK. A reduction may be less than a segment (§3.3). All else is as in RFC 3168.
+    /// SYN and SYN-ACK may be ECT (§3.6). ECE gives the CE state of the acknowledged data (§3.2): it ends without CWR
+    /// and is lost with its ACK. A reduction may be smaller than a segment (§3.3). Otherwise as RFC 3168.
     const fn section_of_rfc8257(self) -> Option<&'static str> {
         match self {
             Rule::EceWithoutCe | Rule::EceNotState | Rule::AckOnChange => Some("RFC 8257 section 3.2"),
@@ -250,67 +250,69 @@ impl Rule {
         }
     }
 
-    /// What a violation is, in words.
+    /// Description of a violation of the rule.
     pub const fn says(self) -> &'static str {
         match self {
             Rule::EctOnSyn => "a SYN or SYN-ACK is ECN-capable",
-            Rule::SetupFlags => "a SYN or SYN-ACK has ECE and CWR as no host that negotiates sets them",
-            Rule::EctNotNegotiated => "data are ECN-capable, but ECN was not negotiated",
+            Rule::SetupFlags => "a SYN or SYN-ACK has an undefined combination of ECE and CWR",
+            Rule::EctNotNegotiated => "data is ECN-capable, but ECN was not negotiated",
             Rule::EceNotNegotiated => "ECE or CWR is set, but ECN was not negotiated",
             Rule::EctOnAck => "a pure ACK is ECN-capable",
             Rule::EctOnRetransmission => "a retransmission is ECN-capable",
             Rule::EctOnProbe => "a window probe is ECN-capable",
-            Rule::EceStopped => "ECE stopped before CWR had come",
+            Rule::EceStopped => "ECE stopped before CWR arrived",
             Rule::EceMissing => "a packet with CE was acknowledged without ECE",
-            Rule::EceWithoutCe => "ECE began and no packet with CE had come",
-            Rule::EceAfterCwr => "ECE went on after CWR, and no other packet with CE had come",
+            Rule::EceWithoutCe => "ECE began without a preceding packet with CE",
+            Rule::EceAfterCwr => "ECE continued after CWR without another packet with CE",
             Rule::CwrOnRetransmission => "CWR is on a retransmission",
-            Rule::CwrMissing => "a window of new data followed ECE, and CWR did not come",
-            Rule::CwrTwice => "CWR came twice for one window of data",
-            Rule::NoReduction => "a window after ECE there was as much data outstanding as before",
-            Rule::GrowthOnEce => "more data than ever came to be outstanding while ACKs had ECE",
-            Rule::AccEcnSetup => "a SYN or SYN-ACK has AE, CWR and ECE as no host with AccECN sets them",
+            Rule::CwrMissing => "a window of new data followed ECE without CWR",
+            Rule::CwrTwice => "CWR was set twice in one window of data",
+            Rule::NoReduction => "one window after ECE as much data was outstanding as before",
+            Rule::GrowthOnEce => "the data outstanding reached a new maximum while ACKs had ECE",
+            Rule::AccEcnSetup => "a SYN or SYN-ACK has a combination of AE, CWR and ECE undefined in AccECN",
             Rule::SetupMixed => "one handshake has SYNs or SYN-ACKs of AccECN and of RFC 3168",
-            Rule::SynAckCode => "the SYN-ACK does not say with which codepoint the SYN came",
-            Rule::LastAckCode => "the last ACK of the handshake does not say with which codepoint the SYN-ACK came",
+            Rule::SynAckCode => "the SYN-ACK does not report the codepoint with which the SYN arrived",
+            Rule::LastAckCode => {
+                "the last ACK of the handshake does not report the codepoint with which the SYN-ACK arrived"
+            }
             Rule::EctAfterFallback => {
-                "the server is ECN-capable, but a SYN or SYN-ACK of this handshake did without AccECN"
+                "the server is ECN-capable, but a SYN or SYN-ACK of this handshake was without AccECN"
             }
             Rule::AceMissing => "the ACE field does not count a packet with CE that was acknowledged",
-            Rule::AceWithoutCe => "the ACE field counts more packets with CE than have come",
-            Rule::AckOnCe => "data with CE came behind a packet without, and were not acknowledged at once",
-            Rule::AckOnMarks => "seven packets with CE came, and nothing was sent at once",
+            Rule::AceWithoutCe => "the ACE field counts more packets with CE than have arrived",
+            Rule::AckOnCe => "data with CE arrived after a packet without CE and was not acknowledged immediately",
+            Rule::AckOnMarks => "seven packets with CE arrived, and no ACK was sent immediately",
             Rule::OptionOnSyn => "a SYN has the AccECN option",
-            Rule::OptionStart => "the AccECN option of a SYN-ACK does not hold the counters' first values",
+            Rule::OptionStart => "the AccECN option of a SYN-ACK does not hold the counters' initial values",
             Rule::OptionNotAtStart => {
-                "the AccECN option, which comes later, is not on the SYN-ACK, the last ACK or the first data"
+                "the AccECN option, used later, is not on the SYN-ACK, the last ACK or the first data"
             }
-            Rule::OptionBytes => "the AccECN option's counters are not the bytes that came with each codepoint",
-            Rule::OptionOmits => "the AccECN option leaves out a counter that has changed",
+            Rule::OptionBytes => "the AccECN option's counters differ from the bytes that arrived with each codepoint",
+            Rule::OptionOmits => "the AccECN option omits a counter that has changed",
             Rule::OptionMissing => "an ACK of bytes with CE has room for the AccECN option and does not have it",
-            Rule::OptionRare => "a counter of the AccECN option was not told for more than 2^22 bytes",
-            Rule::EceNotState => "ECE is not the state of the last data that the ACK acknowledges",
-            Rule::AckOnChange => "CE began or ended on data, and they were not acknowledged at once",
-            Rule::Ect1WithoutAccEcn => "data are ECT(1), but the feedback is that of RFC 3168",
+            Rule::OptionRare => "a counter of the AccECN option was not sent for more than 2^22 bytes",
+            Rule::EceNotState => "ECE does not match the CE state of the last data that the ACK acknowledges",
+            Rule::AckOnChange => "CE began or ended on data that was not acknowledged immediately",
+            Rule::Ect1WithoutAccEcn => "data is ECT(1), but the feedback is that of RFC 3168",
         }
     }
 }
 
-/// A rule broken.
+/// A violation of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which rule.
+    /// The violated rule.
     pub rule: Rule,
-    /// The number of the packet that shows it.
+    /// Number of the packet that shows it.
     pub packet: u64,
-    /// When.
+    /// Capture time of that packet, in nanoseconds since 1970.
     pub time: u64,
 }
 
-/// Violations listed of one direction: the rest are counted.
+/// Maximum number of violations listed per direction; the others are only counted.
 const LISTED: usize = 256;
 
-/// The violations of one direction: the first are listed, all counted.
+/// Violations of one direction: all are counted, the first ones are listed.
 #[derive(Clone, Debug)]
 pub struct Violations {
     standard: Standard,
@@ -325,15 +327,15 @@ impl Default for Violations {
 }
 
 impl Violations {
-    /// None yet; those of rules that `standard` does not have are not booked.
+    /// Starts empty; violations of rules that `standard` does not have are ignored.
     pub fn of(standard: Standard) -> Violations {
         Violations { standard, list: Vec::new(), counts: [0; RULES.len()] }
     }
-    /// The text whose rules are checked.
+    /// The standard whose rules are checked.
     pub(crate) fn standard(&self) -> Standard {
         self.standard
     }
-    /// Books a violation.
+    /// Adds a violation.
     #[cold]
     pub fn add(&mut self, rule: Rule, packet: u64, time: u64) {
         if rule.section(self.standard).is_none() {
@@ -345,15 +347,15 @@ impl Violations {
             self.list.push(Violation { rule, packet, time });
         }
     }
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub(crate) fn heap(&self) -> usize {
         self.list.capacity() * size_of::<Violation>()
     }
-    /// The first ones, in order.
+    /// The first violations, in order.
     pub fn list(&self) -> &[Violation] {
         &self.list
     }
-    /// How many there are of a rule.
+    /// Number of violations of a rule.
     pub fn count(&self, rule: Rule) -> u32 {
         self.counts[rule as usize]
     }
@@ -370,7 +372,7 @@ mod tests {
         (0..300).for_each(|packet| found.add(Rule::CwrTwice, packet, 0));
         assert_eq!((found.list().len(), found.list().last().map(|one| one.packet)), (256, Some(255)));
         assert_eq!((found.count(Rule::CwrTwice), found.count(Rule::CwrMissing)), (300, 0));
-        // Two numbers of eight bytes and the rule, in memory for at least as many as are listed.
+        // At least two eight-byte numbers and the rule per listed violation.
         assert!(found.heap() >= 256 * 17, "{}", found.heap());
     }
 

@@ -1,4 +1,4 @@
-//! One connection packet by packet, thinned out: what a time-sequence graph draws.
+//! Packet-by-packet series of one connection, thinned, for a time-sequence graph.
 
 use ecnlab_wire::{Ecn, Flags};
 
@@ -6,29 +6,29 @@ use crate::connection::{Connection, Seen};
 use crate::outstanding::Cause;
 use crate::packet::Segment;
 
-/// What a row is about.
+/// Kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// A segment: its first and last byte.
+    /// A data segment: its first and last byte.
     Data,
-    /// One sent again, by cause.
+    /// A fast retransmission.
     Fast,
-    /// One sent again for a hole that SACK shows.
+    /// A retransmission for a hole reported by SACK.
     Sack,
-    /// One sent again for a partial ACK.
+    /// A retransmission after a partial ACK.
     Partial,
-    /// One sent again by the timer or after it.
+    /// A retransmission by the timer or after it.
     Timeout,
-    /// A probe for a lost tail.
+    /// A tail loss probe.
     Tail,
-    /// A segment that the capture says was dropped.
+    /// A segment marked as dropped in the capture.
     Dropped,
-    /// An ACK: what it acknowledges, and the end of the window it announces.
+    /// An ACK: its acknowledgement number and the end of the advertised window.
     Ack,
     /// A duplicate ACK.
     Duplicate,
-    /// A block of a SACK option.
+    /// A SACK block.
     Block,
     /// Data with CE.
     Ce,
@@ -38,11 +38,11 @@ pub enum Kind {
     Cwr,
     /// A round-trip time, in nanoseconds.
     Rtt,
-    /// Data outstanding.
+    /// Bytes outstanding.
     Flight,
 }
 
-/// Names of the kinds, in their order.
+/// Names of the kinds, in the order of [`Kind`].
 pub const KINDS: [&str; 15] = [
     "data",
     "fast",
@@ -64,21 +64,21 @@ pub const KINDS: [&str; 15] = [
 /// A row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The packet's number.
+    /// Packet number.
     pub packet: u64,
     /// Nanoseconds since 1970.
     pub time: u64,
-    /// Whose data it is about: the end of the key.
+    /// Index in the key of the end whose data the row describes.
     pub end: u8,
-    /// What it is about.
+    /// Kind of the row.
     pub kind: Kind,
-    /// The lower value.
+    /// Lower value: an offset, nanoseconds or bytes, depending on the kind.
     pub low: i64,
-    /// The upper value.
+    /// Upper value.
     pub high: i64,
 }
 
-/// Rows of one connection, at most so many of each kind: when there are more, every second is let go.
+/// Rows of one connection, with a limit per kind: above it every second row is dropped.
 #[derive(Debug)]
 pub struct Series {
     rows: [Thinned; KINDS.len()],
@@ -113,13 +113,13 @@ impl Thinned {
 }
 
 impl Series {
-    /// No row yet; at most `most` of each kind.
+    /// Starts empty; at most `most` rows of each kind.
     pub fn new(most: usize) -> Series {
         let thinned = Thinned { rows: Vec::new(), most: most.max(2), every: 1, seen: 0 };
         Series { rows: std::array::from_fn(|_| thinned.clone()), rtts: [0; 2] }
     }
 
-    /// Takes in a packet of the connection, after it.
+    /// Processes a packet of the connection, after the connection itself.
     pub fn take(&mut self, segment: &Segment<'_>, seen: &Seen, connection: &Connection) {
         let me = usize::from(!segment.from_low);
         if segment.seq_len() > 0 {
@@ -154,7 +154,7 @@ impl Series {
         self.add(segment, me, Kind::Flight, 0, flight);
     }
 
-    /// Of the data of the end `peer`.
+    /// Adds rows for an ACK of the data of `peer`.
     fn ack(&mut self, segment: &Segment<'_>, seen: &Seen, connection: &Connection, peer: usize) {
         let (stream, me) = (&connection.ends[peer].stream, &connection.ends[1 - peer]);
         let low = stream.relative(stream.offset(segment.ack));
@@ -185,7 +185,7 @@ impl Series {
         });
     }
 
-    /// The rows in order of time, and for each kind how many packets stand for each row of it.
+    /// Returns the rows in order of time and, per kind, the number of packets that each row represents.
     pub fn finish(self) -> (Vec<Row>, [u64; KINDS.len()]) {
         let every = std::array::from_fn(|i| self.rows[i].every);
         let mut rows: Vec<Row> = self.rows.into_iter().flat_map(|thinned| thinned.rows).collect();

@@ -1,20 +1,20 @@
-//! Numbers gathered one by one in little room.
+//! Statistics collected value by value in constant or bounded memory.
 
-/// Count, sum and extremes of spans in nanoseconds.
+/// Count, sum, minimum and maximum of values, usually nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the values.
     pub sum: u64,
-    /// The least; 0 before the first.
+    /// Minimum; 0 without values.
     pub min: u64,
-    /// The greatest.
+    /// Maximum.
     pub max: u64,
 }
 
 impl Summary {
-    /// Takes in a value.
+    /// Adds a value.
     #[inline]
     pub fn add(&mut self, value: u64) {
         self.min = if self.count == 0 { value } else { self.min.min(value) };
@@ -22,26 +22,26 @@ impl Summary {
         self.sum = self.sum.saturating_add(value);
         self.count += 1;
     }
-    /// The mean; NaN of nothing.
+    /// Mean; NaN without values.
     pub fn mean(&self) -> f64 {
         self.sum as f64 / self.count as f64
     }
 }
 
-/// Bits of a value's mantissa that its bucket keeps: buckets are 1/64 of their value wide.
+/// Mantissa bits per bucket: a bucket is 1/64 of its value wide.
 const BITS: u32 = 6;
 
-/// A distribution: exact count, mean and extremes, quantiles within 1/128 of their value.
+/// A distribution: exact count, mean, minimum and maximum; quantiles within 1/128 of their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// Exact.
+    /// Exact count, sum, minimum and maximum.
     pub summary: Summary,
-    /// (bucket, values in it), in order: as many as there are different values, to 1/64, not as there are values.
+    /// (bucket, number of values), in order. Their number grows with the number of different values, not of values.
     buckets: Vec<(u16, u32)>,
 }
 
 impl Distribution {
-    /// Takes in a value.
+    /// Adds a value.
     pub fn add(&mut self, value: u64) {
         self.summary.add(value);
         let bucket = bucket(value);
@@ -51,12 +51,12 @@ impl Distribution {
         }
     }
 
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub(crate) fn heap(&self) -> usize {
         self.buckets.capacity() * size_of::<(u16, u32)>()
     }
 
-    /// The value below which a share `q` of all lies: the middle of its bucket, within the extremes. NaN of nothing.
+    /// Quantile `q` (0 to 1): the middle of its bucket, limited to the range of the values. NaN without values.
     pub fn quantile(&self, q: f64) -> f64 {
         let wanted = (q * self.summary.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -70,7 +70,7 @@ impl Distribution {
     }
 }
 
-/// Values below 64 are their own bucket; above, the exponent and the leading bits.
+/// Returns the bucket of a value: values below 64 have their own; above, it is the exponent and the leading bits.
 fn bucket(value: u64) -> u16 {
     let shift = (63 - value.max(1).leading_zeros()).saturating_sub(BITS);
     ((shift << BITS) as u64 + (value >> shift)) as u16

@@ -1,4 +1,4 @@
-//! One direction's data: what was sent, sent again, acknowledged; and why it was sent again.
+//! Data of one direction: transmissions, acknowledgements, and retransmissions with their causes.
 
 use std::collections::VecDeque;
 
@@ -11,11 +11,12 @@ use crate::ranges::Ranges;
 use crate::stats::Distribution;
 use crate::ticks::Ticks;
 
-/// Offsets begin here, so that what comes before the first packet seen still has one.
+/// First offset, so that data below the first captured packet still has a non-negative offset.
 const ORIGIN: u64 = 1 << 32;
-/// Half of the least timeout in use: what is sent so long after the last ACK is sent by a timer, not by a paced sender.
+/// Half of the smallest timeout in use, in nanoseconds: data sent this long after the last ACK was triggered by a
+/// timer, not by pacing.
 const QUIET: u64 = 100_000_000;
-/// Give up on RACK when against ≥ 2 · for + `ENOUGH`.
+/// The RACK model is dropped if against ≥ 2 · for + `ENOUGH`.
 const ENOUGH: u32 = 3;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,95 +27,95 @@ enum Mode {
     Timeout,
 }
 
-/// What a segment is besides data.
+/// Special role of a segment besides data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Nothing else.
+    /// None.
     Data,
-    /// It asks for a closed window to open.
+    /// A zero-window probe.
     Probe,
-    /// It answers a SYN that came again.
+    /// A reply to a repeated SYN.
     Answer,
 }
 
-/// What sending a segment was.
+/// Classification of a transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
-    /// Bytes, SYN and FIN among them, not seen before.
+    /// Bytes, including SYN and FIN, not captured before.
     pub fresh: u64,
-    /// Whether all of it was seen before, or part of it, and why it was sent again.
+    /// Cause, if all or part of the segment was captured before.
     pub again: Option<Cause>,
-    /// Whether it had been acknowledged when it was sent again.
+    /// It was already acknowledged when it was retransmitted.
     pub needless: bool,
-    /// Whether it fills a hole: it came out of order, or its first transmission is not in the capture.
+    /// It fills a hole: it was reordered, or its first transmission is not in the capture.
     pub late: bool,
-    /// Whether it asks for a closed window to open.
+    /// It is a zero-window probe.
     pub probe: bool,
-    /// Whether something is missing before it.
+    /// Data is missing before it.
     pub gap: bool,
-    /// Whether a timer began this retransmission.
+    /// A timer started this retransmission.
     pub timer: bool,
 }
 
-/// What an ACK was.
+/// Classification of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acked {
-    /// It acknowledged something new.
+    /// It acknowledges new data.
     pub advanced: bool,
-    /// It repeats the last one (RFC 5681 §2).
+    /// It is a duplicate ACK (RFC 5681 §2).
     pub duplicate: bool,
-    /// It is older than another that came before it.
+    /// It was captured after a newer ACK.
     pub old: bool,
-    /// It begins with a block of data received twice (RFC 2883 §4).
+    /// Its first SACK block reports duplicate data (RFC 2883 §4).
     pub dsack: bool,
 }
 
-/// An ACK, as it comes.
+/// An ACK, as captured.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard<'a> {
-    /// Its number.
+    /// Acknowledgement number.
     pub ack: Seq,
-    /// The announced window, not scaled.
+    /// Window field, not scaled.
     pub window: u16,
     /// It has no data and no SYN, FIN or RST.
     pub bare: bool,
-    /// It has ECE, where that has RFC 3168's meaning.
+    /// It has ECE with RFC 3168's meaning.
     pub echo: bool,
-    /// All its options, not read.
+    /// Its option bytes, not parsed.
     pub options: &'a [u8],
-    /// What SACK reports.
+    /// Its SACK blocks.
     pub blocks: &'a [SackBlock],
-    /// When it comes.
+    /// Capture time in nanoseconds.
     pub time: u64,
 }
 
-/// Numbers of a stream.
+/// Counts of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     /// Retransmissions by cause, in the order of [`Cause`].
     pub causes: [u64; 5],
-    /// Expiries of the timer that a retransmission shows.
+    /// Expiries of the retransmission timer, inferred from retransmissions.
     pub timeouts: u64,
-    /// Recoveries begun by duplicate ACKs or SACK.
+    /// Recoveries started by duplicate ACKs or SACK.
     pub recoveries: u64,
     /// Retransmissions of data already acknowledged.
     pub needless: u64,
-    /// Reports of data received twice (RFC 2883).
+    /// Reports of duplicate data (RFC 2883).
     pub dsacks: u64,
-    /// Bytes that ACKs tell of and the capture does not have.
+    /// Bytes acknowledged but missing from the capture.
     pub missing_bytes: u64,
-    /// Segments whose ACK says nothing of the round trip: sent again, or behind one that was.
+    /// Segments whose ACK gives no RTT sample: retransmitted, or after a retransmitted one.
     pub ambiguous: u64,
 }
 
-/// One direction's data.
+/// Data of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
-    /// Numbers.
+    /// Counts.
     pub counts: Counts,
-    /// Round-trip times from here to the peer and back, each of a segment sent once.
+    /// Round-trip times from this point to the peer and back, from segments sent only once, in nanoseconds.
     pub rtt: Distribution,
-    /// The latest of them.
+    /// Latest RTT sample.
     last_rtt: u64,
     begun: bool,
     next: u64,
@@ -126,59 +127,59 @@ pub struct Stream {
     duplicates: u32,
     window: Option<u16>,
     mode: Mode,
-    /// Where the recovery or the timeout ends.
+    /// Offset at which the recovery or the timeout ends.
     point: u64,
-    /// Up to where a timeout has, or will have, all sent again in order.
+    /// Offset up to which a timeout retransmits everything in order.
     stepped_back: u64,
-    /// Of what has arrived, what was sent last.
+    /// The most recently sent transmission that has arrived.
     arrivals: Arrivals,
-    /// How a sender with RACK would see it, from the first trouble on.
+    /// The RACK model, started at the first loss signal.
     rack: Option<Box<Rack>>,
-    /// What told of RACK where that reading was given up; nothing before it began.
+    /// Evidence at the time when the RACK model was dropped; none before the model starts.
     no_rack: Option<Evidence>,
-    /// The clock of its timestamps, where that was looked at: in the handshake, and in what is sent again.
+    /// The clock of its timestamps, if read: in the handshake and on retransmissions.
     clock: Option<Ticks>,
-    /// The latest transmission of anything acknowledged.
+    /// Latest transmission of any acknowledged segment.
     latest_acked: u64,
-    /// When the last ACK came.
+    /// Time of the last ACK.
     ack_time: Option<u64>,
-    /// Whether both ends agreed on SACK.
+    /// Both ends agreed on SACK.
     pub has_sack: bool,
-    /// How long this end takes to answer, as the handshake shows it; `None` if it was not seen.
+    /// Response time of this end in the handshake, in nanoseconds; `None` if not captured.
     pub answer: Option<u64>,
 }
 
 impl Stream {
-    /// Whether anything is known of its numbers.
+    /// Returns whether a sequence number is known.
     pub fn begun(&self) -> bool {
         self.begun
     }
-    /// Offset behind the last byte sent.
+    /// Offset one past the last byte sent.
     pub fn next(&self) -> u64 {
         self.next
     }
-    /// Offset of the first byte not acknowledged.
+    /// Offset of the first unacknowledged byte.
     pub fn una(&self) -> u64 {
         self.una
     }
-    /// Offset up to which everything came by here.
+    /// Offset up to which the capture has no gap.
     pub fn in_order(&self) -> u64 {
         self.holes.bottom().unwrap_or(self.next)
     }
-    /// Segments kept in memory.
+    /// Number of segments stored.
     pub fn remembered(&self) -> usize {
         self.segments.len()
     }
-    /// Bytes on the heap.
+    /// Bytes allocated on the heap.
     pub(crate) fn heap(&self) -> usize {
         let lists = self.holes.heap() + self.sacked.heap() + self.rtt.heap();
         self.segments.capacity() * size_of::<Sent>() + lists + self.rack.as_ref().map_or(0, |rack| rack.heap())
     }
-    /// When the last ACK came.
+    /// Time of the last ACK.
     pub fn ack_time(&self) -> Option<u64> {
         self.ack_time
     }
-    /// Whether duplicate ACKs let out more than the window (RFC 3042, RFC 5681 §3.2).
+    /// Returns whether duplicate ACKs permit data beyond the window (RFC 3042, RFC 5681 §3.2).
     pub fn is_inflated(&self) -> bool {
         self.duplicates > 0
     }
@@ -191,11 +192,11 @@ impl Stream {
     pub fn last_rtt(&self) -> u64 {
         self.last_rtt
     }
-    /// Bytes between the first seen and an offset; of the SYN if there was one.
+    /// Bytes from the first captured byte, or from the SYN if captured, to an offset.
     pub fn relative(&self, offset: u64) -> i64 {
         offset.wrapping_sub(ORIGIN) as i64
     }
-    /// The offset of a sequence number: that nearest to what was sent last.
+    /// Returns the offset of a sequence number: the one closest to the data sent last.
     #[inline]
     pub fn offset(&self, seq: Seq) -> u64 {
         let next = self.base.wrapping_add(self.next as u32);
@@ -211,7 +212,7 @@ impl Stream {
         self.una = ORIGIN;
     }
 
-    /// A segment of `len` bytes of sequence space is sent at `time`, with `options` that are not read yet.
+    /// Processes a segment of `len` bytes of sequence space sent at `time`, with unparsed `options`.
     #[inline]
     pub fn send(&mut self, seq: Seq, len: u32, time: u64, role: Role, options: &[u8]) -> Sending {
         if !self.begun {
@@ -242,7 +243,7 @@ impl Stream {
         self.segments.push_back(Sent { start, end, time, ..Sent::default() });
     }
 
-    /// Something of which at least the first byte lies below what was sent.
+    /// Handles a segment that starts below the data already sent.
     #[inline(never)]
     fn send_known(&mut self, start: u64, end: u64, time: u64, role: Role, options: &[u8]) -> Sending {
         let beyond = end.saturating_sub(self.next);
@@ -286,7 +287,7 @@ impl Stream {
         }
     }
 
-    /// Why what is sent at `time` is sent again, and whether a timer began it.
+    /// Returns the cause of a retransmission at `time`, and whether a timer started it.
     fn why(&mut self, start: u64, end: u64, time: u64, options: &[u8]) -> (Cause, bool) {
         let (answers, quiet) = (self.answers_an_ack(time), self.is_quiet(time));
         let watched = self.watch();
@@ -307,24 +308,26 @@ impl Stream {
         by_rack.filter(|_| evidence.verdict() == Some(true)).unwrap_or(plain)
     }
 
-    /// The same, without RACK.
+    /// Like `why`, without RACK.
     fn cause(&mut self, start: u64, end: u64, time: u64) -> (Cause, bool) {
         let resent = self.was_resent(start);
         if self.answers_an_ack(time) {
-            // Lost again after a timeout, and told by three duplicates; with SACK that is no reason (RFC 6675 §5.1).
+            // Lost again after a timeout, detected by three duplicates; with SACK duplicates do not suffice (RFC 6675
+            // §5.1).
             let anew = start == self.una && self.duplicates == DUPLICATES && self.sacked.is_empty();
-            // By a partial ACK, while the timeout before this recovery goes on sending all again (NewReno).
+            // By a partial ACK, while the retransmission in order after an earlier timeout continues (NewReno).
             let in_between = start == self.una && self.duplicates == 0 && start < self.stepped_back;
             match self.mode {
                 Mode::Timeout if start < self.point && !(resent && anew) => {
                     return (Cause::Timeout, self.time_out(start, resent));
                 }
                 Mode::Fast if resent && !in_between => return (Cause::Timeout, self.time_out(start, resent)),
-                // In the turn of the timeout before, which a fast retransmit does not end (Reno).
+                // Part of the retransmission in order after the earlier timeout, which a fast retransmit does not end
+                // (Reno).
                 Mode::Fast if start > self.una && start < self.stepped_back => return (Cause::Timeout, false),
-                // Also what was sent during the recovery and lost (RFC 6675 §4, NextSeg).
+                // Includes data sent during the recovery and lost (RFC 6675 §4, NextSeg).
                 Mode::Fast if !self.sacked.is_empty() => return (Cause::Sack, false),
-                // A recovery that ended with a partial ACK begins anew with three duplicates (Reno).
+                // A recovery that ended with a partial ACK restarts with three duplicates (Reno).
                 Mode::Fast if self.duplicates < DUPLICATES => return (Cause::Partial, false),
                 _ if self.tells_of_a_loss() => {
                     self.recover();
@@ -340,19 +343,20 @@ impl Stream {
         (Cause::Timeout, self.time_out(start, resent || quiet))
     }
 
-    /// Whether the last ACK may have begun a fast retransmit.
+    /// Returns whether the last ACK may have started a fast retransmit.
     fn tells_of_a_loss(&self) -> bool {
-        // Fewer duplicates are enough where no more can come (RFC 5827 §3.1), more where packets are known to overtake.
+        // Fewer duplicates suffice if no more can arrive (RFC 5827 §3.1); more are needed if the path is known to
+        // reorder.
         let few = DUPLICATES.min(self.segments.len().saturating_sub(1).max(1) as u32);
         match self.answer {
-            // A simulated end: that its timer fires in the instant of an ACK is more likely than either. RFC 6675 §4, IsLost:
-            // three segments above the hole.
+            // A simulated end: an expiry of its timer at the time of an ACK is more likely than either. RFC 6675 §4,
+            // IsLost: three segments above the hole.
             Some(0) => self.duplicates == DUPLICATES || self.sacked_beyond(DUPLICATES),
             _ => self.duplicates >= few || !self.sacked.is_empty(),
         }
     }
 
-    /// Whether SACK tells of what lies more than `segments` behind the first byte not acknowledged.
+    /// Returns whether SACK reports data more than `segments` segments above the first unacknowledged byte.
     fn sacked_beyond(&self, segments: u32) -> bool {
         let first = self.segments.front().map_or(0, |sent| sent.end - sent.start);
         self.sacked.top().is_some_and(|top| top - self.una > u64::from(segments) * first)
@@ -365,8 +369,8 @@ impl Stream {
         self.segments.iter_mut().for_each(|s| s.resent = false);
     }
 
-    /// Whether the timer has fired: once for all that is then sent again, unless its first segment comes `anew`: a second
-    /// time, or out of the silence.
+    /// Returns whether the timer has fired: once for all following retransmissions, unless the first segment is sent
+    /// `anew`: a second time, or after a silence.
     fn time_out(&mut self, start: u64, anew: bool) -> bool {
         if self.mode == Mode::Timeout && start < self.point && !(start <= self.una && anew) {
             return false;
@@ -380,21 +384,22 @@ impl Stream {
         true
     }
 
-    /// Whether a recovery has had its turn at the segment. A rescue retransmission leaves HighRxt where it is: once SACK
-    /// reports what lies above, the segment is a hole like others (RFC 6675 §4, NextSeg rules 1 and 4).
+    /// Returns whether a recovery has already retransmitted the segment. A rescue retransmission does not advance
+    /// HighRxt: once SACK reports data above, the segment is a normal hole (RFC 6675 §4, NextSeg rules 1 and 4).
     fn was_resent(&self, start: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
         let is_hole = |sent: &Sent| self.sacked.top().is_some_and(|top| top > sent.end);
         self.segments.get(place).is_some_and(|s| s.resent && !(s.rescue && is_hole(s)))
     }
 
-    /// Whether this comes as fast behind an ACK as this end answers.
+    /// Returns whether a packet at `time` follows an ACK within this end's response time.
     pub fn answers_an_ack(&self, time: u64) -> bool {
         self.ack_time.is_some_and(|came| self.is_answer(came, time))
     }
 
-    /// Whether what is sent at `time` may answer what `came` then: within half of the least timeout, or twice the time that
-    /// this end needed in the handshake. An end in virtual time, seen at its own interface, answers in no time.
+    /// Returns whether a packet at `time` may respond to one captured at `came`: within half of the smallest timeout,
+    /// or twice this end's response time in the handshake. An end in virtual time, captured at its own interface,
+    /// responds in zero time.
     pub fn is_answer(&self, came: u64, time: u64) -> bool {
         let limit = match self.answer {
             Some(0) => 0,
@@ -404,16 +409,16 @@ impl Stream {
         time.saturating_sub(came) <= limit
     }
 
-    /// Whether `start` was sent so recently that no timer can have fired: a probe waits two round trips
-    /// (RFC 8985 §7.2) and needs SACK (§4), the least timeout of RFC 6298 §2.4 is a second and that of Linux 200 ms.
+    /// Returns whether `start` was sent so recently that no timer can have fired: a tail loss probe waits two RTTs
+    /// (RFC 8985 §7.2) and needs SACK (§4), the minimum timeout of RFC 6298 §2.4 is one second, that of Linux 200 ms.
     fn is_early(&self, start: u64, time: u64) -> bool {
         let place = self.segments.partition_point(|s| s.end <= start);
         let sent = self.segments.get(place).map_or(0, |s| s.time);
-        // A timeout begins with the first segment outstanding.
+        // A timeout retransmits the first outstanding segment first.
         self.has_sack && (start > self.una || time.saturating_sub(sent) < 200_000_000)
     }
 
-    /// An ACK comes.
+    /// Processes an ACK.
     #[inline]
     pub fn acknowledge(&mut self, heard: &Heard<'_>) -> Acked {
         let Heard { ack, window, bare, blocks, time, .. } = *heard;
@@ -466,7 +471,7 @@ impl Stream {
             } else {
                 last = Some(sent);
             }
-            // Of those an ACK covers, the one it ends with tells the round trip, unless anything before was sent later.
+            // The segment at whose end the ACK ends gives the RTT sample, unless an earlier segment was sent later.
             if sent.end == offset {
                 if sent.spoilt || newest > sent.time {
                     self.counts.ambiguous += 1;
@@ -490,7 +495,7 @@ impl Stream {
         }
     }
 
-    /// An ACK of what the capture does not have.
+    /// Handles an ACK of data missing from the capture.
     #[cold]
     fn jump(&mut self, offset: u64, ack: Seq) {
         self.counts.missing_bytes += offset - self.next;
@@ -503,7 +508,7 @@ impl Stream {
         self.rtt.add(rtt);
     }
 
-    /// Takes in SACK blocks; whether the first reports data received twice.
+    /// Processes SACK blocks; returns whether the first reports duplicate data.
     #[inline(never)]
     fn take_blocks(&mut self, blocks: &[SackBlock]) -> bool {
         let ends: [Option<(u64, u64)>; 4] =
@@ -521,19 +526,19 @@ impl Stream {
         dsack
     }
 
-    // ---- the reading by RACK ----
+    // ---- the RACK model ----
 
-    /// What tells of RACK, and what tells against it.
+    /// Evidence for and against RACK.
     pub(crate) fn evidence(&self) -> Evidence {
         self.no_rack.or(self.rack.as_ref().map(|rack| rack.evidence)).unwrap_or_default()
     }
 
-    /// Whether there is or was one.
+    /// Returns whether the RACK model is or was used.
     pub(crate) fn has_second_reading(&self) -> bool {
         self.rack.is_some() || self.no_rack.is_some()
     }
 
-    /// A timestamp that this end sends.
+    /// Records a timestamp sent by this end.
     pub(crate) fn note_stamp(&mut self, time: u64, stamp: u32) {
         match &mut self.clock {
             Some(clock) => clock.note(time, stamp),
@@ -541,12 +546,12 @@ impl Stream {
         }
     }
 
-    /// One more round trip.
+    /// Adds an RTT sample to the minimum.
     pub(crate) fn least_round_trip(&mut self, time: u64) {
         self.arrivals.least(time);
     }
 
-    /// Takes the reading by RACK for the right one; returns the reductions by ECN that it has.
+    /// Adopts the classification of the RACK model; returns its number of reductions by ECN.
     pub(crate) fn settle_for_rack(&mut self) -> Option<u64> {
         let Tally { causes, timeouts, recoveries, reductions } = self.rack.as_ref()?.tally;
         let counts = &mut self.counts;
@@ -554,9 +559,9 @@ impl Stream {
         Some(reductions)
     }
 
-    /// Begins the reading by RACK, unless that was given up; whether there is one.
+    /// Starts the RACK model, unless it was dropped; returns whether it is active.
     fn watch(&mut self) -> bool {
-        // Nothing but the SYN goes before the handshake.
+        // Before the handshake ends only the SYN is sent.
         if self.no_rack.is_some() || !self.has_sack || self.una == ORIGIN {
             return false;
         }
@@ -579,14 +584,14 @@ impl Stream {
         Some(f(rack, &mut View { segments, arrivals, una: self.una, next: self.next, time, clock: self.clock }))
     }
 
-    /// Whether what is sent at `time` was sent by a timer: nothing has come or gone for two round trips.
+    /// Returns whether a transmission at `time` was triggered by a timer: no packet in either direction for two RTTs.
     fn is_quiet(&self, time: u64) -> bool {
         let last = self.ack_time.max(self.segments.back().map(|s| s.time)).unwrap_or(time);
         let wait = if self.answer == Some(0) { 1 } else { self.last_rtt.saturating_mul(2) };
         time.saturating_sub(last) >= wait
     }
 
-    /// New data, behind all that was sent.
+    /// Processes new data above all data sent before.
     #[inline(never)]
     fn watch_new(&mut self, start: u64, end: u64, time: u64, options: &[u8]) {
         let quiet = self.una < self.next && self.is_quiet(time);
@@ -601,7 +606,7 @@ impl Stream {
         self.with_rack(time, |rack, view| rack.send(view, (start, end), quiet, first));
     }
 
-    /// An ACK of `offset`, before anything is made of it; whether there is a reading by RACK.
+    /// Passes an ACK of `offset` to the RACK model before other processing; returns whether the model is active.
     #[inline(never)]
     fn watch_ack(&mut self, heard: &Heard<'_>, offset: u64, same_window: bool) -> bool {
         if !self.watch() {

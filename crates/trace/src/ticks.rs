@@ -1,25 +1,25 @@
 //! The clock of an end's timestamps (RFC 7323 §4), read from what the end has sent.
 
-/// Linux' timestamps, and those of many others, count milliseconds.
+/// Tick length in nanoseconds: timestamps of Linux and of many other systems count milliseconds.
 pub(crate) const TICK: u64 = 1_000_000;
 
-/// When the clock ticks, as narrowly as the timestamps seen so far bound it. Times are nanoseconds of the capture.
+/// Phase of the timestamp clock, bounded by the timestamps seen so far. Times are capture nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
-    /// A time, and the timestamp sent then.
+    /// A time, and the timestamp sent at that time.
     time: u64,
     stamp: u32,
-    /// The age of the tick at that time: not below the first, below the second.
+    /// Bounds of the age of the tick at that time: at least the first, less than the second.
     age: (u64, u64),
 }
 
 impl Ticks {
-    /// `stamp` is sent at `time`.
+    /// Starts with `stamp`, sent at `time`.
     pub fn new(time: u64, stamp: u32) -> Ticks {
         Ticks { time, stamp, age: (0, TICK) }
     }
 
-    /// `stamp` is sent at `time`. If the clock cannot have ticked so, it is read from here on.
+    /// Adds `stamp`, sent at `time`. If it contradicts the bounds, the clock restarts from it.
     pub fn note(&mut self, time: u64, stamp: u32) {
         let ticks = i64::from(stamp.wrapping_sub(self.stamp) as i32) * TICK as i64;
         let early = ticks.saturating_sub_unsigned(time.saturating_sub(self.time));
@@ -33,12 +33,12 @@ impl Ticks {
         }
     }
 
-    /// What the clock shows at `time`, as likely as not.
+    /// Returns the most likely clock value at `time`.
     pub fn at(&self, time: u64) -> u32 {
         self.shown(time, self.age.0.midpoint(self.age.1))
     }
 
-    /// The most that it may show at `time`.
+    /// Returns the maximum clock value at `time`.
     pub fn latest(&self, time: u64) -> u32 {
         self.shown(time, self.age.1 - 1)
     }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_cannot_have_ticked_so_is_read_anew() {
-        // Ten ticks in a millisecond; then it goes on in milliseconds, over the end of its numbers.
+        // Ten ticks in a millisecond, then one tick per millisecond, across the wraparound of the timestamp.
         let mut clock = Ticks::new(0, u32::MAX - 11);
         clock.note(at(1, 0), u32::MAX - 1);
         clock.note(at(2, 900), 0);

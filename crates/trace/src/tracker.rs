@@ -13,14 +13,14 @@ use crate::packet::{Key, Segment};
 use crate::rack::Evidence;
 use crate::rules::Standard;
 
-/// So many packets are taken in before memory is counted anew.
+/// Packets between two measurements of memory.
 const COUNTED_EVERY: u64 = 1 << 18;
-/// What a place among the connections takes: its slot, with room to grow, and its entry in the index.
+/// Memory of a connection's entry: its slot, with room for growth, and its entry in the index.
 const PLACE: u64 = 2 * size_of::<Slot>() as u64 + 16;
-/// What an allocator needs for itself.
+/// Allocator overhead per allocation, in bytes.
 const OVERHEAD: u64 = 16;
 
-/// Connections, and which of them a packet is of.
+/// The connections of a capture, with an index from packets to connections.
 #[derive(Default)]
 pub struct Tracker {
     slots: Vec<Slot>,
@@ -28,14 +28,14 @@ pub struct Tracker {
     latest: HashTable<u32>,
     last: Option<(Key, u32)>,
     standard: Standard,
-    /// The connection that is kept whole from its first packet on.
+    /// The connection that is analysed in full from its first packet on.
     followed: Option<usize>,
     used: u64,
     limit: Option<u64>,
     until_counted: u64,
 }
 
-/// A connection: its packets while they are few and without data, then what was made of them.
+/// A connection: raw packets while they are few and without data, otherwise the full analysis.
 enum Slot {
     Brief(Brief),
     Whole(Box<Connection>),
@@ -54,7 +54,7 @@ impl Slot {
             Slot::Whole(connection) => Cow::Borrowed(connection),
         }
     }
-    /// Bytes on the heap, without what a whole connection remembers.
+    /// Bytes allocated on the heap, without the memory counted by a full connection.
     fn heap(&self) -> u64 {
         match self {
             Slot::Brief(brief) => brief.heap() as u64 + OVERHEAD,
@@ -64,51 +64,51 @@ impl Slot {
 }
 
 impl Tracker {
-    /// No connection yet; rules are those of `standard`.
+    /// Starts with no connections; `standard` selects the rules.
     pub fn new(standard: Standard) -> Tracker {
         Tracker { standard, ..Tracker::default() }
     }
-    /// The same, with the bytes that connections may take: [`Tracker::is_full`] says when they do.
+    /// Sets a memory limit for the connections in bytes; [`Tracker::is_full`] reports when it is exceeded.
     #[must_use]
     pub fn within(self, bytes: u64) -> Tracker {
         Tracker { limit: Some(bytes), ..self }
     }
-    /// The same, of which [`Tracker::take`] says what each packet of connection `index` did.
+    /// Makes [`Tracker::take`] return the effect of each packet of connection `index`.
     #[must_use]
     pub fn following(self, index: usize) -> Tracker {
         Tracker { followed: Some(index), ..self }
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
-    /// Whether there is none.
+    /// Returns whether there are no connections.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
-    /// A connection by its number: they are numbered in the order in which they began.
+    /// Returns the connection with a number; connections are numbered in the order of their first packets.
     ///
     /// # Panics
-    /// If there is none of that number.
+    /// If no connection has that number.
     pub fn connection(&self, index: usize) -> Cow<'_, Connection> {
         self.slots[index].connection(self.standard)
     }
-    /// The connections in order.
+    /// Iterates over the connections in order.
     pub fn connections(&self) -> impl ExactSizeIterator<Item = Cow<'_, Connection>> {
         self.slots.iter().map(|slot| slot.connection(self.standard))
     }
-    /// The numbers of those that have, or may have, sent data.
+    /// Iterates over the numbers of the connections that have sent, or may have sent, data.
     pub fn with_data(&self) -> impl Iterator<Item = usize> {
         self.slots.iter().enumerate().filter(|(_, slot)| matches!(slot, Slot::Whole(_))).map(|(index, _)| index)
     }
-    /// The bytes that connections may take, if they take more.
+    /// Returns the memory limit in bytes if the connections exceed it.
     pub fn is_full(&self) -> Option<u64> {
         self.limit.filter(|limit| self.used > *limit)
     }
 
-    /// Takes in a packet; returns the number of its connection, and what the packet did, unless the connection has sent
-    /// no data yet and is not followed.
+    /// Processes a packet; returns the number of its connection, and the effect of the packet unless the connection has
+    /// sent no data yet and is not followed.
     #[inline]
     pub fn take(&mut self, segment: &Segment<'_>) -> (usize, Option<Seen>) {
         let opens = segment.flags & (Flags::SYN | Flags::ACK) == Flags::SYN;
@@ -130,13 +130,13 @@ impl Tracker {
         (index, Some(connection.take(segment)))
     }
 
-    /// The connection that `segment` goes on with.
+    /// Returns the connection that `segment` continues.
     fn find(&self, segment: &Segment<'_>, opens: bool) -> Option<usize> {
         let known = self.latest.find(segment.key.hash64(), |&i| *self.slots[i as usize].key() == segment.key);
         known.map(|&i| i as usize).filter(|&i| !(opens && self.connection(i).is_reopened_by(segment)))
     }
 
-    /// A connection begins.
+    /// Starts a connection.
     fn open(&mut self, segment: &Segment<'_>) -> (usize, Option<Seen>) {
         let (index, slots) = (self.slots.len(), &self.slots);
         let same = |&i: &u32| *slots[i as usize].key() == segment.key;
@@ -162,7 +162,7 @@ impl Tracker {
         (index, seen)
     }
 
-    /// A packet of a connection that has sent no data.
+    /// Processes a packet of a connection that has sent no data.
     #[inline(never)]
     fn take_briefly(&mut self, index: usize, segment: &Segment<'_>) -> Option<Seen> {
         let slot = &mut self.slots[index];
@@ -184,7 +184,7 @@ impl Tracker {
         seen
     }
 
-    /// Counts the bytes that connections take.
+    /// Measures the memory of the connections.
     #[cold]
     fn count(&mut self) {
         let each = |slot: &Slot| match slot {
@@ -195,7 +195,7 @@ impl Tracker {
         self.until_counted = COUNTED_EVERY.max(self.slots.len() as u64);
     }
 
-    /// The capture is at its end: what one connection does not tell of the law by which its host sends again, others do.
+    /// Ends the capture: hosts whose use of RACK one connection does not reveal are decided by their other connections.
     pub fn finish(&mut self) {
         for slot in &mut self.slots {
             if let Slot::Brief(brief) = slot

@@ -199,7 +199,7 @@ fn what_is_no_capture_is_told_so() {
     assert_eq!(message(b"\xd4"), "byte 0: ends after 1 bytes");
     assert_eq!(
         message(b"GET / HTTP/1.1\r\n\r\n"),
-        "byte 0: is no capture: it begins with bytes 47 45 54 20, which neither pcap nor pcapng does"
+        "byte 0: is not a capture: it begins with bytes 47 45 54 20, which matches neither pcap nor pcapng"
     );
     assert_eq!(
         message(&[0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 1, 2, 3, 4]),

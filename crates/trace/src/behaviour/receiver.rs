@@ -1,4 +1,4 @@
-//! ACKs, seen where the data arrives.
+//! ACK behaviour, measured where the data arrives.
 
 use std::collections::VecDeque;
 
@@ -16,10 +16,10 @@ pub const CAUSES: [&str; 7] = [
     "single_other",
 ];
 
-/// An ACK this long after the segment that it acknowledges was sent by a timer, in nanoseconds.
+/// An ACK this long after the arrival of the segment it acknowledges was sent by the delayed-ACK timer, in nanoseconds.
 const DELAYED: u64 = 1_000_000;
 
-/// A segment that has arrived and is not acknowledged.
+/// A segment that has arrived and is not yet acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     start: u64,
@@ -34,13 +34,13 @@ struct Arrived {
 /// Counts of the ACKs that a receiver sends.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
-    /// ACKs by number of segments that they are the first to cover: none (duplicates, window updates), 1, 2, more.
+    /// ACKs by number of newly covered segments: none (duplicates, window updates), 1, 2, more.
     pub covered: [u64; 4],
-    /// ACKs for a single segment by cause, in the order of [`CAUSES`]; the first that applies.
+    /// ACKs for a single segment by cause, in the order of [`CAUSES`]; the first cause that applies counts.
     pub single: [u64; CAUSES.len()],
     /// Time from the arrival of the newest segment covered to the ACK, in nanoseconds.
     pub delay: Distribution,
-    /// The same from the arrival of the oldest segment covered.
+    /// Time from the arrival of the oldest segment covered to the ACK, in nanoseconds.
     pub wait: Distribution,
     /// Time from the latest arrival to an ACK that covers no segment, in nanoseconds.
     pub duplicate_delay: Distribution,
@@ -87,7 +87,7 @@ impl Receiver {
     }
 }
 
-/// The place among [`CAUSES`] of what made a receiver acknowledge `segment` alone.
+/// Returns the index in [`CAUSES`] of the reason why the receiver acknowledged `segment` alone.
 fn cause(segment: &Arrived, ack: &Ack, turned: bool) -> usize {
     let seen = [
         segment.reordered || ack.sack,

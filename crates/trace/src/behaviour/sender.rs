@@ -1,23 +1,23 @@
-//! Bursts, reductions and round-trip times, seen where the data leaves its sender.
+//! Bursts, window reductions and round-trip times, measured where the data leaves its sender.
 
 use super::{Ack, Data, Sizes};
 use crate::outstanding::Cause;
 use crate::stats::{Distribution, Summary};
 
-/// Reductions of one kind.
+/// Window reductions of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reductions {
     /// Number of reductions.
     pub count: u64,
-    /// Bytes outstanding at each.
+    /// Bytes outstanding at each reduction.
     pub before: Summary,
-    /// Bytes outstanding, a round trip later, of those whose data was acknowledged before another reduction.
+    /// Bytes outstanding one RTT after the reduction, for reductions whose data was acknowledged before the next one.
     pub after: Summary,
-    /// Sum of the ratios after/before, as many as `after` counts.
+    /// Sum of the ratios after/before; `after` counts the terms.
     pub ratios: f64,
 }
 
-/// A reduction under way.
+/// A reduction in progress.
 #[derive(Clone, Copy, Debug)]
 struct Answer {
     /// Index in [`Sender::reductions`].
@@ -29,30 +29,30 @@ struct Answer {
     counted: bool,
 }
 
-/// Counts of what a sender sends.
+/// Counts of the data segments that a sender sends.
 #[derive(Clone, Debug, Default)]
 pub struct Sender {
-    /// Data segments, with retransmissions.
+    /// Data segments, including retransmissions.
     pub data: u64,
     /// Data segments with PSH.
     pub pushed: u64,
-    /// Data segments from one with PSH to the next.
+    /// Data segments from one PSH to the next.
     pub push_distance: Summary,
-    /// Data segments sent between two ACKs that arrive.
+    /// Data segments sent between two consecutive arriving ACKs.
     pub bursts: Sizes,
-    /// Data segments sent again.
+    /// Retransmitted data segments.
     pub retransmits: u64,
-    /// Round-trip times in nanoseconds, each from a segment sent once to the ACK that ends with it.
+    /// Round-trip times in nanoseconds, each from a segment sent once to the ACK whose number is the segment's end.
     pub rtt: Distribution,
     /// Responses to ECE, and responses to losses.
     pub reductions: [Reductions; 2],
-    /// Round trips from one reduction, of either kind, to the next.
+    /// Number of RTTs between consecutive reductions of either kind.
     pub between: Summary,
     burst: u64,
     since_push: u64,
     una: u64,
     next: u64,
-    /// Bytes outstanding when the first ECE came that is not answered yet.
+    /// Bytes outstanding at the first ECE that the sender has not yet responded to.
     echo: Option<u64>,
     answer: Option<Answer>,
     rounds: u64,
@@ -86,7 +86,7 @@ impl Sender {
                     self.reduce(ECN, before, data);
                 }
             }
-            // A timeout is a reduction also in a recovery.
+            // A timeout is a reduction even during a recovery.
             Some(_) if data.timer => self.reduce(LOSS, data.flight, data),
             Some(Cause::Fast) if self.answer.is_none_or(|answer| answer.kind == ECN) => {
                 self.reduce(LOSS, data.flight, data);
@@ -128,7 +128,7 @@ impl Sender {
             Some(answer) => answer.acknowledged = ack.una >= answer.point,
             None => {}
         }
-        // Until the receiver has seen CWR every ACK has ECE: those are one request.
+        // Until the receiver sees CWR every ACK has ECE: these form one congestion signal.
         self.echo = if ack.ece { self.echo.or(Some(flight)) } else { None };
         (self.una, self.next) = (ack.una, ack.next);
         if ack.una >= self.round_end {

@@ -1,21 +1,22 @@
-//! Distances of a connection's data segments at a point on their way.
+//! Time gaps between a connection's data segments at a point on the path.
 
 use super::{Data, Sizes};
 use crate::stats::Distribution;
 
-/// Distances and bursts of the data segments of one direction.
+/// Gaps and bursts of the data segments of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Spacing {
     /// Nanoseconds from each data segment to the next.
     pub gaps: Distribution,
-    /// Data segments that follow each other within the longest distance of a burst.
+    /// Sizes of bursts: runs of data segments whose gaps do not exceed the burst limit.
     pub bursts: Sizes,
     last: Option<u64>,
     burst: u64,
 }
 
 impl Spacing {
-    /// Segments at most `longest` nanoseconds apart are one burst. A burst counts when the next one begins.
+    /// Processes a data segment. Segments at most `longest` nanoseconds apart form one burst. A burst is counted when
+    /// the next one begins.
     pub(super) fn data(&mut self, data: &Data, longest: u64) {
         if !data.counted {
             return;

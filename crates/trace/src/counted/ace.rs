@@ -1,4 +1,4 @@
-//! The ACE field against the packets that came by (RFC 9768 §3.2.2.2).
+//! Check of the ACE field against the captured packets (RFC 9768 §3.2.2.2).
 
 use ecnlab_wire::Ecn;
 
@@ -6,13 +6,13 @@ use super::expected::{Entry, Span};
 use crate::ecn_seen::Place;
 use crate::rules::Rule;
 
-/// The count at the start (§3.2.1).
+/// Initial value of the counter (§3.2.1).
 const FIRST: u8 = 5;
 
-/// What the field has told.
+/// State of the ACE counter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ace {
-    /// The latest value; none of a connection that began before the capture.
+    /// The latest value; `None` if the connection began before the capture.
     base: Option<u8>,
 }
 
@@ -27,7 +27,8 @@ impl Ace {
         self.base = None;
     }
 
-    /// The field of a packet: by how much it has moved at least, and what it breaks if the count moved by `span`.
+    /// Processes the field of a packet: returns its minimum increment and the rule broken if the counter should have
+    /// moved by `span`.
     pub fn take(&mut self, ace: u8, span: Span) -> (u64, Option<Rule>) {
         let Some(base) = self.base.replace(ace) else { return (0, None) };
         let ahead = |from: u64| u64::from(ace.wrapping_sub(base)).wrapping_sub(from) % 8;
@@ -41,10 +42,11 @@ impl Ace {
     }
 }
 
-/// What fits a packet of Ethernet, where nothing says what the receiver takes.
+/// Default MSS, that of Ethernet, if the receiver announces none.
 const ETHERNET: u32 = 1460;
 
-/// How many packets `entry` may have been, of segments with up to `segment` bytes: hosts hand several to a capture as one.
+/// Returns the number of packets that `entry` may stand for, with segments of up to `segment` bytes: offloading hosts
+/// pass several to a capture as one.
 fn packets(entry: &Entry, segment: Option<u32>) -> Span {
     let most = segment.unwrap_or(ETHERNET).max(2);
     if entry.len <= most {
@@ -54,7 +56,7 @@ fn packets(entry: &Entry, segment: Option<u32>) -> Span {
     Span { low: low.into(), high: u64::from(entry.len / (most / 2)) + 1 }
 }
 
-/// By how much `entry` moves the count, seen at `place`.
+/// Returns by how much `entry` increments the counter, as seen at `place`.
 pub(super) fn counts(entry: &Entry, place: Place, segment: Option<u32>) -> Span {
     let packets = packets(entry, segment);
     match (entry.ecn, place) {

@@ -1,4 +1,4 @@
-//! The AccECN option against the bytes that came by (RFC 9768 §3.2.3).
+//! Check of the AccECN option against the captured bytes (RFC 9768 §3.2.3).
 
 use ecnlab_wire::{AccEcn, Ecn};
 
@@ -8,32 +8,32 @@ use crate::rules::{Rule, Violations};
 
 /// Counters have 24 bits.
 const MASK: u32 = 0xff_ffff;
-/// ECT(0), CE, ECT(1), and where they begin (§3.2.1).
+/// Initial values of the ECT(0), CE and ECT(1) counters (§3.2.1).
 const FIRST: [u32; 3] = [1, 0, 1];
 const ECT0: usize = 0;
 const CE: usize = 1;
 const ECT1: usize = 2;
-/// §3.2.3.3: each counter at least once for so many bytes.
+/// §3.2.3.3: each counter is sent at least once per this many bytes.
 const OFTEN: u64 = 1 << 22;
-/// Room for three counters beside the other options.
+/// Bytes of option space needed for three counters.
 const ROOM: usize = 12;
 const OPTIONS: usize = 40;
 
-/// What options have told.
+/// State of the AccECN option's counters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes {
     said: [u32; 3],
-    /// By how much each counter has moved since it was told.
+    /// Increment of each counter since its last report.
     moved: [Span; 3],
-    /// How many bytes have arrived since an option.
+    /// Bytes that have arrived since the last option.
     total: u64,
-    /// What has come since is not known.
+    /// Arrivals since the last option are unknown.
     blind: bool,
-    /// An option has come that was not compared.
+    /// An option arrived that was not compared.
     other: bool,
-    /// There was one.
+    /// At least one option was seen.
     seen: bool,
-    /// A packet for which one was due and had room; the first packet that had none, though it should.
+    /// A packet on which an option was due and had room; the first packet that should have had one and did not.
     missed: Option<(u64, u64)>,
     missed_at_start: Option<(u64, u64)>,
     roomy: bool,
@@ -55,7 +55,7 @@ impl Default for Bytes {
     }
 }
 
-/// By how much `entry` may move each counter, seen at `place`, and all of them together.
+/// Returns by how much `entry` may increment each counter, as seen at `place`, and all of them together.
 fn moves(entry: &Entry, place: Place) -> [Span; 3] {
     let len = u64::from(entry.len);
     let (most, least) = (Span { low: 0, high: len }, Span { low: if entry.sure { len } else { 0 }, high: len });
@@ -65,7 +65,7 @@ fn moves(entry: &Entry, place: Place) -> [Span; 3] {
         (Ecn::Ce, _) => [none, least, none],
         (Ecn::Ect0, Place::Receiver) => [least, none, none],
         (Ecn::Ect1, Place::Receiver) => [none, none, least],
-        // RFC 6040 §4.2: behind this place ECT(0) may become ECT(1), and either CE.
+        // RFC 6040 §4.2: downstream of this point ECT(0) may become ECT(1), and both may become CE.
         (Ecn::Ect0, _) => [most; 3],
         (Ecn::Ect1, _) => [none, most, most],
     }
@@ -76,7 +76,7 @@ impl Bytes {
         self.blind = true;
     }
 
-    /// `entry` has arrived.
+    /// Adds `entry`, which has arrived.
     pub fn settle(&mut self, entry: &Entry, place: Place) {
         if entry.ecn != Ecn::NotEct {
             self.total += u64::from(entry.len);
@@ -84,7 +84,7 @@ impl Bytes {
         self.moved.iter_mut().zip(moves(entry, place)).for_each(|(moved, more)| moved.add(more.low, more.high));
     }
 
-    /// A SYN-ACK, last ACK or first data, with the option or without.
+    /// Processes a SYN-ACK, last ACK of the handshake or first data, `with` or without the option.
     pub fn at_start(&mut self, with: bool, number: u64, time: u64) {
         if !with && !self.seen {
             self.missed_at_start.get_or_insert((number, time));
@@ -92,7 +92,8 @@ impl Bytes {
         self.seen |= with;
     }
 
-    /// A packet without the option, with `options` bytes of others, that tells of `marked` bytes with CE at least.
+    /// Processes a packet without the option, with `options` bytes of others, that acknowledges at least `marked` bytes
+    /// with CE.
     pub fn without(&mut self, marked: u64, options: usize, number: u64, time: u64) {
         let room = options + ROOM <= OPTIONS;
         self.roomy |= room;
@@ -101,13 +102,14 @@ impl Bytes {
         }
     }
 
-    /// An option that is not compared: its packet acknowledges nothing new, so that it may be an old one.
+    /// Skips an option that is not compared: its packet acknowledges nothing new and may be reordered.
     pub fn pass(&mut self) {
         self.other = true;
         self.seen = true;
     }
 
-    /// An option; `floating` are bytes that may or may not have arrived. Returns by how much CE's counter has moved.
+    /// Processes an option; `floating` is the number of bytes that may or may not have arrived. Returns the increment
+    /// of the CE counter.
     pub fn take(&mut self, fields: AccEcn, floating: u64, place: Place, found: &mut Violations, at: (u64, u64)) -> u64 {
         let told = [fields.ect0(), fields.ce(), fields.ect1()];
         let step = |i: usize| told[i].map(|value| u64::from(value.wrapping_sub(self.said[i]) & MASK));
@@ -120,7 +122,8 @@ impl Bytes {
         for (i, value) in told.into_iter().enumerate() {
             match value {
                 Some(value) => (self.said[i], self.moved[i]) = (value, Span::default()),
-                // It was left out though it has moved, which is said once: it may tell of these bytes later.
+                // The option omits a counter that has moved. This is reported once; a later option may include these
+                // bytes.
                 None if self.moved[i].low > 0 => {
                     self.moved[i].low = 0;
                     self.total = self.total.max(self.moved[i].high);
@@ -129,7 +132,7 @@ impl Bytes {
             }
         }
         (self.other, self.seen, self.missed, self.missed_at_start, self.roomy) = (false, true, None, None, false);
-        // What is not told of one counter is not known of it.
+        // An omitted counter stays unknown.
         self.blind &= told.iter().any(Option::is_none);
         marked
     }

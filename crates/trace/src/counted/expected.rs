@@ -1,4 +1,4 @@
-//! How much feedback may tell: packets on the way, and what of them a count holds at least and at most.
+//! Expected feedback: packets in flight, and the minimum and maximum they may add to a counter.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,19 @@ use ecnlab_wire::Ecn;
 
 use crate::outstanding::MOST_SEGMENTS;
 
-/// A packet that can have been marked or counted, not yet known to have been.
+/// A packet that may have been marked or counted, not yet confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// What an ACK has to reach for it to have arrived: its own end, or that of data behind it if it has none.
+    /// ACK number that confirms its arrival: its own end, or the end of later data if it has no data.
     pub end: u64,
     pub time: u64,
     pub len: u32,
     pub ecn: Ecn,
-    /// It arrives as it is, and no feedback up to now can have told of it.
+    /// It arrives unchanged, and no feedback so far can include it.
     pub sure: bool,
 }
 
-/// Least and most.
+/// Minimum and maximum of a count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub low: u64,
@@ -38,7 +38,7 @@ impl Span {
     }
 }
 
-/// The packets on the way, in the order in which they came by.
+/// Packets in flight, in capture order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     entries: VecDeque<Entry>,
@@ -49,7 +49,7 @@ impl Queue {
         self.entries.capacity() * size_of::<Entry>()
     }
 
-    /// Adds a packet; whether there was room.
+    /// Adds a packet; returns false if the queue is full.
     pub fn push(&mut self, entry: Entry) -> bool {
         let room = self.entries.len() < MOST_SEGMENTS;
         if !room {
@@ -59,23 +59,24 @@ impl Queue {
         room
     }
 
-    /// The first, if an ACK of `una` shows that it has arrived.
+    /// Removes and returns the first packet if an ACK of `una` shows that it has arrived.
     pub fn settle(&mut self, una: u64) -> Option<Entry> {
         if self.entries.front()?.end <= una { self.entries.pop_front() } else { None }
     }
 
-    /// The first, if it has no data and came before `time`.
+    /// Removes and returns the first packet if it has no data and was captured before `time`.
     pub fn settle_old(&mut self, time: u64) -> Option<Entry> {
         let first = self.entries.front()?;
         if first.len == 0 && first.time < time { self.entries.pop_front() } else { None }
     }
 
-    /// Feedback may have told of any.
+    /// Marks all packets as possibly included in feedback already.
     pub fn doubt(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.sure = false);
     }
 
-    /// Those of which feedback may tell though no ACK shows that they have arrived: all, or those before the next data.
+    /// Iterates over packets that feedback may include although no ACK shows their arrival: all, or those before the
+    /// next data.
     pub fn floating(&mut self, all: bool) -> impl Iterator<Item = &mut Entry> {
         self.entries.iter_mut().take_while(move |entry| all || entry.len == 0)
     }

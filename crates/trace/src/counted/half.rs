@@ -1,4 +1,4 @@
-//! One end's data and what its peer tells of marks on them.
+//! The data of one end and its peer's feedback about marks on that data.
 
 use ecnlab_wire::{Ecn, Flags, TcpOptions};
 
@@ -11,31 +11,32 @@ use super::{Passing, Scheme, ace_of};
 use crate::ecn_seen::Place;
 use crate::rules::{Rule, Violations};
 
-/// A packet without data that came so long ago was counted, however long the peer's packets waited in its host.
+/// A packet without data captured this many nanoseconds ago has been counted, even if the peer's packets were queued in
+/// its host.
 const LONG_AGO: u64 = 1_000_000_000;
 
-/// One end's data, and the feedback on them.
+/// The data of one end, and the feedback about it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Half {
-    /// Figures.
+    /// Counts of marks.
     pub marks: Marks,
-    /// The largest segment that the peer takes.
+    /// The largest segment that the peer accepts, in bytes.
     pub segment: Option<u32>,
     queue: Queue,
-    /// ACKs below this say nothing certain: data were sent again, or came out of order.
+    /// ACKs below this offset give no exact counts: data was retransmitted or reordered.
     clear_from: u64,
     missing: u64,
     largest: u32,
     ace: Ace,
     bytes: Bytes,
     prompt: Prompt,
-    /// Packets and bytes that the field has told of since an option.
+    /// Packets and bytes reported by the ACE field since the last option.
     estimated: (u64, u64),
     /// First byte not acknowledged at the last ACK.
     una: Option<u64>,
-    /// Packets that may be marked, and bytes, that have arrived since the option's counter of CE was compared.
+    /// Possibly marked packets and bytes that have arrived since the option's CE counter was compared.
     uncounted: (u64, u64),
-    /// The peer's first ACK and first data have come by.
+    /// The peer's first ACK and first data have been captured.
     peer_began: [bool; 2],
     syn_ack_seen: bool,
     dctcp_una: u64,
@@ -43,15 +44,15 @@ pub(super) struct Half {
     stamp: Option<u32>,
 }
 
-/// What an ACK shows to have arrived.
+/// Data that an ACK shows to have arrived.
 #[derive(Default)]
 struct Arrived {
     packets: Span,
-    /// Bytes: newly acknowledged ones or, if more, those of all transmissions of ECN-capable data.
+    /// Newly acknowledged bytes or, if more, the bytes of all transmissions of ECN-capable data.
     bytes: u64,
-    /// Bytes with CE at least.
+    /// Minimum number of bytes with CE.
     marked: u64,
-    /// Bytes that may have arrived besides.
+    /// Further bytes that may have arrived.
     floating: u64,
     /// The newest data.
     last: Option<Entry>,
@@ -67,9 +68,9 @@ impl Half {
         self.queue.heap()
     }
 
-    // ---- its data go out ----
+    // ---- the end sends data ----
 
-    /// A packet of the end whose data these are.
+    /// Processes a packet of the end that sends the data.
     pub fn send(&mut self, passing: &Passing<'_>, scheme: Scheme) {
         let (segment, place) = (passing.segment, passing.to_peer());
         if segment.flags.contains(Flags::SYN) {
@@ -85,7 +86,8 @@ impl Half {
         if again || passing.sending.late || passing.sending.gap {
             self.disturb(passing.own.next());
         }
-        // What came by before may come again because its receiver has dropped it, for its timestamp (RFC 7323 §5.3).
+        // The receiver drops a segment whose timestamp is older (RFC 7323 §5.3), so data captured before may come
+        // again.
         let old = if segment.seq_len() > 0 { end <= passing.arrived } else { start < passing.arrived };
         if place == Place::Receiver && segment.seq_len() > 0 && end <= passing.own.una() {
             return;
@@ -101,7 +103,7 @@ impl Half {
             Scheme::Dctcp => segment.len > 0,
         };
         if counted {
-            // What has no data has arrived when data behind it have.
+            // A packet without data has arrived when later data has.
             let end = if segment.seq_len() > 0 { end } else { passing.own.next() + 1 };
             let sure = !old && (!again || place == Place::Receiver);
             self.push(Entry { end, time: segment.time, len: segment.len, ecn: segment.ecn, sure }, passing.own.next());
@@ -130,9 +132,9 @@ impl Half {
         self.queue.doubt();
     }
 
-    // ---- its peer tells of marks ----
+    // ---- its peer reports marks ----
 
-    /// A packet of the peer; `reflects` says that its field gives a codepoint back and counts nothing.
+    /// Processes a packet of the peer. With `reflects` its ACE field reflects a codepoint and counts nothing.
     pub fn hear(&mut self, passing: &Passing<'_>, scheme: Scheme, reflects: bool, found: &mut Violations) {
         let (segment, place) = (passing.segment, passing.to_sender());
         if place == Place::Receiver {
@@ -168,7 +170,7 @@ impl Half {
         }
     }
 
-    /// Whether the packet left before one that came sooner (RFC 9768 appendix A.1).
+    /// Returns whether the packet was sent before one captured earlier (RFC 9768 appendix A.1).
     fn is_superseded(&mut self, options: &[u8]) -> bool {
         let Some(stamp) = TcpOptions::parse(options).timestamps.map(|stamps| stamps.value) else { return false };
         let latest = *self.stamp.get_or_insert(stamp);
@@ -177,7 +179,7 @@ impl Half {
         old
     }
 
-    /// The last ACK and the first data of the end that opens should have the option (§3.2.3.2.1).
+    /// The last ACK of the handshake and the first data of the client should have the option (§3.2.3.2.1).
     pub fn note_start(&mut self, passing: &Passing<'_>) {
         let first = usize::from(passing.segment.len > 0);
         let only_syn_ack = passing.peers.relative(passing.peers.una()) == 1;
@@ -193,7 +195,7 @@ impl Half {
         }
     }
 
-    /// What an ACK of `una` shows to have arrived, and what may have besides.
+    /// Returns the data that an ACK of `una` shows to have arrived, and data that may have arrived as well.
     fn settle(&mut self, una: u64, clean: bool, idle: bool, time: u64, place: Place) -> Arrived {
         let mut arrived = Arrived::default();
         let old = time.saturating_sub(LONG_AGO);
@@ -228,7 +230,7 @@ impl Half {
         let mean = u64::from(self.largest.max(1));
         let uncounted = (self.uncounted.0 + arrived.packets.high, self.uncounted.1 + arrived.bytes);
         self.uncounted = uncounted;
-        // A counter that moves further than data have come is corrupt.
+        // A counter that exceeds the bytes sent is corrupt.
         let most = uncounted.1 + arrived.floating;
         let bytes = match passing.options.acc_ecn.filter(|fields| !fields.is_empty()) {
             Some(fields) if passing.acked.advanced => {
@@ -237,7 +239,7 @@ impl Half {
                     self.uncounted = (0, 0);
                 }
                 let (before, estimated) = std::mem::take(&mut self.estimated);
-                // The field has wrapped if the bytes need more packets.
+                // The field has wrapped if the reported bytes need more packets.
                 while (before + packets) * mean < bytes && before + packets + 8 <= uncounted.0 {
                     packets += 8;
                 }

@@ -1,4 +1,4 @@
-//! AccECN's handshake: what SYN, SYN-ACK and last ACK say (RFC 9768 §3.1.1 table 2, §3.2.2.1 table 3).
+//! AccECN handshake: ECN fields of SYN, SYN-ACK and last ACK (RFC 9768 §3.1.1 table 2, §3.2.2.1 table 3).
 
 use ecnlab_wire::{Ecn, Flags, TcpOptions};
 
@@ -7,7 +7,7 @@ use crate::ecn_seen::Place;
 use crate::packet::Segment;
 use crate::rules::{Rule, Violations};
 
-/// Kinds of SYNs, or of SYN-ACKs, that have come by.
+/// Kinds of SYNs, or of SYN-ACKs, captured so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Kinds {
     accurate: bool,
@@ -16,7 +16,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    /// Adds one; whether those of AccECN and of RFC 3168 are now both there, for the first time.
+    /// Adds one; returns whether AccECN and RFC 3168 kinds are now both present for the first time.
     fn add(&mut self, kind: fn(&mut Kinds) -> &mut bool) -> bool {
         let before = self.accurate && self.classic;
         *kind(self) = true;
@@ -24,16 +24,17 @@ impl Kinds {
     }
 }
 
-/// What is remembered of the handshake.
+/// State of the handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     syns: Kinds,
     answers: Kinds,
     /// The codepoint of the latest SYN.
     syn: Ecn,
-    /// The latest SYN-ACK that agrees, until the client's answer: its codepoint, what it says of the SYN, number and time.
+    /// The latest SYN-ACK that agrees, until the client's reply: its codepoint, the SYN's codepoint it reports, number
+    /// and time.
     answer: Option<Answer>,
-    /// The SYN-ACK has come by more than once.
+    /// The SYN-ACK was captured more than once.
     again: bool,
 }
 
@@ -46,7 +47,7 @@ struct Answer {
     time: u64,
 }
 
-/// How a codepoint is given back.
+/// Returns the ACE encoding of a codepoint.
 pub(super) const fn reflection(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0b010,
@@ -95,7 +96,7 @@ impl Handshake {
         }
     }
 
-    /// The end that answers has sent a SYN-ACK without AccECN behind one with it.
+    /// Returns whether the server sent a SYN-ACK without AccECN after one with it.
     pub fn is_declined(&self) -> bool {
         self.answers.plain
     }
@@ -105,7 +106,7 @@ impl Handshake {
         self.answers.plain || (self.syns.plain && place == Place::Receiver)
     }
 
-    /// A packet of the client behind the handshake: whether it gives the SYN-ACK's codepoint back, and no count.
+    /// Returns whether a packet of the client after the handshake reflects the SYN-ACK's codepoint instead of a count.
     pub fn reflects(&mut self, passing: &Passing<'_>, found: &mut Violations) -> bool {
         let segment = passing.segment;
         let bare = passing.is_bare() && passing.options.sack().is_empty();

@@ -1,24 +1,24 @@
-//! What a sender is told of marks, by round trips.
+//! Marks reported to a sender, per round trip.
 
-/// The weight of a round trip in alpha (RFC 8257 §4.2).
+/// Gain of alpha per round trip (RFC 8257 §4.2).
 const GAIN: f64 = 1.0 / 16.0;
 
-/// Marks that feedback has told of.
+/// Marks reported by feedback.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
-    /// Packets: with AccECN by the field, with DCTCP acknowledged bytes in full segments.
+    /// Packets: from the ACE field with AccECN; from acknowledged bytes, in full segments, with DCTCP.
     pub packets: u64,
-    /// Bytes: by the option where there is one.
+    /// Bytes: from the option if there is one.
     pub bytes: u64,
-    /// Windows of data, each a round trip, up to the last whole one.
+    /// Completed windows of data, each a round trip.
     pub rounds: u64,
-    /// Packets told of in these.
+    /// Packets reported in the completed windows.
     pub in_rounds: u64,
-    /// Packets told of in the last of these.
+    /// Packets reported in the last completed window.
     pub last: u64,
-    /// DCTCP's estimate of the marked share, which begins at 1 (RFC 8257 §3.3).
+    /// DCTCP's estimate of the marked fraction, initially 1 (RFC 8257 §3.3).
     pub alpha: f64,
-    /// In the round that goes on: where it ends, and what was acknowledged and marked.
+    /// The window in progress: its end, acknowledged and marked bytes.
     point: Option<u64>,
     until: u64,
     una: u64,
@@ -47,8 +47,8 @@ impl Default for Marks {
 }
 
 impl Marks {
-    /// An ACK up to `una`, with data sent up to `next`, that tells of marks at `time`. The sender hears of it, and what it
-    /// sends then comes by here, `answer` later: a round trip takes that at least.
+    /// Processes an ACK up to `una` at `time` that reports marks, with data sent up to `next`. The sender's response
+    /// passes the capture point `answer` later: a round trip takes at least that long.
     pub(super) fn hear(&mut self, (una, next): (u64, u64), (time, answer): (u64, u64), packets: u64, bytes: u64) {
         self.packets += packets;
         self.bytes += bytes;
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn alpha_follows_the_marked_share_of_each_window() {
         let mut marks = Marks::default();
-        // The first ACK begins a window that ends with the ACK of more than 4000.
+        // The first ACK begins a window that ends with an ACK above 4000.
         marks.hear((1_000, 4_000), (0, 0), 0, 0);
         marks.hear((4_000, 9_000), (0, 0), 1, 1_000);
         assert_eq!((marks.rounds, marks.alpha), (0, 1.0));
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn far_from_the_sender_a_window_takes_its_time() {
-        // Each ACK acknowledges all; what answers it comes by 40 later.
+        // Each ACK acknowledges everything; the response follows 40 later.
         let mut marks = Marks::default();
         (0..=8).for_each(|n| marks.hear((n * 1_000, n * 1_000), (n * 10, 40), 0, 0));
         assert_eq!(marks.rounds, 2);

@@ -1,29 +1,30 @@
-//! Marks that are to be acknowledged at once (RFC 9768 §3.2.2.5.1, RFC 8257 §3.2), seen at the receiver.
+//! Marks that require an immediate ACK (RFC 9768 §3.2.2.5.1, RFC 8257 §3.2), checked at the receiver.
 
 use ecnlab_wire::Ecn;
 
 use super::Scheme;
 use crate::rules::{Rule, Violations};
 
-/// A host in real time has this long; one in virtual time, which answers SYNs in no time, none. Delayed ACKs wait longer.
+/// Time in nanoseconds in which a real host must respond; a host in virtual time, which replies to SYNs in zero time,
+/// gets none. Delayed ACKs wait longer.
 const AT_ONCE: u64 = 20_000_000;
-/// §3.2.2.5.1: an ACK for no more than so many marks.
+/// §3.2.2.5.1: maximum number of marks per ACK.
 const MARKS: u32 = 7;
 
-/// What waits for an ACK.
+/// State of pending ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prompt {
-    /// The last packet's codepoint, or that of the last data.
+    /// Codepoint of the last packet, or of the last data packet.
     last: Option<Ecn>,
-    /// When a change came that has not been acknowledged.
+    /// Time of a CE state change that is not yet acknowledged.
     change: Option<u64>,
-    /// Packets with CE since the receiver last sent one, and when there were as many as may be.
+    /// Packets with CE since the receiver's last packet, and the time at which they reached the maximum.
     marks: u32,
     many: Option<u64>,
 }
 
 impl Prompt {
-    /// A packet with `len` bytes of payload that the receiver takes has come.
+    /// Processes a packet with `len` payload bytes that the receiver accepts.
     pub fn arrive(&mut self, ecn: Ecn, len: u32, time: u64, scheme: Scheme) {
         if scheme == Scheme::Dctcp && len == 0 {
             return;
@@ -45,7 +46,7 @@ impl Prompt {
         }
     }
 
-    /// The receiver sends; `virtual_time` says whether it needs no time for it.
+    /// Processes a packet sent by the receiver; `virtual_time` if its host responds in zero time.
     pub fn answer(&mut self, scheme: Scheme, virtual_time: bool, number: u64, time: u64, found: &mut Violations) {
         let limit = if virtual_time { 0 } else { AT_ONCE };
         let late = |since: Option<u64>| since.is_some_and(|since| time > since.saturating_add(limit));

@@ -1,9 +1,9 @@
-//! What is lost, by the time it was sent (RFC 8985 §6.2; net/ipv4/tcp_recovery.c).
+//! Loss detection by send time (RFC 8985 §6.2; net/ipv4/tcp_recovery.c).
 
 use super::*;
 
 impl Rack {
-    /// RFC 8985 §6.2 step 5. Returns how long something in flight may still take.
+    /// RFC 8985 §6.2 step 5. Returns how long a segment in flight may still take, in nanoseconds.
     pub(super) fn find_lost(&mut self, view: &mut View) -> u64 {
         let patient = self.reordered || (self.state < State::Recovery && self.held < self.reordering.max(DUPLICATES));
         let mut wait = 0;
@@ -20,7 +20,7 @@ impl Rack {
         wait
     }
 
-    /// tcp_mark_skb_lost; of what was lost before, the copy.
+    /// tcp_mark_skb_lost; for a segment already lost, its copy.
     pub(super) fn lose(&mut self, sent: &mut Sent) {
         if sent.held {
             return;
@@ -33,7 +33,7 @@ impl Rack {
         }
     }
 
-    /// Notes a transmission. Of one instant there may be many of the same.
+    /// Records a transmission; several may have the same time.
     pub(super) fn remember(&mut self, view: &View, start: u64) {
         if self.order.len() >= MOST_SENDINGS {
             self.order.retain(|&(time, start)| pending(view.segments, time, start).is_some());
@@ -48,7 +48,8 @@ impl Rack {
         }
     }
 
-    /// The reordering timer has fired, if it was due: before what the end `sends` in that instant, behind an ACK that comes.
+    /// Runs the reordering timer if it was due: before any data that the end `sends` at that time, after an ACK that
+    /// arrives at that time.
     pub(super) fn expire(&mut self, view: &mut View, sends: bool) {
         if self.echo.is_some() {
             self.take_stamped_rtt(view, Ticks::at);
@@ -63,7 +64,7 @@ impl Rack {
         let now = std::mem::replace(&mut view.time, due);
         self.find_lost(view);
         if found != (self.lost, self.copies) && self.state != State::Recovery {
-            // In a reduction that goes on the window may be full.
+            // During a reduction the congestion window may be full.
             self.silent = self.state != State::Cwr && self.copies < self.lost;
             self.begin_recovery(view);
         }

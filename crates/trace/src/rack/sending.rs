@@ -1,9 +1,9 @@
-//! What the sender sends, held against what it would send with RACK.
+//! Compares transmissions with the actions of a sender with RACK.
 
 use super::*;
 
 impl Rack {
-    /// New data are sent; `quiet` two round trips behind whatever came or went before, `first` with nothing outstanding.
+    /// Processes new data; `quiet` after two RTTs without any packet, `first` with nothing outstanding.
     pub fn send(&mut self, view: &mut View, (start, end): (u64, u64), quiet: bool, first: bool) {
         self.expire(view, true);
         self.new_first = false;
@@ -19,7 +19,7 @@ impl Rack {
         }
     }
 
-    /// Something is sent again. Returns why, and whether the retransmission timer began it.
+    /// Processes a retransmission. Returns its cause, and whether the retransmission timer started it.
     pub fn send_again(&mut self, view: &mut View, again: Again) -> (Cause, bool) {
         self.expire(view, true);
         self.silent &= !self.has_fired(view);
@@ -33,7 +33,7 @@ impl Rack {
         (cause, timer)
     }
 
-    /// Why it is sent again: `waits` says that it is taken for lost and was not sent since.
+    /// Returns the cause of a retransmission; `waits` if the segment is marked lost and was not sent since.
     pub(super) fn cause(&mut self, view: &mut View, again: &Again, waits: bool) -> (Cause, bool) {
         let by_timer = self.has_fired(view);
         if waits && (again.answers || by_timer) {
@@ -41,7 +41,7 @@ impl Rack {
             return (self.in_turn(), false);
         }
         let tail = again.end == view.next && self.timer == Timer::Probe && self.probe.is_none();
-        // The timer has fired in the instant of an ACK: nothing else has the first segment sent again so soon.
+        // The timer fired at the time of an ACK: nothing else retransmits the first segment again so soon.
         let repeated = self.state == State::Loss && again.start <= view.una;
         if again.answers && !again.quiet && !tail && !repeated {
             self.evidence.against += 1;
@@ -54,7 +54,7 @@ impl Rack {
                 self.timer = Timer::Timeout;
                 return (Cause::Tail, false);
             }
-            // In a recovery the kernel's timer is the retransmission timer again (tcp_xmit_retransmit_queue).
+            // In recovery the kernel's timer is the retransmission timer again (tcp_xmit_retransmit_queue).
             self.evidence.against += u32::from(matches!(self.state, State::Open | State::Cwr));
         } else if again.start > view.una {
             self.evidence.against += 1;
@@ -63,12 +63,12 @@ impl Rack {
         (Cause::Timeout, true)
     }
 
-    /// Whether a timer has just fired.
+    /// Returns whether a timer has just fired.
     pub(super) fn has_fired(&self, view: &View) -> bool {
         self.fired.is_some_and(|at| view.time.saturating_add(EARLY) >= at && view.time <= at.saturating_add(LATE))
     }
 
-    /// What is sent again in its turn.
+    /// Returns the cause of a retransmission in sequence.
     pub(super) fn in_turn(&mut self) -> Cause {
         if self.state == State::Loss {
             self.frto &= !std::mem::take(&mut self.new_first);
@@ -102,7 +102,7 @@ impl Rack {
         self.fired = Some(view.time);
     }
 
-    /// Books the copy of the segments from place `at` on. One of a probe does not count (tcp_send_loss_probe).
+    /// Records the copies of the segments from index `at` on. A probe's copy is not counted (tcp_send_loss_probe).
     pub(super) fn book(&mut self, view: &mut View, at: usize, again: &Again, cause: Cause) {
         let mut seen = at;
         while let Some(sent) = view.segments.get_mut(seen).filter(|s| s.start < again.end) {
@@ -121,12 +121,12 @@ impl Rack {
             self.remember(view, start);
             seen += 1;
         }
-        // The kernel's tcp_xmit_retransmit_queue: from here it is the retransmission timer, whatever it was.
+        // The kernel's tcp_xmit_retransmit_queue: from here on the timer is the retransmission timer.
         if cause != Cause::Tail && again.start <= view.una && !matches!(self.timer, Timer::Reordering(_)) {
             self.timer = Timer::Timeout;
         }
         if cause != Cause::Tail && self.stamp.is_none() {
-            // Without timestamps no echo is ever earlier.
+            // Without timestamps no echo is earlier.
             self.stamp = Some(again.stamp.unwrap_or(0));
         }
     }

@@ -1,9 +1,9 @@
-//! The states, and what an ACK makes of them: the kernel's tcp_fastretrans_alert (net/ipv4/tcp_input.c).
+//! State transitions on an ACK: the kernel's tcp_fastretrans_alert (net/ipv4/tcp_input.c).
 
 use super::*;
 
 impl Rack {
-    /// Returns whether the timer now runs for what may have been reordered.
+    /// Returns whether the reordering timer is now running.
     pub(super) fn alert(&mut self, view: &mut View) -> bool {
         if self.state == State::Open {
             self.stamp = None;
@@ -71,7 +71,7 @@ impl Rack {
             if view.next > self.recover {
                 self.frto &= !(told.sacked || told.duplicate);
             } else if told.advanced && !recovered {
-                // New data goes next, if there is any.
+                // New data is sent next, if there is any.
                 self.new_first = true;
                 return;
             }
@@ -166,7 +166,7 @@ impl Rack {
 
     // ---- probes ----
 
-    /// Whether the ACK proves a loss that the probe has repaired (RFC 8985 §7.4.2); it may end the episode.
+    /// Returns whether the ACK proves a loss repaired by the probe (RFC 8985 §7.4.2); it may end the episode.
     pub(super) fn probe_is_over(&mut self, view: &View) -> bool {
         let Some(end) = self.probe.filter(|&end| view.una >= end) else { return false };
         if self.probe_again && view.una > end {
