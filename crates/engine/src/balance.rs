@@ -1,4 +1,4 @@
-//! Conservation, checked at the end of every run.
+//! Conservation checks at the end of every run.
 
 use ecnlab_traffic::{ENDLESS, Side};
 
@@ -10,14 +10,13 @@ use crate::packets::Probe;
 use crate::plan::Plan;
 use crate::sim::Sim;
 
-/// For every link, entered = left + dropped + held; for every connection, what one application has
-/// is what the other wrote, up to what is under way; for datagrams,
-/// no more arrive than were sent.
+/// Checks conservation. For every link: entered = left + dropped + held. For every connection: the bytes an application
+/// received are those its peer wrote, minus the bytes in flight. For datagrams: no more arrive than were sent.
 pub fn check<P: Probe>(plan: &Plan, sim: &Sim<'_, P>) -> Result<(), Error> {
     let held: u64 = sim.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
     if held != sim.hold.len() as u64 {
         let loaded = sim.hold.len();
-        return Err(Error::Conservation(format!("{loaded} packets are under way, the links have {held}")));
+        return Err(Error::Conservation(format!("{loaded} packets are in flight, the links hold {held}")));
     }
     check_links(plan, &sim.links)?;
     for (plan, flow) in plan.flows.iter().zip(&sim.flows) {
@@ -36,7 +35,7 @@ pub fn check<P: Probe>(plan: &Plan, sim: &Sim<'_, P>) -> Result<(), Error> {
     Ok(())
 }
 
-/// For every link, entered = left + dropped + held.
+/// Checks entered = left + dropped + held for every link.
 pub fn check_links(plan: &Plan, links: &[link::Link]) -> Result<(), Error> {
     for (plan, link) in plan.links.iter().zip(links) {
         link_balances(link).map_err(|why| Error::Conservation(format!("link `{}`: {why}", plan.name)))?;
@@ -46,7 +45,7 @@ pub fn check_links(plan: &Plan, links: &[link::Link]) -> Result<(), Error> {
 
 fn link_balances(link: &link::Link) -> Result<(), String> {
     if !link.queue().is_balanced() {
-        return Err("packets that arrived are not those that left, were dropped or are held".to_owned());
+        return Err("the packets that arrived differ from those that left, were dropped or are held".to_owned());
     }
     let departed = link.queue().counters().total().all().departed.packets;
     let counters = link.counters();
@@ -55,18 +54,18 @@ fn link_balances(link: &link::Link) -> Result<(), String> {
         return Err(format!("{departed} packets left the queue, {accounted} were delivered, lost or are on the wire"));
     }
     if !link.boxes_are_balanced() {
-        return Err("packets that came to its boxes are not those that it delivered".to_owned());
+        return Err("the packets that arrived at its boxes differ from those that it delivered".to_owned());
     }
     Ok(())
 }
 
-/// What arrived of a flow's datagrams is no more than was sent.
+/// Checks that a flow's received datagram bytes do not exceed the bytes sent.
 fn datagrams_balance(totals: &Totals) -> Result<(), String> {
     let (sent, delivered) = (totals.tcp[Side::From.index()].bytes_sent, totals.delivered);
     if delivered <= sent { Ok(()) } else { Err(format!("{sent} bytes sent in datagrams, {delivered} received")) }
 }
 
-/// acked <= received <= written, in the direction of `sender`; and all three equal once it is done.
+/// Checks acked <= received <= written, for data of `sender`; all three are equal once the exchange is done.
 fn stream_balances<P: Probe>(sim: &Sim<'_, P>, connection: u32, c: &Connection, sender: Side) -> Result<(), String> {
     let endpoint = |side| &sim.hosts.host(host_of(connection, side)).endpoint;
     let written = if sender == c.exchange.opener { c.exchange.request } else { c.exchange.response };

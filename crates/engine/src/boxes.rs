@@ -1,4 +1,5 @@
-//! Boxes on a link's far end that are hostile to ECN: they set codepoints, clear flags, and turn ECN-setup SYNs away.
+//! Middleboxes at a link's far end that interfere with ECN: they rewrite codepoints, clear flags and reject ECN-setup
+//! SYNs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,69 +11,69 @@ use ecnlab_wire::{Ecn, Flags, Segment};
 use crate::packet::Packet;
 use crate::plan::{BoxPlan, Setup};
 
-/// What a box reads of a packet and writes into it, beyond what a queue sees.
+/// Access to the parts of a packet that a middlebox reads and writes but a queue does not.
 pub trait Inspect {
-    /// What is under the IP header of `packet`.
+    /// Returns the protocol under the IP header of `packet`.
     fn inside(&self, packet: &Packet) -> Inside;
-    /// Writes the flags of the TCP segment that `packet` carries.
+    /// Sets the flags of the TCP segment in `packet`.
     fn set_flags(&mut self, packet: &Packet, flags: Flags);
-    /// The number of the packet's connection in its flow, from 0.
+    /// Number of the packet's connection in its flow, from 0.
     fn connection(&self, packet: &Packet) -> u32;
 }
 
-/// What is under an IP header.
+/// Protocol under an IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
-    /// TCP, with these flags.
+    /// TCP with these flags.
     Tcp(Flags),
     /// UDP.
     Udp,
-    /// ICMP, which boxes leave alone.
+    /// ICMP, which boxes do not change.
     Icmp,
 }
 
-/// What the boxes of a link make of a packet.
+/// Result of passing a packet through the boxes of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It goes on.
+    /// The packet is forwarded.
     Through,
-    /// It is dropped.
+    /// The packet is dropped.
     Dropped,
-    /// It is dropped and its sender told so by an RST.
+    /// The packet is dropped and its sender gets an RST.
     Reset,
 }
 
-/// What a box has done. Only grows.
+/// Counters of a box; they never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BoxCounters {
-    /// Packets that came to it.
+    /// Packets that arrived at the box.
     pub packets: u64,
-    /// Of these, packets of connections that it is concerned with.
+    /// Packets of connections that the box affects.
     pub concerned: u64,
-    /// Connections it has seen a packet of.
+    /// Connections with at least one packet at the box.
     pub connections: u64,
-    /// Of these, those that it is concerned with.
+    /// Connections that the box affects.
     pub connections_concerned: u64,
     /// Packets whose codepoint it changed.
     pub rewritten: u64,
-    /// Of these, packets that came with CE.
+    /// Rewritten packets that arrived with CE.
     pub ce_erased: u64,
-    /// Of `rewritten`, packets that it gave CE.
+    /// Rewritten packets that left with CE.
     pub ce_set: u64,
-    /// SYNs and SYN-ACKs from which it took ECE and CWR.
+    /// SYNs and SYN-ACKs from which the box cleared ECE and CWR.
     pub stripped: u64,
-    /// Segments other than SYNs from which it took ECE.
+    /// Segments other than SYNs from which the box cleared ECE.
     pub ece_cleared: u64,
-    /// Segments other than SYNs from which it took CWR.
+    /// Segments other than SYNs from which the box cleared CWR.
     pub cwr_cleared: u64,
-    /// SYNs and SYN-ACKs that it dropped.
+    /// SYNs and SYN-ACKs that the box dropped.
     pub dropped: u64,
-    /// Of these, those that it answered with an RST.
+    /// Dropped SYNs and SYN-ACKs to which the box replied with an RST.
     pub resets: u64,
 }
 
 impl BoxCounters {
-    /// What was counted after `earlier`, an earlier reading of the same box.
+    /// Returns the counts since `earlier`, an earlier reading of the same box.
     pub fn since(&self, earlier: &BoxCounters) -> BoxCounters {
         BoxCounters {
             packets: self.packets - earlier.packets,
@@ -95,7 +96,7 @@ impl BoxCounters {
 #[derive(Debug, Default)]
 pub struct Boxes {
     boxes: Vec<Middlebox>,
-    /// Names of the flows, from which the streams of chance are found.
+    /// Names of the flows, which select the random streams.
     flows: Arc<[String]>,
     seed: u64,
 }
@@ -103,13 +104,13 @@ pub struct Boxes {
 #[derive(Debug)]
 struct Middlebox {
     plan: BoxPlan,
-    /// Whether it is concerned with a connection, by flow and number in it.
+    /// Whether the box affects a connection, by flow and number in the flow.
     concerned: HashMap<(u32, u32), bool>,
     counters: BoxCounters,
 }
 
 impl Boxes {
-    /// Boxes that have seen nothing yet.
+    /// Creates the boxes with all counters at zero.
     pub fn new(plans: &[BoxPlan], flows: &Arc<[String]>, seed: u64) -> Boxes {
         let middlebox = |plan: &BoxPlan| Middlebox {
             plan: plan.clone(),
@@ -119,12 +120,12 @@ impl Boxes {
         Boxes { boxes: plans.iter().map(middlebox).collect(), flows: Arc::clone(flows), seed }
     }
 
-    /// The counters of each.
+    /// Counters of each box.
     pub fn counters(&self) -> Vec<BoxCounters> {
         self.boxes.iter().map(|b| b.counters).collect()
     }
 
-    /// `packet` passes the boxes, up to the one that turns it away.
+    /// Passes `packet` through the boxes, up to the first that rejects it.
     pub fn pass(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
         if contents.inside(packet) == Inside::Icmp {
             self.boxes.iter_mut().for_each(|middlebox| middlebox.counters.packets += 1);
@@ -145,7 +146,8 @@ impl Boxes {
         Passage::Through
     }
 
-    /// Whether what came to each box is what the one before it let through, of `delivered` packets that reached the first.
+    /// Returns whether each box received exactly the packets that the previous one forwarded; the first received
+    /// `delivered`.
     pub fn are_balanced(&self, delivered: u64) -> bool {
         let mut left = delivered;
         self.boxes.iter().all(|b| {
@@ -156,7 +158,7 @@ impl Boxes {
 }
 
 impl Middlebox {
-    /// Drawn once for each connection, from a stream that no other connection and no other box has.
+    /// Draws once per connection whether the box affects it, from a random stream of that connection and box.
     fn is_concerned(&mut self, flow: u32, connection: u32, flows: &[String], seed: u64) -> bool {
         let Middlebox { plan, concerned, counters } = self;
         *concerned.entry((flow, connection)).or_insert_with(|| {
@@ -184,8 +186,8 @@ impl Middlebox {
         let counters = &mut self.counters;
         if flags.contains(Flags::SYN) {
             let setup = match (flags.contains(Flags::ACK), flags & ecn) {
-                // RFC 3168 §6.1.1: an ECN-setup SYN has both flags, an ECN-setup SYN-ACK has ECE alone. A SYN with one
-                // asks for what RFC 2481 or RFC 9768 describe.
+                // RFC 3168 §6.1.1: an ECN-setup SYN has both flags, an ECN-setup SYN-ACK has only ECE. A SYN with one
+                // flag has a meaning in RFC 2481 or RFC 9768.
                 (_, none) if none.is_empty() => Setup::Pass,
                 (false, _) => self.plan.syn,
                 (true, _) => self.plan.syn_ack,
@@ -224,7 +226,7 @@ impl Middlebox {
     }
 }
 
-/// The RST with which a box answers a SYN or SYN-ACK in the name of whom it was for (RFC 9293 §3.10.7.1).
+/// Returns the RST with which a box replies to a SYN or SYN-ACK on behalf of its destination (RFC 9293 §3.10.7.1).
 pub fn reset_of(segment: &Segment) -> Segment {
     let mut reset = if segment.flags.contains(Flags::ACK) {
         Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }

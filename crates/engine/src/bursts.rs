@@ -1,15 +1,15 @@
-//! Losses in bursts: the chain of E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39,
-//! 1960, with losses in both states as E. O. Elliott has them (BSTJ 42, 1963).
+//! Burst losses: the Markov chain of E. N. Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal
+//! 39, 1960, with losses in both states as in E. O. Elliott (BSTJ 42, 1963).
 //!
-//! A packet takes the chain a step on and is then lost by the state's probability. The state before the first packet is
-//! drawn from the stationary distribution, so that the first losses are as likely as all others: a packet finds the bad
-//! state with probability p / (p + r), and a stay there is 1 / r packets long on average.
+//! Each packet advances the chain by one step and is then lost with the state's probability. The initial state is drawn
+//! from the stationary distribution, so the loss probability is the same from the first packet on: a packet finds the
+//! bad state with probability p / (p + r), and a stay in it lasts 1 / r packets on average.
 
 use ecnlab_base::Rng;
 
 use crate::plan::Bursts;
 
-/// The chain of one link.
+/// The Markov chain of one link.
 #[derive(Debug)]
 pub struct Chain {
     plan: Bursts,
@@ -18,13 +18,13 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain that `plan` describes.
+    /// Creates the chain that `plan` describes.
     pub fn new(plan: Bursts, mut rng: Rng) -> Chain {
         let bad = rng.unit() * (plan.p + plan.r) < plan.p;
         Chain { plan, bad, rng }
     }
 
-    /// Whether the next packet is lost. Two draws for every packet, whatever the state.
+    /// Returns whether the next packet is lost. Uses two random draws per packet in every state.
     pub fn loses(&mut self) -> bool {
         let step = if self.bad { self.plan.r } else { self.plan.p };
         self.bad ^= self.rng.unit() < step;

@@ -1,8 +1,8 @@
 //! The event queue: a total order of (time, class, sequence).
 //!
-//! Events of the near future stand in a [wheel](wheel), the others in a heap; the earlier of the two
-//! firsts is due. An event stays where it was put, so each is handled twice and no more; only from where very many are due
-//! at a time, as flows that begin together, they go on into the heap.
+//! Near-future events are in a [wheel](wheel), the others in a heap; the earlier of the two first events is next.
+//! Events are not moved, so each is handled only twice; only where very many are due at the same time, as with flows
+//! that start together, they move on to the heap.
 
 mod wheel;
 
@@ -13,44 +13,44 @@ use ecnlab_base::Time;
 
 use wheel::{Entry, Wheel};
 
-/// What an event is about; the order breaks ties between events of one instant.
+/// Kind of an event; the order breaks ties at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Class {
-    /// A packet reaches the far end of a link, or a link's shaper lets the next one go.
+    /// A packet reaches the far end of a link, or a link's shaper releases the next one.
     Link,
     /// An endpoint's deadline.
     Timer,
     /// A flow stops.
     Stop,
-    /// A source wants to be asked.
+    /// A traffic source is polled.
     Wake,
     /// The warm-up ends.
     Warmup,
-    /// Time series are sampled: after everything else of that instant.
+    /// Time series are sampled: after all other events at that time.
     Sample,
 }
 
 const TARGET_BITS: u32 = 28;
 const CLASS_SHIFT: u32 = 61;
-/// The bits of the sequence number, between those of target and class.
+/// Mask of the sequence number, between target and class.
 const SEQUENCE: u64 = (1 << CLASS_SHIFT) - (1 << TARGET_BITS);
 
-/// An event that is due.
+/// A due event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Its time.
     pub time: Time,
     order: u64,
 }
 
 impl Event {
-    /// Whether it is of [`Class::Link`], as nearly all are: cheaper to ask than the class.
+    /// Returns whether it is of [`Class::Link`], as nearly all are; cheaper than comparing the class.
     #[inline(always)]
     pub const fn is_of_link(&self) -> bool {
         self.order >> CLASS_SHIFT == Class::Link as u64
     }
-    /// What kind.
+    /// Its class.
     pub const fn class(&self) -> Class {
         match self.order >> CLASS_SHIFT {
             0 => Class::Link,
@@ -61,7 +61,7 @@ impl Event {
             _ => Class::Sample,
         }
     }
-    /// Which link, endpoint or flow.
+    /// Index of the link, endpoint or flow.
     #[inline(always)]
     pub const fn target(&self) -> u32 {
         self.order as u32 & ((1 << TARGET_BITS) - 1)
@@ -74,20 +74,20 @@ pub struct EventQueue {
     far: BinaryHeap<Reverse<Entry>>,
     /// The first of `far`; [`Entry::LAST`] if there is none.
     first_far: Entry,
-    /// Counts pushes modulo 2^33, at its place among the bits of an order; two events of one instant are never that
-    /// far apart.
+    /// Counts pushes modulo 2^33, shifted to its position in an order; two events at the same time are never that far
+    /// apart.
     sequence: u64,
 }
 
 impl EventQueue {
-    /// Schedules an event, not before the last one popped. Of two at the same time and class, the
-    /// one pushed first is due first.
+    /// Schedules an event, not before the last one popped. Of two events with equal time and class, the one pushed
+    /// first is due first.
     #[inline(always)]
     pub fn push(&mut self, time: Time, class: Class, target: u32) {
         self.put(time, (class as u64) << CLASS_SHIFT | u64::from(target));
     }
 
-    /// [`EventQueue::push`] of an order that lacks its sequence number.
+    /// [`EventQueue::push`] of an order without its sequence number.
     #[inline(never)]
     fn put(&mut self, time: Time, place: u64) {
         let entry = Entry::new(time.ps(), place | self.sequence);
@@ -97,7 +97,7 @@ impl EventQueue {
         }
     }
 
-    /// Takes the earliest event.
+    /// Removes and returns the earliest event.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
         let entry = match self.near.take_before(self.first_far) {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a sorted list; steps from nothing to beyond the wheel's reach, pushes between pops.
+        /// Compares with a sorted list; steps from zero to beyond the wheel's range, pushes between pops.
         #[test]
         fn events_leave_in_order(
             ops in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..1 << 22, 0_u64..1 << 34], 0_usize..6, 0_u8..3), 1..400),

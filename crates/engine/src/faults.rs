@@ -1,4 +1,4 @@
-//! Faults of the wire: packets lost or marked behind the queue.
+//! Link errors: packets lost or marked after the queue.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::bursts::Chain;
 use crate::packet::Packet;
 use crate::plan::Errors;
 
-/// The error model of one link. A link without errors has none, and pays nothing.
+/// The error model of one link. A link without errors has none and no overhead.
 #[derive(Debug)]
 pub struct Faults {
     loss: f64,
@@ -18,7 +18,7 @@ pub struct Faults {
     rng: Rng,
     bursts: Option<Chain>,
     packets: u64,
-    /// Data segments and datagrams seen, for the flows that the plan names.
+    /// Data segments and datagrams seen, for the flows named in the plan.
     segments: HashMap<usize, u64>,
 }
 
@@ -40,7 +40,7 @@ impl Listed {
 }
 
 impl Faults {
-    /// The faults that `plan` describes, or `None` if there are none. `stream` gives random streams by name.
+    /// Creates the error model of `plan`, or `None` without errors. `stream` returns random streams by name.
     pub fn new(plan: &Errors, stream: impl Fn(&str) -> Rng) -> Option<Faults> {
         if *plan == Errors::default() {
             return None;
@@ -52,7 +52,7 @@ impl Faults {
         Some(Faults { loss: plan.loss, marked, dropped, rng: stream("faults"), bursts, packets: 0, segments: named })
     }
 
-    /// Whether `packet` gets through; gives it CE where the plan says so.
+    /// Returns whether `packet` survives; sets CE according to the plan.
     #[inline(never)]
     pub fn lets_through(&mut self, packet: &mut Packet) -> bool {
         self.packets += 1;
@@ -67,7 +67,7 @@ impl Faults {
         !(dropped || lost || in_burst)
     }
 
-    /// (flow, n) if this is the n-th data segment or datagram of a flow that the plan names.
+    /// Returns (flow, n) for the n-th data segment or datagram of a flow named in the plan.
     fn count_segment(&mut self, packet: &Packet) -> Option<(usize, u64)> {
         if !packet.has_data() {
             return None;

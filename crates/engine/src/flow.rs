@@ -1,4 +1,4 @@
-//! A flow: a source of demand, its connections, and what they add up to.
+//! A flow: its traffic source, its connections, and their sums.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use crate::plan::FlowPlan;
 
 /// One flow of the run.
 pub struct Flow {
-    /// What asks for exchanges.
+    /// The traffic source.
     pub source: Traffic,
     /// The source's random stream.
     pub rng: Rng,
     /// Connections in use, oldest first.
     pub live: Vec<u32>,
-    /// When the source is to be asked next, [`Time::NEVER`] if that is not known.
+    /// Time of the next poll of the source, [`Time::NEVER`] if unknown.
     pub armed: Time,
-    /// What the ended connections and the datagrams add up to.
+    /// Sums over ended connections and datagrams.
     ended: Totals,
-    /// When the last exchange was completed.
+    /// Time of the last completed exchange.
     pub finished: Option<Time>,
     iss: Rng,
     /// Connections opened.
@@ -31,25 +31,24 @@ pub struct Flow {
     group: u32,
     dscp: Dscp,
     tcp: [Arc<Config>; 2],
-    /// The serial number that stands for the datagrams' pair of ports.
+    /// Serial number for the datagrams' pair of ports.
     serial: u32,
     /// The codepoint of its datagrams.
     ecn: Ecn,
     ways: Ways,
 }
 
-/// The random stream from which the source of the flow `name` draws.
+/// Returns the random stream of the source of flow `name`.
 pub fn source_stream(name: &str, seed: u64) -> Rng {
     Rng::named(seed, &format!("flow.{name}"))
 }
 
-/// The nodes at a flow's ends, and the first links between them.
+/// Nodes at a flow's ends, and the first links between them.
 #[derive(Clone, Debug)]
 pub struct Ways {
     /// The `from` nodes and the `to` nodes.
     pub nodes: [Vec<u32>; 2],
-    /// For each pair of them, `to` nodes counting fastest: the first link on the way from each to
-    /// the other.
+    /// For each pair of nodes, `to` nodes counting fastest: the first link of the path in each direction.
     pub first_links: Vec<[u32; 2]>,
 }
 
@@ -62,18 +61,18 @@ pub struct Totals {
     pub delivered: u64,
     /// Exchanges completed.
     pub exchanges: u64,
-    /// Whether `from` sent any connection's data as ECN-capable.
+    /// `from` sent the data of at least one connection as ECN-capable.
     pub ecn: bool,
     /// TCP connections opened.
     pub connections: u64,
-    /// Of these, on which `from` sent its data as ECN-capable.
+    /// TCP connections on which `from` sent its data as ECN-capable.
     pub ecn_connections: u64,
-    /// Of these, that gave ECN up with a SYN sent again.
+    /// TCP connections that gave up ECN on a retransmitted SYN.
     pub ecn_fallbacks: u64,
 }
 
 impl Flow {
-    /// A flow at rest, its source to be asked at the start. `serial` stands for its pair of UDP ports, if it has one.
+    /// Creates an idle flow whose source is polled at the start. `serial` selects its pair of UDP ports, if it has one.
     pub fn new(plan: &FlowPlan, ways: Ways, serial: u32, seed: u64) -> Flow {
         let ends = [plan.from.len() as u32, plan.to.len() as u32];
         let source = Traffic::new(&plan.traffic, ends);
@@ -95,8 +94,8 @@ impl Flow {
         }
     }
 
-    /// What the next connection of this flow, the run's `index`-th, needs to know; it joins the
-    /// `ends` of the flow.
+    /// Returns the parameters of the next connection of this flow, the run's `index`-th, between the nodes `ends` of
+    /// the flow.
     pub fn opening(&mut self, index: u32, ends: [u32; 2]) -> Opening<'_> {
         let iss = [0, 1].map(|_| Seq(self.iss.u64() as u32));
         let number = self.opened;
@@ -107,20 +106,20 @@ impl Flow {
         Opening { flow: index, number, group, dscp, tcp: [from, to], nodes, first_links, iss }
     }
 
-    /// Every way that its packets may take: the first link, and the nodes of sender and receiver.
+    /// Iterates over all paths of its packets: the first link, and the nodes of sender and receiver.
     pub fn paths(&self) -> impl Iterator<Item = (u32, [u32; 2])> {
         let Ways { nodes: [from, to], first_links } = &self.ways;
         let pairs = from.iter().flat_map(move |&a| to.iter().map(move |&b| [a, b]));
         pairs.zip(first_links).flat_map(|([a, b], &[there, back])| [(there, [a, b]), (back, [b, a])])
     }
 
-    /// An exchange was completed; one that was cut counts for none.
+    /// Counts a completed exchange, unless it was cut.
     pub fn count_exchange(&mut self, cut: bool, now: Time) {
         self.ended.exchanges += u64::from(!cut);
         self.finished = Some(now);
     }
 
-    /// The next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, and its way.
+    /// Creates the next datagram of this flow, the run's `index`-th, of `wire_len` bytes on the wire, with its way.
     pub fn datagram(&mut self, index: u32, wire_len: u32) -> (Datagram, Way) {
         let sent = &mut self.ended.tcp[Side::From.index()];
         let datagram = Datagram::filling(wire_len, sent.segments_sent as u32, self.ecn);
@@ -133,7 +132,7 @@ impl Flow {
         (datagram, Way::new(first_link, from, self.serial, label))
     }
 
-    /// A datagram reached the far end with the codepoint `ecn`.
+    /// Counts a datagram that reached the far end with codepoint `ecn`.
     pub fn receive(&mut self, datagram: &Datagram, ecn: Ecn) {
         self.ended.delivered += u64::from(datagram.len);
         let received = &mut self.ended.tcp[Side::To.index()];
@@ -141,14 +140,14 @@ impl Flow {
         received.ce_received += u64::from(ecn == Ecn::Ce);
     }
 
-    /// The way of a source quench about a datagram of this flow, the run's `index`-th, from the node `router`.
+    /// Returns the way of a source quench about a datagram of this flow, the run's `index`-th, from the node `router`.
     pub fn way_back(&self, index: u32, router: u32) -> Way {
         let ([sender, _], [_, first_link]) = self.ways.between([0, 0]);
         let label = Label { to: sender, flow: index, group: self.group, dscp: self.dscp, ..Label::default() };
         Way::new(first_link, router, self.serial, label)
     }
 
-    /// A source quench about one of its datagrams reached the sender.
+    /// Processes a source quench about one of its datagrams, at the sender.
     pub fn receive_quench(&mut self, now: Time) {
         let heeded = self.source.on_quench(now);
         let sender = &mut self.ended.tcp[Side::From.index()];
@@ -156,13 +155,13 @@ impl Flow {
         sender.quench_reductions += u64::from(heeded);
     }
 
-    /// Adds an ended connection's counters to the flow's.
+    /// Adds an ended connection's counters to the flow's sums.
     pub fn retire(&mut self, connection: u32, hosts: &Hosts) {
         self.live.retain(|&c| c != connection);
         self.ended.add(connection, hosts);
     }
 
-    /// The sums up to now.
+    /// Sums so far.
     pub fn totals(&self, hosts: &Hosts) -> Totals {
         let mut totals = self.ended.clone();
         for &connection in &self.live {
@@ -173,7 +172,7 @@ impl Flow {
 }
 
 impl Ways {
-    /// The nodes at the given ends, and the first link on the way from each to the other.
+    /// Returns the nodes at the given ends, and the first link of the path in each direction.
     fn between(&self, ends: [u32; 2]) -> ([u32; 2], [u32; 2]) {
         let [from, to] = ends.map(|end| end as usize);
         let nodes = [self.nodes[0][from], self.nodes[1][to]];
@@ -182,13 +181,13 @@ impl Ways {
 }
 
 impl Totals {
-    /// What was added after `earlier`, an earlier reading of the same flow.
+    /// Returns the counts since `earlier`, an earlier reading of the same flow.
     pub fn since(&self, earlier: &Totals) -> Totals {
         Totals {
             tcp: [0, 1].map(|side| self.tcp[side].since(&earlier.tcp[side])),
             delivered: self.delivered - earlier.delivered,
             exchanges: self.exchanges - earlier.exchanges,
-            // What a connection is, it is to its end: these do not begin anew with the window.
+            // Properties of a connection hold to its end: they do not restart with the window.
             ecn: self.ecn,
             connections: self.connections,
             ecn_connections: self.ecn_connections,

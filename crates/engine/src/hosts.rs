@@ -1,4 +1,4 @@
-//! The connections of a run: pairs of endpoints, their timers, and what their applications wait for.
+//! The connections of a run: pairs of endpoints, their timers, and the byte counts their applications wait for.
 
 use std::sync::Arc;
 
@@ -9,38 +9,38 @@ use ecnlab_wire::{Dscp, Seq};
 
 use crate::packet::{Label, Way};
 
-/// One end of a connection, with what the engine keeps of it on the per-packet path.
+/// One end of a connection, with the engine's per-packet state.
 pub struct Host {
     /// The TCP endpoint.
     pub endpoint: Endpoint,
     /// The time of the pending timer event, [`Time::NEVER`] if there is none.
     pub armed: Time,
-    /// The application is told when so many bytes have arrived.
+    /// Number of received bytes at which the application is called.
     pub expects: u64,
-    /// What its packets bear.
+    /// Addressing of its packets.
     pub way: Way,
 }
 
-/// What both ends of a connection share. Its hosts are those at `2 * i` (from) and `2 * i + 1` (to).
+/// State shared by both ends of a connection. Its hosts have the indices `2 * i` (from) and `2 * i + 1` (to).
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
-    /// The work it does.
+    /// The exchange it carries.
     pub exchange: Exchange,
     /// Index of the flow.
     pub flow: u32,
-    /// When it was opened.
+    /// Time of the SYN.
     pub started: Time,
-    /// When the opener saw it established.
+    /// Time at which the opener was established.
     pub established: Time,
-    /// Whether the exchange has been completed.
+    /// The exchange has been completed.
     pub done: bool,
-    /// Whether its opener was stopped before it had sent all.
+    /// The opener was stopped before it had sent all data.
     pub cut: bool,
-    /// Whether the connection is in use.
+    /// The connection is in use.
     pub live: bool,
 }
 
-/// What a new connection needs to know of its flow.
+/// Parameters of a new connection.
 pub struct Opening<'a> {
     /// Index of the flow.
     pub flow: u32,
@@ -54,24 +54,24 @@ pub struct Opening<'a> {
     pub tcp: [&'a Arc<Config>; 2],
     /// The nodes `from` and `to`.
     pub nodes: [u32; 2],
-    /// The first link on the way from each to the other.
+    /// The first link of the path in each direction.
     pub first_links: [u32; 2],
     /// Initial sequence numbers at `from` and at `to`.
     pub iss: [Seq; 2],
 }
 
-/// All connections; places of ended ones are used again.
+/// All connections; slots of ended ones are reused.
 #[derive(Default)]
 pub struct Hosts {
     hosts: Vec<Host>,
     connections: Vec<Connection>,
     free: Vec<u32>,
-    /// By serial number: the number of the connection in its flow.
+    /// The connection's number in its flow, by serial number.
     numbers: Vec<u32>,
 }
 
 impl Hosts {
-    /// Opens a connection; its SYN is left in `out`. Returns its index.
+    /// Opens a connection and appends its SYN to `out`. Returns the connection's index.
     pub fn open(&mut self, opening: &Opening, exchange: Exchange, now: Time, out: &mut Out) -> u32 {
         let serial = self.take_serial(opening.number);
         let connection = Connection {
@@ -87,13 +87,13 @@ impl Hosts {
         self.place(connection, pair)
     }
 
-    /// A serial number of its own, for a pair of ports, for the connection `number` of its flow.
+    /// Allocates a serial number, which selects a pair of ports, for the connection `number` of its flow.
     pub fn take_serial(&mut self, number: u32) -> u32 {
         self.numbers.push(number);
         self.numbers.len() as u32 - 1
     }
 
-    /// The number in its flow of the connection with this `serial` number.
+    /// Returns the number in its flow of the connection with the serial number `serial`.
     pub fn number(&self, serial: u32) -> u32 {
         self.numbers[serial as usize]
     }
@@ -104,7 +104,7 @@ impl Hosts {
                 self.connections[index as usize] = connection;
                 for (side, mut host) in pair.into_iter().enumerate() {
                     let place = &mut self.hosts[2 * index as usize + side];
-                    // The old timer event is still in the queue: it stands for the new endpoint's.
+                    // The pending timer event of the old endpoint serves the new one.
                     host.armed = place.armed;
                     *place = host;
                 }
@@ -118,7 +118,7 @@ impl Hosts {
         }
     }
 
-    /// Gives the place of a connection free.
+    /// Frees the slot of a connection.
     pub fn retire(&mut self, index: u32) {
         self.connections[index as usize].live = false;
         self.free.push(index);
@@ -140,7 +140,7 @@ impl Hosts {
     pub fn connection_mut(&mut self, index: u32) -> &mut Connection {
         &mut self.connections[index as usize]
     }
-    /// The counters of a connection's ends, `from` first.
+    /// Counters of a connection's ends, `from` first.
     pub fn counters(&self, index: u32) -> [&Counters; 2] {
         [0, 1].map(|side| self.hosts[2 * index as usize + side].endpoint.counters())
     }
@@ -166,12 +166,12 @@ impl Opening<'_> {
     }
 }
 
-/// The host of a connection at `side`.
+/// Returns the host index of a connection's end at `side`.
 pub fn host_of(connection: u32, side: Side) -> u32 {
     2 * connection + side.index() as u32
 }
 
-/// Which side a host is on.
+/// Returns the side of a host.
 pub fn side_of(host: u32) -> Side {
     if host.is_multiple_of(2) { Side::From } else { Side::To }
 }

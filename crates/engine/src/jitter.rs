@@ -1,10 +1,10 @@
-//! Jitter: a delay of each packet's own on top of the link's.
+//! Jitter: a random delay per packet in addition to the link's delay.
 
 use ecnlab_base::{Dur, Rng, Time};
 
 use crate::plan::Jitter;
 
-/// The longest that a packet is held up: distributions with a tail may draw more, deadlines add several of these.
+/// Maximum delay of a packet: heavy-tailed distributions may draw more, and deadlines add several of these.
 const LONGEST: Dur = Dur::from_s(86_400);
 
 /// The jitter of one link.
@@ -12,22 +12,22 @@ const LONGEST: Dur = Dur::from_s(86_400);
 pub struct Jolts {
     plan: Jitter,
     rng: Rng,
-    /// When the latest packet so far arrives.
+    /// Latest arrival time so far.
     latest: Time,
 }
 
 impl Jolts {
-    /// The jitter that `plan` describes.
+    /// Creates the jitter of `plan`.
     pub fn new(plan: Jitter, rng: Rng) -> Jolts {
         Jolts { plan, rng, latest: Time::ZERO }
     }
 
-    /// What is drawn for the next packet: one draw for each that leaves the queue, lost ones too.
+    /// Draws the delay of the next packet: once for each that leaves the queue, including lost ones.
     pub fn draw(&mut self) -> Dur {
         self.plan.delay.draw(&mut self.rng).min(LONGEST)
     }
 
-    /// When a packet arrives that would without the others arrive at `at`.
+    /// Returns the arrival time of a packet that would arrive at `at` without the order constraint.
     pub fn arrival(&mut self, at: Time) -> Time {
         if self.plan.reorder {
             return at;

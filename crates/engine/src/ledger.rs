@@ -1,4 +1,4 @@
-//! What links count and measure, for a driver with a clock of its own: the tables of a run that need no endpoint.
+//! Link measurements for a driver with its own clock: the tables of a run that need no endpoint.
 
 use ecnlab_base::Time;
 
@@ -11,7 +11,7 @@ use crate::series::Series;
 use crate::table::Table;
 use crate::window::{Snapshot, Window};
 
-/// The counters of links, as they stood at the start of a run and at the end of its warm-up, and samples of their queues.
+/// Counters of links at the start and at the end of the warm-up, and samples of their queues.
 pub struct Ledger {
     start: Snapshot,
     warm: Option<Snapshot>,
@@ -19,27 +19,27 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Begins at time zero, with the `links` of `plan`.
+    /// Starts at time zero with the `links` of `plan`.
     pub fn new(plan: &Plan, links: &mut [Link]) -> Ledger {
         Ledger { start: take(Time::ZERO, links), warm: None, series: Series::of(plan) }
     }
 
-    /// The warm-up ends at `now`, up to which all that happens on the links has been done.
+    /// Ends the warm-up at `now`; all link events up to `now` must be processed.
     pub fn end_warmup(&mut self, now: Time, links: &mut [Link]) {
         self.warm = Some(take(now, links));
     }
 
-    /// Takes a sample of every queue at `now`, up to which all that happens on the links has been done.
+    /// Samples every queue at `now`; all link events up to `now` must be processed.
     pub fn sample(&mut self, now: Time, links: &mut [Link]) {
         links.iter_mut().for_each(|link| link.observe(now, &mut ()));
         self.series.sample(now, links, &[], &Hosts::default());
     }
 
-    /// The tables of links and queues, of the measured window and of the whole run, which ends at `now`; and their series,
-    /// if `plan` wants samples.
+    /// Returns the tables of links and queues, for the measured window and for the whole run, which ends at `now`; also
+    /// their series, if `plan` has a sample interval.
     ///
     /// # Errors
-    /// [`Error::Conservation`] if a link's packets do not balance.
+    /// [`Error::Conservation`] if a link's packet counts do not balance.
     pub fn close(self, plan: &Plan, now: Time, links: &mut [Link]) -> Result<Vec<Table>, Error> {
         let end = take(now, links);
         balance::check_links(plan, links)?;

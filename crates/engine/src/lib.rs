@@ -1,7 +1,7 @@
-//! Virtual time: a packet simulator that drives the endpoints of `tcp` and the queues of `aqm`.
+//! Packet simulator in virtual time, with the endpoints of `tcp` and the queues of `aqm`.
 //!
-//! [`run`] takes a [`Plan`] and a seed and gives tables. It reads no file, no clock and no global;
-//! the same plan and seed give the same bytes anywhere.
+//! [`run`] takes a [`Plan`] and a seed and returns tables. It reads no file, clock or global state; the same plan and
+//! seed give identical bytes on every machine.
 
 mod balance;
 mod boxes;
@@ -56,46 +56,46 @@ use sim::{BLOCK_ROWS, Sim};
 use table::Labels;
 use window::{Snapshot, Window};
 
-/// What a run gives.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
-    /// Every table of the run; of those that were handed on in blocks, the last rows.
+    /// All tables of the run; for tables passed on in blocks, the last rows.
     pub tables: Vec<Table>,
 }
 
-/// Where a run hands on what it need not keep.
+/// Receivers of output during a run.
 #[derive(Default)]
 pub struct Outlets<'s> {
-    /// What is captured, and who takes it.
+    /// The captures and their sink.
     pub captures: Option<(&'s [Capture], &'s mut dyn Sink)>,
-    /// Who takes the tables that grow while the run goes on: `packets`, `queue_series`, `flow_series` and
-    /// `transactions`. Without one they are kept.
+    /// Receiver of the tables that grow during the run: `packets`, `queue_series`, `flow_series` and `transactions`.
+    /// Without a receiver they are kept in memory.
     pub blocks: Option<&'s mut dyn Blocks>,
-    /// Stops the run like `cancel`, of this run alone: a user-defined law has failed.
+    /// Stops only this run, like `cancel`: set when a user-defined law fails.
     pub halt: Option<&'s AtomicBool>,
 }
 
 impl Output {
-    /// The table called `name`.
+    /// Returns the table `name`.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|t| t.name == name)
     }
 }
 
-/// Runs `plan` under `seed`.
+/// Runs `plan` with `seed`.
 pub fn run(plan: &Plan, seed: u64) -> Result<Output, Error> {
     run_until(plan, seed, &AtomicBool::new(false))
 }
 
-/// Runs `plan` under `seed`, unless `cancel` becomes true, which is seen within some milliseconds.
+/// Runs `plan` with `seed` until `cancel` becomes true, which is checked every few milliseconds.
 pub fn run_until(plan: &Plan, seed: u64, cancel: &AtomicBool) -> Result<Output, Error> {
     run_into(plan, seed, cancel, Outlets::default())
 }
 
-/// [`run_until`], with what `captures` see handed to `sink`.
+/// [`run_until`] that passes the packets of `captures` to `sink`.
 ///
 /// # Errors
-/// As [`run_until`]; [`Error::Cancelled`] also if the sink wants no more.
+/// As [`run_until`]; [`Error::Cancelled`] also if the sink returns false.
 pub fn run_captured(
     plan: &Plan,
     seed: u64,
@@ -106,11 +106,11 @@ pub fn run_captured(
     run_into(plan, seed, cancel, Outlets { captures: Some((captures, sink)), ..Outlets::default() })
 }
 
-/// [`run_until`], with what need not be kept handed to `outlets` while the run goes on. The rows of the blocks of a table,
-/// with those in the output behind them, are the rows of the table that [`run_until`] gives.
+/// [`run_until`] that passes output to `outlets` during the run. The rows of a table's blocks followed by those in the
+/// output are the rows of the table returned by [`run_until`].
 ///
 /// # Errors
-/// As [`run_until`]; [`Error::Cancelled`] also if an outlet wants no more, or `halt` becomes true.
+/// As [`run_until`]; [`Error::Cancelled`] also if an outlet returns false or `halt` becomes true.
 pub fn run_into(plan: &Plan, seed: u64, cancel: &AtomicBool, outlets: Outlets<'_>) -> Result<Output, Error> {
     let Outlets { captures, blocks, halt } = outlets;
     plan.unsupplied().map_or(Ok(()), |law| Err(Error::Unsupplied(law.to_owned())))?;
@@ -145,7 +145,7 @@ fn run_with<P: Probe>(
 fn tables<P: Probe>(plan: &Plan, sim: Sim<'_, P>, start: &Snapshot, end: &Snapshot) -> Vec<Table> {
     let labels: &Labels = &sim.labels;
     let mut tables = Vec::new();
-    // A warm-up as long as the run leaves nothing to measure; the spec refuses it.
+    // A warm-up as long as the run leaves nothing to measure; the scenario check rejects it.
     let warm = sim.warm.as_ref().unwrap_or(end);
     let measured = Window::measured(warm, end);
     tables.extend(measured.tables(plan, &sim.flows, ""));

@@ -1,10 +1,9 @@
 //! A link: a queue, a transmitter, and the packets on the wire.
 //!
-//! A work-conserving transmitter of fixed rate needs no event of its own: when a packet leaves the
-//! queue is known from the departures before it. [`Link::advance`] replays, up to any instant, every
-//! departure that has happened, at its exact time. So a link has one event pending, the arrival of
-//! the first packet on the wire at the far end, whatever its queue discipline: one FIFO or several queues, whose laws see
-//! each departure at its exact time and no arrival behind it.
+//! A work-conserving transmitter of fixed rate needs no event of its own: the departures before a packet determine when
+//! it leaves the queue. [`Link::advance`] replays every departure up to a given time, at its exact time. A link
+//! therefore has one pending event, the arrival of the first packet on the wire at the far end, for every queue
+//! discipline: one FIFO or several queues, whose laws see each departure at its exact time and no later arrival.
 
 use std::sync::Arc;
 
@@ -20,21 +19,21 @@ use crate::plan::{LinkPlan, Plan};
 use crate::tunnel::{Tunnel, TunnelCounters};
 use crate::wire::Wire;
 
-/// What became of the packets behind the queue.
+/// Counts of the packets that left the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that reached the far end.
     pub delivered: u64,
     /// Their bytes.
     pub delivered_bytes: u64,
-    /// Packets that the error model took.
+    /// Packets lost by the error model.
     pub lost: u64,
-    /// Bytes put on the wire, lost ones too.
+    /// Bytes put on the wire, including lost packets.
     pub sent_bytes: u64,
 }
 
 impl Counters {
-    /// What was counted after `earlier`, an earlier reading of the same link.
+    /// Returns the counts since `earlier`, an earlier reading of the same link.
     pub fn since(&self, earlier: &Counters) -> Counters {
         Counters {
             delivered: self.delivered - earlier.delivered,
@@ -45,11 +44,11 @@ impl Counters {
     }
 }
 
-/// Sees what becomes of a packet behind the queue.
+/// Observer of packets after the queue.
 pub trait WatchWire: Watch<Packet> {
-    /// The clock of what follows: queue decisions are replayed at their own times.
+    /// Sets the time of the following calls: queue decisions are replayed at their own times.
     fn at(&mut self, _now: Time) {}
-    /// The error model took `packet`.
+    /// The error model dropped `packet`.
     fn lost(&mut self, _packet: &Packet) {}
 }
 
@@ -57,48 +56,48 @@ impl WatchWire for () {}
 
 /// One direction of a link.
 ///
-/// The fields are those that a packet touches which finds the queue empty, as most do: two cache lines,
-/// of which there are as many as links. All else is behind `slow`.
+/// The fields are those accessed by a packet that finds the queue empty, the common case: two cache lines per link. All
+/// other state is in `slow`.
 #[repr(align(64))]
 pub struct Link {
     /// The time of the pending event, [`Time::NEVER`] if there is none.
     pub armed: Time,
-    /// When the transmitter is free again.
+    /// Time at which the transmitter is free.
     free_at: Time,
     delay: Dur,
     transmitter: Transmitter,
     wire: Wire,
-    /// What went straight through the queue and is not yet in its counters: packets of one class.
+    /// Packets of one class that passed directly through the queue and are not yet in its counters.
     passed: Tally,
     class: u32,
-    /// Packets that reached the far end. Their bytes follow from those sent.
+    /// Packets that reached the far end. Their bytes follow from the bytes sent.
     delivered: u64,
     /// Packets in the queue.
     waiting: u32,
     /// The row of the node at the far end in [`crate::routes::Routes`].
     pub row: u32,
     slow: Box<Slow>,
-    /// Whether a packet that meets neither another nor a busy transmitter goes straight through.
+    /// A packet that finds the queue empty and the transmitter idle passes directly through.
     open: bool,
-    /// Whether a packet still in the queue may arrive before the first on the wire, so that each departure is waited for.
+    /// A packet still in the queue may arrive before the first on the wire, so each departure needs an event.
     overtakes: bool,
-    /// Whether boxes or the end of a tunnel stand at the far end.
+    /// Middleboxes or a tunnel endpoint are at the far end.
     pub boxed: bool,
 }
 
-/// What only packets touch that wait, and links with a shaper, jitter or faults.
+/// State accessed only by packets that wait, and by links with a shaper, jitter or errors.
 struct Slow {
-    /// The row of the node that the link leaves.
+    /// The row of the node at the near end.
     row_behind: u32,
-    /// The node that the link leaves.
+    /// The node at the near end.
     from: u32,
     queue: Queue<Packet>,
-    /// Up to when departures have been replayed.
+    /// Time up to which departures have been replayed.
     clock: Time,
     rate: Option<Rate>,
     earlier: Transmitter,
     shaper: Option<Bucket>,
-    /// Whether the shaper or one within the queue may let packets wait although the transmitter is free.
+    /// A shaper of the link or the queue may delay packets while the transmitter is free.
     shaped: bool,
     faults: Option<Faults>,
     jitter: Option<Jolts>,
@@ -108,7 +107,7 @@ struct Slow {
 }
 
 impl Link {
-    /// The links of `plan`, idle. All their chance comes from `seed`.
+    /// Creates the idle links of `plan`. `seed` determines all their random streams.
     pub fn all(plan: &Plan, seed: u64) -> Vec<Link> {
         let flows: Arc<[String]> = plan.flows.iter().map(|flow| flow.name.clone()).collect();
         let link = |l: &LinkPlan| {
@@ -120,7 +119,7 @@ impl Link {
         plan.links.iter().map(link).collect()
     }
 
-    /// An idle link without its boxes.
+    /// Creates an idle link without its middleboxes.
     pub fn new(plan: &LinkPlan, groups: &[String], seed: u64) -> Link {
         let stream = |what: &str| Rng::named(seed, &format!("link.{}.{what}", plan.name));
         let queue = Queue::new(&plan.queue, plan.context(), groups, stream("queue"));
@@ -161,31 +160,31 @@ impl Link {
         }
     }
 
-    /// Tells the link the rows of the nodes at its far end and behind it in [`crate::routes::Routes`].
+    /// Sets the rows of the nodes at the far and near end in [`crate::routes::Routes`].
     pub fn set_rows(&mut self, row: u32, row_behind: u32) {
         self.row = row;
         self.slow.row_behind = row_behind;
     }
 
-    /// The row of the node that it leaves.
+    /// The row of the node at the near end.
     pub fn row_behind(&self) -> u32 {
         self.slow.row_behind
     }
 
-    /// Whether a packet that arrives at `now` goes straight through to the wire.
+    /// Returns whether a packet that arrives at `now` passes directly to the wire.
     #[inline(always)]
     pub fn is_clear(&self, now: Time) -> bool {
         self.open && self.waiting == 0 && self.free_at <= now
     }
 
-    /// `packet` arrives at a link that [is clear](Link::is_clear).
+    /// Enqueues `packet` on a link that [is clear](Link::is_clear).
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, now: Time) {
         self.count_passed(&packet);
         self.transmit(packet, now);
     }
 
-    /// `packet` arrives at the queue.
+    /// Enqueues `packet`.
     #[inline(always)]
     pub fn enqueue(&mut self, packet: Packet, now: Time, watch: &mut impl WatchWire) {
         if self.is_due(now) {
@@ -200,61 +199,62 @@ impl Link {
         }
     }
 
-    /// The node that it leaves.
+    /// The node at the near end.
     pub fn from(&self) -> u32 {
         self.slow.from
     }
 
-    /// When the next packet reaches the far end; [`Time::NEVER`] if none is on the wire.
+    /// Time at which the next packet reaches the far end; [`Time::NEVER`] if none is on the wire.
     #[inline(always)]
     pub fn first_arrival(&self) -> Time {
         self.wire.first()
     }
 
-    /// Takes the next packet off the wire, on which there must be one.
+    /// Removes the next packet from the wire, which must not be empty.
     #[inline(always)]
     pub fn deliver(&mut self) -> Packet {
         self.delivered += 1;
         self.wire.pop()
     }
 
-    /// What the boxes make of `packet`, which the link has [delivered](Link::deliver).
+    /// Passes `packet`, which the link has [delivered](Link::deliver), through the middleboxes.
     pub fn inspect(&mut self, packet: &mut Packet, contents: &mut impl Inspect) -> Passage {
         self.slow.boxes.pass(packet, contents)
     }
 
-    /// The number of the tunnel that it is part of.
+    /// Number of the tunnel that the link belongs to.
     #[inline]
     pub fn tunnel(&self) -> Option<u32> {
         self.slow.tunnel.as_ref().map(Tunnel::number)
     }
 
-    /// As [`Tunnel::encapsulate`], where the link is part of a tunnel; else `packet` is as it was.
+    /// [`Tunnel::encapsulate`] if the link belongs to a tunnel; otherwise `packet` is unchanged.
     pub fn encapsulate(&mut self, packet: &mut Packet) -> Ecn {
         self.slow.tunnel.as_mut().map_or(packet.ecn(), |tunnel| tunnel.encapsulate(packet))
     }
 
-    /// As [`Tunnel::decapsulate`], where the link is part of a tunnel; else `packet` goes on as it was.
+    /// [`Tunnel::decapsulate`] if the link belongs to a tunnel; otherwise `packet` is unchanged.
     pub fn decapsulate(&mut self, packet: &mut Packet, inner: Ecn) -> bool {
         self.slow.tunnel.as_mut().is_none_or(|tunnel| tunnel.decapsulate(packet, inner))
     }
 
-    /// What the ends of its tunnel have done at this link.
+    /// Counters of the tunnel endpoints at this link.
     pub fn tunnel_counters(&self) -> Option<TunnelCounters> {
         self.slow.tunnel.as_ref().map(Tunnel::counters)
     }
 
-    /// What each box has done.
+    /// Counters of each middlebox.
     pub fn box_counters(&self) -> Vec<BoxCounters> {
         self.slow.boxes.counters()
     }
 
-    /// Whether what came to the boxes is what the link delivered, less what those before dropped.
+    /// Returns whether the boxes received exactly the packets delivered by the link, less those dropped by preceding
+    /// boxes.
     pub fn boxes_are_balanced(&self) -> bool {
         self.slow.boxes.are_balanced(self.delivered)
     }
 
-    /// Whether departures up to and including `now` are to be [replayed](Link::replay).
+    /// Returns whether departures up to and including `now` must be [replayed](Link::replay).
     #[inline(always)]
     pub fn is_due(&self, now: Time) -> bool {
         self.waiting > 0 && self.free_at <= now
@@ -278,7 +278,7 @@ impl Link {
         self.slow.clock = now;
     }
 
-    /// A packet leaves the queue for the wire, by way of the shaper, the faults and the jitter.
+    /// Moves a packet from the queue to the wire: shaper, errors, jitter.
     #[inline]
     fn send(&mut self, mut packet: Packet, start: Time, watch: &mut impl WatchWire) {
         if let Some(bucket) = &mut self.slow.shaper {
@@ -298,7 +298,7 @@ impl Link {
         }
     }
 
-    /// [`Link::transmit`] of a packet that takes `jolt` longer.
+    /// [`Link::transmit`] of a packet with the extra delay `jolt`.
     #[cold]
     fn transmit_jolted(&mut self, packet: Packet, start: Time, jolt: Dur) {
         self.occupy(packet.wire_len(), start);
@@ -313,7 +313,7 @@ impl Link {
         self.wire.push(self.free_at + self.delay, packet);
     }
 
-    /// The transmitter works on a packet of `len` bytes from `start`.
+    /// Occupies the transmitter with a packet of `len` bytes from `start`.
     #[inline(always)]
     fn occupy(&mut self, len: u32, start: Time) {
         if self.transmitter.len != len {
@@ -322,7 +322,7 @@ impl Link {
         self.free_at = start + self.transmitter.time;
     }
 
-    /// The lengths on a link are few: the one before the last is kept too.
+    /// Few different lengths occur on a link: the last two are cached.
     #[inline(never)]
     fn change_length(&mut self, len: u32) {
         std::mem::swap(&mut self.transmitter, &mut self.slow.earlier);
@@ -341,29 +341,30 @@ impl Link {
         self.passed.bytes += u64::from(packet.wire_len());
     }
 
-    /// Brings the queue's counters up to date.
+    /// Updates the queue's counters.
     #[cold]
     fn settle(&mut self) {
         let (group, capable) = (self.class >> 1, self.class & 1 == 1);
         self.slow.queue.count_passed(group as usize, capable, std::mem::take(&mut self.passed));
     }
 
-    /// When the link next needs the engine: at the first delivery, or, with the wire empty or where packets overtake,
-    /// when the next packet goes.
+    /// Time of the link's next event: the first delivery or, with an empty wire or where packets overtake, the next
+    /// departure.
     #[inline(always)]
     pub fn next_event(&self) -> Time {
         let first = self.wire.first();
         if self.waiting == 0 || (first < Time::NEVER && !self.overtakes) { first } else { first.min(self.next_start()) }
     }
 
-    /// When the queue, which must hold a packet, is asked for one: when the transmitter is free, and shapers may let one go.
+    /// Time at which the queue, which must hold a packet, is polled: when the transmitter is free and shapers permit.
     #[inline(always)]
     fn next_start(&self) -> Time {
         let free = self.free_at.max(self.slow.clock);
         if self.slow.shaped { self.next_shaped(free) } else { free }
     }
 
-    /// The same after shapers. Where several queues have a head, the bucket may have to lend what another one is longer.
+    /// The same with shapers. If several queues have a head, the bucket may need to lend the difference to a longer
+    /// one.
     #[inline(never)]
     fn next_shaped(&self, free: Time) -> Time {
         let free = free.max(self.slow.queue.ready());
@@ -371,36 +372,36 @@ impl Link {
         self.slow.queue.head_len().map_or(free, |len| bucket.ready(len).max(free))
     }
 
-    /// Brings the link, its counters and its statistics up to `now`.
+    /// Updates the link, its counters and its statistics up to `now`.
     pub fn observe(&mut self, now: Time, watch: &mut impl WatchWire) {
         self.replay(now, watch);
         self.settle();
         self.slow.queue.observe(now);
     }
 
-    /// The queue in front of the wire, as it was last observed.
+    /// The queue, as of the last observation.
     pub fn queue(&self) -> &Queue<Packet> {
         &self.slow.queue
     }
 
-    /// Hands over the queue's statistics up to `now`, and begins them anew.
+    /// Returns the queue's statistics up to `now` and resets them.
     pub fn cut_stats(&mut self, now: Time) -> Stats {
         self.settle();
         self.slow.queue.cut_stats(now)
     }
 
-    /// What the classes of the queue counted since the start, and their statistics since the last time; `whole` are those
-    /// of the queue, just [cut](Link::cut_stats).
+    /// Returns the counts of the queue's classes since the start and their statistics since the last call; `whole` are
+    /// the queue's statistics, just [cut](Link::cut_stats).
     pub fn cut_classes(&mut self, whole: &Stats) -> Vec<ClassReading> {
         self.slow.queue.cut_classes(whole)
     }
 
-    /// Packets on the wire, the one in transmission included.
+    /// Packets on the wire, including the one in transmission.
     pub fn on_wire(&self) -> u64 {
         self.wire.len() as u64
     }
 
-    /// What crossed the wire, as it was last observed.
+    /// Counters of the wire, as of the last observation.
     pub fn counters(&self) -> Counters {
         let sent_bytes = self.slow.queue.counters().total().all().departed.bytes;
         Counters {
@@ -412,7 +413,7 @@ impl Link {
     }
 }
 
-/// How long packets of one length take to send. Kept, since a 128-bit division is dear.
+/// Cached transmission time of packets of one length, since 128-bit division is slow.
 #[derive(Clone, Copy, Default)]
 struct Transmitter {
     len: u32,

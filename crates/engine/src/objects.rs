@@ -1,4 +1,4 @@
-//! Web objects: what was asked for, and how long its transfer took.
+//! Web objects: request and transfer time.
 
 use ecnlab_base::Time;
 use ecnlab_traffic::{Object, Source};
@@ -7,7 +7,7 @@ use crate::flow::Flow;
 use crate::plan::Plan;
 use crate::table::Table;
 
-/// The table of objects; `None` where no flow is web traffic.
+/// Returns the table of objects; `None` if no flow is web traffic.
 pub fn table(plan: &Plan, flows: &[Flow]) -> Option<Table> {
     if !plan.flows.iter().any(|flow| matches!(flow.traffic, ecnlab_traffic::Params::Web(_))) {
         return None;

@@ -1,32 +1,32 @@
-//! What links and queues carry.
+//! Packets carried by links and queues.
 
 use ecnlab_aqm::Item;
 use ecnlab_wire::{Datagram, Dscp, Ecn, Quench, Segment};
 
-/// What queues and routers see of a packet under way. Small and `Copy`: it goes from ring to ring by
-/// value, two to a cache line with their times. What only the ends look at stays in the [`Hold`].
+/// The part of a packet in flight that queues and routers use. Small and `Copy`: it moves between rings by value, two
+/// per cache line with their times. The part that only the endpoints use is in the [`Hold`].
 ///
-/// Packed in words, since fields would be copied one by one.
+/// Packed in words, since separate fields would be copied one by one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packet {
-    /// Bytes on the wire, in 16 bits as in IP; what stands for the node that sent it; index of the node it is for.
+    /// Bytes on the wire, 16 bits as in IP; the low bits of the sending node; index of the destination node.
     way: u64,
-    /// The place of the rest in the [`Hold`]; index of the flow.
+    /// Index of the cargo in the [`Hold`]; index of the flow.
     whose: u64,
-    /// [`Packet::class`]; codepoint; whether it has payload; DSCP; what stands for its connection.
+    /// [`Packet::class`]; codepoint; payload flag; DSCP; the low bits of the connection.
     kind: u64,
 }
 
-/// What a [`Packet`] is made of.
+/// Fields of a [`Packet`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Label {
     /// Bytes on the wire.
     pub wire_len: u32,
-    /// Index of the node that sent it, of which the lower 16 bits are kept.
+    /// Index of the sending node, of which the lower 16 bits are kept.
     pub from: u32,
-    /// Index of the node it is for.
+    /// Index of the destination node.
     pub to: u32,
-    /// The place of the rest in the [`Hold`].
+    /// Index of the cargo in the [`Hold`].
     pub cargo: u32,
     /// Index of the flow.
     pub flow: u32,
@@ -34,11 +34,11 @@ pub struct Label {
     pub group: u32,
     /// The codepoint in its IP header.
     pub ecn: Ecn,
-    /// Whether it has payload.
+    /// The packet has payload.
     pub has_data: bool,
     /// The DSCP in its IP header.
     pub dscp: Dscp,
-    /// What tells the connections of the flow apart: its low bits stand for the pair of ports.
+    /// Distinguishes the connections of the flow: its low bits stand for the pair of ports.
     pub connection: u32,
 }
 
@@ -57,13 +57,13 @@ impl From<Label> for Packet {
     }
 }
 
-/// From this bit of the lower half of `way` on there is the sender.
+/// Bit position of the sender in the lower half of `way`.
 const FROM: u32 = 16;
-/// The bit of the upper half of `kind` that says payload; below it are the two of the codepoint.
+/// Bit of the payload flag in the upper half of `kind`; the codepoint is in the two bits below.
 const HAS_DATA: u32 = 2;
-/// From this bit of it on there are the six of the DSCP.
+/// Bit position of the six-bit DSCP.
 const DSCP: u32 = 3;
-/// From this bit of it on it says the connection, as far as there is room.
+/// Bit position of the connection, truncated to the remaining bits.
 const CONNECTION: u32 = 9;
 
 impl Packet {
@@ -95,7 +95,7 @@ impl Packet {
         let kept = self.kind & !(u64::from(Ecn::Ce.bits()) << 32 | 1);
         self.kind = kept | u64::from(ecn.bits()) << 32 | u64::from(ecn.is_capable());
     }
-    /// What tells packets apart that are counted apart: whether ECN-capable, and above that bit the group.
+    /// Counting class of the packet: bit 0 is ECN capability, the higher bits are the group.
     #[inline]
     pub fn class(&self) -> u32 {
         self.kind as u32
@@ -130,17 +130,18 @@ impl Item for Packet {
     }
 }
 
-/// What only the ends of a packet's way look at.
+/// The part of a packet that only its endpoints use.
 #[derive(Clone, Copy, Debug)]
 pub struct Cargo {
-    /// What is under the IP header; its codepoint is the one it was sent with, or of the inner header of a tunnelled packet.
+    /// The protocol unit under the IP header. Its codepoint is the one it was sent with, or that of the inner header in
+    /// a tunnel.
     pub body: Body,
-    /// Index of the endpoint it is for; of a datagram only which side of its flow counts.
+    /// Index of the destination endpoint; for a datagram only its side of the flow matters.
     pub endpoint: u32,
-    /// The connection's serial number, which stands for its pair of ports: an endpoint's place may
-    /// be used again, and a packet of an earlier connection must not reach the later one.
+    /// The connection's serial number, which selects its pair of ports: an endpoint's slot may be reused, and a packet
+    /// of an earlier connection must not reach a later one.
     pub connection: u32,
-    /// Index of the node that sent it.
+    /// Index of the sending node.
     pub from: u32,
 }
 
@@ -151,25 +152,25 @@ pub enum Body {
     Tcp(Segment),
     /// UDP.
     Datagram(Datagram),
-    /// ICMP source quench about a TCP segment or a datagram; its connection is theirs.
+    /// ICMP source quench about a TCP segment or a datagram, with the connection of that packet.
     Quench(Quench, Returned),
 }
 
-/// What a source quench returns of the packet that it is about, beside what [`Quench`] has.
+/// Fields that a source quench returns of the original packet, in addition to those in [`Quench`].
 #[derive(Clone, Copy, Debug)]
 pub struct Returned {
-    /// Index of the node it was for.
+    /// Index of the original packet's destination node.
     pub to: u32,
-    /// The bytes that its IP header gave.
+    /// Total length in its IP header.
     pub len: u32,
-    /// The codepoint it came with.
+    /// Codepoint with which it arrived.
     pub ecn: Ecn,
-    /// Whether it was a UDP datagram.
+    /// It was a UDP datagram.
     pub udp: bool,
 }
 
 impl Body {
-    /// Bytes on the wire, and the codepoint it was sent with.
+    /// Bytes on the wire, and the codepoint with which it was sent.
     #[inline]
     fn header(&self) -> (u32, Ecn) {
         match self {
@@ -190,26 +191,26 @@ impl Body {
     }
 }
 
-/// What the packets of one end have in common.
+/// Addressing shared by the packets of one endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Way {
-    /// The first link on the way to the peer.
+    /// First link of the path to the peer.
     pub first_link: u32,
     /// See [`Cargo::from`].
     from: u32,
     /// See [`Cargo::connection`].
     pub connection: u32,
-    /// A packet without what is each one's own.
+    /// A packet without its individual fields.
     blank: Packet,
 }
 
 impl Way {
-    /// The way of packets with this label, on which what is each packet's own is left blank.
+    /// Creates the way of packets with this label, whose individual fields are blank.
     pub fn new(first_link: u32, from: u32, connection: u32, blank: Label) -> Way {
         Way { first_link, from, connection, blank: Label { from, connection, ..blank }.into() }
     }
 
-    /// The same way from another node.
+    /// Returns the same way from another node.
     pub fn from(self, node: u32) -> Way {
         let blank = Packet {
             way: self.blank.way & !(u64::from(u16::MAX) << FROM) | u64::from(node as u16) << FROM,
@@ -231,8 +232,8 @@ impl Way {
     }
 }
 
-/// The cargoes of all packets under way. A place given free is the next one used, while it is still
-/// in the processor's cache.
+/// The cargoes of all packets in flight. The slot freed last is reused first, while it is still in the processor's
+/// cache.
 #[derive(Debug, Default)]
 pub struct Hold {
     places: Vec<Cargo>,
@@ -240,7 +241,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes `body` in, for the endpoint `endpoint` on its `way`; returns the packet that has it.
+    /// Stores `body` for the endpoint `endpoint` on its `way`; returns the packet.
     #[inline]
     pub fn load(&mut self, body: Body, endpoint: u32, way: &Way) -> Packet {
         let ((wire_len, ecn), has_data) = (body.header(), body.payload() > 0);
@@ -249,7 +250,7 @@ impl Hold {
         way.packet(cargo, wire_len, ecn, has_data)
     }
 
-    /// [`Hold::load`] of a segment, which is copied once and straight to its place.
+    /// [`Hold::load`] of a segment, which is copied once, directly into its slot.
     #[inline]
     pub fn load_segment(&mut self, segment: &Segment, endpoint: u32, way: &Way) -> Packet {
         let cargo = self.place(endpoint, way);
@@ -257,7 +258,7 @@ impl Hold {
         way.packet(cargo, segment.wire_len, segment.ecn, segment.len > 0)
     }
 
-    /// A place with the addressee filled in.
+    /// Allocates a slot and fills in the addressee.
     #[inline]
     fn place(&mut self, endpoint: u32, way: &Way) -> u32 {
         let place = match self.free.pop() {
@@ -275,15 +276,15 @@ impl Hold {
         self.places.len() as u32 - 1
     }
 
-    /// Gives the place of a packet free that has arrived or was lost. Its cargo can be read until the
-    /// next one is loaded.
+    /// Frees the slot of a packet that has arrived or was lost. Its cargo remains readable until the next one is
+    /// loaded.
     #[inline]
     pub fn unload(&mut self, place: u32) -> &mut Cargo {
         self.free.push(place);
         &mut self.places[place as usize]
     }
 
-    /// Keeps the codepoint of the IP header within another one.
+    /// Stores the codepoint of the inner IP header.
     pub fn set_inner(&mut self, place: u32, ecn: Ecn) {
         match &mut self.places[place as usize].body {
             Body::Tcp(segment) => segment.ecn = ecn,
@@ -292,12 +293,12 @@ impl Hold {
         }
     }
 
-    /// The codepoint that was [kept](Hold::set_inner).
+    /// Returns the codepoint stored by [`Hold::set_inner`].
     pub fn inner(&self, place: u32) -> Ecn {
         self.places[place as usize].body.header().1
     }
 
-    /// The TCP segment at `place`, to be written into.
+    /// The TCP segment in slot `place`, for modification.
     pub fn segment_mut(&mut self, place: u32) -> Option<&mut Segment> {
         match &mut self.places[place as usize].body {
             Body::Tcp(segment) => Some(segment),
@@ -305,13 +306,13 @@ impl Hold {
         }
     }
 
-    /// What is at `place`.
+    /// The cargo in slot `place`.
     #[inline]
     pub fn cargo(&self, place: u32) -> &Cargo {
         &self.places[place as usize]
     }
 
-    /// Packets under way.
+    /// Number of packets in flight.
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

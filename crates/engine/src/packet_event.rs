@@ -1,33 +1,33 @@
 //! Events of a packet on a link.
 
-/// What happened to a packet; the order is that of [`EVENT_NAMES`].
+/// Event of a packet; the order is that of [`EVENT_NAMES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PacketEvent {
     /// It entered the queue.
     Enqueue,
     /// It left the queue for the wire.
     Dequeue,
-    /// It was given CE.
+    /// It was marked CE.
     Mark,
-    /// It was dropped as a signal.
+    /// It was dropped as a congestion signal.
     EarlyDrop,
-    /// It was dropped because the queue's law drops everything.
+    /// It was dropped because the law drops every packet.
     ForcedDrop,
     /// It was dropped because the queue was full.
     TailDrop,
-    /// The error model took it.
+    /// It was lost by the error model.
     Loss,
     /// It reached the far end.
     Deliver,
-    /// A box dropped it.
+    /// A middlebox dropped it.
     BoxDrop,
-    /// The end of a tunnel dropped it, behind the far end.
+    /// A tunnel endpoint dropped it at the far end.
     TunnelDrop,
-    /// It came to the queue, which has not yet decided about it. The log leaves this out.
+    /// It arrived at the queue, before the queue's decision. Not in the log.
     Arrive,
 }
 
-/// Names of the events in the table of packets, but for [`PacketEvent::Arrive`].
+/// Names of the events in the table of packets; [`PacketEvent::Arrive`] has none.
 pub const EVENT_NAMES: [&str; 10] = [
     "enqueue",
     "dequeue",

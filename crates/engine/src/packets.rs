@@ -1,4 +1,4 @@
-//! Each packet's way, when a run is asked to keep it or to hand it on.
+//! Packet events, when a run records them or passes them on.
 
 use ecnlab_aqm::{DropReason, Item, MarkReason, Owed, Watch};
 use ecnlab_base::Time;
@@ -10,29 +10,29 @@ use crate::packet::{Body, Cargo, Hold, Packet};
 use crate::packet_event::{EVENT_NAMES, PacketEvent};
 use crate::table::{Labels, Table};
 
-/// Sees what happens to packets. Chosen when a run is built: not watching costs nothing.
+/// Observer of packet events, selected when a run is built: no observer has no cost.
 pub trait Probe {
-    /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
+    /// Records `event` of `packet` on the link `link` at `at`; its cargo is still in `hold`.
     fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold);
-    /// Whether the links should be brought up to date and [`Probe::flush`] be called.
+    /// Returns whether all links should be advanced and [`Probe::flush`] be called.
     fn is_full(&self) -> bool {
         false
     }
-    /// Hands on what was seen; nothing earlier will be seen any more, and nothing at all if this is the `last` time.
-    /// Whether the run may go on.
+    /// Passes on the recorded events; no earlier event can follow, and none at all if this is the `last` call. Returns
+    /// whether the run may continue.
     fn flush(&mut self, _last: bool) -> bool {
         true
     }
-    /// The next rows of the table of packets, if there are enough of them: those before `now`, up to which all links
-    /// have been brought.
+    /// Returns the next block of rows of the packet table, if there are enough before `now`, up to which all links have
+    /// been advanced.
     fn block(&mut self, _now: Time, _labels: &Labels) -> Option<Table> {
         None
     }
-    /// The rows of the table of packets that were not handed on, if one is kept.
+    /// Returns the remaining rows of the packet table, if one is kept.
     fn table(self, labels: &Labels) -> Option<Table>;
 }
 
-/// Watches nothing.
+/// Records nothing.
 impl Probe for () {
     fn note(&mut self, _at: Time, _link: u32, _event: PacketEvent, _packet: &Packet, _hold: &Hold) {}
     fn table(self, _labels: &Labels) -> Option<Table> {
@@ -40,7 +40,7 @@ impl Probe for () {
     }
 }
 
-/// Watches one link: tells the probe, and unloads the packets that go no further.
+/// Observer of one link: notifies the probe and unloads packets that end here.
 pub struct LinkWatch<'a, P> {
     probe: &'a mut P,
     hold: &'a mut Hold,
@@ -50,7 +50,7 @@ pub struct LinkWatch<'a, P> {
 }
 
 impl<P: Probe> LinkWatch<'_, P> {
-    /// The watch of the link `link`; source quenches are kept in `owed`.
+    /// Creates the observer of link `link`; source quenches are appended to `owed`.
     #[inline]
     pub fn new<'a>(
         probe: &'a mut P,
@@ -104,25 +104,25 @@ impl<P: Probe> WatchWire for LinkWatch<'_, P> {
     }
 }
 
-/// Keeps every event of every packet on every link, until it is handed on.
+/// Log of every event of every packet on every link, until it is passed on.
 pub struct PacketLog {
     rows: Vec<Row>,
-    /// So many rows are a block.
+    /// Rows per block.
     block: usize,
-    /// From how many rows on the next block is taken: later than at `block` while many events are of one instant.
+    /// Number of rows at which the next block is taken: more than `block` while many events have the same time.
     room: usize,
 }
 
 type Row = (Time, u32, PacketEvent, Packet, Cargo);
 
 impl PacketLog {
-    /// An empty log that hands on its rows when it has `block` of them; never, if `block` is [`usize::MAX`].
+    /// Creates an empty log that passes on its rows in blocks of `block`; never if `block` is [`usize::MAX`].
     pub fn new(block: usize) -> PacketLog {
         PacketLog { rows: Vec::new(), block, room: block }
     }
 
-    /// Departures are replayed when a link is next looked at, so links interleave out of order; within a link the log
-    /// is in order, and a stable sort keeps it so.
+    /// Departures are replayed when a link is next accessed, so links interleave out of order; each link's events are
+    /// in order, and a stable sort preserves this.
     fn sort(&mut self) {
         self.rows.sort_by_key(|&(time, link, ..)| (time, link));
     }
@@ -144,7 +144,7 @@ impl Probe for PacketLog {
             return None;
         }
         self.sort();
-        // At `now` itself more may happen, on links that come before these.
+        // More events may follow at `now` itself, on links that sort before these.
         let ready = self.rows.partition_point(|row| row.0 < now);
         let block = table(&self.rows[..ready], labels);
         self.rows.drain(..ready);
@@ -178,9 +178,9 @@ fn table(rows: &[Row], labels: &Labels) -> Table {
     t
 }
 
-/// Keeps the packets' way, hands packets on to captures, or both.
+/// Keeps the packet log, passes packets to captures, or both.
 pub struct Recorder<'s> {
-    /// The log, if one is kept.
+    /// The packet log, if enabled.
     pub log: Option<PacketLog>,
     /// The captures.
     pub taps: Taps<'s>,
@@ -218,8 +218,8 @@ fn protocol(body: &Body) -> u32 {
     }
 }
 
-/// Sequence number, acknowledgement number and flags; of these UDP has the first alone, and a source quench that of
-/// the segment it is about.
+/// Returns sequence number, acknowledgement number and flags; UDP has only the first, a source quench has the sequence
+/// number of the original segment.
 fn numbers(body: &Body) -> (Seq, Seq, Flags) {
     match body {
         Body::Tcp(segment) => (segment.seq, segment.ack, segment.flags),

@@ -1,8 +1,8 @@
-//! Shortest paths, found once before a run.
+//! Shortest paths, computed once before a run.
 //!
-//! Hosts hang on a network like leaves on a tree: between a leaf and the rest there is one way, whichever host it is. So
-//! trees are peeled off first, and only what is left, the core, is searched, once for each of its nodes that traffic
-//! goes to. A path costs its links, and the hosts of an array share everything but their own.
+//! Hosts are leaves of a network: a leaf has one path to the rest. Trees are therefore peeled off first, and only the
+//! remaining core is searched, once for each core node that is a destination. The cost of a path is its number of
+//! links; the hosts of an array share everything but their own link.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,17 +12,17 @@ use crate::routes::{ARRIVED, Known, Routes};
 /// No link, no node.
 const NONE: u32 = u32::MAX;
 
-/// Links kept of searches of the core; past these they are forgotten and made again when asked for.
+/// Maximum number of cached links of core searches; beyond it they are dropped and recomputed on demand.
 const MOST_KEPT: usize = 1 << 26;
 
-/// The paths between the nodes of a network, each found when first asked for.
+/// Paths between the nodes of a network, each computed on first use.
 #[derive(Debug)]
 pub struct Paths {
     /// Both ends of each link.
     ends: Vec<[u32; 2]>,
-    /// Of a node in a tree: its neighbour towards the core. Of others none.
+    /// Parent of each tree node, towards the core; none for other nodes.
     parents: Vec<u32>,
-    /// Links from the core.
+    /// Number of links from the core.
     depths: Vec<u32>,
     /// The links to and from the parent.
     up: Vec<u32>,
@@ -31,23 +31,23 @@ pub struct Paths {
     core: Vec<u32>,
     /// The links of the core into each of its nodes.
     into: HashMap<u32, Vec<u32>>,
-    /// For a node of the core: the link on the way there from each other node of the core.
+    /// For a destination in the core: the next link from each other core node.
     towards: HashMap<u32, HashMap<u32, u32>>,
-    /// What each node that paths cross knows.
+    /// Routing state of each node on a path.
     known: Vec<Option<Known>>,
-    /// The first link of each path asked for.
+    /// First link of each requested path.
     first: HashMap<(u32, u32), u32>,
-    /// Links looked at so far: what the set-up costs.
+    /// Number of links examined so far: the cost of the set-up.
     looked_at: u64,
 }
 
 impl Paths {
-    /// No paths yet in the network of `plan`.
+    /// Creates an empty cache for the network of `plan`.
     pub fn of(plan: &Plan) -> Paths {
         Paths::between(plan.nodes.len(), plan.links.iter().map(|link| [link.from as u32, link.to as u32]).collect())
     }
 
-    /// No paths yet between `nodes` nodes and over links from the first to the second of `ends`.
+    /// Creates an empty cache for `nodes` nodes and links from the first to the second of `ends`.
     fn between(nodes: usize, ends: Vec<[u32; 2]>) -> Paths {
         let (parents, depths) = peel(nodes, &ends);
         let mut paths = Paths {
@@ -69,7 +69,7 @@ impl Paths {
         paths
     }
 
-    /// Puts `link` where it belongs: into a tree, or into the core. Of two between the same nodes the first counts.
+    /// Adds `link` to a tree or to the core. The first of several links between the same nodes is used.
     fn place(&mut self, link: u32) {
         let [from, to] = self.ends[link as usize];
         let [a, b] = [from as usize, to as usize];
@@ -83,10 +83,10 @@ impl Paths {
         }
     }
 
-    /// The first link of the path from `from` to `to`: the fewest links, and of equally short paths the one whose links
-    /// were named first. `None` where there is no way.
+    /// Returns the first link of the path from `from` to `to`: the fewest links, and among equally short paths the one
+    /// whose links come first in the plan. `None` if there is no path.
     ///
-    /// What is left of such a path at any node is such a path itself, so paths never disagree.
+    /// The rest of such a path from any of its nodes is also such a path, so paths are consistent.
     pub fn first(&mut self, from: usize, to: usize) -> Option<u32> {
         let pair = (from as u32, to as u32);
         if let Some(&first) = self.first.get(&pair) {
@@ -101,8 +101,7 @@ impl Paths {
         Some(first)
     }
 
-    /// Sees to it that the routes know the way from `node`, to which no path may lead so far, to `to`. Whether there is
-    /// one.
+    /// Adds the route from `node`, which may not be on any path yet, to `to`. Returns whether there is a path.
     pub fn know(&mut self, node: usize, to: usize) -> bool {
         if node == to || self.next(node as u32, to as u32) != ARRIVED {
             return true;
@@ -112,14 +111,14 @@ impl Paths {
         true
     }
 
-    /// The links of the path from its `first` to `to`, which has been asked for.
+    /// Iterates over the links of the path from its `first` to `to`; the path must have been requested.
     pub fn path(&self, first: u32, to: usize) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(first), move |&link| {
             Some(self.next(self.ends[link as usize][1], to as u32)).filter(|&next| next != ARRIVED)
         })
     }
 
-    /// The routes of all paths asked for.
+    /// Returns the routes of all requested paths.
     pub fn routes(self) -> Routes {
         Routes::new(self.known)
     }
@@ -133,7 +132,7 @@ impl Paths {
         self.known[node as usize].get_or_insert_with(|| Known::nothing(nodes)).learn(to, link, nodes);
     }
 
-    /// Up the tree of `from`, through the core, down the tree of `to`.
+    /// Finds the path up the tree of `from`, through the core, and down the tree of `to`.
     fn find(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
         let (mut here, mut there) = (from, to);
         let (mut path, mut last) = (Vec::new(), Vec::new());
@@ -156,7 +155,7 @@ impl Paths {
         Some(path)
     }
 
-    /// Adds the links through the core from `from` to `to`.
+    /// Appends the links through the core from `from` to `to`.
     fn cross(&mut self, from: u32, to: u32, path: &mut Vec<u32>) -> Option<()> {
         if !self.towards.contains_key(&to) {
             if self.towards.len().saturating_mul(self.into.len()) > MOST_KEPT {
@@ -175,7 +174,7 @@ impl Paths {
         Some(())
     }
 
-    /// From each node of the core that reaches `to`: of the links that bring it nearer the one named first.
+    /// Returns, for each core node that reaches `to`, the first link in the plan that brings it closer.
     fn search(&mut self, to: u32) -> HashMap<u32, u32> {
         let mut distance = HashMap::from([(to, 0_u32)]);
         let mut frontier = VecDeque::from([to]);
@@ -203,8 +202,8 @@ impl Paths {
     }
 }
 
-/// Takes away nodes with one neighbour until there are none: each node's neighbour when it went, and how far from the
-/// rest it is.
+/// Removes nodes with one neighbour repeatedly: returns each node's neighbour at its removal, and its distance from the
+/// core.
 fn peel(nodes: usize, ends: &[[u32; 2]]) -> (Vec<u32>, Vec<u32>) {
     let neighbours = neighbours(nodes, ends);
     let mut left: Vec<usize> = neighbours.iter().map(Vec::len).collect();
@@ -213,7 +212,7 @@ fn peel(nodes: usize, ends: &[[u32; 2]]) -> (Vec<u32>, Vec<u32>) {
     let mut next = 0;
     while let Some(&leaf) = leaves.get(next) {
         next += 1;
-        // The neighbour that is still there; the last two nodes of a tree are each other's, and one stays.
+        // The neighbour not yet removed; the last two nodes of a tree are each other's neighbours, and one stays.
         let parent = neighbours[leaf as usize].iter().find(|&&node| parents[node as usize] == NONE);
         let (Some(&parent), 1) = (parent, left[leaf as usize]) else { continue };
         parents[leaf as usize] = parent;
@@ -228,7 +227,7 @@ fn peel(nodes: usize, ends: &[[u32; 2]]) -> (Vec<u32>, Vec<u32>) {
     (parents, depths)
 }
 
-/// The nodes that links join each node with, in either direction, each once.
+/// Returns the distinct neighbours of each node, over links in either direction.
 fn neighbours(nodes: usize, ends: &[[u32; 2]]) -> Vec<Vec<u32>> {
     let mut all: Vec<Vec<u32>> = vec![Vec::new(); nodes];
     for &[from, to] in ends.iter().filter(|[from, to]| from != to) {
@@ -263,7 +262,7 @@ mod tests {
         (routers + 2 * pairs, links, (0..pairs).map(hosts).collect())
     }
 
-    /// The path by breadth-first search over links in the order of the plan, which is what is promised.
+    /// The specified path: breadth-first search over links in the order of the plan.
     fn promised(from: usize, to: usize, nodes: usize, links: &[Link]) -> Option<Vec<u32>> {
         let mut reached_by: Vec<Option<Vec<u32>>> = vec![None; nodes];
         reached_by[from] = Some(Vec::new());
@@ -281,7 +280,7 @@ mod tests {
         reached_by[to].take().filter(|path| !path.is_empty())
     }
 
-    /// A network of few nodes: trees, rings, one-way and parallel links, parts without a way between them.
+    /// A small network: trees, rings, one-way and parallel links, disconnected parts.
     fn random(rng: &mut Rng) -> (usize, Vec<Link>) {
         let nodes = 2 + rng.u64() as usize % 9;
         let count = rng.u64() as usize % (2 * nodes + 1);
@@ -317,7 +316,7 @@ mod tests {
 
     #[test]
     fn packets_find_the_way_that_was_found_for_them() {
-        // More nodes than have a whole row each: the routers' are rows, those of the middle hosts are lists.
+        // More nodes than get full rows: routers have rows, the hosts in the middle have lists.
         let (nodes, mut links, pairs) = dumbbell(3_000, 2);
         let far: Vec<usize> = pairs.iter().map(|&(_, to)| to).collect();
         links.extend(far.iter().zip(nodes..).flat_map(|(&host, beyond)| duplex(host, beyond)));
@@ -359,7 +358,7 @@ mod tests {
 
     #[test]
     fn what_is_stored_grows_with_the_paths() {
-        // A router of its own for each host: rows would be the square of the nodes.
+        // One router per host: full rows would grow with the square of the nodes.
         let stored = |hosts: usize| {
             let links: Vec<Link> =
                 (0..hosts).flat_map(|i| [duplex(0, 1 + i), duplex(1 + i, 1 + hosts + i)]).flatten().collect();

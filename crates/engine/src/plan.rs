@@ -1,4 +1,4 @@
-//! What is run: a scenario with every default filled in and every random choice of the set-up made.
+//! Input of a run: a scenario with all defaults filled in and all random choices of the set-up made.
 
 use std::sync::Arc;
 
@@ -6,34 +6,34 @@ use ecnlab_base::{Bytes, Dist, Dur, Rate, Time};
 use ecnlab_wire::{Dscp, Ecn, Flags};
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
-/// A run, ready to go. Nodes, groups and flows are named by their index in these lists.
+/// A complete description of a run. Nodes, groups and flows are referred to by their index in these lists.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Names of the nodes.
     pub nodes: Vec<String>,
     /// Simplex links.
     pub links: Vec<LinkPlan>,
-    /// Names of the flow groups, by which queues count.
+    /// Names of the flow groups, by which queues keep counts.
     pub groups: Vec<String>,
     /// Flows, each a source of demand between two nodes.
     pub flows: Vec<FlowPlan>,
-    /// How long the run lasts.
+    /// Duration of the run.
     pub duration: Dur,
-    /// When measuring begins; below `duration`.
+    /// Start of the measured window; less than `duration`.
     pub warmup: Dur,
-    /// Interval of the time series; `None` for none.
+    /// Interval of the time series; `None` disables them.
     pub sample: Option<Dur>,
-    /// Whether each packet's way is recorded.
+    /// Record packet events.
     pub packet_events: bool,
 }
 
 impl Plan {
-    /// The columns that the laws of its queues add to the tables.
+    /// Columns that the laws of its queues add to the tables.
     pub(crate) fn recorded(&self) -> aqm::Recorded {
         aqm::Recorded::of(self.links.iter().map(|link| &link.queue))
     }
 
-    /// A law in a file of the user's that nobody has supplied, as the scenario names it.
+    /// Returns a user-defined law that has not been supplied, by its name in the scenario.
     pub fn unsupplied(&self) -> Option<&str> {
         let window = |tcp: &'_ Arc<tcp::Config>| tcp.congestion.user_law().is_some_and(|law| law.law().is_none());
         let ends = self.flows.iter().flat_map(|flow| [&flow.tcp_from, &flow.tcp_to]);
@@ -47,9 +47,9 @@ impl Plan {
 pub struct LinkPlan {
     /// Its name, unique in the run.
     pub name: String,
-    /// The node it leaves.
+    /// Source node.
     pub from: usize,
-    /// The node it reaches.
+    /// Destination node.
     pub to: usize,
     /// Transmission rate; `None` for a delay box, which has no serialisation (NIST Net).
     pub rate: Option<Rate>,
@@ -57,55 +57,55 @@ pub struct LinkPlan {
     pub delay: Dur,
     /// The queue.
     pub queue: aqm::Config,
-    /// A slower pipe inside the link.
+    /// A slower shaper inside the link.
     pub shaper: Option<Shaper>,
-    /// What is added to the propagation delay of each packet.
+    /// Random delay added to the propagation delay of each packet.
     pub jitter: Option<Jitter>,
-    /// Faults of the wire.
+    /// Error model of the wire.
     pub errors: Errors,
-    /// Boxes at the far end, in the order in which packets pass them.
+    /// Middleboxes at the far end, in the order in which packets pass them.
     pub boxes: Vec<BoxPlan>,
-    /// The tunnel that it is part of.
+    /// The tunnel that the link belongs to.
     pub tunnel: Option<TunnelPlan>,
 }
 
 impl LinkPlan {
-    /// The rate of what the queue stands in front of: the link's shaper, or the link itself.
+    /// Rate behind the queue: that of the link's shaper, otherwise of the link.
     pub fn pipe_rate(&self) -> Option<Rate> {
         self.shaper.map(|s| s.rate).or(self.rate)
     }
 
-    /// What the queue's law may know of what it feeds.
+    /// Properties of the link that the queue's law may use.
     pub fn context(&self) -> aqm::LinkContext {
         aqm::LinkContext { rate: self.pipe_rate().unwrap_or(Rate::from_bps(u64::MAX)), delay: self.delay }
     }
 
-    /// The rate at which the queue drains in the long run: that of [`LinkPlan::pipe_rate`], or of a shaper that has all of
-    /// the queue's packets.
+    /// Long-term drain rate of the queue: [`LinkPlan::pipe_rate`], or that of a shaper inside the queue that applies to
+    /// all its packets.
     pub fn drain_rate(&self) -> Option<Rate> {
         self.queue.rate().or(self.pipe_rate())
     }
 }
 
-/// A token bucket: RFC 2884's CBQ class of 1.5 Mbit/s on a 10 Mbit/s Ethernet.
+/// A token bucket, such as RFC 2884's CBQ class of 1.5 Mbit/s on a 10 Mbit/s Ethernet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shaper {
     /// Long-term rate.
     pub rate: Rate,
-    /// Bytes that may go at the link's own rate after a pause.
+    /// Bytes that may be sent at the link's own rate after idle time.
     pub burst: Bytes,
 }
 
-/// A delay of each packet's own, behind the transmitter.
+/// A random delay per packet, after the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Jitter {
-    /// From which each packet's is drawn.
+    /// Distribution of the delay.
     pub delay: Dist<Dur>,
-    /// Whether a packet may overtake another; if not, it arrives with the one before it at the earliest.
+    /// A packet may overtake another; otherwise it arrives no earlier than its predecessor.
     pub reorder: bool,
 }
 
-/// Loss in bursts (Gilbert 1960, Elliott 1963): a chain of two states, which takes a step with each packet.
+/// Burst losses (Gilbert 1960, Elliott 1963): a Markov chain of two states that advances with each packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bursts {
     /// Probability of a step from the good state to the bad one.
@@ -118,40 +118,40 @@ pub struct Bursts {
     pub bad: f64,
 }
 
-/// Packets lost or marked on the wire, behind the queue. Ordinals count from 1.
+/// Packets lost or marked on the wire, after the queue. Ordinals start at 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Errors {
-    /// Probability that a packet is lost, each on its own.
+    /// Independent loss probability of a packet.
     pub loss: f64,
-    /// Losses in bursts besides.
+    /// Additional burst losses.
     pub bursts: Option<Bursts>,
     /// The n-th packets of the link that are lost.
     pub drop_packets: Vec<u64>,
-    /// The n-th packets of the link that get CE, where they are ECN-capable.
+    /// The n-th packets of the link that are marked CE if ECN-capable.
     pub mark_packets: Vec<u64>,
-    /// (flow, n): the n-th data segment of the flow on this link, retransmissions counted, is lost.
+    /// (flow, n): the n-th data segment of the flow on this link, including retransmissions, is lost.
     pub drop_segments: Vec<(usize, u64)>,
-    /// (flow, n): the n-th data segment of the flow gets CE, where it is ECN-capable.
+    /// (flow, n): the n-th data segment of the flow is marked CE if ECN-capable.
     pub mark_segments: Vec<(usize, u64)>,
 }
 
-/// A box that is hostile to ECN, at the far end of one direction of a link.
+/// A middlebox that interferes with ECN, at the far end of one direction of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoxPlan {
     /// Its name.
     pub name: String,
-    /// The name of its stream of chance: both directions of a link share it, so that a box in both is concerned with
-    /// the same connections.
+    /// Name of its random stream: both directions of a link share it, so that a box in both affects the same
+    /// connections.
     pub stream: String,
-    /// Probability that it is concerned with a connection. All others pass unchanged.
+    /// Probability that it affects a connection. All others pass unchanged.
     pub share: f64,
-    /// What each codepoint becomes, by its bits.
+    /// Replacement of each codepoint, indexed by its bits.
     pub codepoints: [Ecn; 4],
-    /// What it takes from segments other than SYNs: ECE, CWR.
+    /// Flags cleared in segments other than SYNs: ECE, CWR.
     pub clear: Flags,
-    /// What it does to SYNs with ECE or CWR.
+    /// Treatment of SYNs with ECE or CWR.
     pub syn: Setup,
-    /// What it does to SYN-ACKs with ECE or CWR.
+    /// Treatment of SYN-ACKs with ECE or CWR.
     pub syn_ack: Setup,
 }
 
@@ -169,43 +169,43 @@ impl BoxPlan {
         }
     }
 
-    /// Whether it ever answers in the name of a host.
+    /// Returns whether it ever sends an RST on behalf of a host.
     pub fn resets(&self) -> bool {
         [self.syn, self.syn_ack].contains(&Setup::Reset)
     }
 }
 
-/// What a box does to a SYN that negotiates ECN.
+/// A box's treatment of a SYN that negotiates ECN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
-    /// Lets it pass.
+    /// Forwards it unchanged.
     #[default]
     Pass,
-    /// Takes ECE and CWR from it.
+    /// Clears ECE and CWR.
     Strip,
     /// Drops it.
     Drop,
-    /// Drops it, and answers it with an RST in the name of whom it is for.
+    /// Drops it and replies with an RST on behalf of its destination.
     Reset,
 }
 
-/// A tunnel (RFC 6040). It begins where a packet enters a link of it from outside, and ends where the packet's next link
-/// is none of it.
+/// A tunnel (RFC 6040). It starts where a packet enters one of its links from outside the tunnel, and ends where the
+/// packet's next link does not belong to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TunnelPlan {
     /// Its name.
     pub name: String,
-    /// What tells the tunnels of a run apart.
+    /// Number of the tunnel, unique in the run.
     pub number: u32,
-    /// What its ingress writes.
+    /// Treatment of the ECN field at the ingress.
     pub ingress: Ingress,
-    /// What its egress makes of both headers.
+    /// Treatment of the ECN fields at the egress.
     pub egress: Egress,
     /// Bytes that the outer header adds to a packet.
     pub overhead: u32,
 }
 
-/// What the ingress of a tunnel writes into the ECN field of the outer header.
+/// ECN field that the ingress of a tunnel writes into the outer header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ingress {
     /// A copy of the inner field (RFC 6040 §4.1, normal mode).
@@ -217,22 +217,23 @@ pub enum Ingress {
     Rfc3168Full,
 }
 
-/// What the egress of a tunnel makes of the ECN fields of both headers.
+/// Combination of the outer and inner ECN fields at the egress of a tunnel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Egress {
     /// RFC 6040 §4.2, figure 4.
     #[default]
     Rfc6040,
-    /// CE of the outer header is copied; a packet that is not ECN-capable is dropped for it (RFC 3168 §9.1.1, full
+    /// CE of the outer header is copied; a packet that is not ECN-capable is then dropped (RFC 3168 §9.1.1, full
     /// functionality).
     Rfc3168Full,
-    /// The inner field stays; CE in the outer header alone drops the packet (RFC 3168 §9.1, limited functionality).
+    /// The inner field is kept; a packet with CE only in the outer header is dropped (RFC 3168 §9.1, limited
+    /// functionality).
     Rfc3168Limited,
-    /// The inner field stays, whatever is in the outer header (RFC 2003).
+    /// The inner field is kept; the outer header is ignored (RFC 2003).
     Rfc2003,
 }
 
-/// A source of demand between two nodes; `from` sends the main data.
+/// Traffic between two nodes; `from` sends the main data.
 #[derive(Clone, Debug)]
 pub struct FlowPlan {
     /// Its name, unique in the run.
@@ -241,18 +242,18 @@ pub struct FlowPlan {
     pub group: usize,
     /// The DSCP of its packets, in both directions.
     pub dscp: Dscp,
-    /// The node that sends the main data; of a [pool](traffic::Source::POOL) as many as there are.
+    /// The node that sends the main data; several for a [pool](traffic::Source::POOL).
     pub from: Vec<usize>,
-    /// The node that receives it; of a pool as many as there are.
+    /// The node that receives it; several for a pool.
     pub to: Vec<usize>,
-    /// What is sent.
+    /// The traffic model.
     pub traffic: traffic::Params,
-    /// The endpoint at `from`.
+    /// TCP settings of the endpoint at `from`.
     pub tcp_from: Arc<tcp::Config>,
-    /// The endpoint at `to`.
+    /// TCP settings of the endpoint at `to`.
     pub tcp_to: Arc<tcp::Config>,
-    /// When the source is first asked.
+    /// Time of the first poll of the source.
     pub start: Time,
-    /// When it stops, if it does.
+    /// Time at which it stops, if any.
     pub stop: Option<Time>,
 }

@@ -1,44 +1,44 @@
-//! Static shortest-path routes, as packets ask for them.
+//! Static shortest-path routes, in a form for per-packet lookup.
 
-/// The hop behind a path's last link: the packet has arrived.
+/// Next hop after a path's last link: the packet has arrived.
 pub const ARRIVED: u32 = u32::MAX;
 
-/// The bit of a row's name that says that it is a list.
+/// Flag in a row's name: the row is a list.
 const LISTED: u32 = 1 << 31;
 
-/// Where a packet goes next, by the node it has reached and the node it is for: one load.
+/// Next hop of a packet by the node it has reached and its destination node, in one memory access.
 ///
-/// A node that paths cross has a row, with a place for each destination. All others, where paths only
-/// end, share the first row. In a large network a node that few paths cross has a list of their
-/// destinations instead, so that what is stored grows with the paths and not with the square of the nodes.
+/// A node inside paths has a row with an entry for each destination. All other nodes, where paths only end, share the
+/// first row. In a large network a node on few paths has a list of destinations instead, so that memory grows with the
+/// number of paths and not with the square of the nodes.
 #[derive(Debug)]
 pub struct Routes {
     next: Vec<u32>,
-    /// (destination, link) of the lists, one list after the other, each in the order of destinations.
+    /// (destination, link) entries of the lists, concatenated, each list sorted by destination.
     lists: Vec<(u32, u32)>,
-    /// Where each list begins, and where the last ends.
+    /// Start of each list, and the end of the last.
     begins: Vec<usize>,
-    /// The row of each node: where it begins, or [`LISTED`] and the number of its list.
+    /// Row of each node: its start, or [`LISTED`] and the number of its list.
     rows: Vec<u32>,
 }
 
-/// What a node that paths cross knows of the way to destinations.
+/// Routes at a node inside paths.
 #[derive(Clone, Debug)]
 pub(crate) enum Known {
-    /// (destination, link), in the order of destinations.
+    /// (destination, link), sorted by destination.
     List(Vec<(u32, u32)>),
     /// A link, or [`ARRIVED`], for each destination.
     Row(Vec<u32>),
 }
 
-/// Up to so many nodes every row is a whole one: 16 kB at most.
+/// Up to this number of nodes every row is complete: at most 16 kB.
 const FEW_NODES: usize = 4096;
 
-/// A list with a place for more than one destination in so many becomes a row.
+/// A list with entries for more than one in this many destinations becomes a row.
 const SPARSE: usize = 16;
 
 impl Known {
-    /// Nothing yet.
+    /// Creates an empty set of routes.
     pub fn nothing(nodes: usize) -> Known {
         if nodes <= FEW_NODES { Known::Row(vec![ARRIVED; nodes]) } else { Known::List(Vec::new()) }
     }
@@ -51,12 +51,12 @@ impl Known {
         }
     }
 
-    /// Learns the link towards `to` in a network of `nodes`.
+    /// Adds the link towards `to` in a network of `nodes`.
     pub fn learn(&mut self, to: u32, link: u32, nodes: usize) {
         match self {
             Known::Row(row) => row[to as usize] = link,
             Known::List(list) => {
-                // Arrays are added by index, so that the place is nearly always the last.
+                // Arrays are added by index, so that the entry is nearly always the last.
                 match list.binary_search_by_key(&to, |entry| entry.0) {
                     Ok(place) => list[place].1 = link,
                     Err(place) => list.insert(place, (to, link)),
@@ -76,7 +76,7 @@ fn listed(list: &[(u32, u32)], to: u32) -> u32 {
 }
 
 impl Routes {
-    /// The routes of a network in which each node knows `known`; `None` where no path crosses it.
+    /// Creates the routes of a network from the routes `known` at each node; `None` for nodes that no path crosses.
     pub(crate) fn new(known: Vec<Option<Known>>) -> Routes {
         let nodes = known.len();
         let mut routes =
@@ -104,7 +104,7 @@ impl Routes {
         LISTED | (self.begins.len() - 2) as u32
     }
 
-    /// The link that a packet for node `to` takes at the node with this row, or [`ARRIVED`].
+    /// Returns the link that a packet for node `to` takes at the node with this row, or [`ARRIVED`].
     #[inline]
     pub fn next(&self, row: u32, to: u32) -> u32 {
         if row & LISTED == 0 { self.next[(row + to) as usize] } else { self.next_of_list(row & !LISTED, to) }
@@ -115,7 +115,7 @@ impl Routes {
         listed(&self.lists[self.begins[list as usize]..self.begins[list as usize + 1]], to)
     }
 
-    /// Places in rows and lists.
+    /// Number of entries in rows and lists.
     #[cfg(test)]
     pub fn places(&self) -> usize {
         self.next.len() + self.lists.len()

@@ -18,7 +18,7 @@ struct QueueRow {
     link: u32,
     packets: u64,
     bytes: u64,
-    /// In the order of [`Recorded::queue_series`].
+    /// Columns in the order of [`Recorded::queue_series`].
     law: Vec<f64>,
 }
 
@@ -34,25 +34,25 @@ struct FlowRow {
     flow: u32,
     sample: Sample,
     delivered: u64,
-    /// In the order of [`Series::window`].
+    /// Columns in the order of [`Series::window`].
     law: Vec<f64>,
 }
 
-/// Samples taken and not yet handed on.
+/// Samples not yet passed on.
 pub struct Series {
-    /// What the laws of queues add.
+    /// Columns added by the laws of queues.
     recorded: Recorded,
-    /// What the window laws of sending ends add to `flow_series`.
+    /// Columns that the window laws of senders add to `flow_series`.
     window: Vec<Column>,
     queues: Vec<QueueRow>,
     classes: Vec<ClassRow>,
-    /// The names of classes, one after the other as links have them.
+    /// Names of classes, concatenated in the order of the links.
     class_names: Vec<String>,
     flows: Vec<FlowRow>,
 }
 
 impl Series {
-    /// None yet, of the links and flows of `plan`.
+    /// Creates empty series for the links and flows of `plan`.
     pub fn of(plan: &Plan) -> Series {
         let laws = plan.flows.iter().map(|flow| &flow.tcp_from.congestion);
         Series {
@@ -65,8 +65,7 @@ impl Series {
         }
     }
 
-    /// Takes one sample of every queue and of every flow with a connection. Links must have been
-    /// brought up to `now`.
+    /// Samples every queue and every flow with a connection. Links must have been advanced to `now`.
     pub fn sample(&mut self, now: Time, links: &[Link], flows: &[Flow], hosts: &Hosts) {
         if self.class_names.is_empty() {
             self.class_names = links.iter().flat_map(|link| link.queue().class_names()).collect();
@@ -84,7 +83,7 @@ impl Series {
             }
         }
         for (i, flow) in flows.iter().enumerate() {
-            // Of a flow's connections the newest is the one that a reader follows.
+            // The series of a flow follows its newest connection.
             let Some(&connection) = flow.live.last() else { continue };
             let endpoint = &hosts.host(host_of(connection, Side::From)).endpoint;
             let columns = self.window.iter();
@@ -94,7 +93,7 @@ impl Series {
         }
     }
 
-    /// The tables that have reached `most` rows, which are no longer kept here.
+    /// Returns and removes the tables that have reached `most` rows.
     pub fn take_full(&mut self, most: usize, links: &[String], flows: &[String]) -> Vec<Table> {
         let mut full = Vec::new();
         if self.queues.len() >= most {
@@ -112,19 +111,19 @@ impl Series {
         full
     }
 
-    /// The tables `queue_series` and `flow_series`, and `class_series` if a queue has classes.
+    /// Returns the tables `queue_series` and `flow_series`, and `class_series` if a queue has classes.
     pub fn tables(&self, links: &[String], flows: &[String]) -> Vec<Table> {
         let mut tables = self.queue_tables(links);
         tables.push(self.flow_table(flows));
         tables
     }
 
-    /// Of these, those of queues.
+    /// Returns only the tables of queues.
     pub fn queue_tables(&self, links: &[String]) -> Vec<Table> {
         std::iter::once(self.queue_table(links)).chain(self.class_table(links)).collect()
     }
 
-    /// The table `class_series`; `None` if no queue has classes.
+    /// Returns the table `class_series`; `None` if no queue has classes.
     fn class_table(&self, links: &[String]) -> Option<Table> {
         let rows = &self.classes;
         if self.class_names.is_empty() {

@@ -1,4 +1,4 @@
-//! The run: events in, packets moved, until the time is up.
+//! The event loop of a run.
 
 mod quench;
 
@@ -27,35 +27,35 @@ use crate::table::{Blocks, Labels};
 use crate::transactions::{self, Transaction};
 use crate::window::Snapshot;
 
-/// How many events pass between two looks at the flag that stops a run.
+/// Number of events between two checks of the flag that stops a run.
 const EVENTS_PER_LOOK: u32 = 1 << 16;
 
-/// So many rows of a table are handed on at a time: some megabytes.
+/// Rows of a table per block passed on: some megabytes.
 pub const BLOCK_ROWS: usize = 1 << 16;
 
-/// Everything that changes while a run goes on.
+/// State of a run.
 pub struct Sim<'b, P: Probe> {
-    /// Simplex links, as in the plan.
+    /// Simplex links, in the order of the plan.
     pub links: Vec<Link>,
-    /// What the packets under way carry.
+    /// Contents of the packets in flight.
     pub hold: Hold,
-    /// Source quenches that the arrival at hand gave rise to.
+    /// Source quenches caused by the arrival being processed.
     owed: Vec<Owed<Packet>>,
-    /// Flows, as in the plan.
+    /// Flows, in the order of the plan.
     pub flows: Vec<Flow>,
     /// Connections.
     pub hosts: Hosts,
-    /// Completed exchanges that had a response, and were not handed on.
+    /// Completed exchanges with a response that are not yet passed on.
     pub transactions: Vec<Transaction>,
     /// Time series.
     pub series: Series,
-    /// Everything that counts, as it stood when the warm-up ended.
+    /// Snapshot of all counters at the end of the warm-up.
     pub warm: Option<Snapshot>,
-    /// Each packet's way, when asked.
+    /// Observer of packet events.
     pub probe: P,
-    /// The names that tables have.
+    /// Names used in tables.
     pub labels: Labels,
-    /// Segments of ended connections that arrived late; their ports are closed.
+    /// Segments of ended connections that arrived late, at closed ports.
     pub stray: u64,
     routes: Routes,
     events: EventQueue,
@@ -64,14 +64,14 @@ pub struct Sim<'b, P: Probe> {
     warmup: Dur,
     pub(crate) out: Out,
     demands: Vec<Demand>,
-    /// Who takes tables that grow; `None` to keep them.
+    /// Receiver of tables that grow; `None` to keep them in memory.
     blocks: Option<&'b mut dyn Blocks>,
-    /// Whether a block was not taken.
+    /// The receiver rejected a block.
     stopped: bool,
 }
 
 impl<'b, P: Probe> Sim<'b, P> {
-    /// The network at rest, with the first events scheduled. Tables that grow are handed to `blocks`, if there is one.
+    /// Creates the idle network and schedules the first events. Tables that grow are passed to `blocks`, if given.
     pub fn new(plan: &Plan, seed: u64, probe: P, blocks: Option<&'b mut dyn Blocks>) -> Result<Sim<'b, P>, Error> {
         let mut paths = Paths::of(plan);
         let mut events = EventQueue::default();
@@ -82,7 +82,7 @@ impl<'b, P: Probe> Sim<'b, P> {
             let serial = if flow.traffic.uses_tcp() { 0 } else { hosts.take_serial(0) };
             flows.push(Flow::new(flow, ways, serial, seed));
             events.push(flow.start, Class::Wake, i as u32);
-            // A clock has no room for all that a tail may draw.
+            // A time beyond the range of the clock would overflow: distributions with a tail may draw one.
             if let Some(stop) = flow.stop.filter(|&stop| stop < Time::ZERO + plan.duration) {
                 events.push(stop, Class::Stop, i as u32);
             }
@@ -121,7 +121,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         })
     }
 
-    /// Runs to the end of the plan; `stops` are looked at now and then.
+    /// Runs to the end of the plan; `stops` are checked periodically.
     pub fn run(&mut self, stops: [Option<&AtomicBool>; 2]) -> Result<(), Error> {
         let mut until_look = EVENTS_PER_LOOK;
         while let Some(event) = self.events.pop() {
@@ -147,7 +147,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         Ok(())
     }
 
-    /// The events that are few beside those of links, which are taken apart for their number.
+    /// Handles the rare kinds of events; link events are handled separately because they are so frequent.
     #[inline(never)]
     fn on_other(&mut self, event: Event) {
         match event.class() {
@@ -160,7 +160,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// Brings the links up to `now` and hands on what the probe has seen.
+    /// Advances the links to `now` and passes on the probe's events.
     pub fn flush(&mut self, now: Time, last: bool) -> Result<(), Error> {
         for (i, link) in self.links.iter_mut().enumerate() {
             if link.is_due(now) {
@@ -175,7 +175,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         if self.stopped { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// Hands on the rows of tables that have become many.
+    /// Passes on the tables with many rows.
     #[cold]
     fn hand_on(&mut self) {
         let Some(blocks) = &mut self.blocks else { return };
@@ -189,7 +189,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// One packet of those that have reached the far end by `now`; the next one has an event of its own.
+    /// Handles one packet that has reached the far end by `now`; the next one has its own event.
     #[inline(always)]
     fn on_link(&mut self, index: u32, now: Time) {
         let link = &mut self.links[index as usize];
@@ -214,7 +214,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.forward(row, packet, now);
     }
 
-    /// `packet` is at the node with this `row`: onto its next link, or to its host.
+    /// Forwards `packet` at the node with this `row` to its next link or its host.
     #[inline(always)]
     fn forward(&mut self, row: u32, packet: Packet, now: Time) {
         match self.routes.next(row, packet.to()) {
@@ -223,8 +223,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// `packet` has come to the boxes at the far end of link `index`, behind which is the node with this `row`; there its
-    /// tunnel may end.
+    /// Passes `packet` through the boxes at the far end of link `index`, at the node with this `row`; its tunnel may
+    /// end there.
     #[cold]
     fn leave(&mut self, index: u32, row: u32, mut packet: Packet, now: Time) {
         let mut contents = Contents { hold: &mut self.hold, hosts: &self.hosts };
@@ -240,7 +240,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         let dropped = *self.hold.unload(packet.cargo());
         let Cargo { body: Body::Tcp(segment), endpoint, connection, from } = dropped else { return };
         if passage == Passage::Reset {
-            // In the name of whom the packet was for: its way is not the one from here, but only the node here looks.
+            // On behalf of the packet's destination: the path of the RST starts elsewhere, but only this node looks it
+            // up.
             let (flow, group, dscp) = (packet.flow(), packet.group() as u32, packet.dscp());
             let label = Label { to: from, flow, group, dscp, ..Label::default() };
             let way = Way::new(0, packet.to(), connection, label);
@@ -249,8 +250,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// `packet` is at the node with this `row`, at the far end of link `index`, which is part of `tunnel`: so is the packet's
-    /// next link, or the tunnel ends here.
+    /// Handles `packet` at the node with this `row`, at the far end of link `index` of `tunnel`: its next link belongs
+    /// to the tunnel too, or the tunnel ends here.
     fn leave_tunnel(&mut self, index: u32, tunnel: u32, row: u32, mut packet: Packet, now: Time) {
         let next = self.routes.next(row, packet.to());
         if next != ARRIVED && self.links[next as usize].tunnel() == Some(tunnel) {
@@ -281,7 +282,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// [`Sim::offer`] to a link on which it may have to wait, or that is part of a tunnel, which the packet enters.
+    /// [`Sim::offer`] to a link where the packet may wait, or which belongs to a tunnel that the packet enters.
     #[inline(never)]
     fn enqueue(&mut self, index: u32, mut packet: Packet, now: Time) {
         let link = &mut self.links[index as usize];
@@ -347,8 +348,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.after(index, Flags::empty(), now);
     }
 
-    /// Everything that can follow a call of an endpoint: segments to send, a new deadline, bytes for
-    /// the application, the end of the connection.
+    /// Handles all effects of a call of an endpoint: segments to send, a new deadline, bytes for the application, the
+    /// end of the connection.
     #[inline(always)]
     fn after(&mut self, index: u32, flags: Flags, now: Time) {
         let host = self.hosts.host_mut(index);
@@ -366,20 +367,20 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// The application may go on, or the connection has changed.
+    /// Handles a call of the application or a state change of the connection.
     #[cold]
     pub(crate) fn on_milestone(&mut self, index: u32, arrived: bool, changed: bool, now: Time) {
         if arrived {
             self.on_arrived(index, now);
         }
-        // To answer may have closed the connection.
+        // The application's reply may have closed the connection.
         if changed || self.hosts.host(index).endpoint.state() != State::Established {
             self.on_change(index, now);
         }
         self.arm_timer(index);
     }
 
-    /// Sends what the endpoint at `index` has left to send.
+    /// Sends the remaining segments of the endpoint at `index`.
     #[inline(always)]
     pub(crate) fn send(&mut self, index: u32, now: Time) {
         for i in 0..self.out.len() {
@@ -404,7 +405,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// The application at `index` has all the bytes it waited for.
+    /// Calls the application at `index`, which has all the bytes it waited for.
     fn on_arrived(&mut self, index: u32, now: Time) {
         let connection = index / 2;
         let exchange = self.hosts.connection(connection).exchange;
@@ -421,7 +422,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.send(index, now);
     }
 
-    /// The exchange of `connection` is complete.
+    /// Completes the exchange of `connection`.
     fn complete(&mut self, connection: u32, now: Time) {
         let c = self.hosts.connection_mut(connection);
         c.done = true;
@@ -439,7 +440,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.arm_wake(c.flow, next);
     }
 
-    /// Sees to it that the source of `flow` is asked at `next`.
+    /// Schedules a poll of the source of `flow` at `next`.
     fn arm_wake(&mut self, flow: u32, next: Option<Time>) {
         let armed = &mut self.flows[flow as usize].armed;
         if let Some(at) = next.filter(|at| at < armed) {
@@ -448,7 +449,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// The endpoint at `index` may have been established, closed by its peer, or ended.
+    /// Handles a state change of the endpoint at `index`: established, closed by its peer, or ended.
     fn on_change(&mut self, index: u32, now: Time) {
         let connection = index / 2;
         let c = *self.hosts.connection(connection);
@@ -467,7 +468,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.see_acknowledged(index, now);
         let end = |side| &self.hosts.host(host_of(connection, side)).endpoint;
         let both_closed = [Side::From, Side::To].iter().all(|&side| end(side).is_closed());
-        // An opener that was refused, or gave up, leaves a listener that nobody has called.
+        // An opener that was refused or gave up leaves an unused listener.
         let opener = c.exchange.opener;
         let refused = end(opener).state() == State::Closed && end(opener.other()).state() == State::Listen;
         if both_closed || refused {
@@ -475,8 +476,8 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// The endpoint at `index` may have the acknowledgement of all that it wrote. It closed behind
-    /// its last byte, so that whatever brings the acknowledgement is a change of the connection.
+    /// Checks whether everything the endpoint at `index` wrote is acknowledged. It closed after its last byte, so the
+    /// final acknowledgement is always a state change.
     fn see_acknowledged(&mut self, index: u32, now: Time) {
         let c = self.hosts.connection(index / 2);
         let Exchange { opener, request, done, .. } = c.exchange;
@@ -531,7 +532,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         self.warm = Some(self.snapshot(now));
     }
 
-    /// Everything that counts, as it stands at `now`. The statistics of queues begin anew.
+    /// Takes a snapshot of all counters at `now`. Queue statistics are reset.
     pub fn snapshot(&mut self, now: Time) -> Snapshot {
         self.observe(now);
         Snapshot::take(now, &mut self.links, &self.flows, &self.hosts)
@@ -546,7 +547,7 @@ impl<'b, P: Probe> Sim<'b, P> {
         }
     }
 
-    /// Brings every link and its statistics up to `now`.
+    /// Advances every link and its statistics to `now`.
     fn observe(&mut self, now: Time) {
         for (i, link) in self.links.iter_mut().enumerate() {
             link.observe(now, &mut LinkWatch::new(&mut self.probe, &mut self.hold, &mut self.owed, i as u32));
@@ -554,7 +555,7 @@ impl<'b, P: Probe> Sim<'b, P> {
     }
 }
 
-/// What boxes read and write of the packets under way.
+/// Access of middleboxes to the packets in flight.
 struct Contents<'a> {
     hold: &'a mut Hold,
     hosts: &'a Hosts,
@@ -578,7 +579,7 @@ impl Inspect for Contents<'_> {
     }
 }
 
-/// The ways between the ends of a flow, which `paths` then knows.
+/// Computes the paths between the ends of a flow; `paths` then holds them.
 fn ways(plan: &Plan, flow: &FlowPlan, paths: &mut Paths) -> Result<Ways, Error> {
     let mut path = |from, to| paths.first(from, to).ok_or_else(|| no_route(plan, flow, from, to));
     let pairs = flow.from.iter().flat_map(|&from| flow.to.iter().map(move |&to| (from, to)));
@@ -591,7 +592,8 @@ fn no_route(plan: &Plan, flow: &FlowPlan, from: usize, to: usize) -> Error {
     Error::NoRoute { flow: flow.name.clone(), from: plan.nodes[from].clone(), to: plan.nodes[to].clone() }
 }
 
-/// A router that speaks back, and a box that resets, knows the way to each sender whose packets cross it.
+/// Adds routes from routers that send source quenches, and from boxes that reset, to each sender whose packets pass
+/// them.
 fn learn_ways_back(plan: &Plan, links: &[Link], flows: &[Flow], paths: &mut Paths) -> Result<(), Error> {
     let speakers = |link: u32| {
         let (link, plan) = (&links[link as usize], &plan.links[link as usize]);

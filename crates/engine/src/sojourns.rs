@@ -1,4 +1,4 @@
-//! The tables of how long packets were in queues, for queues that keep quantiles.
+//! Tables of sojourn times, for queues that keep quantiles.
 
 use ecnlab_aqm::{ClassReading, Sojourns, Stats};
 use ecnlab_base::Dur;
@@ -6,21 +6,21 @@ use ecnlab_base::Dur;
 use crate::plan::Plan;
 use crate::table::Table;
 
-/// What stands for every class and every group.
+/// Name for all classes or all groups.
 const ALL: &str = "all";
 
-/// The quantiles that tables have, and their columns.
+/// The quantiles in tables, and their columns.
 const QUANTILES: [(&str, f64); 4] =
     [("sojourn_p50_s", 0.5), ("sojourn_p95_s", 0.95), ("sojourn_p99_s", 0.99), ("sojourn_p999_s", 0.999)];
 
-/// Adds a column for each quantile of the sojourns of `rows`.
+/// Adds a column per quantile of the sojourn times of `rows`.
 pub fn add_quantiles<'a>(t: &mut Table, rows: impl Iterator<Item = &'a Stats> + Clone) {
     for (name, q) in QUANTILES {
         t.f64(name, rows.clone().map(|stats| stats.sojourn_quantile_s(q)));
     }
 }
 
-/// A row for each link and each flow group of which packets left its queue; `None` where no queue keeps quantiles.
+/// Returns a row per link and flow group with packets that left the queue; `None` if no queue keeps quantiles.
 pub fn by_group<'a>(plan: &Plan, links: impl Iterator<Item = &'a Stats>, suffix: &str) -> Option<Table> {
     let links: Vec<&Stats> = links.collect();
     if links.iter().all(|stats| stats.sojourns_by_group().is_empty()) {
@@ -43,7 +43,7 @@ pub fn by_group<'a>(plan: &Plan, links: impl Iterator<Item = &'a Stats>, suffix:
     Some(t)
 }
 
-/// A row for each bin that holds sojourns: of each queue as a whole, of its flow groups, of its classes. `None` where no
+/// Returns a row per non-empty histogram bin: for each queue as a whole, its flow groups and its classes. `None` if no
 /// queue keeps quantiles.
 pub fn bins<'a>(plan: &Plan, links: impl Iterator<Item = (&'a Stats, &'a [ClassReading])>) -> Option<Table> {
     let mut rows = Bins { names: vec![ALL.to_owned()], ..Bins::default() };
@@ -61,14 +61,14 @@ pub fn bins<'a>(plan: &Plan, links: impl Iterator<Item = (&'a Stats, &'a [ClassR
     rows.is_kept.then(|| rows.table(plan))
 }
 
-/// The rows of the table of bins.
+/// Rows of the table of bins.
 #[derive(Default)]
 struct Bins {
-    /// Whether a queue keeps quantiles.
+    /// A queue keeps quantiles.
     is_kept: bool,
-    /// Of classes.
+    /// Names of classes.
     names: Vec<String>,
-    /// Link, class and group.
+    /// Link, class and group of each row.
     keys: Vec<[u32; 3]>,
     bins: Vec<(Dur, Dur, u64)>,
 }

@@ -1,4 +1,4 @@
-//! The end that a scenario sets a flow.
+//! The stop time of a flow in the scenario.
 
 use ecnlab_base::Time;
 use ecnlab_traffic::{Source, UnderWay};
@@ -8,7 +8,8 @@ use crate::packets::Probe;
 use crate::sim::Sim;
 
 impl<P: Probe> Sim<'_, P> {
-    /// The flow at `index` asks for nothing new. Of what it has under way, the source says if it is completed or cut.
+    /// Stops the flow at `index`: it starts nothing new. The source decides whether exchanges in progress are completed
+    /// or cut.
     pub(crate) fn on_stop(&mut self, index: u32, now: Time) {
         let flow = &mut self.flows[index as usize];
         if flow.source.stop() == UnderWay::Cut {
@@ -18,7 +19,7 @@ impl<P: Probe> Sim<'_, P> {
         }
     }
 
-    /// The opener of a one-way exchange writes no more than it has sent: that still arrives, then the FIN.
+    /// Cuts a one-way exchange: the opener writes no more than it has sent; that data still arrives, then the FIN.
     fn cut(&mut self, connection: u32, now: Time) {
         let exchange = self.hosts.connection(connection).exchange;
         let opener = host_of(connection, exchange.opener);
@@ -33,7 +34,7 @@ impl<P: Probe> Sim<'_, P> {
         let host = self.hosts.host_mut(receiver);
         if !done {
             host.expects = written;
-            // What was sent may have arrived already.
+            // The data sent may have arrived already.
             let arrived = host.endpoint.received() >= written;
             self.on_milestone(receiver, arrived, true, now);
         }

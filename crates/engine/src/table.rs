@@ -1,8 +1,8 @@
-//! Tables as columns, ready to be handed over without copying.
+//! Tables as columns, for transfer without copying.
 
 use crate::plan::Plan;
 
-/// Names that tables have for what a run knows by number.
+/// Names of the objects that a run refers to by number.
 #[derive(Clone, Debug)]
 pub struct Labels {
     /// Links.
@@ -16,7 +16,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// The names in `plan`.
+    /// Creates the names of `plan`.
     pub fn of(plan: &Plan) -> Labels {
         Labels {
             links: plan.links.iter().map(|l| l.name.clone()).collect(),
@@ -27,33 +27,33 @@ impl Labels {
     }
 }
 
-/// Takes the tables that grow with a run, in blocks, so that the run need not keep them.
+/// Receiver of growing tables in blocks, so that the run need not store them.
 pub trait Blocks {
-    /// Takes the next rows of a table. If the answer is no, the run stops.
+    /// Takes the next rows of a table. Returning false stops the run.
     fn take(&mut self, block: Table) -> bool;
 }
 
-/// One column. A missing number is NaN.
+/// A column. Missing values are NaN.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Counts.
     U64(Vec<u64>),
     /// Indices and header fields.
     U32(Vec<u32>),
-    /// Measures.
+    /// Measurements.
     F64(Vec<f64>),
-    /// Yes or no.
+    /// Boolean values.
     Bool(Vec<bool>),
-    /// Names: codes into a list of texts.
+    /// Names: indices into a list of strings.
     Text {
-        /// Index of each row's text.
+        /// Index of each row's name.
         codes: Vec<u32>,
-        /// The texts.
+        /// The names.
         names: Vec<String>,
     },
 }
 
-/// A named table; its columns are equally long.
+/// A named table; its columns have equal length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// Its name.
@@ -63,7 +63,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without columns yet.
+    /// Creates a table without columns.
     pub fn new(name: impl Into<String>) -> Table {
         Table { name: name.into(), columns: Vec::new() }
     }
@@ -75,11 +75,11 @@ impl Table {
     pub fn u32(&mut self, name: &'static str, values: impl IntoIterator<Item = u32>) -> &mut Table {
         self.add(name, Column::U32(values.into_iter().collect()))
     }
-    /// Adds a column of measures.
+    /// Adds a column of measurements.
     pub fn f64(&mut self, name: &'static str, values: impl IntoIterator<Item = f64>) -> &mut Table {
         self.add(name, Column::F64(values.into_iter().collect()))
     }
-    /// Adds a column of yes or no.
+    /// Adds a boolean column.
     pub fn bool(&mut self, name: &'static str, values: impl IntoIterator<Item = bool>) -> &mut Table {
         self.add(name, Column::Bool(values.into_iter().collect()))
     }
@@ -87,11 +87,11 @@ impl Table {
     pub fn text(&mut self, name: &'static str, codes: impl IntoIterator<Item = u32>, names: &[String]) -> &mut Table {
         self.add(name, Column::Text { codes: codes.into_iter().collect(), names: names.to_vec() })
     }
-    /// The column called `name`.
+    /// Returns the column `name`.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(n, _)| *n == name).map(|(_, c)| c)
     }
-    /// How many rows there are.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, c)| c.len())
     }
@@ -104,7 +104,7 @@ impl Table {
 }
 
 impl Column {
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
             Column::U64(v) => v.len(),
@@ -114,7 +114,7 @@ impl Column {
             Column::Text { codes, .. } => codes.len(),
         }
     }
-    /// Whether there is no row.
+    /// Returns whether the column is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -13,7 +13,7 @@ pub struct Transaction {
     index: u32,
     started: Time,
     established: Time,
-    /// When the last byte of the response arrived.
+    /// Arrival time of the last byte of the response.
     pub ended: Time,
     request: u64,
     response: u64,
@@ -22,7 +22,7 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// The transaction of `connection`, completed at `now`, with the counters of its two ends.
+    /// Creates the record of `connection`, completed at `now`, with the counters of its two ends.
     pub fn new(connection: &Connection, from: &Counters, to: &Counters, now: Time) -> Transaction {
         Transaction {
             flow: connection.flow,
@@ -38,7 +38,7 @@ impl Transaction {
     }
 }
 
-/// The table of transactions; the measurement window begins at `warm`.
+/// Returns the table of transactions; the measurement window starts at `warm`.
 pub fn table(rows: &[Transaction], labels: &Labels, warm: Time) -> Table {
     let mut t = Table::new("transactions");
     t.u32("flow", rows.iter().map(|r| r.flow));

@@ -1,4 +1,4 @@
-//! Tunnels: the ECN field of an outer IP header, which the ingress writes and the egress combines with the inner one.
+//! Tunnels: the ECN field of the outer IP header, written by the ingress and combined with the inner one by the egress.
 
 use ecnlab_aqm::Item;
 use ecnlab_wire::Ecn;
@@ -6,29 +6,29 @@ use ecnlab_wire::Ecn;
 use crate::packet::Packet;
 use crate::plan::{Egress, Ingress, TunnelPlan};
 
-/// What the ends of a tunnel have done on one link. Only grows.
+/// Counters of the tunnel endpoints at one link; they never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TunnelCounters {
-    /// Packets that got an outer header before they entered the link.
+    /// Packets encapsulated before they entered the link.
     pub encapsulated: u64,
-    /// Packets that lost it behind the link, those dropped there too.
+    /// Packets decapsulated after the link, including those dropped there.
     pub decapsulated: u64,
-    /// Of these, packets that came without CE in the inner header, and left with it.
+    /// Decapsulated packets that arrived without CE in the inner header and left with CE.
     pub ce_propagated: u64,
-    /// Of `decapsulated`, packets that came with ECT(0) in the inner header, and left with ECT(1).
+    /// Decapsulated packets that arrived with ECT(0) in the inner header and left with ECT(1).
     pub ect1_propagated: u64,
-    /// Of `decapsulated`, packets with CE in the outer header that left without it.
+    /// Decapsulated packets with CE in the outer header that left without CE.
     pub ce_discarded: u64,
-    /// Of `decapsulated`, packets that were dropped for CE in the outer header.
+    /// Decapsulated packets dropped because of CE in the outer header.
     pub dropped: u64,
-    /// Of `decapsulated`, packets with codepoints that RFC 6040 calls always potentially dangerous.
+    /// Decapsulated packets with codepoints that RFC 6040 calls always potentially dangerous.
     pub dangerous: u64,
-    /// Of `decapsulated`, packets with codepoints that RFC 6040 calls possibly dangerous.
+    /// Decapsulated packets with codepoints that RFC 6040 calls possibly dangerous.
     pub possibly_dangerous: u64,
 }
 
 impl TunnelCounters {
-    /// What was counted after `earlier`, an earlier reading of the same link.
+    /// Returns the counts since `earlier`, an earlier reading of the same link.
     pub fn since(&self, earlier: &TunnelCounters) -> TunnelCounters {
         TunnelCounters {
             encapsulated: self.encapsulated - earlier.encapsulated,
@@ -43,7 +43,7 @@ impl TunnelCounters {
     }
 }
 
-/// The ends of a tunnel at one link.
+/// Tunnel endpoints at one link.
 #[derive(Debug)]
 pub struct Tunnel {
     plan: TunnelPlan,
@@ -51,22 +51,22 @@ pub struct Tunnel {
 }
 
 impl Tunnel {
-    /// Ends that have seen nothing yet.
+    /// Creates the endpoints with all counters at zero.
     pub fn new(plan: &TunnelPlan) -> Tunnel {
         Tunnel { plan: plan.clone(), counters: TunnelCounters::default() }
     }
 
-    /// What tells the tunnels of a run apart.
+    /// Number of the tunnel, unique in the run.
     pub fn number(&self) -> u32 {
         self.plan.number
     }
 
-    /// What the ends have done here.
+    /// Counters of the endpoints at this link.
     pub fn counters(&self) -> TunnelCounters {
         self.counters
     }
 
-    /// The ingress puts an outer header on `packet`. Returns the codepoint of the inner one, which the egress must be given.
+    /// Adds an outer header to `packet`. Returns the codepoint of the inner header, which the egress needs.
     pub fn encapsulate(&mut self, packet: &mut Packet) -> Ecn {
         self.counters.encapsulated += 1;
         let inner = packet.ecn();
@@ -75,7 +75,8 @@ impl Tunnel {
         inner
     }
 
-    /// The egress takes the outer header from `packet`, whose inner one has the codepoint `inner`. Whether the packet goes on.
+    /// Removes the outer header from `packet`, whose inner header has the codepoint `inner`. Returns whether the packet
+    /// is forwarded.
     pub fn decapsulate(&mut self, packet: &mut Packet, inner: Ecn) -> bool {
         let outer = packet.ecn();
         let left = self.plan.egress.combined(inner, outer);
@@ -100,7 +101,7 @@ impl Tunnel {
 }
 
 impl Ingress {
-    /// The codepoint of the outer header, of that of the inner one.
+    /// Returns the outer codepoint for an inner one.
     fn outer(self, inner: Ecn) -> Ecn {
         match (self, inner) {
             (Ingress::Normal, copied) => copied,
@@ -112,7 +113,7 @@ impl Ingress {
 }
 
 impl Egress {
-    /// The codepoint with which a packet leaves; `None` if it is dropped.
+    /// Returns the codepoint of the decapsulated packet; `None` if it is dropped.
     fn combined(self, inner: Ecn, outer: Ecn) -> Option<Ecn> {
         match (self, inner, outer) {
             (Egress::Rfc2003, inner, _) => Some(inner),
@@ -128,7 +129,7 @@ impl Egress {
     }
 }
 
-/// Whether a pair of codepoints cannot come from any encapsulation that is or was specified (RFC 6040, figure 4).
+/// Codepoint pairs that no encapsulation, current or former, produces (RFC 6040, figure 4).
 enum Unused {
     No,
     /// "(!)": possibly dangerous.
@@ -165,7 +166,7 @@ mod tests {
         Packet::from(Label { wire_len: 1500, ecn, ..Label::default() })
     }
 
-    /// What leaves of inner and outer codepoints, and what was counted.
+    /// Returns the resulting codepoint of an inner and outer one, and the counters.
     fn leaves(egress: Egress, inner: Ecn, outer: Ecn) -> (Option<Ecn>, TunnelCounters) {
         let mut tunnel = tunnel(Ingress::Normal, egress, 0);
         let mut packet = packet(outer);
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn the_egress_is_figure_4_of_rfc_6040() {
         const DROP: Option<Ecn> = None;
-        // Rows: inner; columns: outer Not-ECT, ECT(0), ECT(1), CE. The second number is how many marks "!" it has.
+        // Rows: inner; columns: outer Not-ECT, ECT(0), ECT(1), CE. The second value is the number of "!" marks.
         let figure_4 = [
             (NOT, [(Some(NOT), 0), (Some(NOT), 3), (Some(NOT), 3), (DROP, 3)]),
             (E0, [(Some(E0), 0), (Some(E0), 0), (Some(E1), 0), (Some(CE), 0)]),

@@ -1,4 +1,4 @@
-//! What was counted between two instants: after the warm-up, or in the whole run.
+//! Differences of counters between two times: after the warm-up, or over the whole run.
 
 use ecnlab_aqm as aqm;
 use ecnlab_aqm::{ClassReading, Kind, Stats};
@@ -14,7 +14,7 @@ use crate::sojourns;
 use crate::table::Table;
 use crate::tunnel::TunnelCounters;
 
-/// Everything that counts, as it stood at one instant.
+/// All counters at one time.
 pub struct Snapshot {
     at: Time,
     flows: Vec<Totals>,
@@ -25,9 +25,9 @@ pub struct Snapshot {
 struct LinkReading {
     wire: link::Counters,
     queue: aqm::Counters,
-    /// Since the snapshot before this one.
+    /// Statistics since the previous snapshot.
     stats: Stats,
-    /// In the order of the queue's classes.
+    /// Readings in the order of the queue's classes.
     classes: Vec<ClassReading>,
     /// Packets in the queue and on the wire.
     held: u64,
@@ -36,7 +36,7 @@ struct LinkReading {
 }
 
 impl Snapshot {
-    /// The state at `now`, up to which the links have been brought. Queue statistics begin anew.
+    /// Takes a snapshot at `now`, up to which the links have been advanced. Queue statistics are reset.
     pub fn take(now: Time, links: &mut [Link], flows: &[Flow], hosts: &Hosts) -> Snapshot {
         let reading = |link: &mut Link| {
             let wire = link.counters();
@@ -67,12 +67,12 @@ pub struct Window {
 }
 
 impl Window {
-    /// From the end of the warm-up to the end.
+    /// From the end of the warm-up to the end of the run.
     pub fn measured(warm: &Snapshot, end: &Snapshot) -> Window {
         Window::between(warm, end, |_, late| late.clone())
     }
 
-    /// From the start to the end; the statistics of the two parts are put together.
+    /// From the start to the end; the statistics of the two parts are merged.
     pub fn whole(start: &Snapshot, warm: &Snapshot, end: &Snapshot) -> Window {
         Window::between(start, end, |i, late| {
             let (early, mut whole) = (&warm.links[i], late.clone());
@@ -84,7 +84,7 @@ impl Window {
         })
     }
 
-    /// `stats` gives a reading with the statistics of the whole window.
+    /// `stats` returns a reading with the statistics of the whole window.
     fn between(a: &Snapshot, b: &Snapshot, stats: impl Fn(usize, &LinkReading) -> LinkReading) -> Window {
         let pairs = a.links.iter().zip(&b.links).enumerate();
         let links = pairs.map(|(i, (early, late))| {
@@ -107,15 +107,15 @@ impl Window {
         }
     }
 
-    /// The tables `flows`, `queues` and `links`, and `classes`, `sojourns`, `boxes` and `tunnels` if there are any, their
-    /// names followed by `suffix`.
+    /// Returns the tables `flows`, `queues` and `links`, and `classes`, `sojourns`, `boxes` and `tunnels` if there are
+    /// any, with `suffix` appended to their names.
     pub fn tables(&self, plan: &Plan, flows: &[Flow], suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.flows(plan, flows, suffix)];
         tables.extend(self.link_tables(plan, suffix));
         tables
     }
 
-    /// Of these, all but `flows`.
+    /// Returns these tables without `flows`.
     pub fn link_tables(&self, plan: &Plan, suffix: &str) -> Vec<Table> {
         let mut tables = vec![self.queues(plan, suffix), self.links(plan, suffix)];
         tables.extend(self.classes(plan, suffix));
@@ -125,7 +125,7 @@ impl Window {
         tables
     }
 
-    /// The table `sojourn_bins`, if any queue keeps quantiles.
+    /// Returns the table `sojourn_bins`, if any queue keeps quantiles.
     pub fn sojourn_bins(&self, plan: &Plan) -> Option<Table> {
         sojourns::bins(plan, self.links.iter().map(|link| (&link.stats, &link.classes[..])))
     }
@@ -150,7 +150,7 @@ impl Window {
         t
     }
 
-    /// Counters of the data's sender, and of its receiver where the name says received.
+    /// Adds counters of the data's sender, and of its receiver in columns named `received`.
     fn tcp_columns(&self, t: &mut Table) {
         let count = |side: usize, f: fn(&TcpCounters) -> u64| self.flows.iter().map(move |x| f(&x.tcp[side]));
         t.u64("segments_sent", count(0, |c| c.segments_sent));
@@ -176,7 +176,7 @@ impl Window {
         t.f64("rtt_max_s", rtt(|c| c.rtt_max));
     }
 
-    /// A row for each link and group, and before the groups one for all of them together.
+    /// Returns a row per link and group, preceded by one for all groups.
     fn queues(&self, plan: &Plan, suffix: &str) -> Table {
         let link_names: Vec<String> = plan.links.iter().map(|l| l.name.clone()).collect();
         let group_names: Vec<String> = std::iter::once("all".to_owned()).chain(plan.groups.iter().cloned()).collect();
@@ -213,7 +213,7 @@ impl Window {
         t.text("link", 0..names.len() as u32, &names);
         t.text("from", plan.links.iter().map(|l| l.from as u32), &plan.nodes);
         t.text("to", plan.links.iter().map(|l| l.to as u32), &plan.nodes);
-        // The rate that data can have: the shaper's where there is one.
+        // The rate available to data: the shaper's if there is one.
         let rates: Vec<f64> = plan.links.iter().map(|l| l.drain_rate().map_or(f64::NAN, |r| r.bps() as f64)).collect();
         t.f64("rate_bps", rates.iter().copied());
         t.f64("delay_s", plan.links.iter().map(|l| l.delay.as_secs()));
@@ -237,7 +237,7 @@ impl Window {
         t
     }
 
-    /// A row for each class, link by link; `None` where no queue has classes.
+    /// Returns a row per class, link by link; `None` if no queue has classes.
     fn classes(&self, plan: &Plan, suffix: &str) -> Option<Table> {
         let links = self.links.iter().enumerate();
         let rows: Vec<(u32, &ClassReading)> =
@@ -275,7 +275,7 @@ impl Window {
         Some(t)
     }
 
-    /// A row for each box, link by link; `None` where there is no box.
+    /// Returns a row per middlebox, link by link; `None` if there is none.
     fn boxes(&self, plan: &Plan, suffix: &str) -> Option<Table> {
         let links = self.links.iter().enumerate();
         let rows: Vec<(u32, &BoxCounters)> =
@@ -304,7 +304,7 @@ impl Window {
         Some(t)
     }
 
-    /// A row for each link that is part of a tunnel; `None` where none is.
+    /// Returns a row per link that belongs to a tunnel; `None` if there is none.
     fn tunnels(&self, plan: &Plan, suffix: &str) -> Option<Table> {
         let links = self.links.iter().enumerate();
         let rows: Vec<(u32, TunnelCounters)> =
@@ -330,7 +330,7 @@ impl Window {
     }
 }
 
-/// The columns `from` and `to`: of a pool its first and its last node.
+/// Adds the columns `from` and `to`: for a pool its first and its last node.
 fn add_ends(t: &mut Table, plan: &Plan) {
     add_end(t, "from", plan, |flow| &flow.from);
     add_end(t, "to", plan, |flow| &flow.to);

@@ -1,19 +1,18 @@
-//! The packets on a wire, which leave it in the order they entered.
+//! The packets on a wire, a FIFO.
 
 use ecnlab_aqm::Item;
 use ecnlab_base::Time;
 
 use crate::packet::Packet;
 
-/// A ring of packets, each with the time at which it reaches the far end.
+/// A ring of packets with their arrival times at the far end.
 #[derive(Debug)]
 pub struct Wire {
-    /// When the first packet arrives, [`Time::NEVER`] if there is none: kept here so that to ask costs
-    /// no look into the ring.
+    /// Arrival time of the first packet, [`Time::NEVER`] if there is none; cached here to avoid an access to the ring.
     first: Time,
     head: u32,
     len: u32,
-    /// As many as a power of two.
+    /// The number of slots is a power of two.
     slots: Box<[(Time, Packet)]>,
 }
 
@@ -33,13 +32,13 @@ impl Wire {
         (0..self.len).map(|i| u64::from(self.slots[self.wrap(self.head + i)].1.wire_len())).sum()
     }
 
-    /// When the first packet arrives; [`Time::NEVER`] if there is none.
+    /// Arrival time of the first packet; [`Time::NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> Time {
         self.first
     }
 
-    /// Adds a packet that arrives at `at`, not before those there.
+    /// Adds a packet that arrives at `at`, not before those already on the wire.
     #[inline(always)]
     pub fn push(&mut self, at: Time, packet: Packet) {
         if self.len() == self.slots.len() {
@@ -53,7 +52,7 @@ impl Wire {
         self.len += 1;
     }
 
-    /// Adds a packet that arrives at `at`, behind those that arrive no later.
+    /// Inserts a packet that arrives at `at` after those that arrive no later.
     #[cold]
     pub fn insert(&mut self, at: Time, packet: Packet) {
         self.push(at, packet);
@@ -69,12 +68,12 @@ impl Wire {
         self.first = self.slots[self.head as usize].0;
     }
 
-    /// Takes the first packet, of which there must be one.
+    /// Removes the first packet, which must exist.
     #[inline(always)]
     pub fn pop(&mut self) -> Packet {
         let (_, packet) = self.slots[self.head as usize];
         self.len -= 1;
-        // An empty ring begins again at its start: a wire that is often empty stays on the same cache lines.
+        // An empty ring restarts at its start: a wire that is often empty stays on the same cache lines.
         (self.head, self.first) = if self.len == 0 {
             (0, Time::NEVER)
         } else {
@@ -113,7 +112,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a stable sort by time of arrival.
+        /// Compares with a stable sort by arrival time.
         #[test]
         fn packets_that_overtake_leave_by_their_time(bursts in prop::collection::vec((0_u32..9, 0_u64..12), 1..40)) {
             let mut wire = Wire::new();
@@ -137,7 +136,7 @@ mod tests {
             }
         }
 
-        /// Against a plain queue: bursts in and bursts out, so that the ring wraps, grows and runs empty.
+        /// Compares with a plain queue: bursts in and out, so that the ring wraps, grows and runs empty.
         #[test]
         fn packets_leave_in_order_once_they_have_arrived(bursts in prop::collection::vec((0_u32..9, 0_u64..12), 1..40)) {
             let mut wire = Wire::new();

@@ -448,7 +448,7 @@ impl Router {
         if held == loaded {
             return Ok(());
         }
-        let why = format!("{loaded} packets are under way, the links have {held}");
+        let why = format!("{loaded} packets are in flight, the links hold {held}");
         Err(ecnlab_engine::Error::Conservation(why).into())
     }
 }

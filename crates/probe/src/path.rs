@@ -23,7 +23,7 @@ pub enum Failure {
     #[error("flow `{0}` has no TCP: there is no server to ask")]
     NoTcp(String),
     /// Two nodes are not connected.
-    #[error("flow `{flow}`: there is no way from `{from}` to `{to}`")]
+    #[error("flow `{flow}`: there is no path from `{from}` to `{to}`")]
     NoRoute {
         /// The flow.
         flow: String,

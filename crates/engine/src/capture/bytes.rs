@@ -1,8 +1,8 @@
-//! A packet of the simulator as the bytes it would have on a wire: the one place where either becomes the other.
+//! Conversion of a simulated packet to its bytes on the wire; the only place with this mapping.
 //!
-//! The mapping is fixed (`docs/captures.md`): node `i` has the address 10.0.0.1 + `i`; connection `n` of a run has a port
-//! from 49152 up at the flow's `to` end, 5001 or the next at its `from` end. No two connections share both. The datagrams
-//! of a flow are a connection of their own. A source quench has its router's address.
+//! The mapping is fixed (`docs/captures.md`): node `i` has the address 10.0.0.1 + `i`; connection `n` of a run has a
+//! port from 49152 up at the flow's `to` end, and 5001 or higher at its `from` end. No two connections share both
+//! ports. The datagrams of a flow form their own connection. A source quench has its router's address.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -20,7 +20,7 @@ use crate::packet::{Body, Cargo, Packet, Returned};
 const FIRST_ADDRESS: u32 = u32::from_be_bytes([10, 0, 0, 1]);
 /// The first port at `from`: iperf's, which no dissector claims.
 const FIRST_SERVICE: u16 = 5001;
-/// The first port at `to`, and how many there are: dynamic ports (RFC 6335 §6) below those that dissectors claim.
+/// The first port at `to` and the number of ports: dynamic ports (RFC 6335 §6) below those that dissectors claim.
 const FIRST_DYNAMIC: u16 = 49152;
 const DYNAMIC: u32 = 7000;
 
@@ -37,7 +37,7 @@ pub fn ports(serial: u32) -> [u16; 2] {
 }
 
 /// Appends at most `snap` bytes of `packet`, which carries `cargo`, to `out`; returns the length of the whole packet.
-/// Its payload is zeros, but for the number that a datagram begins with.
+/// The payload is zero except for the number at the start of a datagram.
 pub fn emit(packet: &Packet, cargo: &Cargo, snap: usize, out: &mut Vec<u8>) -> u32 {
     let start = out.len();
     let ends = Ends::of(packet, cargo);
@@ -50,12 +50,12 @@ pub fn emit(packet: &Packet, cargo: &Cargo, snap: usize, out: &mut Vec<u8>) -> u
     total
 }
 
-/// Where a packet comes from and where it goes.
+/// Source and destination of a packet.
 struct Ends {
     source: Ipv4Addr,
     destination: Ipv4Addr,
-    /// At the source and at the destination; of a source quench those of the segment it is about, whose destination may
-    /// be another.
+    /// Ports of the source and the destination; for a source quench those of the segment it reports, whose destination
+    /// may differ.
     ports: [u16; 2],
     dscp: Dscp,
 }
@@ -86,23 +86,23 @@ impl Ends {
         Ipv4Header { dscp: self.dscp.bits(), ..header }
     }
 
-    /// The UDP header and the number of a datagram with so many bytes of payload.
+    /// Writes the UDP header and number of a datagram with `payload` bytes.
     fn behind_ip(&self, seq: u32, payload: u32, out: &mut Vec<u8>) {
         let len = UDP_HEADER + payload;
         let number = seq.to_be_bytes();
         let number = &number[..number.len().min(payload as usize)];
         let [source, destination] = self.ports;
-        // As of IPv4's length: one of more than 65535 bytes has none.
+        // As for the IPv4 length: above 65535 bytes the field is zero.
         let udp = UdpHeader { source, destination, len: u16::try_from(len).unwrap_or(0), checksum: 0 };
         let sum = Checksum::pseudo_ipv4(self.source, self.destination, protocol::UDP, len);
         udp.emit(sum.bytes(number), out);
         out.extend(number);
     }
 
-    /// The message has its real length, which need not be the one that the simulator was told to charge for it.
+    /// The message has its real length, which may differ from the length charged in the simulator.
     fn quench(&self, quench: &Quench, returned: &Returned, out: &mut Vec<u8>) -> u32 {
         let mut datagram = Vec::with_capacity(MESSAGE_LEN);
-        // What is returned came from where the message goes.
+        // The returned header has the message's destination as its source.
         let [destination, source] = self.ports;
         let about = Ends {
             source: self.destination,

@@ -1,4 +1,4 @@
-//! Captures as capture files.
+//! Writing captures to files.
 
 use std::io::{self, Write};
 
@@ -6,19 +6,19 @@ use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 
 use super::{Capture, Fate, Seen, Sink, bytes};
 
-/// Time zero of a run, in nanoseconds since 1970: 2000-01-01. At zero itself tools take a packet to have no time.
+/// Time zero of a run in nanoseconds since 1970: 2000-01-01. Tools interpret a zero timestamp as a missing time.
 pub const EPOCH_NS: u64 = 946_684_800_000_000_000;
 
-/// How a capture is written.
+/// Output settings of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The format of the file.
+    /// File format.
     pub format: Format,
-    /// Bytes that are kept of each packet.
+    /// Maximum bytes stored per packet.
     pub snap: u32,
 }
 
-/// A file for each capture.
+/// One file per capture.
 #[derive(Debug)]
 pub struct Files<W: Write> {
     files: Vec<(Settings, Writer<W>)>,
@@ -27,10 +27,10 @@ pub struct Files<W: Write> {
 }
 
 impl<W: Write> Files<W> {
-    /// Begins the files of captures, each with what is to be written to.
+    /// Starts one file per capture on the given writer.
     ///
     /// # Errors
-    /// As the writers give them.
+    /// Errors of the writers.
     pub fn new<'a>(files: impl IntoIterator<Item = (&'a Capture, Settings, W)>) -> io::Result<Files<W>> {
         let begin = |(capture, settings, out): (&Capture, Settings, W)| {
             let names: Vec<String> = capture.interfaces.iter().map(|i| i.name.clone()).collect();
@@ -40,10 +40,10 @@ impl<W: Write> Files<W> {
         Ok(Files { files, bytes: Vec::new(), failed: None })
     }
 
-    /// Hands everything on, and gives back what was written to.
+    /// Flushes the files and returns the writers.
     ///
     /// # Errors
-    /// Of the first write that failed, also during the run.
+    /// The first failed write, including those during the run.
     pub fn finish(self) -> io::Result<Vec<W>> {
         match self.failed {
             Some(error) => Err(error),

@@ -1,7 +1,7 @@
-//! Captures: packets handed to whoever writes them down, at the places where a run is tapped.
+//! Captures: passes packets to a sink at the tapped interfaces of a run.
 //!
-//! The engine writes nothing itself. A [`Sink`] is given from outside; [`Files`] is one that turns packets into bytes
-//! ([`bytes`]) for writers given from outside.
+//! The engine writes no files itself. The caller supplies a [`Sink`]; [`Files`] is a sink that converts packets to
+//! bytes ([`bytes`]) for the caller's writers.
 
 pub mod bytes;
 mod files;
@@ -15,15 +15,15 @@ use crate::packet::{Cargo, Packet};
 pub use files::{EPOCH_NS, Files, Settings};
 pub(crate) use taps::Taps;
 
-/// A capture: the interfaces it sees, in one stream in order of time.
+/// A capture: packets of several interfaces in one stream, in order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capture {
     /// Its name, unique in the run.
     pub name: String,
-    /// Where it listens.
+    /// The captured interfaces.
     pub interfaces: Vec<Interface>,
-    /// Whether outgoing packets are seen when they come to the queue, with what it then makes of them, instead of when
-    /// they leave it, those that do.
+    /// Outgoing packets are captured when they arrive at the queue, with the queue's decision, instead of when they
+    /// leave it.
     pub before_queue: bool,
 }
 
@@ -38,19 +38,19 @@ pub struct Interface {
     pub into: Option<usize>,
 }
 
-/// What became of a packet where it was seen.
+/// Fate of a packet at a capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It came in, or went out as it had come.
+    /// It was received, or sent unchanged.
     Passed,
-    /// The queue here gave it CE.
+    /// This interface's queue marked it CE.
     Marked,
-    /// The queue here dropped it.
+    /// This interface's queue dropped it.
     Dropped(DropReason),
 }
 
 impl Fate {
-    /// What a packet's comment in a capture says of it.
+    /// Comment on the packet in a capture file.
     pub const fn comment(self) -> Option<&'static str> {
         match self {
             Fate::Passed => None,
@@ -62,7 +62,7 @@ impl Fate {
     }
 }
 
-/// A packet that was seen.
+/// A captured packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// Index of the capture.
@@ -71,18 +71,18 @@ pub struct Seen {
     pub interface: u32,
     /// Whether it went out from the node.
     pub outbound: bool,
-    /// When.
+    /// Capture time.
     pub time: Time,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
-    /// The packet, with the codepoint it has behind the queue.
+    /// The packet, with its codepoint after the queue.
     pub packet: Packet,
-    /// What it carries; its codepoint is in `packet`.
+    /// Its contents; the current codepoint is in `packet`.
     pub cargo: Cargo,
 }
 
-/// Takes what the captures of a run see.
+/// Receiver of the packets captured in a run.
 pub trait Sink {
-    /// Takes a packet. Those of one capture come in order of time. If the answer is no, the run stops.
+    /// Takes a packet; packets of one capture arrive in order of time. Returning false stops the run.
     fn take(&mut self, seen: &Seen) -> bool;
 }

@@ -1,4 +1,4 @@
-//! The taps of a run: what each link's watch hears, gathered, put in order and handed on.
+//! The capture taps of a run: collect packets from the links, sort them and pass them on.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,14 +10,14 @@ use super::{Capture, Fate, Seen, Sink};
 use crate::packet::{Hold, Packet};
 use crate::packet_event::PacketEvent;
 
-/// So many packets are gathered before they are sorted and handed on: some megabytes.
+/// Number of packets collected before they are sorted and passed on: some megabytes.
 const ROOM: usize = 1 << 14;
 
 /// All taps of a run.
 pub struct Taps<'s> {
     links: Vec<TapsOfLink>,
     gathered: Gathered,
-    /// How many may be gathered: more when many wait for what their queue will make of them.
+    /// Current limit of collected packets: larger when many wait for their queue's decision.
     room: usize,
     sink: &'s mut dyn Sink,
     stopped: bool,
@@ -25,22 +25,22 @@ pub struct Taps<'s> {
 
 #[derive(Default)]
 struct Gathered {
-    /// Packets seen, those before a queue with their arrival's number.
+    /// Captured packets; those captured before a queue have their arrival number.
     packets: Vec<(Option<u64>, Seen)>,
-    /// By number of the arrival: what the queue made of it.
+    /// Decision of the queue, by arrival number.
     fates: HashMap<u64, Fate>,
     arrivals: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct TapsOfLink {
-    /// (capture, interface) of those that see packets come to the queue.
+    /// (capture, interface) of taps before the queue.
     arriving: Vec<(u32, u32)>,
-    /// Of those that see what the queue lets go.
+    /// Taps after the queue.
     leaving: Vec<(u32, u32)>,
-    /// Of those at the far end.
+    /// Taps at the far end.
     delivered: Vec<(u32, u32)>,
-    /// What is in the queue, in the order in which it came.
+    /// Packets in the queue in order of arrival.
     held: VecDeque<Held>,
 }
 
@@ -48,14 +48,14 @@ struct TapsOfLink {
 struct Held {
     arrival: u64,
     time: Time,
-    /// The place of its cargo, which is its own while it is under way.
+    /// Index of its cargo, unique while the packet is in flight.
     cargo: u32,
-    /// The codepoint with which it came.
+    /// Its codepoint on arrival.
     ecn: Ecn,
 }
 
 impl<'s> Taps<'s> {
-    /// The taps of `captures` on `links` links.
+    /// Creates the taps of `captures` on `links` links.
     pub fn new(captures: &[Capture], links: usize, sink: &'s mut dyn Sink) -> Taps<'s> {
         let mut of_link = vec![TapsOfLink::default(); links];
         for (c, capture) in captures.iter().enumerate() {
@@ -73,7 +73,7 @@ impl<'s> Taps<'s> {
         Taps { links: of_link, gathered: Gathered::default(), room: ROOM, sink, stopped: false }
     }
 
-    /// `event` happened to `packet` on the link `link` at `at`; its cargo is still in `hold`.
+    /// Records `event` of `packet` on the link `link` at `at`; its cargo is still in `hold`.
     pub fn note(&mut self, at: Time, link: u32, event: PacketEvent, packet: &Packet, hold: &Hold) {
         let (taps, gathered) = (&mut self.links[link as usize], &mut self.gathered);
         let (packet, cargo) = (*packet, *hold.cargo(packet.cargo()));
@@ -116,13 +116,13 @@ impl<'s> Taps<'s> {
         }
     }
 
-    /// Whether it is time to bring all links up to date and hand on what was seen.
+    /// Returns whether all links should be advanced and the captured packets passed on.
     pub fn is_full(&self) -> bool {
         self.gathered.packets.len() >= self.room
     }
 
-    /// Hands on everything seen, when nothing earlier can be seen any more: up to the oldest packet whose fate is not
-    /// known, or, at the end of the run, all. Whether the run may go on.
+    /// Passes on all packets that no later packet can precede: up to the oldest packet with an undecided fate or, at
+    /// the end of the run, all. Returns whether the run may continue.
     pub fn flush(&mut self, last: bool) -> bool {
         for (arrival, seen) in &mut self.gathered.packets {
             if let Some(&fate) = arrival.and_then(|arrival| self.gathered.fates.get(&arrival)) {
@@ -134,8 +134,8 @@ impl<'s> Taps<'s> {
         }
         let decided = self.links.iter().filter_map(|link| link.held.front()).map(|held| held.time).min();
         let limit = decided.filter(|_| !last).unwrap_or(Time::NEVER);
-        // A link replays its departures when it is next looked at, so links interleave out of order. Each by itself is
-        // in order, and a stable sort keeps what an arrival causes behind it.
+        // A link replays its departures when it is next accessed, so links interleave out of order. Each link's events
+        // are in order, and a stable sort keeps an arrival before its effects.
         self.gathered.packets.sort_by_key(|(_, seen)| seen.time);
         let ready = self.gathered.packets.partition_point(|(_, seen)| seen.time < limit);
         for (arrival, seen) in self.gathered.packets.drain(..ready) {
@@ -150,25 +150,25 @@ impl<'s> Taps<'s> {
 }
 
 impl TapsOfLink {
-    /// `packet` has come to the queue: its first number is `arrival`.
+    /// Adds `packet`, which arrived at the queue; its first number is `arrival`.
     fn hold(&mut self, arrival: u64, time: Time, packet: &Packet) {
         if !self.arriving.is_empty() || !self.leaving.is_empty() {
             self.held.push_back(Held { arrival, time, cargo: packet.cargo(), ecn: packet.ecn() });
         }
     }
 
-    /// What the queue has made of `packet`, which it lets go.
+    /// Returns the decision of the queue about `packet`, which leaves it.
     fn fate_of_leaving(&self, packet: &Packet) -> Fate {
         let came = self.held.iter().find(|held| held.cargo == packet.cargo());
         if came.is_some_and(|held| held.ecn != packet.ecn()) { Fate::Marked } else { Fate::Passed }
     }
 
-    /// The queue has done with `packet`.
+    /// Records the queue's decision about `packet`.
     fn decide(&mut self, packet: &Packet, fate: Fate, gathered: &mut Gathered) {
         let place = self.held.iter().position(|held| held.cargo == packet.cargo());
         let Some(held) = place.and_then(|place| self.held.remove(place)) else { return };
         if fate != Fate::Passed {
-            // Kept until all captures before this queue have handed the packet on.
+            // Kept until all captures before this queue have passed the packet on.
             let numbers = (held.arrival..).take(self.arriving.len());
             gathered.fates.extend(numbers.map(|number| (number, fate)));
         }

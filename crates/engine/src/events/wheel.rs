@@ -1,22 +1,22 @@
-//! The near future: a wheel of buckets, each a short unsorted list.
+//! Near-future events: a timing wheel of buckets, each a short unsorted list.
 //!
 //! A link's next delivery is almost always a fraction of a millisecond ahead. There, finding the
 //! next event takes two bit scans and a walk of one or two nodes, however many are pending.
 
-/// When an event is due, in picoseconds, and its place among those of the same instant: class,
-/// sequence and target. From high bits to low in one number, which two instructions compare.
+/// Time of an event in picoseconds and its rank at that time: class, sequence and target. Packed from high to low bits
+/// into one number, which two instructions compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry(u128);
 
 impl Entry {
-    /// After every event.
+    /// Later than every event.
     pub const LAST: Entry = Entry(u128::MAX);
 
-    /// An event of the instant `time` with this place in it.
+    /// An event at `time` with the rank `order`.
     pub const fn new(time: u64, order: u64) -> Entry {
         Entry((time as u128) << 64 | order as u128)
     }
-    /// Picoseconds.
+    /// Time in picoseconds.
     pub const fn time(self) -> u64 {
         (self.0 >> 64) as u64
     }
@@ -28,11 +28,11 @@ impl Entry {
 
 /// log2 of a bucket's width in picoseconds: about a microsecond.
 const WIDTH_BITS: u32 = 20;
-/// The wheel reaches about four milliseconds ahead.
+/// The wheel covers about four milliseconds.
 const BUCKETS: usize = 4096;
 const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
-/// A bucket with more nodes than this is crowded: to walk it again for each of them would be quadratic.
+/// A bucket with more nodes is crowded: walking it for each of its events would be quadratic.
 const CROWD: u32 = 128;
 
 #[derive(Clone, Copy)]
@@ -41,19 +41,19 @@ struct Node {
     next: u32,
 }
 
-/// Events of the near future.
+/// Near-future events.
 pub struct Wheel {
     /// First node of each bucket.
     heads: Box<[u32; BUCKETS]>,
-    /// Which buckets have a node; and which words of this have a bit.
+    /// Bitmap of non-empty buckets; bitmap of non-zero words of that bitmap.
     occupied: [u64; WORDS],
     words: u64,
     nodes: Vec<Node>,
-    /// First of the nodes not in use, of which there is always one.
+    /// First free node; there is always one.
     free: u32,
-    /// The bucket of the last event taken; none is in an earlier one.
+    /// Bucket of the last event removed; no event is in an earlier one.
     cursor: u64,
-    /// A crowded bucket, from which nothing was taken.
+    /// A crowded bucket, from which no event was removed.
     crowded: Option<usize>,
 }
 
@@ -72,7 +72,7 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Adds an event that is not before the last one taken; `false` if the wheel does not reach to it.
+    /// Adds an event that is not before the last one removed; returns false if it is beyond the wheel's range.
     #[inline]
     pub fn insert(&mut self, entry: Entry) -> bool {
         let bucket = entry.time() >> WIDTH_BITS;
@@ -89,7 +89,7 @@ impl Wheel {
         true
     }
 
-    /// Takes the earliest event, if it is before `limit` and its bucket is not crowded.
+    /// Removes the earliest event if it is before `limit` and its bucket is not crowded.
     #[inline(always)]
     pub fn take_before(&mut self, limit: Entry) -> Option<Entry> {
         let bucket = self.first_bucket()?;
@@ -109,13 +109,13 @@ impl Wheel {
         Some(entry)
     }
 
-    /// The time has come to `time`: nothing earlier will be added.
+    /// Advances the time to `time`: no earlier event will be added.
     #[inline]
     pub fn turn_to(&mut self, time: u64) {
         self.cursor = time >> WIDTH_BITS;
     }
 
-    /// As [`Wheel::take_before`], from a bucket of several.
+    /// [`Wheel::take_before`] for a bucket with several events.
     #[cold]
     fn take_least_before(&mut self, limit: Entry, bucket: usize) -> Option<Entry> {
         let (mut least, mut before_least) = (self.heads[bucket], NONE);
@@ -147,7 +147,7 @@ impl Wheel {
         Some(entry)
     }
 
-    /// Hands the events of the crowded bucket, if [`Wheel::take_before`] has met one, to `take`. None is earlier.
+    /// Passes the events of the crowded bucket, if [`Wheel::take_before`] found one, to `take`. No event is earlier.
     pub fn empty_crowded(&mut self, mut take: impl FnMut(Entry)) {
         let Some(bucket) = self.crowded.take() else { return };
         let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
@@ -161,7 +161,7 @@ impl Wheel {
         }
     }
 
-    /// Puts a free node into service.
+    /// Allocates a free node.
     #[inline]
     fn take_free(&mut self, entry: Entry, next: u32) -> u32 {
         let place = self.free;
@@ -186,7 +186,7 @@ impl Wheel {
         }
     }
 
-    /// The first bucket with a node, from the cursor once around.
+    /// Returns the first non-empty bucket, from the cursor once around.
     #[inline]
     fn first_bucket(&self) -> Option<usize> {
         let at = self.cursor as usize % BUCKETS;
@@ -194,8 +194,8 @@ impl Wheel {
         if here != 0 {
             return Some(at / 64 * 64 + here.trailing_zeros() as usize);
         }
-        // The words after this one, and then those from the start: this one last, with its low bits.
-        // Shifting twice keeps the last word's 64 within what a shift can do.
+        // The words after this one, then those from the start; this word comes last, with its low bits. Two shifts keep
+        // the shift of the last word below 64.
         let after = self.words & (!0 << (at / 64) << 1);
         let words = if after != 0 { after } else { self.words };
         if words == 0 {

@@ -1,4 +1,4 @@
-//! Source quenches on their way: from the router that owes one to the sender that it is about.
+//! Source quenches: delivery from the router that owes one to the sender it addresses.
 
 use ecnlab_aqm::{Item, Owed};
 use ecnlab_base::Time;
@@ -10,13 +10,13 @@ use crate::packets::Probe;
 use crate::routes::ARRIVED;
 
 impl<P: Probe> Sim<'_, P> {
-    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
-    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    /// Sends the source quenches owed by the router in front of link `index`: each is routed to the sender, and queued,
+    /// delayed and lost like any other packet.
     #[cold]
     pub(super) fn speak_back(&mut self, index: u32, now: Time) {
         let link = &self.links[index as usize];
         let (router, row) = (link.from(), link.row_behind());
-        // All are read before one is sent: it may take the place of a dropped packet's cargo.
+        // All are read before one is sent, because it may reuse the slot of a dropped packet's cargo.
         let owed: Vec<(Owed<Packet>, Cargo)> =
             self.owed.drain(..).map(|owed| (owed, *self.hold.cargo(owed.packet.cargo()))).collect();
         for (Owed { packet, cause, wire_len }, Cargo { body, endpoint, connection, .. }) in owed {
@@ -44,7 +44,7 @@ impl<P: Probe> Sim<'_, P> {
         }
     }
 
-    /// An ICMP message for a connection that is over has no one to tell.
+    /// Discards an ICMP message for a connection that has ended.
     #[cold]
     pub(super) fn receive_quench(&mut self, packet: Packet, now: Time) {
         let &Cargo { body, endpoint, connection, .. } = self.hold.cargo(packet.cargo());
