@@ -1,16 +1,16 @@
-//! `[box.NAME]`: a box that is hostile to ECN, and the box of the engine that it describes.
+//! `[box.NAME]`: a middlebox that interferes with ECN, and its engine counterpart.
 
 use ecnlab_engine::{BoxPlan, Setup};
 use ecnlab_wire::{Ecn, Flags};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A box that is hostile to ECN. Links name it in `boxes`.
+/// A middlebox that interferes with ECN. Links name it in `boxes`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostileBox {
-    /// Action on a SYN with ECE or CWR, such as an ECN-setup SYN (RFC 3168 §6.1.1): "pass" is none, "strip" clears
-    /// both flags, "drop" drops it, "reset" drops it and answers with an RST. Default `pass`.
+    /// Action on a SYN with ECE or CWR, such as an ECN-setup SYN (RFC 3168 §6.1.1): "pass" forwards it unchanged,
+    /// "strip" clears both flags, "drop" drops it, "reset" drops it and replies with an RST. Default `pass`.
     #[serde(default)]
     pub syn: Treatment,
     /// The same action on a SYN-ACK with ECE or CWR. Default `pass`.
@@ -38,14 +38,14 @@ fn all() -> f64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Treatment {
-    /// It passes.
+    /// It is forwarded unchanged.
     #[default]
     Pass,
     /// ECE and CWR are cleared.
     Strip,
     /// It is dropped.
     Drop,
-    /// It is dropped and answered with an RST, in the name of the host that it was for.
+    /// It is dropped and answered with an RST on behalf of its destination.
     Reset,
 }
 
@@ -114,7 +114,7 @@ impl From<Treatment> for Setup {
 }
 
 impl Rewrite {
-    /// (key, codepoint that comes, codepoint that leaves), as far as the table says.
+    /// Iterates over (key, arriving codepoint, leaving codepoint) for the codepoints in the table.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static str, Ecn, Ecn)> {
         let all = [
             ("not-ect", Ecn::NotEct, self.not_ect),
@@ -127,12 +127,12 @@ impl Rewrite {
 }
 
 impl HostileBox {
-    /// Whether it acts on TCP headers, or only on those of IP.
+    /// Returns whether it acts on TCP headers, or only on IP headers.
     pub fn reads_tcp(&self) -> bool {
         !self.clear.is_empty() || [self.syn, self.syn_ack].iter().any(|setup| *setup != Treatment::Pass)
     }
 
-    /// The box `name` on the link instance `link`, for the engine.
+    /// Returns the engine's description of the box `name` on the link instance `link`.
     pub fn plan(&self, name: &str, link: &str) -> BoxPlan {
         let mut plan = BoxPlan::idle(name, &format!("box.{link}.{name}"));
         plan.share = self.share;

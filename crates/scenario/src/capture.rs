@@ -1,4 +1,4 @@
-//! `[capture.NAME]`: which interfaces a capture listens at, and how it is written.
+//! `[capture.NAME]`: the interfaces of a capture and its output file.
 
 use ecnlab_engine::capture::{Capture as Tap, Interface, Settings};
 use ecnlab_wire::pcap::Format;
@@ -7,19 +7,19 @@ use crate::Scenario;
 use crate::file::{Capture, CaptureFormat, End, QueueSide};
 use crate::layout::{Instance, Layout, Way, is_called};
 
-/// A capture of a scenario: where it listens, and how it is written.
+/// A capture of a scenario: its interfaces and its output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapturePlan {
-    /// For the engine.
+    /// The capture as the engine needs it.
     pub tap: Tap,
-    /// For the file.
+    /// Settings of the output file.
     pub settings: Settings,
-    /// The file's name in the run folder.
+    /// Name of the file in the run folder.
     pub file: String,
 }
 
 impl Scenario {
-    /// The captures that the scenario asks for, by name.
+    /// Returns the captures of the scenario, in order of name.
     pub fn captures(&self) -> Vec<CapturePlan> {
         let (tables, layout) = (self.tables(), self.layout());
         let ways = layout.ways(tables);
@@ -43,7 +43,7 @@ impl Scenario {
     }
 }
 
-/// A node's end of a link: the ways that leave and reach the node there.
+/// A node's end of a link: the directions that leave and reach the node there.
 struct LinkEnd<'a> {
     link: &'a Instance,
     end: End,
@@ -65,7 +65,7 @@ fn ends<'a>(layout: &'a Layout, ways: &[Way<'a>]) -> Vec<LinkEnd<'a>> {
     layout.links.iter().flat_map(of).collect()
 }
 
-/// The interfaces of a link's end or of a node.
+/// Returns the interfaces of a link's end or of a node.
 fn interfaces(capture: &Capture, layout: &Layout, ways: &[Way<'_>]) -> Vec<Interface> {
     let is_here = |at: &LinkEnd<'_>| match (&capture.link, &capture.node) {
         (Some(link), _) => is_called(&at.link.name, link) && at.end == capture.end.unwrap_or(End::From),

@@ -1,4 +1,4 @@
-//! Checks of a scenario that its types cannot do: names that must exist, ranges of values, paths of flows.
+//! Checks of a scenario beyond its types: existing names, ranges of values, paths of flows.
 
 mod boxes;
 mod captures;
@@ -23,7 +23,7 @@ const LONGEST: Dur = Dur::from_s(100 * 86_400);
 /// The longest delay of a link; deadlines add several of them.
 const LONGEST_DELAY: Dur = Dur::from_s(86_400);
 
-/// Lays out and checks a scenario.
+/// Expands the arrays of a scenario and checks it.
 pub(crate) fn check(tables: &Tables, tree: &Node) -> Result<Layout, Vec<Diagnostic>> {
     let mut found = Findings::of(tree);
     check_times(tables, &mut found);
@@ -76,16 +76,16 @@ fn check_times(tables: &Tables, found: &mut Findings<'_>) {
     );
 }
 
-/// A value in `[queue.NAME]` that its law refuses.
+/// Reports a value in `[queue.NAME]` that its law rejects.
 fn refuse_queue(name: &str, e: &aqm::Impossible, found: &mut Findings<'_>) {
     let keys: Vec<&str> = ["queue", name].into_iter().chain(e.key.split('.')).collect();
     let path = Path::of(&keys);
-    // Laws say `what is wrong: what would do`.
+    // Messages of laws have the form `problem: remedy`.
     let (message, help) = e.message.split_once(": ").or(e.message.split_once("; ")).unwrap_or((&e.message, ""));
     found.value(&path, format!("`{path}`: {message}"), help);
 }
 
-/// What the laws themselves refuse.
+/// Runs the checks of the laws themselves.
 fn check_laws(tables: &Tables, found: &mut Findings<'_>) {
     for (name, queue) in &tables.queues {
         if let Err(e) = queue.check() {
@@ -189,12 +189,12 @@ fn check_flow(name: &str, flow: &Flow, tables: &Tables, found: &mut Findings<'_>
     found.unless(latest < end || end.is_zero(), &start, message, "write an earlier start or a longer duration");
     check_stop(flow, &path, end, found);
     let group = path.key("group");
-    // The tables of a run have a group `all`, which is every packet.
+    // Result tables have the group `all` for all packets.
     let message = format!("`{group}` cannot be `all`, the name for all flows together");
     found.unless(flow.group.as_deref().unwrap_or(name) != "all", &group, message, "write another name");
 }
 
-/// A stop comes after the start and before the `end` of the run, whatever is drawn.
+/// Checks that a stop is after the start and before the `end` of the run for every possible draw.
 fn check_stop(flow: &Flow, path: &Path, end: Dur, found: &mut Findings<'_>) {
     let Some(stop) = &flow.stop else { return };
     let (at, earliest) = (path.key("stop"), stop.min());
@@ -212,7 +212,7 @@ fn check_stop(flow: &Flow, path: &Path, end: Dur, found: &mut Findings<'_>) {
     }
 }
 
-/// What the kind of traffic refuses, and what it has no use for.
+/// Checks the settings of the traffic, and that the flow has no settings that the traffic ignores.
 fn check_traffic(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
     if let Err(Impossible { key, message }) = flow.traffic.check() {
         let at = key.split('.').fold(path.key("traffic"), |at, key| at.key(key));
@@ -231,7 +231,7 @@ fn check_traffic(flow: &Flow, path: &Path, found: &mut Findings<'_>) {
     }
 }
 
-/// Whether data and ACKs find their way, and only one.
+/// Checks that data and ACKs have exactly one path each.
 fn check_ways(tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {
     let ways = layout.ways(tables);
     let island = layout::islands(layout.nodes.len(), ways.iter().map(|w| (w.from, w.to)));

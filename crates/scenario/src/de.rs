@@ -1,7 +1,7 @@
-//! From the tree into Rust types, by serde, with errors as data.
+//! Deserialisation of the tree into Rust types with serde, with structured errors.
 //!
-//! serde hands an unknown key or variant to the error type together with the valid ones; the
-//! text formats' own error types flatten them into a sentence. Ours keeps them for suggestions.
+//! serde passes an unknown key or variant to the error type together with the valid ones; the error types of text
+//! formats flatten them into a sentence. This one keeps them for suggestions.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::path::{Part, Path};
 use crate::tree::{Entry, Node, Value};
 
-/// What serde found wrong, and how deep below the value it was asked for.
+/// An error found by serde, and its depth below the deserialised value.
 #[derive(Debug)]
 pub(crate) struct Error {
     problem: Problem,
@@ -70,27 +70,27 @@ impl de::Error for Error {
     }
 }
 
-/// Mistakes of one table that are told at once; who makes more has opened the wrong file.
+/// Maximum number of errors reported per table; more suggest that the wrong file was opened.
 const MOST: usize = 20;
 
-/// Reads `T` from `node`, which stands at `base` of its document.
+/// Deserialises `T` from `node`, located at `base` in its document.
 pub(crate) fn read<T: DeserializeOwned>(node: &Node, base: &Path) -> Result<T, Vec<Diagnostic>> {
     read_with(node, base, Keys::default(), |node| T::deserialize(node))
 }
 
-/// What serde does not know of the keys that a table may have.
+/// Deviations of a table's keys from serde's definition.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Keys<'a> {
-    /// Read elsewhere.
+    /// Additional keys that are read elsewhere.
     pub more: &'a [&'a str],
-    /// Not for this place.
+    /// Keys that are not valid here.
     pub less: &'a [&'a str],
 }
 
-/// Reads by `parse`, or says everything that is wrong.
+/// Reads with `parse`, or reports all errors.
 ///
-/// serde stops at its first error; the key at fault is then left out and the rest tried again, so
-/// that independent mistakes in one table are reported together.
+/// serde stops at its first error; the offending key is then removed and the rest parsed again, so that independent
+/// errors in one table are reported together.
 pub(crate) fn read_with<T>(
     node: &Node,
     base: &Path,
@@ -105,7 +105,7 @@ pub(crate) fn read_with<T>(
             Ok(_) => return Err(found),
             Err(error) => error,
         };
-        // A key that is missing because it was left out above is no news.
+        // A key that is missing because it was removed above is no new error.
         if matches!(error.problem, Problem::Missing { .. }) && !found.is_empty() {
             return Err(found);
         }
@@ -117,11 +117,10 @@ pub(crate) fn read_with<T>(
     }
 }
 
-/// Where the fault is, below the value read.
+/// Returns the location of the error, below the value read.
 ///
-/// Enums told apart by a key of their table (`kind`) are buffered by serde, which loses the way
-/// inside them. It is found again by leaving out one key after the other: the one without which
-/// the error changes is at fault.
+/// serde buffers enums distinguished by a key of their table (`kind`), which loses the path inside them. It is
+/// recovered by removing one key after the other: the one without which the error changes is at fault.
 fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Error>) -> Path {
     let steps = Path(error.steps.iter().rev().cloned().collect());
     let without = |inside: &Path| {
@@ -138,10 +137,10 @@ fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Erro
         _ => {}
     }
     let Some(table) = node.get(&steps).and_then(Node::table) else { return steps };
-    // Without `kind` every error changes: it is the last to be suspected.
+    // Without `kind` every error changes, so it is tried last.
     let suspects = table.keys().filter(|k| *k != "kind").chain(table.keys().filter(|k| *k == "kind"));
     let Some(blamed) = suspects.map(|k| steps.key(k)).find(changes) else { return steps };
-    // Of a table inside, a key that it can do without may be at fault alone.
+    // An optional key of an inner table may be the only fault.
     let inner = node.get(&blamed).and_then(Node::table).into_iter().flat_map(|table| table.keys());
     let alone = |inside: &Path| match without(inside) {
         Err(problem) => problem != error.problem && !matches!(problem, Problem::Missing { .. }),
@@ -150,14 +149,14 @@ fn fault<T>(node: &Node, error: &Error, parse: &impl Fn(&Node) -> Result<T, Erro
     inner.map(|k| blamed.key(k)).find(alone).unwrap_or(blamed)
 }
 
-/// Every place at `at` or below where a table has `key`.
+/// Returns every path at `at` or below where a table has `key`.
 fn holders(node: &Node, at: &Path, key: &str) -> Vec<Path> {
     let Some(table) = node.get(at).and_then(Node::table) else { return Vec::new() };
     let here = table.contains_key(key).then(|| at.key(key));
     here.into_iter().chain(table.keys().flat_map(|inner| holders(node, &at.key(inner), key))).collect()
 }
 
-/// Takes a key out of its table; false if the path does not end in one.
+/// Removes a key from its table; returns false if the path does not end in a key.
 fn remove(node: &mut Node, path: &Path) -> bool {
     let Some((last, way)) = path.0.split_last() else { return false };
     let mut node = node;
@@ -188,7 +187,7 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
     let path = Path(base.0.iter().chain(&fault.0).cloned().collect());
     match problem {
         Problem::UnknownKey { key, valid } => {
-            // What is said of the table's own keys does not hold for a table inside it.
+            // Restrictions on the table's own keys do not apply to an inner table.
             let keys = if fault.0.len() > 1 { Keys::default() } else { keys };
             let valid: Vec<&str> = valid.iter().chain(keys.more).copied().filter(|k| !keys.less.contains(k)).collect();
             let message = format!("unknown key `{path}`");
@@ -209,14 +208,14 @@ fn report(node: &Node, base: &Path, fault: &Path, keys: Keys<'_>, problem: &Prob
             Diagnostic::new(node.place_of(fault), &path, message, "")
         }
         Problem::Other(text) => {
-            // Units say `what is wrong; what to write`.
+            // Messages of units have the form `problem; remedy`.
             let (message, help) = text.split_once("; ").unwrap_or((text, ""));
             Diagnostic::new(node.place_of(fault), &path, format!("`{path}`: {message}"), help)
         }
     }
 }
 
-/// What serde wants, in words that do not speak of Rust.
+/// Returns the value that serde expects, in words without Rust types.
 fn plain(wanted: &str) -> &str {
     match wanted {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
@@ -229,7 +228,7 @@ fn plain(wanted: &str) -> &str {
     }
 }
 
-/// How a missing key of the table at `path` may be written.
+/// Returns an example of a missing key of the table at `path`.
 fn example(key: &str, path: &Path) -> String {
     let value = match key {
         "kind" if path.0.last() == Some(&Part::Key("congestion".to_owned())) => "\"ecn-alpha-beta\"",
@@ -269,7 +268,7 @@ impl<'de> de::Deserializer<'de> for &Node {
             Value::Array(items) => {
                 let mut access = Items { items, next: 0 };
                 let value = visitor.visit_seq(&mut access)?;
-                // An array of two reads two and would pass over a third.
+                // An array type of two elements would ignore a third.
                 let (used, all) = (access.next, items.len());
                 if used < all { Err(de::Error::invalid_length(all, &&*format!("{used} items"))) } else { Ok(value) }
             }
@@ -306,7 +305,7 @@ impl<'de> de::Deserializer<'de> for &Node {
     }
 }
 
-/// The entries of a table, one after the other.
+/// Iterator over the entries of a table.
 struct Entries<'a> {
     rest: std::collections::btree_map::Iter<'a, String, Entry>,
     value: Option<(&'a str, &'a Node)>,
@@ -327,7 +326,7 @@ impl<'de> de::MapAccess<'de> for Entries<'_> {
     }
 }
 
-/// The items of an array, one after the other.
+/// Iterator over the items of an array.
 struct Items<'a> {
     items: &'a [Node],
     next: usize,

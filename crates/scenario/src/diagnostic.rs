@@ -1,4 +1,4 @@
-//! Errors that say where, what, and what to do about it.
+//! Errors with location, problem and remedy.
 
 use std::fmt;
 
@@ -6,31 +6,31 @@ use crate::path::Path;
 use crate::source::Place;
 use crate::text::visible;
 
-/// Characters of a line that are shown; of a longer line those around the place.
+/// Maximum number of characters shown of a line; of a longer line those around the location.
 const LONGEST: usize = 120;
 
-/// One thing wrong with a file.
+/// One error in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The file as the caller named it.
+    /// The file, as named by the caller.
     pub path: String,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// The dotted key concerned; empty where the text is not TOML.
+    /// The dotted key concerned; empty if the text is not valid TOML.
     pub key: String,
-    /// What is wrong, without a full stop.
+    /// The problem, without a full stop.
     pub message: String,
-    /// What to do about it; empty where nothing better than the message can be said.
+    /// The remedy; empty if it is obvious from the message.
     pub help: String,
     /// The line of the file.
     pub excerpt: String,
-    /// How many characters of it are meant, from `column` on.
+    /// Number of characters concerned, from `column` on.
     pub width: usize,
 }
 
-/// Everything found wrong with a file, in the order of its lines. Never empty.
+/// All errors of a file, in the order of its lines. Never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
@@ -62,7 +62,7 @@ impl fmt::Display for Diagnostic {
         let (at, all) = (self.column - 1, self.excerpt.chars().count());
         let from = if all > LONGEST { at.saturating_sub(LONGEST / 3) } else { 0 };
         let (before, meant) = (part(from, at - from), part(at, self.width.min(LONGEST - (at - from).min(LONGEST))));
-        // Tabs stay tabs under themselves, so that the caret stands where a terminal shows the text.
+        // Tabs remain tabs in the indentation, so that the caret is below its character on a terminal.
         let indent: String = visible(&before).chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let carets = "^".repeat(visible(&meant).chars().count().max(1));
         let (cut, open) = (if from > 0 { "\u{2026}" } else { "" }, if from + LONGEST < all { "\u{2026}" } else { "" });
@@ -73,14 +73,14 @@ impl fmt::Display for Diagnostic {
 }
 
 impl Diagnostics {
-    /// The findings in the order of their lines, each once.
+    /// Creates the list: sorted by line, without duplicates.
     pub(crate) fn of(mut found: Vec<Diagnostic>) -> Diagnostics {
         found.sort_by(|a, b| (&a.path, a.line, a.column, &a.message).cmp(&(&b.path, b.line, b.column, &b.message)));
         found.dedup();
         Diagnostics(found)
     }
 
-    /// The findings, in the order of their lines.
+    /// Iterates over the errors, in the order of their lines.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
@@ -104,7 +104,7 @@ impl fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// A remedy for the unknown word `word`: the nearest of `valid`, or all of them where none is near.
+/// Returns a remedy for the unknown word `word`: the most similar of `valid`, or all of them if none is similar.
 pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> String {
     if let Some(near) = nearest(word, valid) {
         return format!("did you mean `{near}`?");
@@ -116,14 +116,14 @@ pub(crate) fn suggest<S: AsRef<str>>(word: &str, valid: &[S], plural: &str) -> S
     format!("valid {plural}: {}", list.join(", "))
 }
 
-/// The word of `valid` that `word` was probably meant to be.
+/// Returns the word of `valid` that `word` most likely stands for.
 fn nearest<'a, S: AsRef<str>>(word: &str, valid: &'a [S]) -> Option<&'a str> {
-    // `minth` for `min_th`, `Min-Th` too: what separates words is what people forget first.
+    // Matches `minth` and `Min-Th` with `min_th`: separators are the most common mistake.
     let plain = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "");
     let target = plain(word);
     let distance = |s: &str| strsim::damerau_levenshtein(&target, &plain(s));
     let best = valid.iter().map(AsRef::as_ref).min_by_key(|s| distance(s))?;
-    // A third of the letters may be wrong, though not all of them; more is another word.
+    // Up to a third of the letters may differ, but not all of them.
     let letters = target.chars().count();
     (distance(best) <= (letters.max(3) / 3).min(letters.saturating_sub(1))).then_some(best)
 }

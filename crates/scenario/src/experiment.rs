@@ -1,4 +1,4 @@
-//! An experiment: a scenario, run over a grid, in arms, many times.
+//! An experiment: a scenario run over a grid, in several arms, with replicates.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::io;
@@ -23,10 +23,10 @@ use crate::tables::check_format;
 use crate::tree::Node;
 use crate::userlaws::Supplier;
 
-/// More runs than this are taken for a slip of the keyboard.
+/// Maximum number of runs; more are assumed to be a typing error.
 const MOST_RUNS: usize = 1_000_000;
 
-/// What an experiment file says, but for its tables.
+/// Contents of an experiment file except its tables.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
@@ -65,7 +65,7 @@ fn one() -> u64 {
     1
 }
 
-/// An experiment: as many runs as its grid, arms and replicates make, each spelled out when it is asked for.
+/// An experiment. Its runs (points × arms × replicates) are expanded on demand.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     path: String,
@@ -73,46 +73,46 @@ pub struct Experiment {
     seed: u64,
     axes: Vec<String>,
     metrics: BTreeMap<String, Json>,
-    /// The file, for who finds something wrong with what it says.
+    /// The parsed file, for later error messages.
     tree: Arc<Node>,
     base: Scenario,
     grid: Arc<Grid>,
-    /// The hash of each cell's scenario.
+    /// Hash of each cell's scenario.
     hashes: Arc<Vec<[u8; 32]>>,
-    /// The seed of each replicate.
+    /// Seed of each replicate.
     seeds: Vec<u64>,
-    /// Scenarios of the cells asked for last, by the number of the cell.
+    /// Recently used scenarios, by cell number.
     recent: Arc<Mutex<VecDeque<(usize, Scenario)>>>,
 }
 
-/// So many scenarios are kept: those of the cells that threads work on.
+/// Number of cached scenarios: those of the cells that threads work on.
 const RECENT: usize = 16;
 
 /// One run of an experiment.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The arm; `None` where the experiment has none.
+    /// The arm; `None` if the experiment has no arms.
     pub arm: Option<String>,
     /// Axis and label of its point, in alphabetical order of the axes.
     pub point: Vec<(String, String)>,
-    /// Which replicate, from 0.
+    /// Number of the replicate, from 0.
     pub replicate: u32,
-    /// The seed: the replicate's, the same at every point and in every arm, so that arms are paired.
+    /// Seed of the replicate, identical at every point and in every arm, so that arms are paired.
     pub seed: u64,
-    /// The scenario with the values of this point and arm.
+    /// The scenario with the values of the point and arm.
     pub scenario: Scenario,
-    /// [`Scenario::hash`] of it.
+    /// Its [`Scenario::hash`].
     pub hash: String,
-    /// 16 hexadecimal digits that depend on the resolved scenario and the seed alone. Two runs of
-    /// an experiment share it where their points make no difference.
+    /// 16 hexadecimal digits that depend only on the resolved scenario and the seed. Runs of an experiment share an id
+    /// if their points do not differ in effect.
     pub id: String,
 }
 
-/// Reads the experiment file `path`, whose text is `text`; `read_file` gives the text of the
-/// scenario file it names.
+/// Parses the experiment file `path` with contents `text`; `read_file` returns the contents of the scenario file that
+/// it names.
 ///
 /// # Errors
-/// Everything found wrong in either file, each with its line and a remedy.
+/// All errors in both files, each with its line and a remedy.
 pub fn parse_experiment(
     path: &str,
     text: &str,
@@ -121,10 +121,10 @@ pub fn parse_experiment(
     read_all(path, text, read_file, None)
 }
 
-/// [`parse_experiment`] of runs that may name laws in files, which `supplier` finds.
+/// [`parse_experiment`] for scenarios with laws in files, which `supplier` loads.
 ///
 /// # Errors
-/// As [`parse_experiment`], and what the supplier refuses.
+/// As [`parse_experiment`], and errors of the supplier.
 pub fn parse_experiment_with(
     path: &str,
     text: &str,
@@ -165,22 +165,22 @@ fn read_all(
 }
 
 impl Experiment {
-    /// The file it was read from.
+    /// Path of the experiment file.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What the file says it is about; its path if it says nothing.
+    /// Title in the file; its path if it has none.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// From which the seeds of the replicates come.
+    /// Seed from which the replicates' seeds are derived.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Runs of every point and arm.
+    /// Number of runs per point and arm.
     pub fn replicates(&self) -> u32 {
         self.seeds.len() as u32
     }
@@ -195,17 +195,17 @@ impl Experiment {
         &self.metrics
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn len(&self) -> usize {
         self.hashes.len() * self.seeds.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no runs.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The different scenarios of its cells, in the order of the runs.
+    /// Returns the distinct scenarios of its cells, in the order of the runs.
     ///
     /// # Errors
     /// Those of [`Experiment::run`].
@@ -215,7 +215,7 @@ impl Experiment {
         first.map(|number| self.scenario(number, &self.grid.cell(number))).collect()
     }
 
-    /// What somebody who reads the file finds wrong with it: (keys of a value, message, help) each, pointed at the line of
+    /// Converts findings of a later check, each (keys of a value, message, help), into errors located at the line of
     /// the value.
     ///
     /// `findings` must not be empty.
@@ -227,20 +227,20 @@ impl Experiment {
         Diagnostics::of(findings.iter().map(diagnostic).collect())
     }
 
-    /// Every run: points in alphabetical order of the axes, the last axis fastest, then arms, then
+    /// Iterates over all runs: points in alphabetical order of the axes, the last axis fastest, then arms, then
     /// replicates.
     ///
     /// # Errors
-    /// Of each, those of [`Experiment::run`].
+    /// Per run, the errors of [`Experiment::run`].
     pub fn runs(&self) -> impl ExactSizeIterator<Item = Result<Run, Diagnostics>> + DoubleEndedIterator {
         (0..self.len()).map(|index| self.run(index))
     }
 
-    /// The run at `index`, below [`Experiment::len`].
+    /// Returns the run at `index`, which is less than [`Experiment::len`].
     ///
     /// # Errors
-    /// What is wrong with the scenario of its point and arm. None is if the file could be read; a run of another scenario
-    /// than its own would be worse than none.
+    /// Errors of the scenario of its point and arm. There are none if the file was parsed; the check avoids ever
+    /// running a different scenario.
     pub fn run(&self, index: usize) -> Result<Run, Diagnostics> {
         let (number, replicate) = (index / self.seeds.len(), index % self.seeds.len());
         let cell = self.grid.cell(number);
@@ -255,13 +255,13 @@ impl Experiment {
         })
     }
 
-    /// The id of the run at `index`, as [`Run::id`].
+    /// Returns the id of the run at `index`, as [`Run::id`].
     pub fn id(&self, index: usize) -> String {
         let (number, replicate) = (index / self.seeds.len(), index % self.seeds.len());
         run_id(&hex(&self.hashes[number]), self.seeds[replicate])
     }
 
-    /// The same with another number of replicates; those that both have are the same runs.
+    /// Returns the experiment with another number of replicates; common replicates are the same runs.
     pub fn with_replicates(mut self, replicates: u32) -> Experiment {
         self.seeds = (0..replicates).map(|r| Rng::named(self.seed, &format!("replicate.{r}")).u64()).collect();
         self
@@ -281,7 +281,7 @@ impl Experiment {
     }
 }
 
-/// Stable as long as the resolved scenario and the seed are.
+/// Depends only on the resolved scenario and the seed.
 fn run_id(hash: &str, seed: u64) -> String {
     hex(&Sha256::digest(format!("{hash} {seed}"))[..8])
 }
@@ -335,14 +335,14 @@ fn check_size(head: &Head, axes: &[Axis], arms: usize, tree: &Node) -> Result<()
     Err(Diagnostic::new(tree.place_of(&path), &path, message, help).into())
 }
 
-/// Sees to it that every cell is a scenario, and returns their hashes.
+/// Checks that every cell is a valid scenario, and returns the hashes.
 fn spell_out(base: &Scenario, grid: &Grid) -> Result<Vec<[u8; 32]>, Vec<Diagnostic>> {
     let mut found = Vec::new();
     let mut hashes = Vec::with_capacity(grid.len());
     for number in 0..grid.len() {
         match base.with_entries(&grid.cell(number).values) {
             Ok(scenario) => hashes.push(scenario.digest()),
-            // Cells share most of their values, and so their mistakes: each is reported once.
+            // Cells share most of their values and thus their errors: each is reported once.
             Err(wrong) => found.extend(wrong.into_iter().filter(|w| !found.contains(w)).collect::<Vec<_>>()),
         }
     }
@@ -381,7 +381,7 @@ traffic = \"ftp\"
     fn a_cell_that_is_no_scenario_is_an_error_and_not_the_base() {
         let mut experiment = parse_experiment("e.toml", TEXT, &|_| Ok(BASE.to_owned())).unwrap();
         assert_eq!((experiment.len(), experiment.scenarios().unwrap().len()), (2, 2));
-        // Nothing that a file can say leads here: cells were tried on the base that is exchanged now.
+        // No file leads here: the cells were checked with the original base, which is replaced now.
         experiment.base = parse_scenario("y.toml", &BASE.replace("pipe", "tube")).unwrap();
         experiment.recent = Arc::default();
         assert!(experiment.run(0).is_err() && experiment.scenarios().is_err());

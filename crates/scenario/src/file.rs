@@ -1,4 +1,4 @@
-//! What a scenario file says, key by key. The descriptions here are those of the JSON schema.
+//! Keys of a scenario file. The descriptions here are those of the JSON schema.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::wire::{BurstLoss, Jitter};
 /// The version of the scenario and experiment formats that this build reads and writes.
 pub const FORMAT: u64 = 1;
 
-/// The queue of a link that names none, and the TCP of a flow that names none.
+/// Name of the queue of a link, and the TCP of a flow, that names none.
 pub(crate) const DEFAULT: &str = "default";
 
-/// The profile of a scenario that names none.
+/// Profile of a scenario that names none.
 pub(crate) const DEFAULT_PROFILE: &str = "modern";
 
 /// The keys of a scenario outside its tables.
@@ -39,7 +39,7 @@ pub(crate) struct Head {
     /// Interval of the time series of queues and windows. Default: no time series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
-    /// Whether each packet's events on each link are recorded. Default false.
+    /// Record the events of each packet on each link. Default false.
     #[serde(default)]
     pub packets: bool,
     /// The TCP profile of every `[tcp.NAME]` without a `profile` of its own. Default `modern`.
@@ -69,7 +69,7 @@ pub(crate) struct Head {
     #[serde(default, rename = "capture", skip_serializing)]
     #[schemars(with = "BTreeMap<String, Capture>")]
     _capture: BTreeMap<String, Table>,
-    /// Boxes that are hostile to ECN, which links name.
+    /// Middleboxes that interfere with ECN, which links name.
     #[serde(default, rename = "box", skip_serializing)]
     #[schemars(with = "BTreeMap<String, HostileBox>")]
     _box: BTreeMap<String, Table>,
@@ -79,7 +79,7 @@ pub(crate) struct Head {
     _tunnel: BTreeMap<String, Table>,
 }
 
-/// A table that is read on its own, so that its errors do not hide its neighbours'.
+/// A table that is parsed separately, so that its errors do not hide those of other tables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table;
 
@@ -114,7 +114,7 @@ pub(crate) struct Link {
     /// Default: one link for each node of the longer end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
-    /// Whether there is also a direction from `to` to `from`, described by `reverse`. Default true.
+    /// Add a direction from `to` to `from`, described by `reverse`. Default true.
     #[serde(default = "yes")]
     pub duplex: bool,
     /// Transmission rate; "unlimited" for a link that only delays.

@@ -1,4 +1,4 @@
-//! The cells of an experiment: which values are set at which point and in which arm.
+//! Cells of an experiment: the values set at each point and in each arm.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,36 +14,36 @@ use crate::names;
 use crate::path::Path;
 use crate::tree::{Entry, Node, Value};
 
-/// One axis of the grid: either `path` (or `paths`) and `values`, or `points`.
+/// An axis of the grid: either `path` (or `paths`) and `values`, or `points`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AxisFile {
-    /// The dotted key of the scenario that gets the values.
+    /// The dotted key of the scenario that is set to the values.
     path: Option<String>,
-    /// Several dotted keys that all get the value.
+    /// Several dotted keys that are all set to the value.
     paths: Option<Vec<String>>,
-    /// One value for each point.
+    /// One value per point.
     #[schemars(with = "Option<Vec<Json>>")]
     values: Option<Vec<IgnoredAny>>,
-    /// A name for each value. Default: the value itself.
+    /// A name per value. Default: the value itself.
     labels: Option<Vec<String>>,
     /// Points that set several keys at once.
     points: Option<Vec<PointFile>>,
 }
 
-/// One point of an axis.
+/// A point of an axis.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PointFile {
     /// Name of the point in results.
     label: String,
-    /// Dotted keys of the scenario and their values here.
+    /// Dotted keys of the scenario and their values at the point.
     #[serde(rename = "set")]
     #[schemars(with = "BTreeMap<String, Json>")]
     _set: AnyTable,
 }
 
-/// One arm.
+/// An arm of the comparison.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ArmFile {
@@ -53,28 +53,28 @@ pub(crate) struct ArmFile {
     _set: AnyTable,
 }
 
-/// Dotted keys and the values set there, in the order in which they are set.
+/// Dotted keys and their values, in the order in which they are set.
 pub(crate) type Values = Vec<(String, Entry)>;
 
-/// Labels of points and what is set at each.
+/// Labels of points and the values set at each.
 pub(crate) type Points = Vec<(String, Values)>;
 
-/// Columns that tables of results have beside one for each axis.
+/// Columns of result tables besides one per axis.
 const COLUMNS: [&str; 11] =
     ["arm", "replicate", "seed", "id", "spec_hash", "metric", "value", "mean", "low", "high", "n"];
 
-/// One axis.
+/// An axis.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub name: String,
     pub points: Points,
 }
 
-/// One combination of points and an arm.
+/// A combination of points and an arm.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     pub arm: Option<String>,
-    /// Axis and label.
+    /// Axis and label of each point.
     pub point: Vec<(String, String)>,
     pub values: Values,
 }
@@ -85,7 +85,7 @@ pub(crate) fn read_set(tree: &Node, path: &Path) -> Values {
     table.map(|(key, entry)| (key.clone(), entry.clone())).collect()
 }
 
-/// What is set at every point and in every arm.
+/// Values set at every point and in every arm.
 #[derive(Debug)]
 pub(crate) struct Grid {
     pub set: Cell,
@@ -94,13 +94,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// How many cells there are.
+    /// Number of cells.
     pub fn len(&self) -> usize {
         self.axes.iter().map(|axis| axis.points.len()).product::<usize>() * self.arms.len().max(1)
     }
 
-    /// The cell of this number: arms within points, the last axis fastest. Later layers win: `[set]`, then the grid, then
-    /// the arm.
+    /// Returns the cell with a number: arms within points, the last axis fastest. Later layers take precedence:
+    /// `[set]`, then the grid, then the arm.
     pub fn cell(&self, number: usize) -> Cell {
         let mut rest = number / self.arms.len().max(1);
         let mut points = Vec::with_capacity(self.axes.len());
@@ -123,7 +123,7 @@ impl Grid {
 }
 
 impl Cell {
-    /// The arms, each with its values only.
+    /// Reads the arms, each with only its own values.
     pub fn read_arms(tree: &Node) -> Result<Vec<Cell>, Vec<Diagnostic>> {
         let mut found = Vec::new();
         let mut arms = Vec::new();
@@ -143,12 +143,12 @@ impl Cell {
 }
 
 impl Axis {
-    /// Every key that a point of it sets.
+    /// Returns every key that its points set.
     fn keys(&self) -> BTreeSet<&str> {
         self.points.iter().flat_map(|(_, values)| values.iter().map(|(key, _)| key.as_str())).collect()
     }
 
-    /// The axes, in alphabetical order.
+    /// Reads the axes, in alphabetical order.
     pub fn read_all(tree: &Node) -> Result<Vec<Axis>, Vec<Diagnostic>> {
         let mut found = Vec::new();
         let mut axes = Vec::new();
@@ -203,14 +203,14 @@ fn read_points(tree: &Node, path: &Path, file: AxisFile) -> Result<Points, Vec<D
     check_labels(tree, path, points)
 }
 
-/// A point at which every one of `keys` has `value`.
+/// Returns a point at which each of `keys` is set to `value`.
 fn point(tree: &Node, keys: &[(String, Path)], value: &Node, label: Option<&String>) -> (String, Values) {
     let entry = |at: &Path| Entry { key: tree.place_of(at).clone(), node: value.clone() };
     let values = keys.iter().map(|(key, at)| (key.clone(), entry(at))).collect();
     (label.cloned().unwrap_or_else(|| label_of(value)), values)
 }
 
-/// A value as it is written, without quotes.
+/// Returns a value as written, without quotes.
 fn label_of(node: &Node) -> String {
     match &node.value {
         Value::Text(text) => text.clone(),
@@ -239,7 +239,7 @@ fn check_labels(tree: &Node, path: &Path, points: Points) -> Result<Points, Vec<
     }
 }
 
-/// Keys that two axes, or an axis and an arm, set: one of the two would be lost.
+/// Reports keys set by two axes, or by an axis and an arm: one of the two values would be lost.
 pub(crate) fn set_twice(tree: &Node, axes: &[Axis], arms: &[Cell]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let mut clash = |place: &Path, key: &str, owner: &Path| {
@@ -256,7 +256,7 @@ pub(crate) fn set_twice(tree: &Node, axes: &[Axis], arms: &[Cell]) -> Vec<Diagno
         }
         for arm in arms {
             let name = arm.arm.as_deref().unwrap_or_default();
-            // An arm comes after the grid and may refine what an axis sets, but not replace it.
+            // An arm comes after the grid; it may set a key inside an axis's value, but not replace the value.
             for (key, _) in arm.values.iter().filter(|(key, _)| axis.keys().iter().any(|a| covers(key, a))) {
                 clash(&Path::of(&["arm", name, "set", key]), key, &path);
             }
@@ -265,7 +265,7 @@ pub(crate) fn set_twice(tree: &Node, axes: &[Axis], arms: &[Cell]) -> Vec<Diagno
     found
 }
 
-/// Whether setting the key `outer` sets `inner` too.
+/// Returns whether setting the key `outer` also sets `inner`.
 fn covers(outer: &str, inner: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

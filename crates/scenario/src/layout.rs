@@ -1,4 +1,4 @@
-//! Instances: arrays spelled out, ends paired, names turned into indices.
+//! Instances of nodes, links and flows: arrays expanded, ends paired, names resolved to indices.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -8,8 +8,8 @@ use crate::findings::Findings;
 use crate::path::Path;
 use crate::tables::Tables;
 
-/// Every node, link and flow there is. Sections are laid out in alphabetical order and arrays by
-/// index, so that the order of a file's lines does not matter.
+/// All nodes, links and flows. Sections are expanded in alphabetical order and arrays by index, so that the order of a
+/// file's lines has no effect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layout {
     pub nodes: Vec<String>,
@@ -18,42 +18,43 @@ pub(crate) struct Layout {
     pub groups: Vec<String>,
 }
 
-/// One link or flow.
+/// A link or flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
-    /// `access[3]`, or `pipe` where there is no array.
+    /// `access[3]`, or `pipe` outside an array.
     pub name: String,
-    /// The table that describes it.
+    /// Name of its table.
     pub table: String,
-    /// Index of a node; of a pool, of its first.
+    /// Index of a node; for a pool, of its first node.
     pub from: usize,
-    /// Index of a node; of a pool, of its first.
+    /// Index of a node; for a pool, of its first node.
     pub to: usize,
-    /// Nodes at `from` and at `to`, with successive indices: one each, but for a pool.
+    /// Number of nodes at `from` and at `to`, with consecutive indices: one each, except for a pool.
     pub ends: [usize; 2],
 }
 
 impl Instance {
-    /// Every node at `from`.
+    /// The nodes at `from`.
     pub fn senders(&self) -> Range<usize> {
         self.from..self.from + self.ends[0]
     }
 
-    /// Every node at `to`.
+    /// The nodes at `to`.
     pub fn receivers(&self) -> Range<usize> {
         self.to..self.to + self.ends[1]
     }
 
-    /// Every node at `from` with every node at `to`.
+    /// Iterates over all pairs of nodes at `from` and `to`.
     pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         self.senders().flat_map(|from| self.receivers().map(move |to| (from, to)))
     }
 }
 
-/// Instances of a kind, for which captures have addresses (10.0.0.0/8); how many can be run is up to memory.
+/// Maximum number of instances of a kind, limited by the addresses in captures (10.0.0.0/8); memory may limit it
+/// further.
 pub(crate) const MOST: u32 = 16_000_000;
 
-/// A name as links and flows use it: `source`, or `source[3]` for one of an array.
+/// A reference by a link or flow: `source`, or `source[3]` for an element of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reference<'a> {
     pub name: &'a str,
@@ -61,7 +62,7 @@ pub(crate) struct Reference<'a> {
 }
 
 impl Reference<'_> {
-    /// Reads `name` or `name[index]`; anything else is a name that does not exist.
+    /// Parses `name` or `name[index]`; any other text is treated as an unknown name.
     pub fn parse(text: &str) -> Reference<'_> {
         let indexed = text.strip_suffix(']').and_then(|t| t.split_once('['));
         match indexed.and_then(|(name, index)| Some((name, index.parse().ok()?))) {
@@ -70,7 +71,7 @@ impl Reference<'_> {
         }
     }
 
-    /// Which of the nodes of that name are meant.
+    /// Selects the nodes referred to from those of that name.
     fn choose(self, all: Group) -> Option<Group> {
         match self.index {
             None => Some(all),
@@ -80,12 +81,12 @@ impl Reference<'_> {
     }
 }
 
-/// Whether `text` names the instance `name`, or the array that it is of.
+/// Returns whether `text` names the instance `name` or its array.
 pub(crate) fn is_called(name: &str, text: &str) -> bool {
     text == name || text == Reference::parse(name).name
 }
 
-/// Nodes that a name stands for: `len` of them, from index `first`.
+/// Nodes with one name: `len` nodes from index `first`.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     first: usize,
@@ -94,7 +95,7 @@ struct Group {
 }
 
 impl Layout {
-    /// Lays out `tables`, saying what cannot be.
+    /// Expands `tables` and reports impossible values.
     pub fn of(tables: &Tables, found: &mut Findings<'_>) -> Layout {
         let mut layout = Layout::default();
         let nodes = layout.lay_nodes(tables, found);
@@ -105,7 +106,7 @@ impl Layout {
             layout.links.extend(all);
         }
         for (name, flow) in &tables.flows {
-            // No flow at all is a load like any other: an experiment sweeps it from 0 up.
+            // Zero flows are a valid load: an experiment may sweep the number from 0 up.
             let (from, to, pool) = (&flow.from, &flow.to, flow.traffic.is_pool());
             let wanted = Wanted { section: "flow", name, count: flow.count, least: 0, pool, from, to };
             let all = wanted.instances(&nodes, layout.flows.len(), found);
@@ -116,7 +117,7 @@ impl Layout {
         layout
     }
 
-    /// Every direction of every link, in the order in which a run has them.
+    /// Returns every direction of every link, in the order of a run.
     pub fn ways(&self, tables: &Tables) -> Vec<Way<'_>> {
         let mut ways = Vec::new();
         for link in &self.links {
@@ -134,14 +135,14 @@ impl Layout {
         ways
     }
 
-    /// Indices of the flows that `text`, `bulk` or `bulk[2]`, names.
+    /// Returns the indices of the flows named by `text`, `bulk` or `bulk[2]`.
     pub fn flows_called(&self, text: &str) -> Vec<usize> {
         let whole = Reference::parse(text).index.is_none();
         let wanted = |f: &Instance| if whole { f.table == text } else { f.name == text };
         (0..self.flows.len()).filter(|i| wanted(&self.flows[*i])).collect()
     }
 
-    /// The nodes listed, and those that links mention.
+    /// Adds the nodes with tables, and those that only links name.
     fn lay_nodes(&mut self, tables: &Tables, found: &mut Findings<'_>) -> BTreeMap<String, Group> {
         let ends = tables.links.values().flat_map(|l| [&l.forward.from, &l.forward.to]);
         let mentioned = ends.map(|text| Reference::parse(text)).filter(|r| r.index.is_none()).map(|r| (r.name, None));
@@ -161,7 +162,7 @@ fn instance_name(name: &str, index: usize, array: bool) -> String {
     if array { format!("{name}[{index}]") } else { name.to_owned() }
 }
 
-/// A `count` that can be: at least `least`, and not so many that memory runs out.
+/// Returns a valid `count`: at least `least`, and few enough for the memory.
 fn checked(count: Option<u32>, least: u32, path: &Path, before: usize, found: &mut Findings<'_>) -> Option<usize> {
     let Some(count) = count else { return Some(1) };
     let path = path.key("count");
@@ -176,21 +177,21 @@ fn checked(count: Option<u32>, least: u32, path: &Path, before: usize, found: &m
     Some(count as usize)
 }
 
-/// What a link's or a flow's table says of its instances.
+/// Properties of a link's or flow's table for its instances.
 struct Wanted<'a> {
     section: &'a str,
     name: &'a str,
     count: Option<u32>,
-    /// The least `count` that makes sense.
+    /// Minimum meaningful `count`.
     least: u32,
-    /// Whether each instance has all the nodes of an array, rather than one.
+    /// Each instance has all nodes of an array instead of one.
     pool: bool,
     from: &'a str,
     to: &'a str,
 }
 
 impl Wanted<'_> {
-    /// The instances, where `before` of the kind are there already.
+    /// Returns the instances; `before` of the kind already exist.
     fn instances(&self, nodes: &BTreeMap<String, Group>, before: usize, found: &mut Findings<'_>) -> Vec<Instance> {
         let path = Path::of(&[self.section, self.name]);
         let from = find(&path.key("from"), self.from, nodes, found);
@@ -206,7 +207,7 @@ impl Wanted<'_> {
         all
     }
 
-    /// The i-th instance between the i-th nodes.
+    /// Returns instances between the i-th nodes of both ends.
     fn pairs(&self, from: Group, to: Group, count: usize) -> Vec<Instance> {
         let array = self.count.is_some() || from.array || to.array;
         let len = if self.count.is_some() { count } else { from.len.max(to.len) };
@@ -220,7 +221,7 @@ impl Wanted<'_> {
         (0..len).map(instance).collect()
     }
 
-    /// Every instance between all the nodes.
+    /// Returns instances between all nodes of both ends.
     fn pools(&self, from: Group, to: Group, count: usize) -> Vec<Instance> {
         let instance = |i| Instance {
             name: instance_name(self.name, i, self.count.is_some()),
@@ -233,7 +234,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The nodes that an end names.
+/// Returns the nodes that an end names.
 fn find(path: &Path, text: &str, nodes: &BTreeMap<String, Group>, found: &mut Findings<'_>) -> Option<Group> {
     let reference = Reference::parse(text);
     let Some(&group) = nodes.get(reference.name) else {
@@ -253,8 +254,8 @@ fn find(path: &Path, text: &str, nodes: &BTreeMap<String, Group>, found: &mut Fi
     ends
 }
 
-/// For each node, a number that two nodes share if and only if there is a way from each to the
-/// other: the strongly connected components, by Kosaraju's two passes.
+/// Returns for each node the number of its strongly connected component (Kosaraju's algorithm): two nodes share it if
+/// and only if each can reach the other.
 pub(crate) fn islands(nodes: usize, links: impl IntoIterator<Item = (usize, usize)>) -> Vec<usize> {
     let (mut forward, mut backward) = (vec![Vec::new(); nodes], vec![Vec::new(); nodes]);
     for (from, to) in links {
@@ -279,7 +280,7 @@ pub(crate) fn islands(nodes: usize, links: impl IntoIterator<Item = (usize, usiz
     island
 }
 
-/// Depth-first search from `root`; nodes are listed when all behind them are done.
+/// Depth-first search from `root`; lists nodes after all their successors.
 fn finish(root: usize, out_of: &[Vec<usize>], seen: &mut [bool], finished: &mut Vec<usize>) {
     if std::mem::replace(&mut seen[root], true) {
         return;
@@ -297,13 +298,13 @@ fn finish(root: usize, out_of: &[Vec<usize>], seen: &mut [bool], finished: &mut 
     }
 }
 
-/// A second way between the nodes of a first, as (first, second); routes would use one only.
+/// Returns two links between the same nodes, (first, second), if there are any: routes would use only one of them.
 pub(crate) fn parallel<'a>(ways: &'a [Way<'_>]) -> Option<(&'a Way<'a>, &'a Way<'a>)> {
     let mut seen = HashMap::new();
     ways.iter().find_map(|way| seen.insert((way.from, way.to), way).map(|first| (first, way)))
 }
 
-/// One direction of a link.
+/// A direction of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Way<'a> {
     pub from: usize,
@@ -311,7 +312,7 @@ pub(crate) struct Way<'a> {
     /// `pipe`, or `pipe~reverse`.
     pub name: String,
     pub link: &'a Instance,
-    /// Whether this is the direction from the link's `to` to its `from`.
+    /// This is the direction from the link's `to` to its `from`.
     pub reverse: bool,
 }
 
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(island[0], island[1]);
         assert_eq!(island[2], island[3]);
         assert_ne!(island[1], island[2]);
-        // A ring of one-way links is one island.
+        // A ring of one-way links is one component.
         let ring = islands(5, (0..5).map(|i| (i, (i + 1) % 5)));
         assert!(ring.iter().all(|island| *island == ring[0]));
     }

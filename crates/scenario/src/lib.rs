@@ -1,12 +1,12 @@
-//! Scenario and experiment files: parse, fill, check, hash, expand.
+//! Scenario and experiment files: parsing, defaults, checks, hashes, expansion.
 //!
-//! A file becomes a tree that knows the line of every value ([`parse_scenario`]); the tree becomes
-//! typed tables with every default filled in; these are laid out into nodes, links and flows and
-//! checked; a checked [`Scenario`] becomes an engine's plan for a seed ([`Scenario::plan`]).
-//! Whatever is wrong on the way is a [`Diagnostic`] with its line and a remedy. An [`Experiment`]
-//! grafts other values into the tree and goes the same way for each of its cells.
+//! A file is parsed into a tree that records the line of every value ([`parse_scenario`]); the tree is converted to
+//! typed tables with all defaults; these are expanded into nodes, links and flows and checked; a checked [`Scenario`]
+//! is converted to an engine's plan for a seed ([`Scenario::plan`]). Every error on the way is a [`Diagnostic`] with
+//! its line and a remedy. An [`Experiment`] sets other values in the tree and repeats these steps for each of its
+//! cells.
 //!
-//! Modules are in layers, and each imports only from layers above it in this list:
+//! Modules are in layers; each imports only from layers above it in this list:
 //!
 //! | layer | modules |
 //! | --- | --- |
@@ -20,7 +20,7 @@
 //! | checks | `check`, `memory` |
 //! | the grid of an experiment | `grid`, `metric` |
 //! | the scenario | `scenario` |
-//! | what is made of it | `plan`, `capture`, `volume`, `experiment` |
+//! | outputs of a scenario | `plan`, `capture`, `volume`, `experiment` |
 //! | schema and documentation | `registry`, `schema`, `stored`, `reference` |
 
 mod boxes;
@@ -65,7 +65,7 @@ pub use scenario::{Departure, Scenario, hex_sha256, parse_scenario, parse_scenar
 pub use schema::{experiment_schema, scenario_schema};
 pub use userlaws::{Asked, Available, Found, MEMORY_LIMIT, Supplier};
 
-/// Every file of the repository that is generated from the types, profiles and registries, by its path.
+/// Returns every file of the repository generated from the types, profiles and registries, with its path.
 pub fn generated() -> [(&'static str, String); 4] {
     [
         ("schema/scenario.schema.json", stored::stored(&scenario_schema())),

@@ -1,4 +1,4 @@
-//! Estimate of the memory that a run needs, from the tables of its scenario alone: nothing is laid out before it fits.
+//! Estimate of a run's memory from the tables of its scenario, made before arrays are expanded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,42 +14,42 @@ use crate::tables::Tables;
 use crate::tree::Node;
 use crate::userlaws::{MEMORY_LIMIT, Supplier};
 
-/// Bytes of a process of Python with Polars that has stored a small run, as measured.
+/// Bytes of a Python process with Polars that has stored a small run. Measured.
 const STORED: u64 = 98_000_000;
-/// Bytes of a process of Python that has begun to simulate, as measured.
+/// Bytes of a Python process that has started to simulate. Measured.
 const STARTED: u64 = 52_000_000;
-/// Percent of a flow's memory that the process still has when it stores the tables, as measured.
+/// Percentage of a flow's memory that the process still holds when it stores the tables. Measured.
 const KEPT: u64 = 65;
-/// The allocator gives larger blocks back at once (`DEFAULT_MMAP_THRESHOLD_MAX` of glibc).
+/// Blocks of at least this size are returned to the system immediately (`DEFAULT_MMAP_THRESHOLD_MAX` of glibc).
 const GIVEN_BACK: u64 = 32 << 20;
-/// Rows of a table that are in memory while it is written (`BLOCK_ROWS` in python/ecnlab/folder/streamed_tables.py).
+/// Rows of a table in memory while it is written (`BLOCK_ROWS` in python/ecnlab/folder/streamed_tables.py).
 const BLOCK_ROWS: u64 = 1 << 18;
-/// Bytes of a row of a table that is one block, and of a block's rows of a larger table, as measured.
+/// Bytes per row of a table that fits in one block, and of a block of a larger table. Measured.
 const ROW: u64 = 230;
 const ROW_OF_BLOCK: u64 = 850;
-/// Bytes of a row of the table of transactions, in addition of each of its rows that are written at once, and of an object of the
-/// web: the middle of what was measured with three mmap thresholds of the allocator (docs/reliability.md).
+/// Additional bytes per row of the transaction table written at once, and per web object: the middle of measurements
+/// with three mmap thresholds of the allocator (docs/reliability.md).
 const TRANSACTION: f64 = 115.0;
 const TRANSACTION_OF_BLOCK: f64 = 130.0;
 const OBJECT: f64 = 240.0;
-/// Round trips that a transaction takes at least: one for the handshake, one for request and response.
+/// Minimum number of RTTs of a transaction: one for the handshake, one for request and response.
 const ROUND_TRIPS: f64 = 2.0;
-/// Rows of the table of packets for each packet on each link.
+/// Rows of the packet table per packet and link.
 const EVENTS: f64 = 3.0;
-/// Bytes of a full packet.
+/// Bytes of a full-sized packet.
 const PACKET: f64 = 1500.0;
-/// Segments that a connection has in flight before the first is acknowledged.
+/// Segments that a connection sends before the first is acknowledged.
 const INITIAL_WINDOW: f64 = 10.0;
 
-/// The part that TCP fills of a buffer that is larger than its paths need, as measured of the profile `modern`.
+/// Fraction of an oversized buffer that TCP fills. Measured for the profile `modern`.
 const FILLED: f64 = 0.5;
 
-/// The estimate for a scenario.
+/// Memory estimate of a scenario.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Estimate {
-    /// By the key that contributes it: bytes while the run goes on.
+    /// Bytes during the run, by the contributing key.
     peak: BTreeMap<String, u64>,
-    /// Bytes that the process still has when the run has ended.
+    /// Bytes still held when the run has ended.
     kept: u64,
 }
 
@@ -60,19 +60,19 @@ impl Estimate {
         self.kept = self.kept.saturating_add(kept);
     }
 
-    /// Bytes of the process that does the run, at their most.
+    /// Peak memory of the process that runs it, in bytes.
     pub fn bytes(&self) -> u64 {
         let peak = self.peak.values().fold(STARTED, |sum, bytes| sum.saturating_add(*bytes));
         peak.max(STORED.saturating_add(self.kept))
     }
 
-    /// The key that contributes most, and how much.
+    /// Returns the key with the largest contribution, and its bytes.
     fn greatest(&self) -> Option<(&str, u64)> {
         self.peak.iter().max_by_key(|(_, bytes)| **bytes).map(|(key, bytes)| (key.as_str(), *bytes))
     }
 }
 
-/// The estimate for `tables`. A table that cannot be is left out: it is refused for another reason.
+/// Estimates the memory of `tables`. Invalid tables are skipped; another check rejects them.
 pub(crate) fn of(tables: &Tables) -> Estimate {
     let mut estimate = Estimate::default();
     for (name, node) in &tables.nodes {
@@ -109,10 +109,10 @@ fn key_of(section: &str, name: &str, count: Option<u32>) -> String {
     if count.is_some() { format!("{section}.{name}.count") } else { format!("{section}.{name}") }
 }
 
-/// A direction of `count` links with its queue.
+/// Adds a direction of `count` links with its queue.
 fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups: usize, tables: &Tables) {
     let Some(queue) = tables.queues.get(&link.queue).filter(|queue| queue.check().is_ok()) else { return };
-    // A link that no flow crosses has empty histograms.
+    // A link without flows has empty histograms.
     let crossed = count.min(flows(tables));
     let histograms = memory::of_histograms(queue, groups).saturating_mul(crossed);
     let bytes = memory::of_link(queue, groups).saturating_mul(count).saturating_add(histograms);
@@ -123,14 +123,14 @@ fn add_link(estimate: &mut Estimate, name: &str, link: &Link, count: u64, groups
         || key_of("link", name, tables.links[name].forward.count),
         |inner| format!("queue.{}.{inner}", link.queue),
     );
-    // The inner queues of one that is not nested are one block.
+    // The inner queues of a queue that is not nested form one block.
     estimate.add(key, bytes, if each >= GIVEN_BACK && !queue.is_nested() { 0 } else { bytes });
 }
 
-/// Packets in queues and on wires: no more than the bottlenecks have room for, than UDP sends, and than the windows of TCP,
-/// which start with [`INITIAL_WINDOW`] and grow by one segment for each that is delivered; of these [`FILLED`].
+/// Adds packets in queues and on wires: at most the capacity of the bottlenecks, the packets sent by UDP, and the TCP
+/// windows, which start with [`INITIAL_WINDOW`] and grow by one segment per delivered segment, scaled by [`FILLED`].
 ///
-/// Bottlenecks are the arrays of links whose rates together are less than twice the least of any array.
+/// Bottlenecks are the link arrays whose total rate is less than twice the minimum over all arrays.
 fn add_packets(estimate: &mut Estimate, tables: &Tables) {
     let of = |tcp: bool| tables.flows.values().filter(move |flow| flow.traffic.uses_tcp() == tcp);
     let windows: f64 = of(true).map(|flow| window(flow, tables) * count_of(flow, tables)).sum();
@@ -148,7 +148,7 @@ fn add_packets(estimate: &mut Estimate, tables: &Tables) {
     let all = room.iter().map(|(packets, _)| packets).sum::<f64>();
     let udp = of(false).map(|flow| window(flow, tables) * count_of(flow, tables)).sum::<f64>().min(all);
     let packets = udp + FILLED * windows.min(sent).min(all - udp);
-    // What neither a rate nor a window bounds is not known beforehand.
+    // Without a bound by a rate or a window there is no estimate.
     let Some((_, queue)) = room.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| packets.is_finite()) else {
         return;
     };
@@ -156,7 +156,7 @@ fn add_packets(estimate: &mut Estimate, tables: &Tables) {
     estimate.add(format!("queue.{queue}.limit"), bytes, 0);
 }
 
-/// Each direction of each array of links: how many there are, and the packets that they carry together in a second.
+/// Iterates over each direction of each link array: number of links, and packets per second of all together.
 fn directions(tables: &Tables) -> impl Iterator<Item = (&Link, f64, f64)> {
     tables.links.values().flat_map(|duplex| {
         let links = instances(duplex.forward.count, [&duplex.forward.from, &duplex.forward.to], tables) as f64;
@@ -165,12 +165,12 @@ fn directions(tables: &Tables) -> impl Iterator<Item = (&Link, f64, f64)> {
     })
 }
 
-/// Packets that the bottleneck carries in a second.
+/// Packets per second of the bottleneck.
 fn least_rate(tables: &Tables) -> f64 {
     directions(tables).map(|(_, _, rate)| rate).fold(f64::INFINITY, f64::min)
 }
 
-/// Packets that the bottleneck carries in the run, and those under way before the first is acknowledged.
+/// Packets that the bottleneck carries in the run, and those in flight before the first is acknowledged.
 fn sent(tables: &Tables) -> f64 {
     let begun: f64 = tables.flows.values().map(|flow| INITIAL_WINDOW * count_of(flow, tables)).sum();
     begun + least_rate(tables) * tables.head.duration.as_secs()
@@ -184,7 +184,7 @@ fn packets_per_second(link: &Link) -> f64 {
     link.rate.0.map_or(f64::INFINITY, |rate| rate.bps() as f64 / 8.0 / PACKET)
 }
 
-/// Packets that a flow may have under way.
+/// Maximum packets in flight of a flow.
 fn window(flow: &Flow, tables: &Tables) -> f64 {
     let sent = |rate: ecnlab_base::Rate, packet: ecnlab_base::Bytes| {
         rate.bps() as f64 / 8.0 * tables.head.duration.as_secs() / packet.0.max(1) as f64
@@ -199,7 +199,7 @@ fn window(flow: &Flow, tables: &Tables) -> f64 {
     }
 }
 
-/// Rows of the tables of transactions and of objects of the web.
+/// Adds the rows of the tables of transactions and web objects.
 fn add_transactions(estimate: &mut Estimate, tables: &Tables) {
     let of = |flow: &Flow| transactions(flow, tables) * count_of(flow, tables);
     let is_web = |flow: &Flow| matches!(flow.traffic, Params::Web(_));
@@ -207,13 +207,13 @@ fn add_transactions(estimate: &mut Estimate, tables: &Tables) {
     let transaction = TRANSACTION + TRANSACTION_OF_BLOCK * (BLOCK_ROWS as f64 / all).min(1.0);
     for (name, flow) in &tables.flows {
         let each = if is_web(flow) { OBJECT } else { transaction };
-        // `as` saturates.
+        // The `as` conversion saturates.
         let bytes = (of(flow) * each) as u64;
         estimate.add(key_of("flow", name, flow.count), bytes, bytes);
     }
 }
 
-/// Transactions of a flow: as many as round trips, its own times and its part of the bottleneck leave room for.
+/// Maximum transactions of a flow, limited by RTTs, by its own times and by its share of the bottleneck.
 fn transactions(flow: &Flow, tables: &Tables) -> f64 {
     let duration = tables.head.duration.as_secs();
     let room = |bytes: f64| least_rate(tables) * PACKET / bytes.max(1.0) * duration / count_of(flow, tables);
@@ -230,7 +230,7 @@ fn transactions(flow: &Flow, tables: &Tables) -> f64 {
     }
 }
 
-/// The delays of one link of each array, in both directions.
+/// Sum of the delays of one link of each array, in both directions.
 fn round_trip(tables: &Tables) -> f64 {
     let both = tables.links.values().map(|duplex| {
         let there = duplex.forward.delay.mean().as_secs();
@@ -239,7 +239,7 @@ fn round_trip(tables: &Tables) -> f64 {
     both.sum()
 }
 
-/// Rows of the tables that are written while the run goes on: all of a small table, a block of a large one.
+/// Adds the rows of the tables written during the run: all of a small table, a block of a large one.
 fn add_tables(estimate: &mut Estimate, tables: &Tables, links: u64, flows: u64) {
     let held = |rows: u64| if rows < BLOCK_ROWS { rows * ROW } else { BLOCK_ROWS * ROW_OF_BLOCK };
     if let Some(sample) = tables.head.sample.filter(|sample| !sample.is_zero()) {
@@ -254,36 +254,36 @@ fn add_tables(estimate: &mut Estimate, tables: &Tables, links: u64, flows: u64) 
     }
 }
 
-/// A `count`, but none that is refused.
+/// A `count`, limited to valid values.
 fn counted(count: Option<u32>) -> u64 {
     count.filter(|count| *count <= MOST).map_or(1, u64::from)
 }
 
-/// Instances of a link or flow between `ends`.
+/// Number of instances of a link or flow between `ends`.
 fn instances(count: Option<u32>, ends: [&String; 2], tables: &Tables) -> u64 {
     count.map_or_else(|| ends.map(|end| nodes(end, tables)).into_iter().max().unwrap_or(1), |n| counted(Some(n)))
 }
 
-/// Flows of all tables.
+/// Number of flows in all tables.
 fn flows(tables: &Tables) -> u64 {
     tables.flows.values().map(|flow| instances(flow.count, [&flow.from, &flow.to], tables)).sum()
 }
 
-/// Connections of all flows, each of which a hash may send to a queue of its own. How many follow each other is not known
-/// beforehand.
+/// Number of connections of all flows; a hash may give each its own queue. The number of successive connections is not
+/// known in advance.
 fn connections(tables: &Tables) -> f64 {
     let one = |flow: &Flow| matches!(flow.traffic, Params::Ftp(_) | Params::Cbr(_) | Params::OnOff(_));
     if tables.flows.values().all(one) { flows(tables) as f64 } else { f64::INFINITY }
 }
 
-/// Nodes that an end names.
+/// Number of nodes that an end names.
 fn nodes(end: &str, tables: &Tables) -> u64 {
     let reference = Reference::parse(end);
     let count = || tables.nodes.get(reference.name).map_or(1, |node| counted(node.count));
     if reference.index.is_some() { 1 } else { count() }
 }
 
-/// Refuses what does not fit into the memory that `supplier` knows of, naming the key that needs most.
+/// Rejects a scenario that exceeds the memory known to `supplier`, and names the key that needs most.
 pub(crate) fn check(tables: &Tables, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
     let available = supplier.memory().map_err(|wrong| {
         let (message, help) = wrong.split_once("; ").unwrap_or((&wrong, ""));
@@ -311,7 +311,7 @@ pub(crate) fn check(tables: &Tables, tree: &Node, supplier: &dyn Supplier) -> Re
     Err(vec![Diagnostic::new(tree.place_of(&path), &path, message, help)])
 }
 
-/// Bytes with two digits: "1.2 GB".
+/// Formats bytes with two digits: "1.2 GB".
 fn shown(bytes: u64) -> String {
     let unit =
         [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)].into_iter().find(|(_, unit)| bytes as f64 >= *unit);

@@ -1,4 +1,4 @@
-//! `[metrics]` of an experiment: their shape is checked here, their meaning is python's.
+//! `[metrics]` of an experiment: checks their structure; Python evaluates them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, suggest};
 use crate::path::Path;
 use crate::tree::{Node, Value};
 
-/// One number of a run: from a table, or from two other metrics.
+/// A number computed per run: from a table, or from two other metrics.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Metric {
@@ -24,17 +24,17 @@ pub(crate) struct Metric {
     #[serde(rename = "where", default)]
     #[schemars(with = "BTreeMap<String, Json>")]
     rows: BTreeMap<String, IgnoredAny>,
-    /// How the rows become one number; "jain" is the fairness index. Default `mean`.
+    /// Aggregation of the rows to one number; "jain" is the fairness index. Default `mean`.
     aggregate: Option<Aggregate>,
     /// The first of these metrics divided by the second.
     ratio: Option<[String; 2]>,
     /// The first of these metrics minus the second.
     difference: Option<[String; 2]>,
-    /// Whether 1 is subtracted, so that a ratio becomes a gain.
+    /// Subtract 1, so that a ratio becomes a gain.
     minus_one: Option<bool>,
 }
 
-/// How the rows of a table become one number. Missing values are left out.
+/// Aggregation of the rows of a table to one number. Missing values are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Aggregate {
@@ -56,7 +56,7 @@ pub(crate) enum Aggregate {
     Jain,
 }
 
-/// Every metric of the experiment `tree` as JSON, once all of them make sense.
+/// Returns every metric of the experiment `tree` as JSON, if all are valid.
 pub(crate) fn read_metrics(tree: &Node) -> Result<BTreeMap<String, Json>, Vec<Diagnostic>> {
     let root = Path::of(&["metrics"]);
     let Some(table) = tree.get(&root).and_then(Node::table) else { return Ok(BTreeMap::new()) };
@@ -68,7 +68,7 @@ pub(crate) fn read_metrics(tree: &Node) -> Result<BTreeMap<String, Json>, Vec<Di
             Err(wrong) => found.extend(wrong),
         }
     }
-    // A reference to a metric that could not be read is not a second mistake.
+    // A reference to a metric that could not be parsed is no second error.
     if found.is_empty() {
         let check = Check { tree, root: &root, metrics: &metrics };
         found = metrics.keys().filter_map(|name| check.one(name).err()).flatten().collect();
@@ -129,7 +129,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Operands exist, and no metric contains itself.
+    /// Checks that operands exist and that no metric contains itself.
     fn operands<'m>(&'m self, name: &str, path: &Path, above: &mut Vec<&'m str>) -> Result<(), Vec<Diagnostic>> {
         let metric = &self.metrics[name];
         let (key, pair) = match (&metric.ratio, &metric.difference) {
@@ -156,7 +156,7 @@ impl Check<'_> {
     }
 }
 
-/// A value as JSON.
+/// Returns a value as JSON.
 fn json(node: &Node) -> Json {
     match &node.value {
         Value::Text(text) => Json::from(text.as_str()),

@@ -1,25 +1,25 @@
-//! Names that a file gives: what they may be, so that they can stand in tables, file names and on a terminal.
+//! Rules for names in a file, so that they are valid in tables, file names and on a terminal.
 
 use crate::diagnostic::Diagnostic;
 use crate::path::Path;
 use crate::text::is_unseen;
 use crate::tree::Node;
 
-/// The longest name. Results have it in every row.
+/// Maximum length of a name, which appears in every row of results.
 const LONGEST: usize = 64;
 
-/// Characters with a meaning of their own in the names of nodes, links and flows, and in those of files.
+/// Characters with a special meaning in the names of nodes, links and flows, or in file names.
 const RESERVED: [char; 5] = ['[', ']', '~', '/', '\\'];
 
-/// What names of tables and nodes may be.
+/// Description of valid names of tables and nodes.
 pub(crate) const NAMES: &str = "names are letters, digits, `-` and `_`";
 
-/// Names have no brackets, dots or tildes, so that `source[3]` and `pipe~reverse` are never theirs.
+/// Returns whether a name has no brackets, dots or tildes, which are reserved for `source[3]` and `pipe~reverse`.
 pub(crate) fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// What is wrong with names in a scenario's `sections`, with the groups of flows, and with nodes that only links name.
+/// Checks the names in a scenario's `sections`, of groups of flows, and of nodes that only links name.
 pub(crate) fn of_scenario(tree: &Node, sections: &[&str]) -> Vec<Diagnostic> {
     let mut found = of_sections(tree, sections, &RESERVED);
     for (section, key) in [("flow", "group"), ("link", "from"), ("link", "to")] {
@@ -35,8 +35,8 @@ pub(crate) fn of_scenario(tree: &Node, sections: &[&str]) -> Vec<Diagnostic> {
     found
 }
 
-/// What is wrong with the name of a node at the end of a link. It may be one node of an array, `NAME[3]`; where no table
-/// describes the node, the resolved scenario has one of that name.
+/// Checks the name of a node at the end of a link. It may be an element of an array, `NAME[3]`; a node without a table
+/// appears under its name in the resolved scenario.
 fn of_end(end: &str) -> Option<Fault> {
     let name = end.split('[').next().unwrap_or(end);
     fault(name, &RESERVED).or_else(|| {
@@ -45,12 +45,12 @@ fn of_end(end: &str) -> Option<Fault> {
     })
 }
 
-/// What is wrong with the names of an experiment: its axes, arms and metrics.
+/// Checks the names of an experiment: its axes, arms and metrics.
 pub(crate) fn of_experiment(tree: &Node) -> Vec<Diagnostic> {
     of_sections(tree, &["grid", "arm", "metrics"], &[])
 }
 
-/// What is wrong with a label of a point at `path`, which results have in every row, too.
+/// Checks the label of a point at `path`, which also appears in every row of results.
 pub(crate) fn of_label(tree: &Node, path: &Path, label: &str) -> Option<Diagnostic> {
     let c = label.chars().find(|c| is_unseen(*c))?;
     let message = format!("`{path}`: the label {label:?} has the character U+{:04X}, which is invisible", u32::from(c));

@@ -1,4 +1,4 @@
-//! Where in a document: `link.pipe.drop[2]`.
+//! Path of a value in a document: `link.pipe.drop[2]`.
 
 use std::fmt;
 
@@ -11,28 +11,28 @@ pub(crate) enum Part {
     Index(usize),
 }
 
-/// The way from the root of a document to a value.
+/// Path from the root of a document to a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path(pub Vec<Part>);
 
 impl Path {
-    /// The path through these keys.
+    /// Returns the path through these keys.
     pub fn of(keys: &[&str]) -> Path {
         Path(keys.iter().map(|k| Part::Key((*k).to_owned())).collect())
     }
 
-    /// The path that a dotted text such as `link.pipe.delay` names; `None` if a part is empty.
+    /// Parses a dotted path such as `link.pipe.delay`; `None` if a part is empty.
     pub fn parse(text: &str) -> Option<Path> {
         let keys: Vec<&str> = text.split('.').map(str::trim).collect();
         keys.iter().all(|k| !k.is_empty()).then(|| Path::of(&keys))
     }
 
-    /// One step further, by key.
+    /// Returns the path extended by a key.
     pub fn key(&self, key: &str) -> Path {
         self.then(Part::Key(key.to_owned()))
     }
 
-    /// One step further, by index.
+    /// Returns the path extended by an index.
     pub fn index(&self, index: usize) -> Path {
         self.then(Part::Index(index))
     }

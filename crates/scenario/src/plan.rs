@@ -1,4 +1,4 @@
-//! From a scenario to what the engine runs: every random choice of the set-up made.
+//! Conversion of a scenario to the engine's input, including all random choices of the set-up.
 
 use ecnlab_base::{Dist, Dur, Rng, Time};
 use ecnlab_engine::{Errors, FlowPlan, LinkPlan, Plan, Shaper, source_stream};
@@ -9,8 +9,8 @@ use crate::Scenario;
 use crate::file::Link;
 use crate::layout::{Instance, Way};
 
-/// Every node, link and flow of a run by name, with the random choices of the set-up: what an engine other than
-/// the simulator needs besides [`Scenario::resolved`].
+/// All nodes, links and flows of a run by name, with the random choices of the set-up: the input of an engine other
+/// than the simulator, besides [`Scenario::resolved`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drawn {
     /// Names of the nodes.
@@ -21,35 +21,35 @@ pub struct Drawn {
     pub flows: Vec<DrawnFlow>,
 }
 
-/// One direction of a link.
+/// A direction of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DrawnLink {
     /// `access[3]`, or `access[3]~reverse`.
     pub name: String,
-    /// The table `[link.NAME]` that describes it.
+    /// Name of its table `[link.NAME]`.
     pub table: String,
-    /// Whether it is the direction from the table's `to` to its `from`.
+    /// It is the direction from the table's `to` to its `from`.
     pub reverse: bool,
-    /// Index of the node it leaves.
+    /// Index of the source node.
     pub from: usize,
-    /// Index of the node it reaches.
+    /// Index of the destination node.
     pub to: usize,
-    /// Propagation delay, picoseconds.
+    /// Propagation delay in picoseconds.
     pub delay_ps: u64,
 }
 
-/// One flow.
+/// A flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DrawnFlow {
     /// `bulk[3]`, or `bulk`.
     pub name: String,
-    /// The table `[flow.NAME]` that describes it.
+    /// Name of its table `[flow.NAME]`.
     pub table: String,
-    /// Index of the node that sends the main data; of a pool, its first.
+    /// Index of the node that sends the main data; for a pool, of its first node.
     pub from: usize,
-    /// Index of the node that receives it; of a pool, its first.
+    /// Index of the node that receives it; for a pool, of its first node.
     pub to: usize,
-    /// When it begins, picoseconds of virtual time.
+    /// Start in picoseconds of virtual time.
     pub start_ps: u64,
     /// Its sessions, if it is web traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub struct DrawnWeb {
     pub servers: Vec<usize>,
     /// Indices of the clients' nodes.
     pub clients: Vec<usize>,
-    /// What is asked for.
+    /// The requested objects.
     pub objects: Vec<DrawnObject>,
 }
 
@@ -72,23 +72,23 @@ pub struct DrawnWeb {
 pub struct DrawnObject {
     /// Number of its session.
     pub session: u32,
-    /// Number of its page in the session.
+    /// Number of its page within the session.
     pub page: u32,
-    /// Number of it in the page.
+    /// Number of the object within the page.
     pub index: u32,
-    /// Which of the servers has it.
+    /// Index of its server in the list of servers.
     pub server: u32,
-    /// Which of the clients asks for it.
+    /// Index of its client in the list of clients.
     pub client: u32,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// When it would be asked for if transfers took no time, picoseconds.
+    /// Request time if transfers took no time, in picoseconds.
     pub asked_ps: u64,
 }
 
 impl Scenario {
-    /// Instances and draws of the run under `seed`: those of [`Scenario::plan`], so that runs of different engines
-    /// under one seed begin alike.
+    /// Returns instances and random choices of the run with `seed`, as in [`Scenario::plan`], so that runs of different
+    /// engines with one seed start identically.
     pub fn drawn(&self, seed: u64) -> Drawn {
         let (plan, layout) = (self.plan(seed), self.layout());
         let ways = layout.ways(self.tables());
@@ -116,8 +116,8 @@ impl Scenario {
         }
     }
 
-    /// What the engine runs. Delays and starts that the scenario leaves to chance are drawn here,
-    /// each from a stream of its own, so that adding a link or flow changes no other's.
+    /// Returns the engine's input. Random delays and starts are drawn here, each from its own stream, so that adding a
+    /// link or flow changes no other.
     pub fn plan(&self, seed: u64) -> Plan {
         let (tables, layout) = (self.tables(), self.layout());
         Plan {
@@ -136,7 +136,7 @@ impl Scenario {
         let tables = self.tables();
         let duplex = &tables.links[&way.link.table];
         let link = if way.reverse { duplex.reverse.as_ref().unwrap_or(&duplex.forward) } else { &duplex.forward };
-        // One cable, one length: both directions share a draw unless the reverse asks for its own.
+        // Both directions of a cable share a draw, unless the reverse direction has its own delay.
         let stream = if duplex.own_delay { &way.name } else { &way.link.name };
         LinkPlan {
             name: way.name.clone(),
@@ -190,13 +190,13 @@ impl Scenario {
             tcp_from: tables.tcps[flow.tcp_from()].config.clone(),
             tcp_to: tables.tcps[flow.tcp_to()].config.clone(),
             start: Time::ZERO + start,
-            // What has no upper end may draw more than a clock has.
+            // Without an upper bound a draw may exceed the range of the clock.
             stop: flow.stop.as_ref().map(|stop| Time::ZERO.saturating_add(time(stop, "stop"))),
         }
     }
 }
 
-/// What the source of `flow` draws up to `until`, if it is web traffic.
+/// Returns the draws of the source of `flow` up to `until`, if it is web traffic.
 fn web(flow: &FlowPlan, seed: u64, until: Time) -> Option<DrawnWeb> {
     let traffic::Params::Web(params) = &flow.traffic else { return None };
     let pool = [flow.from.len() as u32, flow.to.len() as u32];

@@ -1,4 +1,4 @@
-//! TCP profiles as trees, onto which a scenario lays its departures.
+//! TCP profiles as trees, in which a scenario overrides values.
 
 use ecnlab_tcp as tcp;
 
@@ -9,7 +9,7 @@ pub(crate) fn names() -> Vec<&'static str> {
     tcp::profiles().iter().map(|p| p.name).collect()
 }
 
-/// The profile's keys and values; `None` if there is no such profile.
+/// Returns the profile's keys and values; `None` if there is no such profile.
 pub(crate) fn tree(name: &str) -> Option<Node> {
     let table = tcp::profile(name)?.table();
     Node::parse(&format!("profile {name}"), &table.to_string()).ok()

@@ -1,4 +1,4 @@
-//! Values that may be written in more than one way: a rate or none.
+//! Values with several notations: a rate or none.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,11 +8,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A link's rate, or none: a delay box takes no time to put a packet on the wire.
+/// A link's rate, or none: a delay box has no transmission time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinkRate(pub Option<Rate>);
 
-/// What stands for "no rate": leaving the key out would make forgetting it a silent choice.
+/// Notation for "no rate"; an omitted key would make a forgotten rate a silent choice.
 const UNLIMITED: &str = "unlimited";
 
 impl<'de> Deserialize<'de> for LinkRate {

@@ -1,4 +1,4 @@
-//! Queues: a discipline with its keys, and the queues within it.
+//! Queues: a discipline with its keys, and inner queues.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::path::Path;
 use crate::source::Place;
 use crate::tree::{Entry, MOST_LEVELS, Node, Table, Value};
 
-/// The key whose tables are the queues within.
+/// The key whose tables are the inner queues.
 const CLASS: &str = "class";
 
-/// Keys that a queue keeps when a table over it changes its discipline: the buffer, whether it marks, what it records.
+/// Keys that a queue keeps when an overriding table changes its discipline: buffer size, marking, recording.
 const KEPT: [&str; 3] = ["limit", ECN, "quantiles"];
 const ECN: &str = "ecn";
 
-/// The queue table `base` with the keys of the table `over` set in it. If `over` changes the discipline, only the keys
-/// [`KEPT`] of `base` remain, `ecn` only where it has an effect.
+/// Returns the queue table `base` overridden by the keys of the table `over`. If `over` changes the discipline, only
+/// the keys [`KEPT`] of `base` remain, `ecn` only if it has an effect.
 pub(crate) fn merged(base: &Node, over: &Node) -> Node {
     let (Some(old), Some(new)) = (base.table(), over.table()) else { return over.clone() };
     let discipline = |table: &Table| table.get("discipline").map(|entry| entry.node.to_toml());
@@ -34,12 +34,12 @@ pub(crate) fn merged(base: &Node, over: &Node) -> Node {
     Node { value: Value::Table(table), place: over.place.clone() }
 }
 
-/// A queue's keys are partly every queue's, partly its discipline's.
+/// Reads a queue: some keys are common to all queues, others belong to its discipline.
 pub(crate) fn read_queue(node: &Node, path: &Path) -> Result<aqm::Config, Vec<Diagnostic>> {
     read_beside(node, path, &[])
 }
 
-/// [`read_queue`] of a table that has `others` as keys, too.
+/// [`read_queue`] for a table that also has the keys `others`.
 fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config, Vec<Diagnostic>> {
     let row = discipline(node, path)?;
     let node = &with_defaults(node, row);
@@ -51,7 +51,7 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     let more = [&aqm::Common::KEYS[..], &["discipline"], inner, others].concat();
     let keys = Keys { more: &more, less: &[] };
     let params = match node.at(&["discipline"]).filter(|own| own.table().is_some()) {
-        // What names the law is in its own table: there is nothing to know beside it.
+        // The keys that name the law are in its own table: no other key is valid here.
         Some(named) => refuse_unknown(&own, path, &more).and_then(|()| {
             read_with(named, &path.key("discipline"), Keys::default(), |node| Params::deserialize(row.facts.name, node))
         }),
@@ -66,7 +66,7 @@ fn read_beside(node: &Node, path: &Path, others: &[&str]) -> Result<aqm::Config,
     }
 }
 
-/// Refuses every key of `node`.
+/// Rejects every unknown key of `node`.
 fn refuse_unknown(node: &Node, path: &Path, valid: &[&str]) -> Result<(), Vec<Diagnostic>> {
     let unknown = |(key, entry): (&String, &Entry)| {
         let at = path.key(key);
@@ -76,7 +76,7 @@ fn refuse_unknown(node: &Node, path: &Path, valid: &[&str]) -> Result<(), Vec<Di
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// The row of a queue's discipline: its name, or a table with the key that names it.
+/// Returns the registry entry of a queue's discipline, given by its name or by a table with the key that names it.
 fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>> {
     if let Some(named) = node.at(&["discipline"]).filter(|named| named.table().is_some()) {
         let row = ROWS.iter().find(|row| row.facts.named_by.is_some_and(|key| named.at(&[key]).is_some()));
@@ -102,7 +102,7 @@ fn discipline(node: &Node, path: &Path) -> Result<&'static Row, Vec<Diagnostic>>
     })
 }
 
-/// The table with what the discipline has for keys that are left out.
+/// Adds the discipline's defaults for missing keys.
 fn with_defaults(node: &Node, row: &Row) -> Node {
     let text: String = row.facts.defaults.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     let defaults = Node::parse("built-in", &text).ok();
@@ -111,7 +111,7 @@ fn with_defaults(node: &Node, row: &Row) -> Node {
     Node { value: Value::Table(table), place: node.place.clone() }
 }
 
-/// The queues within, each with who belongs there.
+/// Reads the inner queues with the packets assigned to each.
 fn read_classes(node: &Node, path: &Path) -> Result<BTreeMap<String, aqm::Class>, Vec<Diagnostic>> {
     let empty = Table::new();
     let table = match node.at(&[CLASS]) {

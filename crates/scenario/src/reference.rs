@@ -1,5 +1,5 @@
-//! What the documentation has from types, profiles and registries: the page of TCP settings, `docs/generated/tcp.md`, the list
-//! of laws, `docs/generated/laws.md`, and parts of pages that are written by hand otherwise.
+//! Documentation generated from types, profiles and registries: the page of TCP settings, `docs/generated/tcp.md`, the
+//! list of laws, `docs/generated/laws.md`, and sections of hand-written pages.
 
 mod blocks;
 mod head;
@@ -34,7 +34,7 @@ const LAWS_HEAD: &str = "\
 Every law that a [scenario](../scenario.md) can name, each with its page. [How to write one](../new-law.md).
 ";
 
-/// The families that have pages, each with its heading and where a scenario names its laws.
+/// Families with pages: name, heading, and the key by which a scenario names their laws.
 const FAMILIES: [(&str, &str, &str); 5] = [
     ("queue", "Queue disciplines", "`discipline` of `[queue.NAME]` and of the queues within one"),
     ("congestion", "Window laws", "`congestion` of `[tcp.NAME]`: a name, or a table with the law's parameters"),
@@ -43,7 +43,7 @@ const FAMILIES: [(&str, &str, &str); 5] = [
     ("ecn", "ECN feedback", "`ecn` of `[tcp.NAME]`; `\"off\"` is none"),
 ];
 
-/// `docs/generated/laws.md`: every law by family, with what it does and the link to its page.
+/// Returns `docs/generated/laws.md`: every law by family, with its summary and the link to its page.
 pub fn law_index() -> String {
     let mut page = LAWS_HEAD.to_owned();
     for (family, heading, place) in FAMILIES {
@@ -58,7 +58,7 @@ fn law_line(page: &mut String, law: &Law) {
     let _ = writeln!(page, "| [`{}`](../laws/{file}) | {} |", law.name, law.summary);
 }
 
-/// `docs/generated/tcp.md`: every TCP key with its meaning and its value and source in every profile.
+/// Returns `docs/generated/tcp.md`: every TCP key with its meaning, and its value and source in every profile.
 pub fn tcp_reference() -> String {
     let schema = scenario_schema();
     let keys = &schema["properties"]["tcp"]["additionalProperties"]["properties"];
@@ -72,7 +72,7 @@ pub fn tcp_reference() -> String {
     page
 }
 
-/// Writing to a text cannot fail.
+/// Appends the section of a key; writing to a string cannot fail.
 fn section(page: &mut String, key: &str, schema: &Json, definitions: &Json) {
     let _ = writeln!(page, "\n## `{key}`\n\n{}\n", schema["description"].as_str().unwrap_or_default());
     let choices = choices(schema, definitions);
@@ -86,7 +86,7 @@ fn section(page: &mut String, key: &str, schema: &Json, definitions: &Json) {
     }
 }
 
-/// The settings of `key` with the profiles that share each.
+/// Returns the settings of `key`, each with the profiles that share it.
 fn rows(key: &str) -> Vec<(Vec<String>, &'static tcp::Setting)> {
     let mut rows: Vec<(Vec<String>, &tcp::Setting)> = Vec::new();
     for profile in tcp::profiles() {
@@ -101,7 +101,7 @@ fn rows(key: &str) -> Vec<(Vec<String>, &'static tcp::Setting)> {
     rows
 }
 
-/// The values that an enum can have, and what they mean.
+/// Returns the values of an enum and their meanings.
 fn choices(schema: &Json, definitions: &Json) -> Vec<(String, String)> {
     let reference = schema["allOf"][0]["$ref"].as_str().unwrap_or_default();
     let name = reference.strip_prefix("#/definitions/").unwrap_or_default();
@@ -112,7 +112,8 @@ fn choices(schema: &Json, definitions: &Json) -> Vec<(String, String)> {
     definitions[name]["oneOf"].as_array().into_iter().flatten().filter_map(choice).collect()
 }
 
-/// A value that is a table, with the defaults that there are: `{ kind = "ecn-alpha-beta", alpha = 0.2, beta = 0.875 }`.
+/// Returns a value that is a table, with the available defaults: `{ kind = "ecn-alpha-beta", alpha = 0.2, beta = 0.875
+/// }`.
 fn table(choice: &Json) -> Option<String> {
     let keys = choice["properties"].as_object()?.iter();
     let (kind, parameters): (Vec<_>, Vec<_>) = keys.partition(|(key, _)| *key == "kind");

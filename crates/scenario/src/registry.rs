@@ -1,38 +1,37 @@
-//! Every law there is, of every crate: what a scenario can name.
+//! All laws of all crates that a scenario can name.
 
 use ecnlab_base::facts::Column;
 use {ecnlab_aqm as aqm, ecnlab_tcp as tcp, ecnlab_traffic as traffic};
 
-/// A law, or a kind of traffic, as documentation and command line list it.
+/// A law or a kind of traffic, as listed in the documentation and on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Law {
-    /// What it decides: "queue", "congestion", "slow_start", "recovery", "ecn" or "traffic".
+    /// Family: "queue", "congestion", "slow_start", "recovery", "ecn" or "traffic".
     pub family: &'static str,
     /// Its name in a scenario.
     pub name: &'static str,
-    /// Its name in reports.
+    /// Name in reports.
     pub label: &'static str,
-    /// What it does, in one line.
+    /// One-line summary.
     pub summary: &'static str,
-    /// Where it is defined; "" if nowhere else.
+    /// Reference of its definition; "" if it has none.
     pub reference: &'static str,
-    /// The key of a scenario that names it.
+    /// Key of a scenario that selects it.
     pub key: &'static str,
-    /// The key by which a table without the name of the law names it, if there is one.
+    /// Key that selects it in a table without the name of the law, if there is one.
     pub named_by: Option<&'static str>,
-    /// Its source file and its page, from the root of the repository; kinds of traffic, which are
-    /// no laws, have none.
+    /// Its source file and page, from the root of the repository; `None` for kinds of traffic, which are not laws.
     pub files: Option<(&'static str, &'static str)>,
-    /// The columns that it adds: tables, and what they have of it.
+    /// Columns that it adds: the tables, and their additional columns.
     pub columns: [(&'static [&'static str], &'static [Column]); 2],
-    /// More of a queue discipline.
+    /// Further properties of a queue discipline.
     pub queue: Option<&'static aqm::Facts>,
 }
 
 /// No columns.
 const NONE: [(&[&str], &[Column]); 2] = [(&[], &[]); 2];
 
-/// Every law: queues, window laws, ends of slow start, recoveries, ECN feedback, then kinds of traffic.
+/// Returns all laws: queues, window laws, ends of slow start, recoveries, ECN feedback; then kinds of traffic.
 pub fn laws() -> Vec<Law> {
     let queues = aqm::registry::ROWS.iter().map(|row| Law {
         family: "queue",

@@ -1,4 +1,4 @@
-//! A scenario: one file, filled in, checked, and ready to be planned.
+//! A scenario: one file with defaults filled in, checked and ready to run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -21,49 +21,47 @@ use crate::tables::{self, SECTIONS, Tables};
 use crate::tree::{Entry, Node};
 use crate::userlaws::{self, Supplier};
 
-/// A scenario in which everything that a name stands for exists and every value can be.
-/// Copies share their content.
+/// A scenario in which all names exist and all values are valid. Copies share their content.
 #[derive(Clone, Debug)]
 pub struct Scenario(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     tree: Node,
-    /// Who has found its laws in files, and finds those of other values.
+    /// Loads user-defined laws, for this scenario and for overrides.
     supplier: Option<Arc<dyn Supplier>>,
     tables: Tables,
     layout: Layout,
     hash: OnceLock<String>,
 }
 
-/// A TCP value that is not its profile's.
+/// A TCP value that differs from its profile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Departure {
     /// The dotted key, `tcp.plain.ecn`.
     pub key: String,
-    /// The profile departed from.
+    /// Name of the profile.
     pub profile: String,
     /// The profile's value.
     pub profile_value: Json,
-    /// The value that holds.
+    /// The value in use.
     pub value: Json,
-    /// Where the profile's value comes from.
+    /// Source of the profile's value.
     pub source: String,
 }
 
-/// Reads the scenario file `path`, whose text is `text`. Nothing is read from disk; a law in a file of the user's stays a
-/// name.
+/// Parses the scenario file `path` with contents `text`. Nothing is read from disk; user-defined laws are not loaded.
 ///
 /// # Errors
-/// Everything found wrong, each with its line and a remedy.
+/// All errors, each with its line and a remedy.
 pub fn parse_scenario(path: &str, text: &str) -> Result<Scenario, Diagnostics> {
     read(path, text, None)
 }
 
-/// [`parse_scenario`] of a scenario that may name laws in files, which `supplier` finds.
+/// [`parse_scenario`] for a scenario with laws in files, which `supplier` loads.
 ///
 /// # Errors
-/// As [`parse_scenario`], and what the supplier refuses.
+/// As [`parse_scenario`], and errors of the supplier.
 pub fn parse_scenario_with(path: &str, text: &str, supplier: Arc<dyn Supplier>) -> Result<Scenario, Diagnostics> {
     read(path, text, Some(supplier))
 }
@@ -89,12 +87,11 @@ impl Scenario {
         Ok(Scenario(Arc::new(Inner { tree, supplier, tables, layout, hash: OnceLock::new() })))
     }
 
-    /// This scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table given as a value is merged
-    /// into the table of a queue, and replaces any other.
+    /// Returns this scenario with other values at dotted keys: `("link.pipe.delay", "40 ms")`. A table given as a value
+    /// is merged into the table of a queue, and replaces any other table.
     ///
     /// # Errors
-    /// As [`parse_scenario`]; an error in an override is reported in a file called `override`, one
-    /// line for each.
+    /// As [`parse_scenario`]; errors in overrides are reported in a file called `override` with one line per override.
     pub fn with(&self, overrides: &[(String, toml::Value)]) -> Result<Scenario, Diagnostics> {
         let line = |(key, value): &(String, toml::Value)| format!("{} = {value}\n", toml::Value::from(key.as_str()));
         let text: String = overrides.iter().map(line).collect();
@@ -103,7 +100,7 @@ impl Scenario {
         self.with_entries(&entries.collect()).map_err(Diagnostics::of)
     }
 
-    /// [`Scenario::with`] for values that stand in a file, set one after the other.
+    /// [`Scenario::with`] for values from a file, set in order.
     pub(crate) fn with_entries(&self, overrides: &Values) -> Result<Scenario, Vec<Diagnostic>> {
         if overrides.is_empty() {
             return Ok(self.clone());
@@ -114,13 +111,13 @@ impl Scenario {
         if found.is_empty() { Scenario::from_tree(tree, self.0.supplier.clone()) } else { Err(found) }
     }
 
-    /// What the file says it is about; its path if it says nothing.
+    /// Title in the file; its path if it has none.
     pub fn title(&self) -> &str {
         self.tables().head.title.as_deref().unwrap_or(self.0.tree.place.file())
     }
 
-    /// The whole scenario with every default filled in, itself a scenario in JSON. Keys are in
-    /// alphabetical order; arrays of nodes, links and flows stay folded.
+    /// Returns the whole scenario with all defaults, itself a valid scenario in JSON. Keys are in alphabetical order;
+    /// arrays of nodes, links and flows are not expanded.
     pub fn resolved(&self) -> Json {
         let tables = self.tables();
         let mut all = object(json!(tables.head));
@@ -152,9 +149,9 @@ impl Scenario {
         Json::Object(all)
     }
 
-    /// What laws derive: for each link, by name, the keys of its queue whose values in force are not those of
-    /// [`Scenario::resolved`]. Automatic thresholds, gains and values of a profile are among them. `seed` is that of the run,
-    /// under which delays are drawn.
+    /// Returns the values that laws derive: for each link, by name, the keys of its queue whose effective values differ
+    /// from [`Scenario::resolved`], such as automatic thresholds, gains and values of a profile. `seed` is that of the
+    /// run, from which delays are drawn.
     pub fn in_force(&self, seed: u64) -> Json {
         let derived = |link: &LinkPlan| {
             let in_force = link.queue.in_force(link.context());
@@ -174,8 +171,8 @@ impl Scenario {
         json!(flow)
     }
 
-    /// SHA-256, in hexadecimal, of the resolved scenario less its title and captures: of all that
-    /// results depend on but the seed.
+    /// SHA-256 in hexadecimal of the resolved scenario without its title and captures: all inputs of the results except
+    /// the seed.
     pub fn hash(&self) -> &str {
         self.0.hash.get_or_init(|| hex(&self.digest()))
     }
@@ -188,12 +185,12 @@ impl Scenario {
         Sha256::digest(Json::Object(all).to_string()).into()
     }
 
-    /// The name of the file it was read from.
+    /// Name of the file from which it was read.
     pub fn path(&self) -> &str {
         self.0.tree.place.file()
     }
 
-    /// The scenario as a file, with all that was set since it was read: the same scenario for another process.
+    /// Returns the scenario as a file, including all overrides, for another process.
     pub fn to_toml(&self) -> String {
         let line = |(key, entry): (&String, &Entry)| {
             format!("{} = {}\n", toml::Value::from(key.as_str()), entry.node.to_toml())
@@ -201,13 +198,13 @@ impl Scenario {
         self.0.tree.table().into_iter().flatten().map(line).collect()
     }
 
-    /// Every TCP value that is not its profile's, by key.
+    /// Returns all TCP values that differ from their profiles, by key.
     pub fn departures(&self) -> Vec<Departure> {
         self.tables().tcps.iter().flat_map(|(name, tcp)| departures(name, tcp)).collect()
     }
 
-    /// What somebody who reads the scenario, such as another engine, finds impossible: (dotted key, message, help)
-    /// each, pointed at the line where the key's value stands, or at the nearest table around it.
+    /// Converts findings of a later check, such as another engine's, each (dotted key, message, help), into errors
+    /// located at the line of the key's value or the nearest enclosing table.
     ///
     /// `findings` must not be empty.
     pub fn refuse(&self, findings: &[(String, String, String)]) -> Diagnostics {
@@ -218,8 +215,8 @@ impl Scenario {
         Diagnostics::of(findings.iter().map(diagnostic).collect())
     }
 
-    /// The names in the column `of` of a run's tables: "node", "link", "flow", "group", "class", "box" or "tunnel"; none of
-    /// others.
+    /// Returns the names in the column `of` of a run's tables: "node", "link", "flow", "group", "class", "box" or
+    /// "tunnel"; empty for other columns.
     pub fn names(&self, of: &str) -> Vec<String> {
         let layout = self.layout();
         match of {
@@ -237,7 +234,7 @@ impl Scenario {
         }
     }
 
-    /// Bytes of memory that a run is estimated to take, with the process that does it.
+    /// Estimated memory of a run in bytes, including its process.
     pub fn memory(&self) -> u64 {
         memory::of(self.tables()).bytes()
     }
@@ -251,7 +248,7 @@ impl Scenario {
     }
 }
 
-/// What of `now` is not in `before`; `None` if nothing.
+/// Returns the parts of `now` that differ from `before`; `None` if equal.
 fn changed(before: &Json, now: Json) -> Option<Json> {
     match (before, now) {
         (Json::Object(before), Json::Object(now)) => {
@@ -286,7 +283,7 @@ fn resolved_reverse(reverse: &Link, own_delay: bool) -> Json {
     Json::Object(keys)
 }
 
-/// Sets one dotted key to a value that stands elsewhere; a table for a queue is merged into the queue's.
+/// Sets a dotted key to a value from elsewhere; a table for a queue is merged into the queue's table.
 fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic>> {
     let wrong = |message: String, help: String| vec![Diagnostic::new(&entry.key, &Path::of(&[key]), message, help)];
     let example = "write a key such as \"link.pipe.delay\", in quotes where it stands on the left of `=`";
@@ -316,7 +313,7 @@ fn graft(tree: &mut Node, key: &str, entry: &Entry) -> Result<(), Vec<Diagnostic
     })
 }
 
-/// Names that exist in a section; nodes also by being the end of a link.
+/// Returns the names in a section; for nodes also those at the ends of links.
 fn known_names(tree: &Node, section: &str) -> Vec<String> {
     let mut known = tables::names(tree, section);
     if section == "node" {

@@ -1,8 +1,8 @@
 //! JSON schemas of the two file formats, for editors (taplo, Even Better TOML).
 //!
-//! The typed tables say most of it; what only [`crate::tables`] knows is added here: the keys of a
-//! queue depend on its discipline, a TCP may leave out what its profile says, the reverse direction
-//! of a link has most of a link's keys, and traffic without settings is just its name.
+//! The typed tables define most of them; rules in [`crate::tables`] are added here: the keys of a queue depend on its
+//! discipline, a TCP may omit keys of its profile, the reverse direction of a link has most of a link's keys, and
+//! traffic without settings may be just its name.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
@@ -60,7 +60,7 @@ fn finish(mut root: Json, definitions: Map<String, Json>, title: &str) -> Json {
     root
 }
 
-/// What serde's view of a type says that a TOML file or draft 7 cannot.
+/// Adapts serde's schema of a type to TOML and draft 7.
 fn tidy(schema: &mut Json) {
     match schema {
         Json::Array(items) => items.iter_mut().for_each(tidy),
@@ -73,7 +73,7 @@ fn tidy(schema: &mut Json) {
 }
 
 fn tidy_keys(keys: &mut Map<String, Json>) {
-    // Rust's integer types, and that a section is not written back by serde.
+    // Removes Rust's integer types and serde's remark that a section is not serialised.
     for key in ["format", "writeOnly"] {
         if keys.get(key).is_some_and(|value| value.is_string() || value.is_boolean()) {
             keys.remove(key);
@@ -82,7 +82,7 @@ fn tidy_keys(keys: &mut Map<String, Json>) {
     if let Some(Json::String(text)) = keys.get_mut("description") {
         *text = text.replace('\n', " ");
     }
-    // A key is left out rather than null.
+    // A missing key is omitted, not null.
     for key in ["type", "anyOf"] {
         let Some(Json::Array(choices)) = keys.get_mut(key) else { continue };
         choices.retain(|choice| choice != "null" && choice["type"] != "null");
@@ -93,7 +93,7 @@ fn tidy_keys(keys: &mut Map<String, Json>) {
             keys.extend(single);
         }
     }
-    // Draft 7 overlooks what stands beside a reference.
+    // Draft 7 ignores keywords next to a reference.
     if keys.len() > 1
         && let Some(reference) = keys.remove("$ref")
     {
@@ -117,7 +117,7 @@ fn reverse(link: &Json) -> Json {
 /// The definition of a queue within a queue.
 const CLASS: &str = "Class";
 
-/// One alternative for each discipline: the keys of a class if it is one, every queue's and its own.
+/// Returns one alternative per discipline: common keys, class keys if it is a class, and its own keys.
 fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
     let common = schema_of::<aqm::Common>(generator);
     let queue = |row: &aqm::registry::Row| {
@@ -145,7 +145,7 @@ fn queues(generator: &mut SchemaGenerator, member: &Json) -> Vec<Json> {
     aqm::registry::ROWS.iter().map(queue).collect()
 }
 
-/// Every knob, none of them required: the profile has the rest.
+/// Returns the schema of all settings, none of them required: the profile has the others.
 fn tcp_schema(generator: &mut SchemaGenerator) -> Json {
     let mut tcp = without_required(schema_of::<tcp::Config>(generator));
     let rules = schema_of::<tcp::Rules>(generator);

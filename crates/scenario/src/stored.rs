@@ -1,22 +1,22 @@
-//! JSON schemas as the repository stores them: what several tables share is there once, and what fits is on one line.
+//! Formatting of the stored JSON schemas: shared definitions occur once, and short values are on one line.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-/// Longest line of a value that is written on one, in bytes.
+/// Maximum length in bytes of a line with a complete value.
 const LINE: usize = 120;
-/// Shortest schema of a key, in bytes, that is not repeated: a reference takes as much as a shorter one.
+/// Minimum length in bytes of a key's schema that is shared; a reference is as long as a shorter one.
 const SHARED: usize = 80;
 
-/// The text of a file with this schema: the same for validators, and ends with a newline.
+/// Returns the text of a schema file: equivalent for validators, with a final newline.
 pub(crate) fn stored(schema: &Json) -> String {
     let mut text = String::new();
     write(&mut text, &shared(schema), 0);
     text + "\n"
 }
 
-/// The schema with a definition, and references to it, for the schema of a key that several tables have.
+/// Replaces schemas of keys that several tables share by references to a definition.
 fn shared(schema: &Json) -> Json {
     let names = names(schema);
     let mut result = schema.clone();
@@ -29,8 +29,8 @@ fn shared(schema: &Json) -> Json {
     result
 }
 
-/// The texts of the schemas of keys that are in several tables, with the names of their definitions. Those of one key are
-/// numbered in the order of the tables, so that a new description changes no number.
+/// Returns the schemas shared by several tables, with the names of their definitions. Those of one key are numbered in
+/// the order of the tables, so that a changed description changes no number.
 fn names(schema: &Json) -> BTreeMap<String, String> {
     let mut all = Vec::new();
     keys(schema, &mut all);
@@ -50,7 +50,7 @@ fn names(schema: &Json) -> BTreeMap<String, String> {
     names
 }
 
-/// The keys of every table in `schema`, with their schemas.
+/// Collects the keys of every table in `schema`, with their schemas.
 fn keys<'a>(schema: &'a Json, all: &mut Vec<(&'a str, &'a Json)>) {
     all.extend(schema["properties"].as_object().into_iter().flatten().map(|(key, of_key)| (key.as_str(), of_key)));
     inner(schema).for_each(|schema| keys(schema, all));
@@ -61,7 +61,7 @@ fn inner(schema: &Json) -> impl Iterator<Item = &Json> {
     keys.into_iter().flat_map(Map::values).chain(items.into_iter().flatten())
 }
 
-/// Puts references to the definitions called `names` in place of the schemas of keys.
+/// Replaces the schemas of keys by references to the definitions in `names`.
 fn refer(schema: &mut Json, names: &BTreeMap<String, String>) {
     if let Some(Json::Object(keys)) = schema.get_mut("properties") {
         for of_key in keys.values_mut() {
@@ -77,7 +77,7 @@ fn refer(schema: &mut Json, names: &BTreeMap<String, String>) {
     }
 }
 
-/// Writes a value that begins at column `indent`: on one line if it is short enough, else each part on its own.
+/// Writes a value that starts at column `indent`: on one line if short enough, otherwise one part per line.
 fn write(text: &mut String, value: &Json, indent: usize) {
     let line = value.to_string();
     let start = text.len() - text.rfind('\n').map_or(0, |at| at + 1);
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::{experiment_schema, scenario_schema};
 
-    /// The schema without references to shared keys, and without their definitions.
+    /// The schema with all references to shared keys replaced by their definitions.
     fn spelled_out(mut schema: Json) -> Json {
         let definitions = schema["definitions"].clone();
         put_back(&mut schema, &definitions);

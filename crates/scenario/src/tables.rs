@@ -1,4 +1,4 @@
-//! From the tree to typed tables: every instance read on its own, profiles and reverses merged in.
+//! Conversion of the tree to typed tables: each is read separately; profiles and reverse directions are merged in.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::queue::read_queue;
 use crate::tree::{Entry, Node, Table, Value};
 use crate::tunnel::Tunnel;
 
-/// The tables of a scenario with every default filled in. What they name may not exist; `check` finds that.
+/// The tables of a scenario with all defaults. Names in them may not exist; `check` reports that.
 #[derive(Clone, Debug)]
 pub(crate) struct Tables {
     pub head: Head,
@@ -37,21 +37,21 @@ pub(crate) struct Duplex {
     pub forward: Link,
     /// From `forward.to` to `forward.from`; `None` for a simplex link.
     pub reverse: Option<Link>,
-    /// Whether the reverse direction says its own delay, and so draws a random one for itself.
+    /// The reverse direction sets its own delay, and so draws a random one separately.
     pub own_delay: bool,
 }
 
-/// A TCP: its profile and the values that hold.
+/// A TCP: its profile and its effective values.
 #[derive(Clone, Debug)]
 pub(crate) struct Tcp {
     pub profile: String,
     pub config: Arc<tcp::Config>,
 }
 
-/// Names of the sections whose tables are named by the user.
+/// Sections whose tables have user-defined names.
 pub(crate) const SECTIONS: [&str; 8] = ["node", "link", "queue", "tcp", "flow", "capture", "box", "tunnel"];
 
-/// What every scenario has without saying so: a queue and a TCP for those that name none.
+/// Defaults of every scenario: a queue and a TCP for links and flows that name none.
 const BUILT_IN: &str = r#"
 [queue.default]
 discipline = "droptail"
@@ -59,10 +59,10 @@ limit = "1000 packets" # Linux's txqueuelen of an Ethernet device
 [tcp.default]
 "#;
 
-/// Keys of a link that its reverse direction has from the forward one.
+/// Keys that the reverse direction of a link takes from the forward one.
 pub(crate) const SHARED_BY_DIRECTIONS: [&str; 5] = ["from", "to", "count", "duplex", "reverse"];
 
-/// Refuses a file of another format version before anything else is said of it.
+/// Rejects a file with another format version before any other check.
 pub(crate) fn check_format(tree: &Node) -> Result<(), Vec<Diagnostic>> {
     let path = Path::of(&["format"]);
     let refuse = |message: String| {
@@ -77,7 +77,7 @@ pub(crate) fn check_format(tree: &Node) -> Result<(), Vec<Diagnostic>> {
     }
 }
 
-/// Adds what is built in, and writes out what has a short form: `traffic = "ftp"`.
+/// Adds the built-in tables and expands short forms: `traffic = "ftp"`.
 pub(crate) fn complete(tree: &mut Node) {
     let built_in = Node::parse("built-in", BUILT_IN).ok();
     for section in ["queue", "tcp"] {
@@ -86,7 +86,7 @@ pub(crate) fn complete(tree: &mut Node) {
         let outer = tree.at(&[section]);
         if tree.get(&path).is_none() && outer.is_none_or(|n| n.table().is_some()) {
             let entry = Entry { key: table.place.clone(), node: table.clone() };
-            // The section is a table or is not there: both can be set.
+            // The section is a table or missing: both can be set.
             let _ = tree.set(&path, entry);
         }
     }
@@ -111,13 +111,13 @@ pub(crate) fn complete(tree: &mut Node) {
     }
 }
 
-/// Names of the tables of a section.
+/// Returns the names of the tables of a section.
 pub(crate) fn names(tree: &Node, section: &str) -> Vec<String> {
     tree.at(&[section]).and_then(Node::table).map(|t| t.keys().cloned().collect()).unwrap_or_default()
 }
 
 impl Tables {
-    /// Reads a completed tree, or says everything that is wrong with its tables one by one.
+    /// Reads a completed tree, or reports all errors table by table.
     pub fn read(tree: &Node) -> Result<Tables, Vec<Diagnostic>> {
         let mut reader = Reader { tree, found: Vec::new() };
         let head = reader.keep(read::<Head>(tree, &Path::default()));
@@ -139,7 +139,7 @@ impl Tables {
     }
 }
 
-/// Gathers what is wrong while it reads on.
+/// Collects errors while reading continues.
 struct Reader<'a> {
     tree: &'a Node,
     found: Vec<Diagnostic>,
@@ -150,7 +150,7 @@ impl Reader<'_> {
         result.map_err(|found| self.found.extend(found)).ok()
     }
 
-    /// Every table of a section, by name.
+    /// Reads every table of a section, by name.
     fn section<T>(
         &mut self,
         section: &str,
@@ -163,7 +163,7 @@ impl Reader<'_> {
                 let message = format!("`{name}` cannot be a name");
                 self.found.push(Diagnostic::new(self.tree.key_of(&path), &path, message, NAMES));
             }
-            // That an instance is no table has been said of the head.
+            // An instance that is not a table was reported with the head.
             let Some(node) = self.tree.get(&path).filter(|n| n.table().is_some()) else { continue };
             if let Some(value) = self.keep(read(self.tree, node, &path)) {
                 all.insert(name, value);
@@ -196,7 +196,7 @@ fn read_link(node: &Node, path: &Path) -> Result<Duplex, Vec<Diagnostic>> {
     Ok(Duplex { forward, reverse: Some(reverse), own_delay })
 }
 
-/// The table of the reverse direction: its own keys over the rate and delay of the forward one.
+/// Returns the table of the reverse direction: its own keys, with the rate and delay of the forward one as defaults.
 fn reversed(forward: &Node, own: Table) -> Node {
     let mut table = Table::new();
     let pairs = [("from", "to"), ("to", "from"), ("rate", "rate"), ("delay", "delay")];

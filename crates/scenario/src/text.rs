@@ -1,16 +1,16 @@
-//! Text from files, made fit to be shown: what a terminal would obey is written out.
+//! Text from files made safe for display: terminal control characters are escaped.
 
 use std::borrow::Cow;
 
-/// Whether `c` has no look of its own but may change that of others: control characters, marks of direction, ends of
-/// lines and what fills no place.
+/// Returns whether `c` is invisible but may change the display of other characters: control characters, direction
+/// marks, line separators and zero-width characters.
 pub(crate) fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// `text` with what cannot be seen written as `\x1b` or `\u{202e}`; tabs, and ends of lines, stay.
+/// Escapes invisible characters of `text` as `\x1b` or `\u{202e}`; tabs and line ends are kept.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let raw = |c: char| is_unseen(c) && c != '\t' && c != '\n';
     if !text.contains(raw) {

@@ -1,7 +1,7 @@
-//! A TOML document in which every key and value remembers where it was written.
+//! A TOML document in which every key and value records its location.
 //!
-//! Overrides graft values of another file into the tree; they keep the places they came from, so an
-//! error in one is reported at the line of the experiment that set it.
+//! Overrides insert values of another file into the tree; they keep their locations, so an error in one is reported at
+//! the line of the experiment that set it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::diagnostic::Diagnostic;
 use crate::path::{Part, Path};
 use crate::source::{Place, Source};
 
-/// Most levels of queues within queues, whose tables are nested deepest.
+/// Maximum nesting of inner queues, whose tables are nested deepest.
 pub(crate) const MOST_LEVELS: usize = 16;
 
-/// Most names in the header of a table: the keys of the deepest class, and some.
+/// Maximum number of names in a table header: the keys of the deepest class, and some more.
 const MOST_NAMES: usize = 4 + 2 * MOST_LEVELS;
 
-/// A value and where it stands.
+/// A value and its location.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub value: Value,
     pub place: Place,
 }
 
-/// What TOML can say, but for dates, infinities and NaN, which no key of ours takes.
+/// TOML values, without dates, infinities and NaN, which no key accepts.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Text(String),
@@ -37,17 +37,18 @@ pub(crate) enum Value {
     Table(Table),
 }
 
-/// Keys in alphabetical order: the order of a file's lines carries no meaning (DESIGN, law 5).
+/// Keys in alphabetical order: the order of a file's lines has no meaning (DESIGN, law 5).
 pub(crate) type Table = BTreeMap<String, Entry>;
 
-/// A key's place and its value.
+/// A key's location and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub key: Place,
     pub node: Node,
 }
 
-/// The first header with too many names. The parser takes time that grows with their square, and does not place them.
+/// Returns the first header with too many names. The parser takes quadratic time for them and does not report their
+/// location.
 fn too_deep(source: &Arc<Source>) -> Option<Diagnostic> {
     let mut at = 0;
     for line in source.text.split_inclusive('\n') {
@@ -66,7 +67,7 @@ fn too_deep(source: &Arc<Source>) -> Option<Diagnostic> {
     None
 }
 
-/// The names of a header, which begins after its bracket.
+/// Returns the names in a header, which starts after its bracket.
 fn names(header: &str) -> Vec<&str> {
     let (mut found, mut begin, mut quote) = (Vec::new(), 0, None);
     let header = header.trim_start_matches('[');
@@ -93,7 +94,7 @@ fn shallower() -> String {
 }
 
 impl Node {
-    /// Reads a TOML text; what it cannot hold is reported.
+    /// Parses a TOML text; unsupported values are reported.
     pub fn parse(name: &str, text: &str) -> Result<Node, Vec<Diagnostic>> {
         let source = Arc::new(Source { name: name.to_owned(), text: text.to_owned() });
         if let Some(wrong) = too_deep(&source) {
@@ -112,7 +113,7 @@ impl Node {
         if reader.found.is_empty() { Ok(Node { value, place }) } else { Err(reader.found) }
     }
 
-    /// The value without its places.
+    /// Returns the value without locations.
     pub fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Text(text) => text.as_str().into(),
@@ -126,7 +127,7 @@ impl Node {
         }
     }
 
-    /// The table this is, if it is one.
+    /// Returns the table, if it is one.
     pub fn table(&self) -> Option<&Table> {
         match &self.value {
             Value::Table(table) => Some(table),
@@ -134,14 +135,14 @@ impl Node {
         }
     }
 
-    /// A table with those entries of this one whose keys are `wanted`; empty if this is no table.
+    /// Returns a table with the entries whose keys are `wanted`; empty if this is not a table.
     pub fn part(&self, wanted: impl Fn(&str) -> bool) -> Node {
         let entries = self.table().into_iter().flatten().filter(|(key, _)| wanted(key));
         let table = entries.map(|(key, entry)| (key.clone(), entry.clone())).collect();
         Node { value: Value::Table(table), place: self.place.clone() }
     }
 
-    /// The text this is, if it is one.
+    /// Returns the string, if it is one.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -149,7 +150,7 @@ impl Node {
         }
     }
 
-    /// The child at one step.
+    /// Returns the child after one step.
     fn step(&self, step: &Part) -> Option<(&Place, &Node)> {
         match (&self.value, step) {
             (Value::Table(table), Part::Key(key)) => table.get(key).map(|e| (&e.key, &e.node)),
@@ -158,22 +159,22 @@ impl Node {
         }
     }
 
-    /// The value at `path`.
+    /// Returns the value at `path`.
     pub fn get(&self, path: &Path) -> Option<&Node> {
         path.0.iter().try_fold(self, |node, step| node.step(step).map(|(_, child)| child))
     }
 
-    /// The value at a path of keys.
+    /// Returns the value at a path of keys.
     pub fn at(&self, keys: &[&str]) -> Option<&Node> {
         self.get(&Path::of(keys))
     }
 
-    /// Where the value at `path` stands, or the nearest thing around it that was written at all.
+    /// Returns the location of the value at `path`, or of the nearest enclosing value in the text.
     pub fn place_of(&self, path: &Path) -> &Place {
         self.nearest(path, |_, node| &node.place)
     }
 
-    /// Where the key at `path` stands, or the nearest key around it.
+    /// Returns the location of the key at `path`, or of the nearest enclosing key.
     pub fn key_of(&self, path: &Path) -> &Place {
         self.nearest(path, |key, _| key)
     }
@@ -187,8 +188,8 @@ impl Node {
         place
     }
 
-    /// Sets the value at `path`, making the tables on the way. `Err` names the path so far that is
-    /// there but is no table.
+    /// Sets the value at `path` and creates missing tables. `Err` contains the path up to an existing value that is not
+    /// a table.
     pub fn set(&mut self, path: &Path, entry: Entry) -> Result<(), Path> {
         let mut node = self;
         for (i, step) in path.0.iter().enumerate() {
@@ -205,7 +206,7 @@ impl Node {
         Err(path.clone())
     }
 
-    /// What kind of value this is, for messages.
+    /// Returns the kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Value::Text(_) => "a string",
@@ -218,7 +219,7 @@ impl Node {
     }
 }
 
-/// Walks the parser's document into ours.
+/// Converts the parser's document.
 struct Reader<'a> {
     source: &'a Arc<Source>,
     found: Vec<Diagnostic>,
@@ -283,7 +284,7 @@ mod tests {
         assert_eq!(shown(tree.place_of(&Path::of(&["b", "c"]))), "t:3:5");
         assert_eq!(shown(tree.key_of(&Path::of(&["b", "c"]))), "t:3:1");
         assert_eq!(shown(tree.place_of(&Path::of(&["b", "d"]).index(1))), "t:4:9");
-        // What is not there is looked for around it.
+        // A missing key is located by its parent.
         assert_eq!(shown(tree.key_of(&Path::of(&["b", "nothing", "more"]))), "t:2:2");
     }
 

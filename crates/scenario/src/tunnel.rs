@@ -1,11 +1,11 @@
-//! `[tunnel.NAME]`: what the ends of a tunnel do with ECN fields (RFC 6040).
+//! `[tunnel.NAME]`: treatment of ECN fields at the ends of a tunnel (RFC 6040).
 
 use ecnlab_base::Bytes;
 use ecnlab_engine::{Egress, Ingress, TunnelPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A tunnel. Links name it in `tunnel`. Links in succession that name the same one are one tunnel.
+/// A tunnel. Links name it in `tunnel`. Consecutive links that name the same tunnel form one tunnel.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tunnel {
@@ -14,7 +14,7 @@ pub(crate) struct Tunnel {
     /// which becomes ECT(0) (RFC 3168 §9.1.1). Default `normal`.
     #[serde(default)]
     pub ingress: In,
-    /// What becomes of both fields at the end: by figure 4 of RFC 6040 (§4.2), by RFC 3168 §9.1, or by RFC 2003, which
+    /// Combination of both fields at the end: by figure 4 of RFC 6040 (§4.2), by RFC 3168 §9.1, or by RFC 2003, which
     /// discards the outer header. Default `rfc6040`.
     #[serde(default)]
     pub egress: Out,
@@ -23,7 +23,7 @@ pub(crate) struct Tunnel {
     pub overhead: Bytes,
 }
 
-/// What the ingress writes into the outer header.
+/// ECN field that the ingress writes into the outer header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum In {
@@ -36,18 +36,18 @@ pub(crate) enum In {
     Rfc3168Full,
 }
 
-/// What the egress makes of both headers.
+/// Combination of both headers at the egress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Out {
     /// Figure 4 of RFC 6040.
     #[default]
     Rfc6040,
-    /// CE is copied; it drops what is not ECN-capable.
+    /// CE is copied; packets that are not ECN-capable are dropped.
     Rfc3168Full,
-    /// The inner field stays; CE in the outer header alone drops the packet.
+    /// The inner field is kept; a packet with CE only in the outer header is dropped.
     Rfc3168Limited,
-    /// The inner field stays.
+    /// The inner field is kept.
     Rfc2003,
 }
 
@@ -73,7 +73,7 @@ impl From<Out> for Egress {
 }
 
 impl Tunnel {
-    /// The tunnel `name`, which has this `number`, for the engine.
+    /// Returns the engine's description of the tunnel `name` with this `number`.
     pub fn plan(&self, name: &str, number: usize) -> TunnelPlan {
         TunnelPlan {
             name: name.to_owned(),

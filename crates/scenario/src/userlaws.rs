@@ -1,4 +1,4 @@
-//! Laws that stand in files of the user's own: found, and put where the scenario names them.
+//! User-defined laws in files: loaded and inserted where the scenario names them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,48 +11,48 @@ use crate::path::Path;
 use crate::tables::Tables;
 use crate::tree::Node;
 
-/// A law that a scenario asks for.
+/// A law requested by a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// The name of the scenario's file; a relative `file` begins at its folder.
+    /// Name of the scenario's file; a relative `file` starts at its folder.
     pub scenario: &'a str,
     /// The dotted key that names the law.
     pub key: &'a str,
     /// The file of the law.
     pub file: &'a str,
-    /// The class in it.
+    /// Its class in the file.
     pub class: &'a str,
 }
 
-/// A law found, and the SHA-256 of its file in hexadecimal; or what is wrong and what would do, `what; remedy`.
+/// A loaded law and the SHA-256 of its file in hexadecimal; or an error message, `problem; remedy`.
 pub type Found<S> = Result<(Arc<S>, String), String>;
 
-/// The environment variable that states the memory available.
+/// Environment variable with the memory limit.
 pub const MEMORY_LIMIT: &str = "ECNLAB_MAX_MEMORY";
 
-/// The memory that a process may take.
+/// Memory available to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Available {
     /// In bytes.
     pub bytes: u64,
-    /// Whether the user states it, in [`MEMORY_LIMIT`].
+    /// The limit was set by the user, in [`MEMORY_LIMIT`].
     pub stated: bool,
 }
 
-/// The surroundings of a scenario: finds laws in files, and knows the memory there is. Without one laws stay names, which no
-/// engine runs, and no run is too large.
+/// Environment of a scenario: loads laws from files, and knows the available memory. Without a supplier laws remain
+/// names, which no engine runs, and memory is unlimited.
 pub trait Supplier: fmt::Debug + Send + Sync {
-    /// A window law.
+    /// Loads a window law.
     fn window(&self, asked: Asked<'_>) -> Found<dyn tcp::cc::Supply>;
-    /// A law over one FIFO.
+    /// Loads a law for one FIFO.
     fn queue(&self, asked: Asked<'_>) -> Found<dyn aqm::userlaw::Supply>;
-    /// The memory that a run may take, or what is wrong with the limit that the user states, `what; remedy`. `None`: any.
+    /// Returns the memory that a run may use, or an error in the user's limit, `problem; remedy`. `None` is unlimited.
     fn memory(&self) -> Result<Option<Available>, String> {
         Ok(None)
     }
 }
 
-/// Puts the laws that `supplier` finds into `tables`.
+/// Inserts the laws that `supplier` loads into `tables`.
 pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) -> Result<(), Vec<Diagnostic>> {
     let mut found = Vec::new();
     for (name, tcp) in &mut tables.tcps {
@@ -76,7 +76,7 @@ pub(crate) fn supply(tables: &mut Tables, tree: &Node, supplier: &dyn Supplier) 
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// Supplies one law, or says why it cannot be had. What names no file is refused with the other values.
+/// Loads one law, or reports why it cannot be loaded. A value without a file is checked with the other values.
 fn put<S: ?Sized>(
     law: &mut UserLaw<S>,
     at: Path,

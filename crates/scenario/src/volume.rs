@@ -1,4 +1,4 @@
-//! How large the tables of a run become that grow with time or with packets, told before it.
+//! Predicted size of the tables of a run that grow with time or packets.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -9,17 +9,17 @@ use ecnlab_traffic::Params;
 
 use crate::Scenario;
 
-/// Rows of the table of packets for each packet on each link: it enters the queue, leaves it, and arrives.
+/// Rows of the packet table per packet and link: it enters the queue, leaves it, and arrives.
 const EVENTS: f64 = 3.0;
-/// Headers of a data segment, IPv4 and TCP without options.
+/// Bytes of the headers of a data segment, IPv4 and TCP without options.
 const HEADERS: u64 = 40;
 
 impl Scenario {
-    /// The rows to expect of the tables `queue_series`, `class_series` and `flow_series`, if the scenario samples, and of
-    /// `packets`, if it or the caller wants `events`; `None` where nothing bounds them.
+    /// Returns the expected rows of the tables `queue_series`, `class_series` and `flow_series`, if the scenario has a
+    /// sample interval, and of `packets`, if it or the caller requests `events`; `None` if unbounded.
     ///
-    /// Samples are counted: instants times links, classes of their queues, and flows. Packets are estimated: each flow has its max-min fair
-    /// share of the links on its way for as long as it lasts, in full segments, each with an ACK.
+    /// Samples are counted: times × links, classes of their queues, and flows. Packets are estimated: each flow has its
+    /// max-min fair share of the links on its path for its duration, in full segments, each with an ACK.
     pub fn volume(&self, events: bool) -> BTreeMap<&'static str, Option<f64>> {
         let plan = self.plan(0);
         let mut rows = BTreeMap::new();
@@ -46,7 +46,7 @@ fn packets(plan: &Plan) -> Option<f64> {
         let first = paths.first(from, to)?;
         Some(paths.path(first, to).collect::<Vec<u32>>())
     };
-    // Of a pool its first nodes stand for all.
+    // The first nodes of a pool represent all.
     let way = |flow: &FlowPlan| Some([path(flow.from[0], flow.to[0])?, path(flow.to[0], flow.from[0])?]);
     let ways: Vec<[Vec<u32>; 2]> = plan.flows.iter().map(way).collect::<Option<_>>()?;
     let capacity = plan.links.iter().map(|link| link.drain_rate().map_or(f64::INFINITY, |rate| rate.bps() as f64));
@@ -64,7 +64,7 @@ fn packets(plan: &Plan) -> Option<f64> {
     Some(rows.sum()).filter(|rows: &f64| rows.is_finite())
 }
 
-/// What the flow can send at most, whatever the links carry, in bit/s.
+/// Maximum rate of the flow, independent of the links, in bit/s.
 fn cap(flow: &FlowPlan, ways: &[Vec<u32>; 2], links: &[LinkPlan]) -> f64 {
     let rtt: f64 = ways.iter().flatten().map(|&link| links[link as usize].delay.as_secs()).sum();
     let a_round = |bytes: u64| if rtt > 0.0 { bytes as f64 * 8.0 / rtt } else { f64::INFINITY };
@@ -72,14 +72,14 @@ fn cap(flow: &FlowPlan, ways: &[Vec<u32>; 2], links: &[LinkPlan]) -> f64 {
     match &flow.traffic {
         Params::Cbr(p) => p.rate.bps() as f64,
         Params::OnOff(p) => p.rate.bps() as f64,
-        // A transaction takes a round trip to connect and one to answer, at the least.
+        // A transaction takes at least one RTT to connect and one for the reply.
         Params::Crr(p) => a_round(window).min(a_round((p.request.mean().0 + p.response.mean().0 + 4 * HEADERS) / 2)),
         Params::Ftp(_) => a_round(window),
         Params::Web(_) => f64::INFINITY,
     }
 }
 
-/// Bytes of a full packet of the flow.
+/// Bytes of a full-sized packet of the flow.
 fn packet(flow: &FlowPlan) -> u64 {
     match &flow.traffic {
         Params::Cbr(p) => p.packet.0,
@@ -93,7 +93,7 @@ fn payload(flow: &FlowPlan) -> u64 {
     flow.tcp_from.mss.0.min(flow.tcp_to.mss.0)
 }
 
-/// All that the flow has to send, if that has an end.
+/// Total bytes that the flow sends, if limited.
 fn size(flow: &FlowPlan) -> Option<u64> {
     match &flow.traffic {
         Params::Ftp(p) => p.size.map(|bytes| bytes.0),
@@ -101,7 +101,8 @@ fn size(flow: &FlowPlan) -> Option<u64> {
     }
 }
 
-/// Max-min fair shares of `capacity` for flows over `paths`, none above its cap. Every cap counts as a link of its own.
+/// Returns max-min fair shares of `capacity` for flows over `paths`, none above its cap. Every cap counts as an
+/// additional link.
 fn fair_shares(paths: &[&Vec<u32>], mut capacity: Vec<f64>, caps: Vec<f64>) -> Vec<f64> {
     let links = capacity.len();
     capacity.extend(caps);
@@ -110,8 +111,8 @@ fn fair_shares(paths: &[&Vec<u32>], mut capacity: Vec<f64>, caps: Vec<f64>) -> V
         path.iter().map(|&link| link as usize).chain([links + flow]).for_each(|link| users[link].push(flow as u32));
     }
     let mut waiting: Vec<usize> = users.iter().map(Vec::len).collect();
-    // A link is full at this share of each flow that waits. It only grows while others are served; bits of floats from
-    // zero on have the order of their values.
+    // A link is full at this share of each waiting flow. The share only grows while other flows are served; the bits of
+    // non-negative floats have the order of their values.
     let level = |left: f64, waiting: usize| (left.max(0.0) / waiting as f64).to_bits();
     let begin = (0..capacity.len()).filter(|&link| waiting[link] > 0);
     let mut queue: BinaryHeap<_> = begin.map(|link| Reverse((level(capacity[link], waiting[link]), link))).collect();

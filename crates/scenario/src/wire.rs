@@ -1,18 +1,18 @@
-//! What a wire does to packets besides carrying them: jitter, and losses in bursts.
+//! Wire impairments: jitter and burst losses.
 
 use ecnlab_base::{Dist, Dur};
 use ecnlab_engine as engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A delay that is drawn for each packet.
+/// A random delay per packet.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Jitter {
     /// Added to the propagation delay, drawn for each packet. A value of an unbounded distribution is at most 24 h.
     pub delay: Dist<Dur>,
-    /// Whether a packet arrives at its own time and may overtake those before it. If not, it never arrives before the
-    /// packet sent before it; a late packet holds up those behind it.
+    /// Allow reordering: a packet arrives at its own time and may overtake earlier ones. Otherwise it never arrives
+    /// before the packet sent before it; a late packet delays those after it.
     pub reorder: bool,
 }
 
@@ -22,7 +22,7 @@ impl From<&Jitter> for engine::Jitter {
     }
 }
 
-/// Losses in bursts, by the Markov chain of Gilbert and Elliott: two states, one step for each packet.
+/// Burst losses, by the Markov chain of Gilbert and Elliott: two states, one step per packet.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BurstLoss {

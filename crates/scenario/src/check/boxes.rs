@@ -1,4 +1,4 @@
-//! Checks of `[box.NAME]` and of the boxes that a link names.
+//! Checks of `[box.NAME]` and of the boxes named by a link.
 
 use crate::diagnostic::suggest;
 use crate::file::Link;
@@ -6,7 +6,7 @@ use crate::findings::Findings;
 use crate::path::Path;
 use crate::tables::Tables;
 
-/// Whether every box does something, and what it says can be.
+/// Checks that every box has an effect and valid values.
 pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
     for (name, hostile) in &tables.boxes {
         let path = Path::of(&["box", name]);
@@ -38,7 +38,7 @@ pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
     }
 }
 
-/// Whether the boxes that `link`, at `path`, names are there.
+/// Checks that the boxes named by `link`, at `path`, exist.
 pub(crate) fn check_names(link: &Link, path: &Path, tables: &Tables, found: &mut Findings<'_>) {
     let names: Vec<&String> = tables.boxes.keys().collect();
     for (i, name) in link.boxes.iter().enumerate() {

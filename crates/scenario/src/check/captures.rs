@@ -7,10 +7,10 @@ use crate::layout::{Layout, Reference, is_called};
 use crate::path::Path;
 use crate::tables::Tables;
 
-/// The greatest packet there is.
+/// Maximum length of an IP packet in bytes.
 const MOST_SNAP: u64 = 65_535;
 
-/// Whether what the captures name is there.
+/// Checks that the links and nodes named by captures exist.
 pub(crate) fn check(tables: &Tables, layout: &Layout, found: &mut Findings<'_>) {
     for (name, capture) in &tables.captures {
         let path = Path::of(&["capture", name]);

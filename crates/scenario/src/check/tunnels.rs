@@ -1,4 +1,4 @@
-//! Checks of `[tunnel.NAME]` and of the tunnel that a link names.
+//! Checks of `[tunnel.NAME]` and of the tunnel named by a link.
 
 use ecnlab_traffic::Checked as _;
 
@@ -8,12 +8,12 @@ use crate::findings::Findings;
 use crate::path::Path;
 use crate::tables::Tables;
 
-/// The longest packet that an IP header can say.
+/// Maximum length of an IP packet in bytes.
 const LONGEST: u64 = 65_535;
-/// What TCP and IP add to a segment of the MSS.
+/// Bytes of the TCP and IP headers of a full segment.
 const HEADERS: u64 = 40;
 
-/// Whether the longest packet of the scenario is still one with the outer header of each tunnel.
+/// Checks that the longest packet of the scenario fits into an IP packet with the outer header of each tunnel.
 pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
     let segments = tables.tcps.values().map(|tcp| tcp.config.mss.0 + HEADERS);
     let datagrams = tables.flows.values().map(|flow| flow.traffic.largest_datagram().0);
@@ -29,7 +29,8 @@ pub(crate) fn check(tables: &Tables, found: &mut Findings<'_>) {
     }
 }
 
-/// Whether the tunnel that `link`, at `path`, names is there, and whether its boxes can read what they act on.
+/// Checks that the tunnel named by `link`, at `path`, exists, and that its boxes can read the headers on which they
+/// act.
 pub(crate) fn check_names(link: &Link, path: &Path, tables: &Tables, found: &mut Findings<'_>) {
     let Some(name) = &link.tunnel else { return };
     let at = path.key("tunnel");

@@ -1,4 +1,4 @@
-//! Checks of the jitter and the bursts of losses of a link.
+//! Checks of the jitter and the burst losses of a link.
 
 use ecnlab_base::Dur;
 
@@ -6,7 +6,7 @@ use crate::findings::Findings;
 use crate::path::Path;
 use crate::wire::{BurstLoss, Jitter};
 
-/// Refuses what no wire does. `path` is the link's direction.
+/// Rejects impossible values. `path` is the link's direction.
 pub(crate) fn check(jitter: Option<&Jitter>, bursts: Option<&BurstLoss>, path: &Path, found: &mut Findings<'_>) {
     if let Some(jitter) = jitter {
         let at = path.key("jitter").key("delay");

@@ -1,28 +1,28 @@
-//! Parts of pages that are written by `make schema`: between the line `<!-- generated: NAME -->` and the line `<!-- end -->`.
+//! Sections of pages written by `make schema`: between the line `<!-- generated: NAME -->` and the line `<!-- end -->`.
 
 use crate::registry::{Law, laws};
 
 use super::{head, keys, sections};
 
-/// A generated part of a page.
+/// A generated section of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The page, from the root of the repository.
+    /// Path of the page from the root of the repository.
     pub page: &'static str,
     /// The name in its first marker.
     pub name: String,
-    /// What stands between the markers: whole lines.
+    /// Text between the markers: complete lines.
     pub text: String,
 }
 
 const END: &str = "<!-- end -->\n";
 
 impl Block {
-    /// The line in front of it.
+    /// Returns the line before it.
     pub fn marker(&self) -> String {
         format!("<!-- generated: {} -->\n", self.name)
     }
-    /// `page` with this block's text between its markers; `None` unless the page has them, once.
+    /// Returns `page` with this block's text between its markers; `None` unless the page has the markers exactly once.
     pub fn put(&self, page: &str) -> Option<String> {
         let marker = self.marker();
         let (before, rest) = page.split_once(&marker)?;
@@ -32,12 +32,12 @@ impl Block {
     }
 }
 
-/// Every generated part of a page that is written by hand otherwise.
+/// Returns all generated sections of otherwise hand-written pages.
 pub fn blocks() -> Vec<Block> {
     law_blocks().into_iter().chain(sections::blocks()).collect()
 }
 
-/// The head of each law's page, and the tables of its keys if it has any. Laws of two families can share a page.
+/// Returns the head of each law's page and the tables of its keys, if any. Laws of two families can share a page.
 fn law_blocks() -> Vec<Block> {
     let all = laws();
     let mut blocks: Vec<Block> = Vec::new();

@@ -1,8 +1,8 @@
-//! The head of a law's page: its label, how a scenario names it, what it does, where it is defined.
+//! Head of a law's page: label, name in a scenario, summary, reference.
 
 use crate::registry::Law;
 
-/// The head of the page of `laws`, which share a name.
+/// Returns the head of the page of `laws`, which share a name.
 pub(super) fn of(laws: &[&Law]) -> String {
     let title = laws.first().map(|law| capitalized(law.label)).unwrap_or_default();
     let laws: Vec<String> = laws.iter().map(|law| paragraph(law)).collect();
@@ -18,7 +18,7 @@ fn paragraph(law: &Law) -> String {
     format!("{named}\n\n{reference}{source}\n")
 }
 
-/// The value that names the law.
+/// Returns the value that selects the law.
 fn value(law: &Law) -> String {
     law.named_by.map_or_else(|| format!("\"{}\"", law.name), |key| format!("{{ {key} = \"...\" }}"))
 }

@@ -9,7 +9,7 @@ use super::values::{toml, values};
 use crate::registry::Law;
 use crate::schema::{experiment_schema, scenario_schema};
 
-/// The schema of scenarios, with the definitions of experiments too. It is made once.
+/// The schema of scenarios, including the definitions of experiments. Computed once.
 static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
     let mut schema = scenario_schema();
     for (name, definition) in experiment_schema()["definitions"].as_object().into_iter().flatten() {
@@ -18,19 +18,19 @@ static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
     schema
 });
 
-/// The definitions of both formats, by name.
+/// Returns the definitions of both formats, by name.
 pub(super) fn definitions() -> &'static Json {
     &SCHEMA["definitions"]
 }
 
 const HEAD: &str = "| key | values | default | meaning |\n| --- | --- | --- | --- |\n";
 
-/// The tables of the keys of those of `laws` that have any.
+/// Returns the key tables of those of `laws` that have keys.
 pub(super) fn of_laws(laws: &[&Law]) -> String {
     laws.iter().filter_map(|law| Some(format!("{}{}", of_every_queue(law), tables(&of_law(law)?)))).collect()
 }
 
-/// Where a discipline's other keys are, and their defaults where it has its own.
+/// Refers to the common keys of queues, with the discipline's own defaults if any.
 fn of_every_queue(law: &Law) -> String {
     let Some(facts) = law.queue else { return String::new() };
     let defaults: Vec<String> = facts.defaults.iter().map(|(key, value)| format!("`{key} = {value}`")).collect();
@@ -38,7 +38,7 @@ fn of_every_queue(law: &Law) -> String {
     format!("In addition to the [keys of every queue](droptail.md#keys-of-every-queue){but}:\n\n")
 }
 
-/// The schema of a law's own keys, if it has any.
+/// Returns the schema of a law's own keys, if it has any.
 fn of_law(law: &Law) -> Option<Json> {
     match law.family {
         "queue" => own_keys(law),
@@ -50,7 +50,7 @@ fn of_law(law: &Law) -> Option<Json> {
     }
 }
 
-/// The schema of a discipline, without the keys of every queue.
+/// Returns the schema of a discipline without the common keys of queues.
 fn own_keys(law: &Law) -> Option<Json> {
     let mut schema = discipline(law.name)?;
     let keys = schema["properties"].as_object_mut()?;
@@ -63,7 +63,7 @@ fn discipline(name: &str) -> Option<Json> {
     queues.iter().find(|schema| schema["title"] == name).cloned()
 }
 
-/// Some keys of a schema.
+/// Returns a table of the chosen keys of a schema.
 pub(super) fn some(schema: &Json, chosen: &[&str]) -> String {
     let mut schema = schema.clone();
     if let Some(keys) = schema["properties"].as_object_mut() {
@@ -72,7 +72,7 @@ pub(super) fn some(schema: &Json, chosen: &[&str]) -> String {
     table(&schema)
 }
 
-/// The table of the keys of `schema`, and one for each of its keys that is a table of keys itself.
+/// Returns the table of the keys of `schema`, and one for each key whose value is a table of keys.
 fn tables(schema: &Json) -> String {
     let mut text = table(schema);
     for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
@@ -87,14 +87,14 @@ fn tables(schema: &Json) -> String {
     text
 }
 
-/// The table of the keys of `schema`: required ones first, then by name.
+/// Returns the table of the keys of `schema`: required keys first, then by name.
 pub(super) fn table(schema: &Json) -> String {
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     let all = schema["properties"].as_object();
     let find = |key: &&str| all.and_then(|all| all.get_key_value(*key));
     let first = required.iter().filter_map(find);
     let others = all.into_iter().flatten().filter(|(key, _)| !required.contains(&key.as_str()));
-    // The name of a law or a kind of traffic has its heading.
+    // The name of a law or a kind of traffic is in its heading.
     let rows = first.chain(others).filter(|(_, of_key)| of_key["const"].is_null() || of_key["type"] == "integer");
     let rows = rows.map(|(key, of_key)| row(key, of_key, required.contains(&key.as_str())));
     std::iter::once(HEAD.to_owned()).chain(rows).collect()
@@ -107,7 +107,8 @@ fn row(key: &str, schema: &Json, required: bool) -> String {
     format!("| `{key}` | {} |\n", cells.join(" | "))
 }
 
-/// The meaning of a key and its default with its source: the last sentence of its description, if that begins with "Default".
+/// Returns the meaning of a key and its default with source: the last sentence of its description, if it starts with
+/// "Default".
 fn described(schema: &Json) -> (String, String) {
     let description = schema["description"].as_str().unwrap_or_default();
     let (meaning, sentence) = sentences(description);
@@ -121,7 +122,7 @@ fn described(schema: &Json) -> (String, String) {
     (meaning.to_owned(), default)
 }
 
-/// The description without its default, and what it states of the default.
+/// Splits a description into the text and the sentence about the default.
 fn sentences(description: &str) -> (&str, Option<&str>) {
     let Some((meaning, sentence)) = description.rsplit_once(". Default") else { return (description, None) };
     let Some(sentence) = sentence.strip_prefix(": ").or_else(|| sentence.strip_prefix(' ')) else {
@@ -130,7 +131,8 @@ fn sentences(description: &str) -> (&str, Option<&str>) {
     (&description[..=meaning.len()], Some(sentence.strip_suffix('.').unwrap_or(sentence)))
 }
 
-/// A default as it is in TOML if the sentence has the same, else as the sentence has it (1/8, 32 MiB), with its source.
+/// Formats a default as TOML if the sentence gives the same value, otherwise as in the sentence (1/8, 32 MiB), with its
+/// source.
 fn stated(sentence: &str, value: &Json) -> String {
     let (stated, rest) = value_and_source(sentence);
     let same = value.as_str().map_or_else(|| toml(value), str::to_owned);
@@ -141,7 +143,7 @@ fn stated(sentence: &str, value: &Json) -> String {
     }
 }
 
-/// The value in what a description states of a default, without backticks, and what follows it.
+/// Splits the sentence about a default into the value, without backticks, and the rest.
 fn value_and_source(sentence: &str) -> (&str, &str) {
     if let Some((value, rest)) = sentence.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         return (value, rest);
@@ -150,7 +152,7 @@ fn value_and_source(sentence: &str) -> (&str, &str) {
     sentence.split_at(end.unwrap_or(sentence.len()))
 }
 
-/// What a schema refers to.
+/// Returns the definition that a schema refers to.
 pub(super) fn referenced(schema: &Json) -> Option<&'static Json> {
     definition(schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str())?)
 }
@@ -220,7 +222,7 @@ mod tests {
         equal || stated == toml(default)
     }
 
-    /// A number, or a/b.
+    /// Parses a number, or a/b.
     fn fraction(text: &str) -> Option<f64> {
         let (above, below) = text.split_once('/').unwrap_or((text, "1"));
         Some(above.parse::<f64>().ok()? / below.parse::<f64>().ok()?)

@@ -1,4 +1,4 @@
-//! Tables of keys on pages that no law has: the sections of scenario files, experiments, traffic, captures.
+//! Tables of keys on pages that do not belong to a law: the sections of scenario files, experiments, traffic, captures.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::schema::{experiment_schema, scenario_schema};
 const SCENARIO: &str = "docs/scenario.md";
 const TRAFFIC: &str = "docs/traffic.md";
 
-/// Sections with their pages, and the definitions that have their keys.
+/// Sections with their pages and the definitions of their keys.
 const SECTIONS: [(&str, &str, &str); 12] = [
     (SCENARIO, "node", "Node"),
     (SCENARIO, "link", "Link"),
@@ -29,12 +29,12 @@ const SECTIONS: [(&str, &str, &str); 12] = [
     (TRAFFIC, "quench", "SquidParams"),
 ];
 
-/// The generated parts of these pages.
+/// Returns the generated sections of these pages.
 pub(super) fn blocks() -> Vec<Block> {
     let tops = [("scenario", scenario_schema()), ("experiment", experiment_schema())];
     let tops = tops.into_iter().map(|(of, schema)| keys(SCENARIO, of, table(&schema)));
     let sections = SECTIONS.iter().map(|(page, of, definition)| keys(page, of, table(&definitions()[*definition])));
-    // What every queue and every class has, the first of the disciplines has too.
+    // Common keys of queues and classes, taken from the first discipline.
     let queue = &definitions()["Class"]["oneOf"][0];
     let member = keys("docs/laws/classes.md", "a class", some(queue, &Member::KEYS));
     let queue = keys("docs/laws/droptail.md", "every queue", some(queue, &Common::KEYS));
@@ -46,7 +46,7 @@ fn keys(page: &'static str, of: &str, text: String) -> Block {
     Block { page, name: format!("keys of {of}"), text }
 }
 
-/// The keys of each kind of traffic.
+/// Returns the keys of each kind of traffic.
 fn traffic() -> impl Iterator<Item = Block> {
     let kinds = definitions()["Params"]["oneOf"].as_array().into_iter().flatten();
     kinds.filter_map(|kind: &Json| Some(keys(TRAFFIC, kind["properties"]["kind"]["const"].as_str()?, table(kind))))

@@ -1,10 +1,10 @@
-//! The values that a key can have, in a few words, and values as TOML.
+//! Possible values of a key, in brief, and values in TOML notation.
 
 use serde_json::Value as Json;
 
 use super::keys::referenced;
 
-/// The values of a key with this schema.
+/// Describes the values of a key with this schema.
 pub(super) fn values(schema: &Json) -> String {
     if let Some(name) = quantity(schema) {
         return name.to_owned();
@@ -33,7 +33,7 @@ pub(super) fn values(schema: &Json) -> String {
     }
 }
 
-/// A table with the keys of a distribution is one.
+/// A table with the keys of a distribution is described as a distribution.
 fn object(schema: &Json) -> String {
     let keys: Vec<&String> = schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key).collect();
     match keys.as_slice() {
@@ -42,7 +42,7 @@ fn object(schema: &Json) -> String {
     }
 }
 
-/// The quantity that a reference names.
+/// Returns the quantity that a reference names.
 fn quantity(schema: &Json) -> Option<&'static str> {
     let reference = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str())?;
     Some(match reference.strip_prefix("#/definitions/")? {
@@ -55,7 +55,7 @@ fn quantity(schema: &Json) -> Option<&'static str> {
     })
 }
 
-/// Each once, with commas.
+/// Joins distinct values with commas.
 fn list(values: impl Iterator<Item = String>) -> String {
     let mut each: Vec<String> = Vec::new();
     for value in values {
@@ -70,7 +70,7 @@ fn code(value: &Json) -> String {
     format!("`{}`", toml(value))
 }
 
-/// A value as TOML has it within a line.
+/// Formats a value as inline TOML.
 pub(super) fn toml(value: &Json) -> String {
     match value {
         Json::Object(keys) if keys.is_empty() => "{}".to_owned(),
