@@ -1,7 +1,7 @@
-//! Captures of a router's links: the hosts' own packets, at the times that the links give them.
+//! Captures of a router's links: the hosts' own packets, with the times of the links.
 //!
-//! What is seen where is as in the simulator (`engine::capture`, docs/captures.md); there packets become bytes, here they
-//! are.
+//! Capture points are as in the simulator (`engine::capture`, docs/captures.md), but the bytes are those of the real
+//! packets.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -14,22 +14,22 @@ use ecnlab_wire::pcap::{Direction, Format, Packet, Writer};
 
 use crate::packet;
 
-/// So many packets are gathered before they are put in order and written.
+/// Number of packets collected before they are sorted and written.
 const ROOM: usize = 1 << 13;
 
-/// The captures of a run, and what they have seen.
+/// The captures of a run and their collected packets.
 #[derive(Debug)]
 pub struct Taps<W: Write> {
     links: Vec<OfLink>,
     files: Vec<(Settings, Writer<W>)>,
     seen: Vec<Seen>,
-    /// Numbers of packets whose queue has not decided yet, by link and place of the bytes.
+    /// Numbers of packets with an undecided fate, by link and slot of the bytes.
     waiting: HashMap<(u32, u32), u64>,
     fates: HashMap<u64, Fate>,
     arrivals: u64,
 }
 
-/// (file, interface) of those that listen at a link.
+/// (file, interface) of the captures at a link.
 #[derive(Clone, Debug, Default)]
 struct OfLink {
     arriving: Vec<(u32, u32)>,
@@ -44,15 +44,15 @@ struct Seen {
     direction: Direction,
     bytes: Vec<u8>,
     original_len: u32,
-    /// Known, or that of the arrival with this number.
+    /// The fate, or the number of the arrival that determines it.
     fate: Result<Fate, u64>,
 }
 
 impl<W: Write> Taps<W> {
-    /// Begins the files of captures on `links` links.
+    /// Starts the files of captures on `links` links.
     ///
     /// # Errors
-    /// As the writers give them.
+    /// Errors of the writers.
     pub fn new(captures: Vec<(Capture, Settings, W)>, links: usize) -> io::Result<Taps<W>> {
         let mut taps = Taps {
             links: vec![OfLink::default(); links],
@@ -78,7 +78,7 @@ impl<W: Write> Taps<W> {
         Ok(taps)
     }
 
-    /// A packet comes to the queue of `link`; its bytes are at `cargo`.
+    /// Records a packet that arrives at the queue of `link`; its bytes are in slot `cargo`.
     pub fn arrives(&mut self, link: u32, cargo: u32, bytes: &[u8], at: Time) {
         let taps = &self.links[link as usize];
         if taps.arriving.is_empty() {
@@ -92,7 +92,7 @@ impl<W: Write> Taps<W> {
         }
     }
 
-    /// The queue of `link` lets a packet go, with the codepoint `ecn`.
+    /// Records a packet that leaves the queue of `link` with the codepoint `ecn`.
     pub fn leaves(&mut self, link: u32, cargo: u32, bytes: &[u8], ecn: Ecn, at: Time) {
         let marked = ecn == Ecn::Ce && bytes.get(1).is_some_and(|&tos| Ecn::from_bits(tos) != Ecn::Ce);
         let fate = if marked { Fate::Marked } else { Fate::Passed };
@@ -102,27 +102,28 @@ impl<W: Write> Taps<W> {
         }
     }
 
-    /// The queue of `link` drops a packet.
+    /// Records a packet dropped by the queue of `link`.
     pub fn drops(&mut self, link: u32, cargo: u32, why: DropReason) {
         self.decide(link, cargo, Fate::Dropped(why));
     }
 
-    /// A packet has reached the far end of `link`.
+    /// Records a packet that has reached the far end of `link`.
     pub fn delivers(&mut self, link: u32, bytes: &[u8], at: Time) {
         for place in self.links[link as usize].delivered.clone() {
             self.note(place, Direction::Inbound, bytes, at, Ok(Fate::Passed));
         }
     }
 
-    /// Whether it is time to bring all links up to date and [write](Taps::flush).
+    /// Returns whether all links should be advanced and the packets [written](Taps::flush).
     pub fn is_full(&self) -> bool {
         self.seen.len() >= ROOM + 2 * self.waiting.len()
     }
 
-    /// Writes what was seen, all links being up to date: up to the oldest packet that its queue holds; at the end, all.
+    /// Writes the collected packets up to the oldest one still in a queue, or all at the end; all links must be up to
+    /// date.
     ///
     /// # Errors
-    /// As the writers give them.
+    /// Errors of the writers.
     pub fn flush(&mut self, last: bool) -> io::Result<()> {
         for seen in &mut self.seen {
             if let Err(number) = seen.fate
@@ -132,7 +133,7 @@ impl<W: Write> Taps<W> {
             }
         }
         self.fates.clear();
-        // Links interleave out of order, each by itself is in order, and a stable sort keeps it so.
+        // Links interleave out of order; each is in order, and a stable sort preserves this.
         self.seen.sort_by_key(|seen| seen.time);
         let undecided = self.seen.iter().position(|seen| seen.fate.is_err());
         let ready = undecided.filter(|_| !last).unwrap_or(self.seen.len());
@@ -143,10 +144,10 @@ impl<W: Write> Taps<W> {
         Ok(())
     }
 
-    /// Writes the rest and hands it on.
+    /// Writes the remaining packets and flushes the files.
     ///
     /// # Errors
-    /// As the writers give them.
+    /// Errors of the writers.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush(true)?;
         self.files.into_iter().try_for_each(|(_, file)| file.finish().map(drop))
@@ -218,7 +219,7 @@ mod tests {
         bytes
     }
 
-    /// (id, codepoint, whether a comment says that it was dropped, milliseconds) of every packet in the file.
+    /// (id, codepoint, comment "dropped", milliseconds) of every packet in the file.
     fn read(file: &Shared) -> Vec<(u8, u8, bool, u64)> {
         let bytes = file.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let input = ecnlab_trace::Input::new(Box::new(io::Cursor::new(bytes))).unwrap();

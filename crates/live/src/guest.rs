@@ -1,22 +1,22 @@
-//! What a virtual-time kernel's guest has seen of its packets, as capture files.
+//! Capture files from the packet log of a virtual-time kernel's guest.
 
 use std::io::{self, BufReader, Read, Write};
 
 use ecnlab_engine::capture::{Capture, EPOCH_NS, Interface, Settings};
 use ecnlab_wire::pcap::{Direction, Packet, Writer};
 
-/// Bytes before each packet: time, link, length, bytes kept, place (`python/ecnlab/linux/guest/taps.c`).
+/// Bytes before each packet: time, link, length, stored length, capture point (`python/ecnlab/linux/guest/taps.c`).
 const HEAD: usize = 24;
 
-/// No packet is longer.
+/// Maximum packet length in bytes.
 const LONGEST: u32 = 1 << 16;
 
-/// Writes the packets of the guest's `log` into the files of `captures`.
+/// Writes the packets in the guest's `log` to the files of `captures`.
 ///
-/// Before a queue the kernel shows packets as they come to it: what the queue then makes of them is not in the file.
+/// Before a queue the kernel records packets on arrival: the file does not contain the queue's decision.
 ///
 /// # Errors
-/// As `log` and the files give them; `InvalidData` if `log` is not what a guest writes.
+/// Errors of `log` and the files; `InvalidData` if `log` is not in the guest's format.
 pub fn write_captures<W: Write>(log: impl Read, captures: Vec<(Capture, Settings, W)>) -> io::Result<()> {
     let mut files = captures.into_iter().map(OfCapture::new).collect::<io::Result<Vec<_>>>()?;
     let mut log = BufReader::new(log);
@@ -31,7 +31,7 @@ pub fn write_captures<W: Write>(log: impl Read, captures: Vec<(Capture, Settings
     files.into_iter().try_for_each(|file| file.out.finish().map(drop))
 }
 
-/// A device saw a packet.
+/// A packet recorded at a device.
 struct Record {
     time_ns: u64,
     link: usize,
@@ -39,7 +39,7 @@ struct Record {
     place: Place,
 }
 
-/// Where at its link.
+/// Capture point of a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     End,
@@ -48,7 +48,7 @@ enum Place {
 }
 
 impl Record {
-    /// The next of `log`, if there is one; what was kept of its packet then is in `bytes`.
+    /// Reads the next record of `log`, if any; the stored part of its packet is then in `bytes`.
     fn read(log: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<Option<Record>> {
         let mut head = [0; HEAD];
         let mut have = 0;
@@ -77,7 +77,7 @@ impl Record {
     }
 }
 
-/// A capture's file, and the links at whose ends it listens.
+/// A capture's file, and the links whose ends it captures.
 struct OfCapture<W: Write> {
     tap: Capture,
     settings: Settings,
@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// The run began a millisecond after the clock's zero.
+    /// The run started one millisecond after the clock's zero.
     const ZERO: [u8; 8] = 1_000_000_u64.to_le_bytes();
 
     /// A record as the guest writes it, of a packet of 1500 bytes that begins with `bytes`.

@@ -1,4 +1,4 @@
-//! A bad wire: packets late, lost, marked, doubled and overtaken, by a seeded stream of chance.
+//! An impaired link: packets delayed, lost, marked, duplicated and reordered, from a seeded random stream.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,39 +7,39 @@ use ecnlab_base::{Dur, Rng, Time};
 
 use crate::packet;
 
-/// What happens to packets, each on its own, in this order.
+/// Impairments, applied independently to each packet in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Impairments {
     /// Probability that a packet is lost.
     pub loss: f64,
-    /// Probability that an ECN-capable packet is given CE.
+    /// Probability that an ECN-capable packet is marked CE.
     pub mark: f64,
-    /// Probability that a packet comes twice.
+    /// Probability that a packet is duplicated.
     pub duplicate: f64,
-    /// Probability that a packet waits while others pass it.
+    /// Probability that a packet is held back so that others overtake it.
     pub reorder: f64,
-    /// How long such a packet waits.
+    /// Time for which such a packet is held back.
     pub wait: Dur,
-    /// How long every packet takes, to which the wait is added.
+    /// Delay of every packet, to which `wait` is added.
     pub delay: Dur,
 }
 
-/// How many packets met which fate.
+/// Number of packets per impairment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Packets that came to the wire.
+    /// Packets that entered the link.
     pub packets: u64,
-    /// Of these, lost.
+    /// Packets lost.
     pub lost: u64,
-    /// Of these, given CE.
+    /// Packets marked CE.
     pub marked: u64,
-    /// Of these, doubled.
+    /// Packets duplicated.
     pub duplicated: u64,
-    /// Of these, held back; doubles may be, too.
+    /// Packets held back, including duplicates.
     pub reordered: u64,
 }
 
-/// One direction of a bad wire.
+/// One direction of an impaired link.
 #[derive(Debug)]
 pub struct Impaired {
     params: Impairments,
@@ -49,12 +49,12 @@ pub struct Impaired {
 }
 
 impl Impaired {
-    /// A wire with nothing on it.
+    /// Creates an empty link.
     pub fn new(params: Impairments, rng: Rng) -> Impaired {
         Impaired { params, rng, tally: Tally::default(), held: BinaryHeap::new() }
     }
 
-    /// A packet comes to the wire at `now`; what goes straight through is given to `out`.
+    /// Passes a packet to the link at `now`; packets without delay go to `out`.
     pub fn take(&mut self, bytes: &mut [u8], now: Time, mut out: impl FnMut(&[u8])) {
         let Impairments { loss, mark, duplicate, reorder, wait, delay } = self.params;
         self.tally.packets += 1;
@@ -80,7 +80,7 @@ impl Impaired {
         }
     }
 
-    /// The next packet that has come through at `now`.
+    /// Returns the next packet that has left the link by `now`.
     pub fn due(&mut self, now: Time) -> Option<Vec<u8>> {
         if self.next() > now {
             return None;
@@ -88,12 +88,12 @@ impl Impaired {
         self.held.pop().map(|Reverse((_, _, bytes))| bytes)
     }
 
-    /// When the next packet comes through; [`Time::NEVER`] if there is none.
+    /// Time at which the next packet leaves the link; [`Time::NEVER`] if it is empty.
     pub fn next(&self) -> Time {
         self.held.peek().map_or(Time::NEVER, |Reverse((at, _, _))| *at)
     }
 
-    /// What has happened so far.
+    /// Counts so far.
     pub fn tally(&self) -> Tally {
         self.tally
     }

@@ -1,10 +1,10 @@
-//! Wall clock: the same TCP, queues and links as in the simulator, on real packets.
+//! Wall-clock operation: the TCP, queues and links of the simulator on real packets.
 //!
-//! [`Tun`] is a device of a network namespace, [`private`] makes a namespace that ends with its thread. [`converse`]
-//! lets an endpoint of `tcp` speak over such a device to the kernel's TCP. A [`Router`] carries the packets of such
-//! devices over the links of a scenario. [`write_captures`] makes capture files of what a virtual-time kernel has seen.
+//! [`Tun`] is a device of a network namespace, [`private`] creates a namespace that ends with its thread. [`converse`]
+//! connects an endpoint of `tcp` with the kernel's TCP over such a device. A [`Router`] forwards packets between such
+//! devices over the links of a scenario. [`write_captures`] writes capture files from the log of a virtual-time kernel.
 //!
-//! This is the only room that does I/O on the network, reads a clock, and needs a capability (CAP_NET_ADMIN).
+//! This is the only crate that does network I/O, reads a clock, and needs a capability (CAP_NET_ADMIN).
 #![cfg(target_os = "linux")]
 
 mod capture;

@@ -1,4 +1,4 @@
-//! Network namespaces that end with the thread that made them, and what is set in them.
+//! Network namespaces that end with the thread that created them, and their settings.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-/// What a namespace's kernel is told: files below `/proc/sys/net`, and words for `ip`.
+/// Settings of a namespace: files below `/proc/sys/net`, and commands of `ip`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// (file, value).
@@ -18,10 +18,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Sets all of it in the calling thread's namespace.
+    /// Applies all settings in the calling thread's namespace.
     ///
     /// # Errors
-    /// If `ip` is missing or refuses, or a file cannot be written; the message names it.
+    /// If `ip` is missing or fails, or a file cannot be written; the message names it.
     pub fn apply(&self) -> io::Result<()> {
         for (file, value) in &self.sysctls {
             let path = Path::new("/proc/sys/net").join(file);
@@ -42,8 +42,8 @@ fn ip(words: &str) -> io::Result<()> {
     Err(io::Error::other(format!("ip {words}: {}", String::from_utf8_lossy(&done.stderr).trim())))
 }
 
-/// Moves the calling thread, and the threads that it starts from now on, into a network namespace of its own, from
-/// which no packet leaves the machine. The namespace has no name: it goes with its last thread, socket and device.
+/// Moves the calling thread, and threads that it starts later, into a new network namespace from which no packet leaves
+/// the machine. The namespace has no name: it ends with its last thread, socket and device.
 ///
 /// # Errors
 /// `EPERM` without CAP_SYS_ADMIN.
@@ -51,10 +51,10 @@ pub fn private() -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(io::Error::from)
 }
 
-/// Does `work` in the network namespace of the file `path`, in a thread of its own.
+/// Runs `work` in the network namespace of the file `path`, in a separate thread.
 ///
 /// # Errors
-/// If the file is none of a namespace, or the caller may not enter it; else those of `work`.
+/// If the file is not a namespace, or the caller may not enter it; otherwise those of `work`.
 pub fn within<T: Send>(path: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     let namespace = File::open(path)?;
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Segments as IPv4 packets with their data, and back.
+//! Conversion between segments and IPv4 packets with data.
 
 use std::net::{IpAddr, SocketAddrV4};
 
@@ -7,12 +7,12 @@ use ecnlab_wire::{
     TcpOptions, TcpStart, WireError, packets, protocol,
 };
 
-/// What was sent, and where.
+/// A received segment with its addresses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrived<'a> {
-    /// Who sent it.
+    /// Source address and port.
     pub source: SocketAddrV4,
-    /// Who is to receive it.
+    /// Destination address and port.
     pub destination: SocketAddrV4,
     /// The header.
     pub segment: Segment,
@@ -20,24 +20,24 @@ pub struct Arrived<'a> {
     pub data: &'a [u8],
 }
 
-/// Why a packet is not for a TCP.
+/// Reason why a packet is not delivered to TCP.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unfit {
-    /// Another protocol, IPv6, or a part of a datagram.
-    #[error("is no whole TCP segment over IPv4")]
+    /// Another protocol, IPv6, or a fragment.
+    #[error("is not a complete TCP segment over IPv4")]
     Other,
-    /// A header that cannot be.
+    /// A header is invalid.
     #[error(transparent)]
     Malformed(#[from] WireError),
-    /// It was damaged on the way.
+    /// It was damaged in transit.
     #[error("has a wrong checksum")]
     Damaged,
 }
 
-/// Reads a packet with all its bytes, and checks its checksums.
+/// Parses a complete packet and verifies its checksums.
 ///
 /// # Errors
-/// If it is not for a TCP, or not as it was sent.
+/// If it is not a TCP segment, or is damaged.
 pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
     let ip = IpPacket::parse(bytes)?;
     let (IpAddr::V4(from), IpAddr::V4(to)) = (ip.source, ip.destination) else { return Err(Unfit::Other) };
@@ -73,25 +73,25 @@ pub fn parse(bytes: &[u8]) -> Result<Arrived<'_>, Unfit> {
     Ok(Arrived { source, destination: SocketAddrV4::new(to, tcp.destination), segment, data })
 }
 
-/// Writes `segment` with its `data` as a packet over what `out` held.
+/// Writes `segment` with its `data` as a packet to `out`, replacing its contents.
 pub fn emit(source: SocketAddrV4, destination: SocketAddrV4, segment: &Segment, data: &[u8], out: &mut Vec<u8>) {
     out.clear();
     packets::emit_segment(source, destination, Dscp::default(), segment, data, out);
 }
 
-/// A source quench, and whose.
+/// A source quench with the addresses of the original segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// Who sent the segment that it is about.
+    /// Source of the original segment.
     pub source: SocketAddrV4,
-    /// To whom.
+    /// Destination of the original segment.
     pub destination: SocketAddrV4,
-    /// What it says.
+    /// Contents of the message.
     pub quench: Quench,
 }
 
-/// Reads a packet as a source quench about a segment of who receives it, and checks its checksums; `None` if it is none,
-/// or not as it was sent, or about a segment of somebody else.
+/// Parses a packet as a source quench about a segment of the packet's receiver, and verifies its checksums; `None` for
+/// any other packet, a damaged one, or one about a segment of another host.
 pub fn parse_quench(bytes: &[u8]) -> Option<Told> {
     let (ip, message) = Ipv4Header::parse(bytes).ok()?;
     let whole = !ip.more_fragments && ip.fragment_offset == 0 && usize::from(ip.total_len) == bytes.len();
@@ -106,7 +106,7 @@ pub fn parse_quench(bytes: &[u8]) -> Option<Told> {
     (about.source == ip.destination).then_some(Told { source, destination, quench })
 }
 
-/// Gives an ECN-capable IPv4 packet CE; its checksum follows (RFC 1624 §3). Whether it was one.
+/// Marks an ECN-capable IPv4 packet CE and updates its checksum (RFC 1624 §3). Returns whether it was ECN-capable.
 pub fn mark(packet: &mut [u8]) -> bool {
     let [first, tos, ..] = *packet else { return false };
     if first >> 4 != 4 || tos & 3 == 0 || packet.len() < IPV4_HEADER as usize {
@@ -116,7 +116,7 @@ pub fn mark(packet: &mut [u8]) -> bool {
     true
 }
 
-/// Writes the codepoint of an IPv4 packet; its checksum follows.
+/// Sets the codepoint of an IPv4 packet and updates its checksum.
 pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     let [first, tos, ..] = *packet else { return };
     if first >> 4 != 4 || packet.len() < IPV4_HEADER as usize {
@@ -129,7 +129,7 @@ pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
     packet[10..12].copy_from_slice(&sum.to_be_bytes());
 }
 
-/// Writes the flags of a whole IPv4 packet of TCP; its checksum follows.
+/// Sets the flags of a complete TCP packet over IPv4 and updates its checksum.
 pub fn set_flags(packet: &mut [u8], flags: Flags) {
     let Ok((ip, tcp)) = Ipv4Header::parse(packet) else { return };
     let (from, to, start) = (ip.source, ip.destination, ip.len());
@@ -211,7 +211,7 @@ mod tests {
         let quench = Quench::new(QuenchCause::Marked, Seq(u32::MAX), 56);
         assert_eq!(parse_quench(&message), Some(Told { source: A, destination: B, quench }));
         assert_eq!((parse(&message), parse_quench(&segment)), (Err(Unfit::Other), None));
-        // Somebody else's segment: the message is for B, what it returns is of A.
+        // A segment of another host: the message is for B, the returned segment is from A.
         message[16..20].copy_from_slice(&B.ip().octets());
         message[10..12].fill(0);
         let sum = Checksum::new().bytes(&message[..20]).value();

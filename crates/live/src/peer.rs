@@ -1,4 +1,5 @@
-//! An endpoint of `tcp` in wall time: packets in and out over a TUN device, with the bytes that it only counts.
+//! An endpoint of `tcp` in wall-clock time: packets over a TUN device, with the payload bytes that the endpoint only
+//! counts.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddrV4;
@@ -20,67 +21,67 @@ use crate::tun::{MTU, Tun};
 
 pub use crate::impair::Tally;
 
-/// Who opens the connection.
+/// The side that opens the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// We do.
+    /// The ecnlab endpoint opens it.
     Client,
-    /// The kernel does.
+    /// The kernel opens it.
     Server,
 }
 
-/// A connection with the kernel's TCP.
+/// Parameters of a connection with the kernel's TCP.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// Who opens it.
+    /// The role of the ecnlab endpoint.
     pub role: Role,
-    /// Our end.
+    /// Address of the ecnlab endpoint.
     pub own: SocketAddrV4,
-    /// The kernel's end; of its port only a client need know.
+    /// Address of the kernel's end; its port is only needed by a client.
     pub peer: SocketAddrV4,
-    /// Our TCP.
+    /// Configuration of the ecnlab endpoint.
     pub config: Arc<Config>,
-    /// What the wire does to the packets that we send, and to those that we are sent.
+    /// Link impairments of sent packets and of received packets.
     pub impairments: [Impairments; 2],
-    /// The seed of all chance.
+    /// Seed of all random streams.
     pub seed: u64,
-    /// How long it may take.
+    /// Time limit.
     pub limit: Dur,
 }
 
-/// How a conversation went.
+/// Result of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Heard {
-    /// What our endpoint counted.
+    /// Counters of the ecnlab endpoint.
     pub counters: Counters,
-    /// Whether it sent its data as ECN-capable.
+    /// The endpoint sent its data as ECN-capable.
     pub ecn: bool,
-    /// What the wire did to the packets that we sent, and to those that we were sent.
+    /// Impairment counts of sent packets and of received packets.
     pub wire: [Tally; 2],
-    /// How long it took, from the start to the end of both directions.
+    /// Duration from the start to the end of both directions.
     pub took: Dur,
 }
 
-/// Why a conversation came to no good end.
+/// Reason why a conversation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The device, or one of the streams.
+    /// An I/O error of the device or one of the streams.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The endpoint sent data that nobody wrote, or had thrown away: a defect of ecnlab.
-    #[error("the endpoint sends {len} bytes from offset {offset}, which are not there (a defect of ecnlab)")]
+    /// The endpoint sent data that was never written, or was already discarded: a defect of ecnlab.
+    #[error("the endpoint sends {len} bytes from offset {offset} that were never written (a defect of ecnlab)")]
     NotWritten {
-        /// The first of them.
+        /// Offset of the first byte.
         offset: i64,
-        /// How many.
+        /// Number of bytes.
         len: u32,
     },
     /// The endpoint counts data as delivered that never arrived: a defect of ecnlab.
     #[error("the endpoint has {received} bytes delivered, of which {missing} never arrived (a defect of ecnlab)")]
     NotArrived {
-        /// Bytes it counts.
+        /// Bytes counted as delivered.
         received: u64,
-        /// How many of them are not there.
+        /// Bytes among them that are missing.
         missing: u64,
     },
     /// The connection was reset or given up.
@@ -91,26 +92,27 @@ pub enum Failure {
         /// Bytes received.
         received: u64,
     },
-    /// It took too long.
+    /// The time limit was exceeded.
     #[error("not done after {0}: {1} bytes sent and acknowledged, {2} bytes received")]
     TooLong(Dur, u64, u64),
 }
 
-/// Data are read ahead of what is acknowledged by so much: more than the largest window a profile has.
+/// Data is read this many bytes ahead of the acknowledged data: more than the largest window of any profile.
 const AHEAD: usize = 1 << 23;
-/// How much is read at a time.
+/// Bytes per read.
 const CHUNK: usize = 1 << 16;
-/// How long the kernel is told that the connection is over: more than its answers take.
+/// Time for which the kernel is notified of the end of the connection: longer than its replies take.
 const PARTING: Dur = Dur::from_ms(200);
-/// Packets are taken from the device in bursts of at most so many.
+/// Maximum number of packets taken from the device at once.
 const BURST: usize = 64;
 
-/// Speaks as `talk` says: sends what `say` gives up to its end, hands what it hears to `hear`, and closes when both are
-/// done. Then it waits until `peer_done` says that the kernel's side has heard the end, too. Each packet that passes our
-/// end of the wire goes into `capture`: sent ones before the wire impairs them, received ones after.
+/// Runs the conversation `talk`: sends the data from `say` up to its end, passes received data to `hear`, and closes
+/// when both are done. Then it waits until `peer_done` reports that the kernel's side has seen the end as well. Each
+/// packet at the endpoint's side of the link is written to `capture`: sent packets before impairment, received ones
+/// after.
 ///
 /// # Errors
-/// [`Failure`], after which the kernel has been sent an RST; data that are wrong are the caller's to notice.
+/// [`Failure`], after an RST to the kernel. Checking the contents of the data is up to the caller.
 pub fn converse<W: Write>(
     tun: &Tun,
     talk: &Conversation,
@@ -138,7 +140,7 @@ struct Speaker<'a, R, H, W: Write> {
     endpoint: Option<Endpoint>,
     peer: SocketAddrV4,
     iss: Seq,
-    /// The kernel's first sequence number, once its SYN has come.
+    /// The kernel's initial sequence number, once its SYN has arrived.
     irs: Option<Seq>,
     wires: [Impaired; 2],
     unsent: SendBuffer,
@@ -191,7 +193,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         Ok(())
     }
 
-    /// Tells the kernel, past the bad wire, that nothing will come any more. What fails now no longer matters.
+    /// Sends the kernel an RST, bypassing the impaired link. Further errors are ignored.
     fn give_up(&mut self) {
         let Some(mut endpoint) = self.endpoint.take() else { return };
         self.out.clear();
@@ -202,7 +204,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
                 packet::emit(self.talk.own, self.peer, &segment, &[], &mut self.packet);
                 let _ = self.tun.send(&self.packet);
             }
-            // RFC 5961 §3.2: an RST that is not at the exact number is answered by an ACK, which says what that is.
+            // RFC 5961 §3.2: an RST with another sequence number is answered by an ACK, which gives the expected one.
             match self.tun.receive(&mut buffer).map(|bytes| bytes.map(packet::parse)) {
                 Ok(Some(Ok(arrived))) if arrived.destination == self.talk.own => {
                     endpoint.on_segment(&arrived.segment, self.now, &mut self.out);
@@ -223,7 +225,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         self.flush()
     }
 
-    /// Whether both directions are closed and acknowledged.
+    /// Returns whether both directions are closed and acknowledged.
     fn is_done(&mut self) -> Result<bool, Failure> {
         let Some(endpoint) = &self.endpoint else { return Ok(false) };
         let (acked, received) = (endpoint.acked(), endpoint.received());
@@ -242,7 +244,8 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         Ok(false)
     }
 
-    /// What there is to do now; then waits for the device, a deadline, or 10 ms, after which the caller wants to look.
+    /// Does all pending work; then waits for the device, a deadline, or 10 ms, after which the caller checks its own
+    /// conditions.
     fn turn(&mut self) -> Result<(), Failure> {
         self.now = self.clock.now();
         self.read_ahead()?;
@@ -270,7 +273,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         }
     }
 
-    /// Keeps the endpoint in data; closes behind the last of it.
+    /// Keeps data ready for the endpoint; closes after the last byte.
     fn read_ahead(&mut self) -> Result<(), Failure> {
         let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
         self.unsent.acknowledged(endpoint.acked());
@@ -302,7 +305,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         Ok(BURST)
     }
 
-    /// A packet has come through the wire, in direction 0 to the kernel, in direction 1 to us.
+    /// Handles a packet that has passed the link, in direction 0 to the kernel, in direction 1 to the endpoint.
     fn pass(&mut self, direction: usize, bytes: &[u8]) -> Result<(), Failure> {
         if direction == 0 { Ok(self.tun.send(bytes)?) } else { self.take(bytes) }
     }
@@ -338,7 +341,8 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         self.flush()
     }
 
-    /// What is not for our TCP is, if not a source quench, the kernel's own business, such as neighbour discovery of IPv6.
+    /// Handles a source quench; other packets not for our TCP belong to the kernel, such as neighbour discovery of
+    /// IPv6.
     fn take_quench(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let Some(told) = packet::parse_quench(bytes) else { return Ok(()) };
         if (told.source, told.destination) != (self.talk.own, self.peer) {
@@ -351,7 +355,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         Ok(())
     }
 
-    /// A server takes the first who asks for its peer.
+    /// Returns whether the segment is from the peer; a server adopts the first client as its peer.
     fn is_from_peer(&mut self, arrived: &packet::Arrived<'_>) -> bool {
         if self.talk.role == Role::Server && self.irs.is_none() && arrived.segment.flags.contains(Flags::SYN) {
             self.peer = arrived.source;
@@ -359,7 +363,7 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
         arrived.source == self.peer
     }
 
-    /// Sends what the endpoint has left to send.
+    /// Sends the remaining segments of the endpoint.
     fn flush(&mut self) -> Result<(), Failure> {
         let mut out = std::mem::take(&mut self.out);
         for segment in out.drain(..) {
@@ -415,16 +419,16 @@ impl<'a, R: Read, H: Write, W: Write> Speaker<'a, R, H, W> {
     }
 }
 
-/// Bytes kept of each packet: all headers, with as many options as there can be.
+/// Bytes stored per packet: all headers with the maximum length of options.
 const SNAP: usize = 128;
 
-/// The offset of `seq` in a stream whose SYN is `first` and of which `near` bytes are known to have passed.
+/// Returns the offset of `seq` in a stream whose SYN is `first` and of which `near` bytes are known to have passed.
 fn offset(seq: Seq, first: Seq, near: u64) -> i64 {
     let here = first + 1 + near as u32;
     near as i64 + i64::from((seq - here) as i32)
 }
 
-/// Keeps of `data` at offset `first` what is new, and not so far ahead that no window admits it.
+/// Stores the new part of `data` at offset `first`, up to the limit of the window.
 fn keep(arrived: &mut Reassembly, first: i64, data: &[u8], window: u64) {
     let next = arrived.next() as i64;
     let old = usize::try_from(next - first).unwrap_or(0);
@@ -441,7 +445,7 @@ mod tests {
 
     #[test]
     fn offsets_pass_the_wrap() {
-        // The SYN is the last number there is: data begin at 0.
+        // The SYN has the last sequence number: data starts at offset 0.
         assert_eq!(offset(Seq(0), Seq(u32::MAX), 0), 0);
         assert_eq!(offset(Seq(5), Seq(u32::MAX), 1 << 32), (1 << 32) + 5);
         assert_eq!(offset(Seq(u32::MAX), Seq(u32::MAX), 1 << 32), (1 << 32) - 1);

@@ -1,4 +1,4 @@
-//! The prober of `ecnlab-probe` on real packets: over a TUN device, so that the kernel's own TCP answers nothing.
+//! The prober of `ecnlab-probe` on real packets, over a TUN device, so that the kernel's own TCP does not respond.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -14,28 +14,28 @@ use crate::clock::{Clock, timeout};
 use crate::packet;
 use crate::tun::{MTU, Tun};
 
-/// Whom to ask, and what for.
+/// The server to probe and the request.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The server.
     pub server: SocketAddrV4,
-    /// The prober's address, behind the device.
+    /// Address of the prober, behind the device.
     pub own: Ipv4Addr,
-    /// The prober's first port; each connection has the next.
+    /// First port of the prober; each connection uses the next port.
     pub first_port: u16,
-    /// What is asked for: sent in five parts, none of them empty.
+    /// The request: sent in five parts, none of them empty.
     pub request: Vec<u8>,
-    /// From which sequence numbers come.
+    /// Seed of the sequence numbers.
     pub seed: u64,
 }
 
-/// The longest sleep, after which a wish to stop is heard.
+/// Maximum sleep before the stop flag is checked.
 const LOOK: Dur = Dur::from_ms(50);
 
-/// Asks all questions; `None` if `stop` became true before.
+/// Runs all tests; `None` if `stop` became true before the end.
 ///
 /// # Errors
-/// Those of the device; `InvalidInput` if the request is shorter than its parts.
+/// Errors of the device; `InvalidInput` if the request is shorter than its parts.
 pub fn probe(tun: &Tun, target: &Target, stop: &AtomicBool) -> io::Result<Option<Answers>> {
     let request = u32::try_from(target.request.len()).unwrap_or(0);
     if !(5..=1000).contains(&request) {
@@ -69,7 +69,7 @@ fn send(tun: &Tun, target: &Target, said: &Said) -> io::Result<()> {
     tun.send(&bytes)
 }
 
-/// Takes a packet, if there is one.
+/// Receives a packet, if there is one.
 fn receive(tun: &Tun, target: &Target, session: &mut Session, clock: Clock, said: &mut Vec<Said>) -> io::Result<bool> {
     let mut buffer = [0; MTU];
     let Some(bytes) = tun.receive(&mut buffer)? else { return Ok(false) };

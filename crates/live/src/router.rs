@@ -1,7 +1,7 @@
-//! A router in user space: the links of a scenario, with the simulator's own queues, between TUN devices of real hosts.
+//! A router in user space: the links of a scenario, with the simulator's queues, between TUN devices of real hosts.
 //!
-//! What happens between a packet's arrival from its host and its delivery to the other one is computed at its exact time,
-//! as in the simulator, however late this process gets to it. Only two things depend on the wall clock: when a packet is
+//! Everything between a packet's arrival from its host and its delivery to the other host is computed at its exact
+//! time, as in the simulator, even if this process runs late. Only two times depend on the wall clock: when a packet is
 //! read from its host's device, and when it is written to the other's. Both errors are measured.
 
 use std::cmp::Reverse;
@@ -28,30 +28,30 @@ use crate::packet;
 use crate::timing::{self, Errors, Ticker};
 use crate::tun::{MTU, Tun};
 
-/// Why a router stopped.
+/// Reason why a router stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// A device, the poll, or the pipe that measures.
+    /// An I/O error of a device, the poll, or the measuring pipe.
     #[error("the router: {0}")]
     Io(#[from] io::Error),
-    /// The books of the links.
+    /// The packet counts of the links do not balance.
     #[error(transparent)]
     Engine(#[from] ecnlab_engine::Error),
-    /// A link that is part of a tunnel.
+    /// A link belongs to a tunnel, which the router does not support.
     #[error("the router: link `{0}` is part of a tunnel, which it does not have: run the scenario in the simulator")]
     Tunnel(String),
-    /// A host at a node that the plan does not have.
+    /// A host is attached to a node that the plan does not have.
     #[error("the router: there is no node {0}")]
     NoNode(usize),
 }
 
-/// Sleeps in real time end so much early, and what is left is waited for awake: to wake up takes a kernel about that long.
+/// Sleeps in real time end this much early, and the thread spins for the rest: about the wake-up latency of a kernel.
 const AWAKE: Dur = Dur::from_us(60);
-/// After so long awake the thread rests: in the foreground of all others (SCHED_FIFO) it would else be stopped for 50 ms
-/// of every second (sched(7), sched_rt_runtime_us).
+/// Maximum spinning time before the thread rests: at SCHED_FIFO priority it would otherwise be stopped for 50 ms of
+/// every second (sched(7), sched_rt_runtime_us).
 const STINT: Dur = Dur::from_ms(1);
 const REST: Duration = Duration::from_micros(60);
-/// The longest sleep, after which a wish to stop is heard.
+/// Maximum sleep before the stop flag is checked.
 const LOOK: Dur = Dur::from_ms(10);
 
 /// The links of a plan between the devices of its hosts.
@@ -61,22 +61,22 @@ pub struct Router {
     routes: Routes,
     hosts: Vec<Host>,
     by_address: HashMap<Ipv4Addr, usize>,
-    /// A flow's listener has the port that is so much more than the flow's index.
+    /// A flow's listener has this port plus the flow's index.
     first_port: u16,
     cargo: Hold,
-    /// Kept only for boxes.
+    /// Only needed for middleboxes.
     connections: Option<Connections>,
     events: BinaryHeap<Reverse<(Time, Class, u32)>>,
     delivery: Errors,
     reading: Errors,
-    /// How much early sleeps end.
+    /// Time by which sleeps end early.
     awake: Dur,
-    /// When the thread last slept.
+    /// Time at which the thread last slept.
     rested: Time,
     taps: Option<Taps<Out>>,
 }
 
-/// What captures are written to.
+/// Output of a capture.
 pub type Out = Box<dyn io::Write + Send>;
 
 struct Host {
@@ -84,7 +84,7 @@ struct Host {
     node: usize,
 }
 
-/// Events of one instant happen in this order, as in the simulator.
+/// Order of events at the same time, as in the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Link,
@@ -93,11 +93,11 @@ enum Class {
 }
 
 impl Router {
-    /// The links of `plan` at rest. All chance comes from `seed`, as in the simulator. The listeners of flows have the
-    /// ports from `first_port` on.
+    /// Creates the idle links of `plan`. `seed` determines all random streams, as in the simulator. The listeners of
+    /// flows have consecutive ports from `first_port` on.
     ///
     /// # Errors
-    /// If two ends of a flow are not connected, or a link is part of a tunnel.
+    /// If the ends of a flow are not connected, or a link belongs to a tunnel.
     pub fn new(plan: Plan, seed: u64, first_port: u16) -> Result<Router, Failure> {
         if let Some(link) = plan.links.iter().find(|link| link.tunnel.is_some()) {
             return Err(Failure::Tunnel(link.name.clone()));
@@ -111,7 +111,7 @@ impl Router {
                 }
             }
         }
-        // A box that answers in the name of a host knows the way to every other whose packets can come to it.
+        // A box that sends RSTs on behalf of a host needs routes to all hosts whose packets can pass it.
         for link in plan.links.iter().filter(|link| link.boxes.iter().any(BoxPlan::resets)) {
             for &end in plan.flows.iter().flat_map(|flow| flow.from.iter().chain(&flow.to)) {
                 let _no_packet_comes_from_there = !paths.know(link.to, end);
@@ -143,24 +143,24 @@ impl Router {
         })
     }
 
-    /// Never waits awake: for a clock that stands still while anybody is, as in the kernel of virtual time.
+    /// Disables spinning: for a clock that stands still while any process runs, as in the virtual-time kernel.
     pub fn sleepy(self) -> Router {
         Router { awake: Dur::ZERO, ..self }
     }
 
-    /// Writes down what `captures` see.
+    /// Writes the packets of `captures` to files.
     ///
     /// # Errors
-    /// As the files give them.
+    /// Errors of the files.
     pub fn capture(&mut self, captures: Vec<(Capture, Settings, Out)>) -> Result<(), Failure> {
         self.taps = Some(Taps::new(captures, self.links.len())?);
         Ok(())
     }
 
-    /// Joins the host at `address` behind `tun` to `node`.
+    /// Attaches the host at `address` behind `tun` to `node`.
     ///
     /// # Errors
-    /// If there is no such node.
+    /// If the node does not exist.
     pub fn attach(&mut self, tun: Tun, node: usize, address: Ipv4Addr) -> Result<(), Failure> {
         if node >= self.plan.nodes.len() {
             return Err(Failure::NoNode(node));
@@ -170,12 +170,13 @@ impl Router {
         Ok(())
     }
 
-    /// Carries packets until the plan's duration is over by `clock`. Gives the tables of links and queues, and `timing`.
+    /// Forwards packets until the plan's duration has passed on `clock`. Returns the tables of links and queues, and
+    /// `timing`.
     ///
     /// # Errors
     /// [`Failure`]; [`ecnlab_engine::Error::Cancelled`] soon after `stop` became true.
     pub fn run(mut self, clock: Clock, stop: &AtomicBool) -> Result<Vec<Table>, Failure> {
-        // Without this a sleep may be 50 us longer than asked (prctl(2), PR_SET_TIMERSLACK).
+        // By default a sleep may be 50 us longer than requested (prctl(2), PR_SET_TIMERSLACK).
         nix::sys::prctl::set_timerslack(1).map_err(io::Error::from)?;
         let mut ledger = Ledger::new(&self.plan, &mut self.links);
         let mut ticker = Ticker::start(clock)?;
@@ -211,7 +212,7 @@ impl Router {
         Ok(tables)
     }
 
-    /// Waits for packets or the next event; short of it by as much as waking up takes, and then not at all.
+    /// Waits for packets or the next event: sleeps until shortly before it, then spins.
     fn wait(&mut self, clock: Clock, ticker: &Ticker) -> io::Result<Vec<Ready>> {
         if !self.awake.is_zero() && clock.now().since(self.rested) > STINT {
             std::thread::sleep(REST);
@@ -236,7 +237,7 @@ impl Router {
         Ok(hosts.map(|i| if i < self.hosts.len() { Ready::Host(i) } else { Ready::Tick }).collect())
     }
 
-    /// Takes all that the host sends now.
+    /// Reads all packets that the host has sent.
     fn read(&mut self, host: usize, clock: Clock, ledger: &mut Ledger) -> Result<(), Failure> {
         let mut buffer = [0; MTU];
         loop {
@@ -254,7 +255,8 @@ impl Router {
         }
     }
 
-    /// What links see of a packet but where it is from and its cargo; `None` if it is not for a host of the plan, or no TCP.
+    /// Returns the fields that links use, without source and cargo; `None` if the packet is not TCP for a host of the
+    /// plan.
     fn label(&self, bytes: &[u8]) -> Option<Label> {
         let (ip, behind) = Ipv4Header::parse(bytes).ok()?;
         let host = *self.by_address.get(&ip.destination)?;
@@ -276,12 +278,12 @@ impl Router {
             ecn: ip.ecn,
             dscp: Dscp::from_bits(ip.dscp),
             has_data: !data.is_empty(),
-            // The listener's port is the flow's: the other one tells its connections apart.
+            // The listener's port is that of the flow; the other port distinguishes its connections.
             connection: u32::from(tcp.source ^ tcp.destination),
         })
     }
 
-    /// Does everything that was to happen up to `now`, in order.
+    /// Processes all events up to `now`, in order.
     fn advance(&mut self, now: Time, clock: Clock, ledger: &mut Ledger) -> Result<(), Failure> {
         while let Some(&Reverse((at, class, index))) = self.events.peek() {
             if at > now {
@@ -305,14 +307,14 @@ impl Router {
         Ok(())
     }
 
-    /// Brings every link up to `at`; what it drops gives its place free.
+    /// Advances every link to `at` and frees the slots of dropped packets.
     fn replay(&mut self, at: Time) {
         for (index, link) in self.links.iter_mut().enumerate() {
             link.replay(at, &mut Watcher::new(&mut self.cargo, self.taps.as_mut(), index as u32));
         }
     }
 
-    /// The link has a packet at its far end, or its queue can let one go.
+    /// Handles a link with a packet at its far end or a departure due.
     fn on_link(&mut self, index: u32, at: Time, clock: Clock) -> Result<(), Failure> {
         let link = &mut self.links[index as usize];
         if link.armed != at {
@@ -343,7 +345,7 @@ impl Router {
         self.forward(row, packet, at, clock)
     }
 
-    /// A box in front of the node with this `row` dropped `packet`, and may tell its sender so.
+    /// Handles `packet` dropped by a box in front of the node with this `row`, which may send its sender an RST.
     fn turn_away(&mut self, packet: Packet, passage: Passage, row: u32, at: Time, clock: Clock) -> Result<(), Failure> {
         self.cargo.unload(packet.cargo());
         let mut reset = Vec::new();
@@ -368,7 +370,7 @@ impl Router {
         self.forward(row, Packet::from(label), at, clock)
     }
 
-    /// `packet` is at the node with this `row` at `at`: onto its next link, or to its host.
+    /// Forwards `packet` at the node with this `row` at `at` to its next link or its host.
     fn forward(&mut self, row: u32, packet: Packet, at: Time, clock: Clock) -> Result<(), Failure> {
         let index = self.routes.next(row, packet.to());
         if index == ARRIVED {
@@ -395,13 +397,13 @@ impl Router {
         if owed.is_empty() { Ok(()) } else { self.speak_back(index, &owed, at, clock) }
     }
 
-    /// The router in front of link `index` tells senders of marks and drops: each source quench goes to the sender by
-    /// the way that its node has to it, and is queued, delayed and lost like any other packet.
+    /// Sends the source quenches owed by the router in front of link `index`: each is routed to the sender, and queued,
+    /// delayed and lost like any other packet.
     fn speak_back(&mut self, index: u32, owed: &[Owed<Packet>], at: Time, clock: Clock) -> Result<(), Failure> {
         let link = &self.links[index as usize];
         let (node, row) = (link.from(), link.row_behind());
         let router = node_address(node);
-        // All are written before one is sent: it may take the place of a dropped packet's bytes.
+        // All are written before one is sent, because it may reuse the slot of a dropped packet's bytes.
         let mut told = Vec::new();
         for &Owed { packet, cause, .. } in owed {
             let mut message = Vec::new();
@@ -428,12 +430,12 @@ impl Router {
         Ok(())
     }
 
-    /// Whom a packet is for.
+    /// Returns the host to which a packet is addressed.
     fn host_of(&self, bytes: &[u8]) -> Option<usize> {
         self.by_address.get(&Ipv4Header::parse(bytes).ok()?.0.destination).copied()
     }
 
-    /// Gives the packet to its host, for whom it was due at `due`.
+    /// Delivers a packet, due at `due`, to its host.
     fn hand_over(&mut self, packet: Packet, due: Time, clock: Clock) -> Result<(), Failure> {
         self.cargo.unload(packet.cargo());
         let Some(host) = self.host_of(self.cargo.bytes(packet.cargo())) else { return Ok(()) };
@@ -441,7 +443,7 @@ impl Router {
         Ok(self.hosts[host].tun.send(self.cargo.bytes(packet.cargo()))?)
     }
 
-    /// The bytes held are those of the packets that links hold.
+    /// Checks that the number of stored packets equals the number held by links.
     fn check_cargo(&self) -> Result<(), Failure> {
         let held: u64 = self.links.iter().map(|link| link.queue().packets() as u64 + link.on_wire()).sum();
         let loaded = self.cargo.len() as u64;
@@ -453,22 +455,22 @@ impl Router {
     }
 }
 
-/// The address of a node itself, from which it speaks: that of the engine's plans (python/ecnlab/linux/topology.py).
+/// Address of a node itself, the source of its own packets: as in the engine's plans (python/ecnlab/linux/topology.py).
 fn node_address(node: u32) -> Ipv4Addr {
     let [_, _, high, low] = node.to_be_bytes();
     Ipv4Addr::new(10, high, low, 1)
 }
 
-/// What [`Router::wait`] found.
+/// Event found by [`Router::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ready {
-    /// A host sends.
+    /// A host has sent packets.
     Host(usize),
     /// The ticker has ticked.
     Tick,
 }
 
-/// The bytes of packets under way.
+/// The bytes of packets in flight.
 #[derive(Debug, Default)]
 struct Hold {
     places: Vec<Vec<u8>>,
@@ -487,7 +489,7 @@ impl Hold {
         place
     }
 
-    /// Gives the place free. The bytes can be read until the next packet is loaded.
+    /// Frees a slot. Its bytes remain readable until the next packet is loaded.
     fn unload(&mut self, place: u32) {
         self.free.push(place);
     }
@@ -505,17 +507,17 @@ impl Hold {
     }
 }
 
-/// The connections of flows, numbered as their first SYNs came.
+/// The connections of flows, numbered in the order of their first SYNs.
 #[derive(Debug, Default)]
 struct Connections {
-    /// By flow: how many there have been.
+    /// Number of connections, by flow.
     opened: HashMap<u32, u32>,
-    /// By the ends of the connection, the one that opened it first: the first sequence number, and its number.
+    /// Initial sequence number and number of a connection, by its ends, the opener first.
     numbers: HashMap<[SocketAddrV4; 2], (Seq, u32)>,
 }
 
 impl Connections {
-    /// A host of `flow` sends the packet `bytes`: a SYN that is not one sent again begins a connection.
+    /// Processes the packet `bytes` from a host of `flow`: a SYN that is not a retransmission starts a connection.
     fn see(&mut self, flow: u32, bytes: &[u8]) {
         let Ok(arrived) = packet::parse(bytes) else { return };
         let (segment, ends) = (arrived.segment, [arrived.source, arrived.destination]);
@@ -528,14 +530,14 @@ impl Connections {
         *opened += 1;
     }
 
-    /// The number in its flow of the connection between these ends; 0 if its SYN was not seen.
+    /// Returns the number in its flow of the connection between these ends; 0 if its SYN was not seen.
     fn number(&self, [source, destination]: [SocketAddrV4; 2]) -> u32 {
         let found = self.numbers.get(&[source, destination]).or_else(|| self.numbers.get(&[destination, source]));
         found.map_or(0, |(_, number)| *number)
     }
 }
 
-/// What boxes read and write of the packets under way.
+/// Access of middleboxes to the packets in flight.
 struct Contents<'a> {
     hold: &'a mut Hold,
     connections: Option<&'a Connections>,
@@ -557,7 +559,7 @@ impl Inspect for Contents<'_> {
     }
 }
 
-/// Watches a link: gives the places of packets free that go no further, and tells the captures.
+/// Observer of a link: frees the slots of packets that end here, and notifies the captures.
 struct Watcher<'a> {
     hold: &'a mut Hold,
     taps: Option<&'a mut Taps<Out>>,

@@ -1,31 +1,31 @@
-//! The bytes of a connection, which the endpoint only counts. Offsets count data from 0, the SYN apart.
+//! The payload bytes of a connection, which the endpoint only counts. Offsets count data from 0, excluding the SYN.
 
 use std::collections::BTreeMap;
 
-/// Data written and not yet acknowledged.
+/// Data written and not yet discarded after its acknowledgement.
 #[derive(Debug, Default)]
 pub struct SendBuffer {
     bytes: Vec<u8>,
     /// Offset of `bytes[0]`.
     base: u64,
-    /// How many at the front are acknowledged.
+    /// Number of acknowledged bytes at the front.
     acked: usize,
 }
 
-/// Acknowledged bytes are thrown away when there are so many.
+/// Number of acknowledged bytes at which they are discarded.
 const SLACK: usize = 1 << 18;
 
 impl SendBuffer {
-    /// Adds data behind what is there.
+    /// Appends data.
     pub fn push(&mut self, data: &[u8]) {
         self.bytes.extend_from_slice(data);
     }
-    /// The data from `offset` on, `len` bytes of it; `None` if they were not written, or are acknowledged and gone.
+    /// Returns `len` bytes from `offset`; `None` if they were not written, or were acknowledged and discarded.
     pub fn get(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let start = usize::try_from(offset.checked_sub(self.base)?).ok()?;
         self.bytes.get(start..start.checked_add(len)?)
     }
-    /// Everything before `offset` has been acknowledged.
+    /// Records that everything before `offset` has been acknowledged.
     pub fn acknowledged(&mut self, offset: u64) {
         self.acked = (offset.saturating_sub(self.base) as usize).min(self.bytes.len());
         if self.acked >= SLACK {
@@ -34,13 +34,13 @@ impl SendBuffer {
             self.acked = 0;
         }
     }
-    /// Bytes that are not yet acknowledged.
+    /// Number of unacknowledged bytes.
     pub fn unacknowledged(&self) -> usize {
         self.bytes.len() - self.acked
     }
 }
 
-/// Data that has arrived and was not yet given to the application.
+/// Data that has arrived and was not yet passed to the application.
 #[derive(Debug, Default)]
 pub struct Reassembly {
     /// Offset of the next byte for the application.
@@ -53,21 +53,21 @@ impl Reassembly {
     pub fn next(&self) -> u64 {
         self.next
     }
-    /// `data` has arrived at `offset`.
+    /// Stores `data` that has arrived at `offset`.
     pub fn put(&mut self, offset: u64, data: &[u8]) {
         let known = self.pieces.get(&offset).map_or(0, Vec::len);
         if data.len() > known && offset + data.len() as u64 > self.next {
             self.pieces.insert(offset, data.to_vec());
         }
     }
-    /// Hands everything before `end` to `sink`, in order. How many bytes of it never arrived: zero, unless whoever says
-    /// that all before `end` is there is wrong.
+    /// Passes everything before `end` to `sink`, in order. Returns the number of missing bytes: zero, unless the
+    /// caller's claim that everything before `end` has arrived is wrong.
     pub fn take(&mut self, end: u64, mut sink: impl FnMut(&[u8])) -> u64 {
         while self.next < end {
             let Some((&start, piece)) = self.pieces.range(..=self.next).next_back() else { break };
             let from = (self.next - start) as usize;
             let Some(data) = piece.get(from..).filter(|data| !data.is_empty()) else {
-                // A shorter piece that another one covered.
+                // A shorter piece that overlaps another one.
                 self.pieces.remove(&start);
                 continue;
             };

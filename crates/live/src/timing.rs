@@ -1,4 +1,4 @@
-//! How far real time was kept: errors measured, and what can be said of them.
+//! Accuracy of the wall-clock timing: measured errors and their statistics.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,24 +12,24 @@ use ecnlab_engine::Table;
 
 use crate::clock::Clock;
 
-/// Errors, each in nanoseconds; those past four seconds count as four.
+/// Errors in nanoseconds; those above four seconds count as four.
 #[derive(Clone, Debug, Default)]
 pub struct Errors(Vec<u32>);
 
 impl Errors {
-    /// What should have been at `due` was at `done`.
+    /// Records an action due at `due` and done at `done`.
     pub fn note(&mut self, due: Time, done: Time) {
         self.0.push(u32::try_from(done.since(due).ps() / 1000).unwrap_or(u32::MAX));
     }
 
-    /// The value that a share `q` of the errors does not exceed; NaN if there are none.
+    /// Returns the quantile `q` of the errors; NaN if there are none.
     fn quantile(sorted: &[u32], q: f64) -> f64 {
         let place = (libm::ceil(q * sorted.len() as f64) as usize).max(1) - 1;
         sorted.get(place).map_or(f64::NAN, |&ns| f64::from(ns) / 1e9)
     }
 }
 
-/// The table `timing`: for each of `what` the median, the 99th percentile and the greatest error.
+/// Returns the table `timing`: the median, the 99th percentile and the maximum error of each of `what`.
 pub fn table(what: &[(&str, &Errors)]) -> Table {
     let names: Vec<String> = what.iter().map(|(name, _)| (*name).to_owned()).collect();
     let sorted: Vec<Vec<u32>> = what.iter().map(|(_, errors)| in_order(&errors.0)).collect();
@@ -49,26 +49,26 @@ fn in_order(errors: &[u32]) -> Vec<u32> {
     sorted
 }
 
-/// A thread that writes down the time every now and then: how long that waits to be read is how long a packet waits.
+/// A thread that writes timestamps to a pipe periodically: the delay until they are read is that of a packet.
 #[derive(Debug)]
 pub struct Ticker {
     reader: io::PipeReader,
-    /// Ticks written and not yet read; [`STOP`] once no more are wanted.
+    /// Ticks written and not yet read; [`STOP`] when the thread is to end.
     unread: Arc<AtomicU32>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// Between two ticks. Prime, in microseconds, so that ticks stay in step with nothing.
+/// Interval between two ticks: a prime number of microseconds, to avoid synchronisation with other periods.
 const TICK: Duration = Duration::from_micros(2003);
-/// More are not written, so that the thread never waits for a reader.
+/// Maximum number of unread ticks, so that the thread never blocks on the pipe.
 const MOST: u32 = 64;
 const STOP: u32 = u32::MAX / 2;
 
 impl Ticker {
-    /// Starts to tick, until this is dropped.
+    /// Starts the thread, which runs until this is dropped.
     ///
     /// # Errors
-    /// If there can be no pipe or no thread.
+    /// If the pipe or the thread cannot be created.
     pub fn start(clock: Clock) -> io::Result<Ticker> {
         let (reader, mut writer) = io::pipe()?;
         let unread = Arc::new(AtomicU32::new(0));
@@ -91,10 +91,10 @@ impl Ticker {
         Ok(Ticker { reader, unread, thread: Some(thread) })
     }
 
-    /// When the tick was that is to be read; waits for one.
+    /// Returns the time of the next tick; waits for one.
     ///
     /// # Errors
-    /// If the thread is gone.
+    /// If the thread has ended.
     pub fn take(&mut self) -> io::Result<Time> {
         let mut bytes = [0; 8];
         self.reader.read_exact(&mut bytes)?;
@@ -103,7 +103,7 @@ impl Ticker {
     }
 }
 
-/// The thread ends before its reader does: a write without one would be a SIGPIPE.
+/// The thread ends before its reader: a write without a reader would raise SIGPIPE.
 impl Drop for Ticker {
     fn drop(&mut self) {
         self.unread.fetch_add(STOP, Ordering::AcqRel);

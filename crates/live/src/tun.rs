@@ -1,4 +1,4 @@
-//! TUN devices: packets of a network namespace, as bytes from the IP header on.
+//! TUN devices: packets of a network namespace as bytes, starting with the IP header.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -7,35 +7,35 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::libc;
 
-/// The device that makes TUN devices.
+/// The device file that creates TUN devices.
 pub const CLONE: &str = "/dev/net/tun";
 
-/// The longest packet of a device: its MTU.
+/// Maximum packet length of a device: its MTU.
 pub const MTU: usize = 1500;
 
-/// A TUN device of the namespace in which it was opened. It goes when it is dropped.
+/// A TUN device of the namespace in which it was opened. It is removed when dropped.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
 }
 
 impl Tun {
-    /// Makes the device `name` in the calling thread's network namespace. It is down, and has no address.
+    /// Creates the device `name` in the calling thread's network namespace, down and without an address.
     ///
     /// # Errors
-    /// If there is no `/dev/net/tun`, or the caller may not make devices there (CAP_NET_ADMIN), or the name is taken or
-    /// none that a device can have.
+    /// If there is no `/dev/net/tun`, the caller may not create devices (CAP_NET_ADMIN), or the name is taken or
+    /// invalid.
     pub fn create(name: &str) -> io::Result<Tun> {
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(CLONE)?;
         attach(&file, name)?;
         Ok(Tun { file })
     }
 
-    /// Takes the next packet that the namespace sends into `buffer`, of which [`MTU`] bytes are enough; `None` if there
-    /// is none now.
+    /// Reads the next packet sent by the namespace into `buffer`, for which [`MTU`] bytes suffice; `None` if there is
+    /// none.
     ///
     /// # Errors
-    /// As the device gives them: `EBADFD` when its namespace is gone.
+    /// Errors of the device: `EBADFD` when its namespace has ended.
     pub fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
         match (&self.file).read(buffer) {
             Ok(len) => Ok(buffer.get(..len)),
@@ -44,10 +44,10 @@ impl Tun {
         }
     }
 
-    /// Gives the namespace a packet.
+    /// Passes a packet to the namespace.
     ///
     /// # Errors
-    /// As the device gives them: `EIO` while it is down, `EINVAL` for what is no IP packet.
+    /// Errors of the device: `EIO` while it is down, `EINVAL` if the bytes are not an IP packet.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         (&self.file).write_all(packet)
     }
@@ -59,12 +59,12 @@ impl AsFd for Tun {
     }
 }
 
-/// Makes `file`, an open [`CLONE`], the far end of the device `name`, without the header of four bytes.
+/// Connects `file`, an open [`CLONE`], to the device `name`, without the four-byte packet header.
 #[allow(unsafe_code)]
 fn attach(file: &File, name: &str) -> io::Result<()> {
     let mut ifr_name = [0; libc::IFNAMSIZ];
     if name.is_empty() || name.len() >= ifr_name.len() || !name.is_ascii() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` is no name for a device")));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{name}` is not a valid device name")));
     }
     for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;

@@ -1,9 +1,9 @@
-//! What a server and the path to it answered, and what that says of them.
+//! Replies of a server and its path, and the diagnosis derived from them.
 
 use ecnlab_wire::Ecn;
 use serde::Serialize;
 
-/// The answer to a SYN.
+/// Reply to a SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reply {
@@ -11,22 +11,22 @@ pub enum Reply {
     EcnSetup,
     /// A SYN-ACK without ECE.
     Plain,
-    /// A SYN-ACK with ECE and CWR: the bits of the SYN sent back by who does not know them (RFC 3168 section 6.1.1).
+    /// A SYN-ACK with ECE and CWR: the SYN's bits reflected by a host without ECN (RFC 3168 section 6.1.1).
     Reflected,
     /// An RST.
     Reset,
-    /// Nothing.
+    /// No reply.
     Silence,
 }
 
 impl Reply {
-    /// Whether there is a connection.
+    /// Returns whether the connection was established.
     pub fn is_syn_ack(self) -> bool {
         !matches!(self, Reply::Reset | Reply::Silence)
     }
 }
 
-/// How often each codepoint was seen.
+/// Number of packets per codepoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Seen {
     /// Not-ECT.
@@ -40,7 +40,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// One more packet.
+    /// Counts a packet.
     pub fn count(&mut self, ecn: Ecn) {
         *match ecn {
             Ecn::NotEct => &mut self.not_ect,
@@ -49,42 +49,42 @@ impl Seen {
             Ecn::Ce => &mut self.ce,
         } += 1;
     }
-    /// Packets.
+    /// Total number of packets.
     pub fn all(&self) -> u32 {
         self.not_ect + self.ect1 + self.ect0 + self.ce
     }
-    /// Whether there were packets and all of them had this many.
+    /// Returns whether there were packets and all of them are among `count`.
     fn are_all(&self, count: u32) -> bool {
         count > 0 && count == self.all()
     }
 }
 
-/// Whether ACKs of our data had ECE.
+/// Presence of ECE in the ACKs of the prober's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Echo {
-    /// That of data sent with ECT(0), before any CE.
+    /// ACK of data sent with ECT(0), before any CE.
     pub before_ce: Option<bool>,
-    /// That of data sent with CE.
+    /// ACK of data sent with CE.
     pub of_ce: Option<bool>,
-    /// That of the data behind it, sent with ECT(0) and without CWR.
+    /// ACK of the data after it, sent with ECT(0) and without CWR.
     pub until_cwr: Option<bool>,
-    /// That of the data behind the segment with CWR.
+    /// ACK of the data after the segment with CWR.
     pub after_cwr: Option<bool>,
 }
 
-/// How the server, sending, took ECE.
+/// Response of the server, as a sender, to ECE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Reduction {
-    /// Whether new data came with CWR.
+    /// New data had CWR.
     pub cwr: bool,
-    /// Segments that came between two ACKs before the one with ECE.
+    /// Segments that arrived between two ACKs before the one with ECE.
     pub before: u32,
-    /// Segments that came after it, up to the next ACK.
+    /// Segments that arrived after it, up to the next ACK.
     pub after: u32,
 }
 
 impl Reduction {
-    /// Whether fewer came.
+    /// Returns whether the server sent fewer segments.
     pub fn slowed(&self) -> bool {
         self.after < self.before
     }
@@ -95,65 +95,65 @@ impl Reduction {
 pub struct Back {
     /// Codepoints of its data.
     pub data: Seen,
-    /// How it took ECE; `None` if that could not be asked.
+    /// Response to ECE; `None` if it could not be tested.
     pub reduction: Option<Reduction>,
 }
 
-/// All answers.
+/// All replies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answers {
-    /// The answer to a SYN without ECE and CWR.
+    /// Reply to a SYN without ECE and CWR.
     pub plain: Reply,
-    /// Codepoints of packets that nobody sends with ECT: the SYN-ACKs, and data of the connection without ECN.
+    /// Codepoints of packets that are sent as Not-ECT: the SYN-ACKs, and data of the connection without ECN.
     pub unmarked: Seen,
-    /// The answer to an ECN-setup SYN.
+    /// Reply to an ECN-setup SYN.
     pub setup: Reply,
-    /// Whether CE comes back as ECE.
+    /// Echo of CE as ECE.
     pub echo: Echo,
     /// The server's data.
     pub back: Back,
-    /// What could not be asked, and why.
+    /// Tests that could not be completed, and the reasons.
     pub unclear: Vec<String>,
 }
 
-/// What the answers say.
+/// A finding about the server or its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
     /// No SYN-ACK to any SYN.
     Unreachable,
-    /// A SYN-ACK to a SYN without ECN alone, and silence else.
+    /// A SYN-ACK only to a SYN without ECN; no reply to an ECN-setup SYN.
     EcnSynUnanswered,
-    /// A SYN-ACK to a SYN without ECN alone, and an RST else.
+    /// A SYN-ACK only to a SYN without ECN; an RST to an ECN-setup SYN.
     EcnSynReset,
-    /// A connection, but without ECN.
+    /// A connection without ECN.
     EcnRefused,
-    /// A SYN-ACK with the bits of the SYN.
+    /// A SYN-ACK with the flags of the SYN.
     EcnReflected,
     /// ECE before any CE was sent.
     CeSetThere,
     /// No ECE after CE.
     CeNotEchoed,
-    /// ECE, but not up to CWR.
+    /// ECE, but it ended before CWR.
     EchoNotKept,
-    /// ECE even after CWR.
+    /// ECE continued after CWR.
     CwrNotHeard,
-    /// Data of a server with ECN came as Not-ECT.
+    /// Data of a server with ECN arrived as Not-ECT.
     EctErasedBack,
-    /// Every packet of data came with CE.
+    /// Every data packet arrived with CE.
     CeSetBack,
-    /// Packets that nobody sends with ECT came with ECT or CE.
+    /// Packets sent as Not-ECT arrived with ECT or CE.
     EctSetBack,
-    /// After ECE neither CWR nor fewer packets.
+    /// Neither CWR nor fewer packets after ECE.
     EceNotHeard,
-    /// After ECE fewer packets, but no CWR.
+    /// Fewer packets after ECE, but no CWR.
     NoCwr,
-    /// After ECE CWR, but no fewer packets.
+    /// CWR after ECE, but no fewer packets.
     NotSlowed,
 }
 
 impl Finding {
-    /// Its name, and what may be the cause.
+    /// Returns its name and the possible causes.
     pub const fn about(self) -> (&'static str, &'static str) {
         match self {
             Finding::Unreachable => ("unreachable", "no SYN-ACK to any SYN"),
@@ -162,32 +162,32 @@ impl Finding {
             }
             Finding::EcnSynReset => ("ecn-syn-reset", "an ECN-setup SYN is reset; a plain SYN is answered"),
             Finding::EcnRefused => {
-                ("ecn-refused", "the server has no ECN, or a box takes the flags from SYN or SYN-ACK")
+                ("ecn-refused", "the server does not support ECN, or a middlebox clears the flags of SYN or SYN-ACK")
             }
-            Finding::EcnReflected => ("ecn-reflected", "the server sends back flags that it does not know"),
-            Finding::CeSetThere => ("ce-set-there", "packets get CE on the way to the server"),
+            Finding::EcnReflected => ("ecn-reflected", "the server reflects flags that it does not support"),
+            Finding::CeSetThere => ("ce-set-there", "packets are marked CE on the path to the server"),
             Finding::CeNotEchoed => (
                 "ce-not-echoed",
-                "CE is erased on the way there, ECE cleared on the way back, or the server has no echo",
+                "CE is erased on the forward path, ECE is cleared on the return path, or the server does not echo CE",
             ),
-            Finding::EchoNotKept => ("echo-not-kept", "the server stops to echo before CWR"),
+            Finding::EchoNotKept => ("echo-not-kept", "the server ends the echo before CWR"),
             Finding::CwrNotHeard => {
-                ("cwr-not-heard", "CWR is cleared on the way there, or the server does not obey it")
+                ("cwr-not-heard", "CWR is cleared on the forward path, or the server ignores it")
             }
-            Finding::EctErasedBack => ("ect-erased-back", "the server's ECT is erased on the way back, or never set"),
-            Finding::CeSetBack => ("ce-set-back", "every packet has CE on the way back"),
-            Finding::EctSetBack => ("ect-set-back", "packets without ECT get a codepoint on the way back"),
+            Finding::EctErasedBack => ("ect-erased-back", "the server's ECT is erased on the return path, or never set"),
+            Finding::CeSetBack => ("ce-set-back", "every packet is marked CE on the return path"),
+            Finding::EctSetBack => ("ect-set-back", "packets without ECT get a codepoint on the return path"),
             Finding::EceNotHeard => {
-                ("ece-not-heard", "ECE is cleared on the way there, or the server does not obey it")
+                ("ece-not-heard", "ECE is cleared on the forward path, or the server ignores it")
             }
-            Finding::NoCwr => ("no-cwr", "CWR is cleared on the way back, or the server does not send it"),
-            Finding::NotSlowed => ("not-slowed", "the server sends CWR, but does not slow down"),
+            Finding::NoCwr => ("no-cwr", "CWR is cleared on the return path, or the server does not send it"),
+            Finding::NotSlowed => ("not-slowed", "the server sends CWR, but does not reduce its rate"),
         }
     }
 }
 
 impl Answers {
-    /// What the answers say; nothing if ECN works as far as can be seen from here.
+    /// Returns the findings; empty if ECN works as far as the prober can observe.
     pub fn findings(&self) -> Vec<Finding> {
         if !self.plain.is_syn_ack() && !self.setup.is_syn_ack() {
             return vec![Finding::Unreachable];
@@ -233,7 +233,8 @@ impl Answers {
         [codepoint, unasked, reduction].into_iter().flatten()
     }
 
-    /// The class: names of what was found, `ecn` if that is nothing, or `unclear` if not all could be asked.
+    /// Returns the class: the names of the findings, `ecn` if there are none, or `unclear` if a test could not be
+    /// completed.
     pub fn class(&self) -> String {
         let mut names: Vec<&str> = self.findings().iter().map(|finding| finding.about().0).collect();
         if !self.unclear.is_empty() {

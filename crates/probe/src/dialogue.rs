@@ -6,17 +6,17 @@ use ecnlab_wire::{Ecn, Flags, Segment, Seq};
 use crate::answers::{Back, Echo, Reply, Seen};
 use crate::reader::{PATIENCE, Reader};
 
-/// A SYN is sent so often, and waited for so long at first; each time twice as long (RFC 6298 section 5.5).
+/// Number of SYNs sent; the first timeout doubles with each retransmission (RFC 6298 section 5.5).
 const SYNS: u32 = 3;
 const SYN_WAIT: Dur = Dur::from_ms(1000);
-/// Data are sent so often until they are acknowledged, each time waited for so long: a delayed ACK takes up to 0.5 s
-/// (RFC 9293 section 3.8.6.3).
+/// Number of transmissions of data, each with the same timeout: a delayed ACK takes up to 0.5 s (RFC 9293 section
+/// 3.8.6.3).
 const SENDS: u32 = 3;
 const ACK_WAIT: Dur = Dur::from_ms(1000);
-/// Small, so that a window holds many segments: that of RFC 9293 section 3.7.1.
+/// The default of RFC 9293 section 3.7.1, small so that a window holds many segments.
 const MSS: u16 = 536;
 
-/// The parts in which a request is sent with ECN: codepoint and flags of each.
+/// Codepoint and flags of the parts in which a request is sent with ECN.
 const PARTS: [(Ecn, Flags); 5] = [
     (Ecn::Ect0, Flags::empty()),
     (Ecn::Ce, Flags::empty()),
@@ -25,7 +25,7 @@ const PARTS: [(Ecn, Flags); 5] = [
     (Ecn::Ect0, Flags::empty()),
 ];
 
-/// A connection: opens, sends the request, reads the response, resets.
+/// A connection: opens, sends the request, receives the response, resets.
 #[derive(Debug)]
 pub struct Dialogue {
     ecn: bool,
@@ -35,13 +35,13 @@ pub struct Dialogue {
     phase: Phase,
     tries: u32,
     sent_at: Time,
-    /// When [`Dialogue::on_deadline`] is due.
+    /// Time at which [`Dialogue::on_deadline`] is due.
     pub deadline: Time,
-    /// The answer to the SYN.
+    /// Reply to the SYN.
     pub reply: Reply,
     /// The codepoint of the SYN-ACK.
     pub syn_ack: Option<Ecn>,
-    /// ECE of the ACK of each part.
+    /// ECE in the ACK of each part.
     echoes: [Option<bool>; PARTS.len()],
     reader: Option<Reader>,
     unclear: Option<&'static str>,
@@ -50,14 +50,14 @@ pub struct Dialogue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Opening,
-    /// The part of this number is to be acknowledged.
+    /// Waits for the ACK of the part with this number.
     Sending(usize),
     Reading,
     Over,
 }
 
 impl Dialogue {
-    /// Sends the SYN, with ECN or without. The request will have so many bytes.
+    /// Sends the SYN, with or without ECN. The request will have `request` bytes.
     pub fn open(ecn: bool, iss: Seq, request: u32, now: Time, out: &mut Vec<Segment>) -> Dialogue {
         let mut dialogue = Dialogue {
             ecn,
@@ -77,17 +77,17 @@ impl Dialogue {
         dialogue
     }
 
-    /// The sequence number of its SYN.
+    /// Sequence number of its SYN.
     pub fn iss(&self) -> Seq {
         self.iss
     }
 
-    /// Whether all is said.
+    /// Returns whether the dialogue has ended.
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }
 
-    /// What the ACKs said of CE.
+    /// The echo of CE in the ACKs.
     pub fn echo(&self) -> Echo {
         let [before_ce, of_ce, until_cwr, _, after_cwr] = self.echoes;
         Echo { before_ce, of_ce, until_cwr, after_cwr }
@@ -103,12 +103,12 @@ impl Dialogue {
         self.reader.as_ref().map(Reader::seen).unwrap_or_default()
     }
 
-    /// Why not all could be learned.
+    /// Reason why a test could not be completed.
     pub fn unclear(&self) -> Option<&'static str> {
         self.unclear.or_else(|| self.reader.as_ref().and_then(|reader| reader.learned().1))
     }
 
-    /// A segment from the server.
+    /// Processes a segment from the server.
     pub fn on_segment(&mut self, segment: &Segment, now: Time, out: &mut Vec<Segment>) {
         if self.phase == Phase::Opening {
             return self.on_answer(segment, now, out);
@@ -138,13 +138,13 @@ impl Dialogue {
         }
     }
 
-    /// The deadline has come.
+    /// Processes the expiry of the deadline.
     pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Segment>) {
         match self.phase {
             Phase::Opening if self.tries < SYNS => self.send_syn(now, out),
             Phase::Sending(part) if self.tries < SENDS => self.send_part(part, now, out),
             Phase::Sending(_) => {
-                self.unclear = Some("data were not acknowledged");
+                self.unclear = Some("data was not acknowledged");
                 self.reset(out);
             }
             Phase::Reading => self.read_on(now, out),
@@ -163,7 +163,7 @@ impl Dialogue {
         out.push(syn);
     }
 
-    /// An answer to the SYN.
+    /// Processes a reply to the SYN.
     fn on_answer(&mut self, segment: &Segment, now: Time, out: &mut Vec<Segment>) {
         let flags = segment.flags;
         if !flags.contains(Flags::ACK) || segment.ack != self.iss + 1 {
@@ -190,17 +190,17 @@ impl Dialogue {
         self.send_part(0, now, out);
     }
 
-    /// Parts of the request: one without ECN.
+    /// Number of parts of the request: one without ECN.
     fn parts(&self) -> usize {
         if self.ecn { PARTS.len() } else { 1 }
     }
 
-    /// The offset at which the part of this number begins.
+    /// Offset of the part with this number.
     fn cut(&self, part: usize) -> u32 {
         if part >= self.parts() { self.request } else { part as u32 * (self.request / self.parts() as u32) }
     }
 
-    /// Sends the part of this number; behind the last one the response is read.
+    /// Sends the part with this number; after the last one the response is read.
     fn send_part(&mut self, part: usize, now: Time, out: &mut Vec<Segment>) {
         if part == self.parts() {
             self.phase = Phase::Reading;
@@ -217,7 +217,7 @@ impl Dialogue {
         out.push(data);
     }
 
-    /// A round is over, or nothing has come for long.
+    /// Ends a round, or handles a long silence.
     fn read_on(&mut self, now: Time, out: &mut Vec<Segment>) {
         let next = self.reader.as_mut().and_then(Reader::end_round);
         let Some(flags) = next else { return self.reset(out) };
@@ -225,7 +225,7 @@ impl Dialogue {
         self.deadline = now + PATIENCE;
     }
 
-    /// An ACK of all data so far, with more flags.
+    /// Returns an ACK of all data so far, with additional flags.
     fn ack(&self, flags: Flags) -> Segment {
         let sent = match self.phase {
             Phase::Opening => 0,
@@ -244,7 +244,7 @@ impl Dialogue {
         segment
     }
 
-    /// Leaves no connection behind.
+    /// Resets the connection.
     fn reset(&mut self, out: &mut Vec<Segment>) {
         let mut reset = self.ack(Flags::RST);
         if let Phase::Sending(part) = self.phase {

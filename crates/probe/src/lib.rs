@@ -1,5 +1,5 @@
-//! TBIT's questions about ECN (Padhye and Floyd 2001), asked of a server: without I/O and clock, so that the same prober
-//! speaks to simulated hosts and to real ones.
+//! Tests of a server's ECN behaviour as in TBIT (Padhye and Floyd 2001). Without I/O and clock, so that the same prober
+//! tests simulated and real hosts.
 //!
 //! A [`Session`] opens two connections, one without ECN and one with. [`probe`] drives it over the links of a plan;
 //! `ecnlab-live` drives it over a TUN device.

@@ -1,4 +1,4 @@
-//! A simulated server at the other end of a plan's links, asked in virtual time.
+//! Probing of a simulated server at the other end of a plan's links, in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,13 +13,13 @@ use ecnlab_wire::{Flags, Segment, Seq};
 use crate::answers::Answers;
 use crate::session::{CONNECTIONS, REQUEST, Said, Session};
 
-/// Bytes of the response: more than any window that is looked at.
+/// Bytes of the response: more than any window that is tested.
 const RESPONSE: u64 = 200_000;
 
-/// Why a flow's server cannot be asked.
+/// Reason why a flow's server cannot be probed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Failure {
-    /// It has no TCP.
+    /// The flow has no TCP.
     #[error("flow `{0}` has no TCP: there is no server to ask")]
     NoTcp(String),
     /// Two nodes are not connected.
@@ -27,15 +27,15 @@ pub enum Failure {
     NoRoute {
         /// The flow.
         flow: String,
-        /// Where the way should begin.
+        /// Source node.
         from: String,
-        /// Where it should end.
+        /// Destination node.
         to: String,
     },
 }
 
-/// Asks the server of the flow numbered `flow`: its `from` end, from its `to` end, over the links of `plan` on which
-/// nothing else moves. All chance comes from `seed`.
+/// Probes the server of the flow with index `flow`, its `from` end, from its `to` end, over the links of `plan` without
+/// other traffic. `seed` determines all random streams.
 ///
 /// # Errors
 /// [`Failure`].
@@ -46,7 +46,7 @@ pub fn probe(plan: &Plan, flow: usize, seed: u64) -> Result<Answers, Failure> {
     Path::new(plan, flow, seed)?.ask()
 }
 
-/// The links, what is on them, and the hosts at the ends.
+/// The links, the packets on them, and the hosts at the ends.
 struct Path<'a> {
     plan: &'a Plan,
     flow: usize,
@@ -55,7 +55,7 @@ struct Path<'a> {
     nodes: [u32; 2],
     links: Vec<Link>,
     routes: Routes,
-    /// All packets that were ever sent: a probe has a few hundred.
+    /// All packets ever sent: a probe has a few hundred.
     cargo: Vec<Sent>,
     events: BinaryHeap<Reverse<(Time, u32)>>,
     servers: Vec<Server>,
@@ -86,12 +86,12 @@ impl<'a> Path<'a> {
         };
         let mut crossed = Vec::new();
         for (from, to) in [(prober, server), (server, prober)] {
-            // The routes know the way from the ends themselves, too: a host sends along it.
+            // The routes include the end nodes: a host uses them to send.
             let first = paths.know(from, to).then(|| paths.first(from, to)).flatten();
             crossed.extend(paths.path(first.ok_or_else(|| between(from, to))?, to));
         }
         for link in crossed {
-            // A box answers from behind its link.
+            // A box replies from the node at the far end of its link.
             for end in [prober, server] {
                 let node = plan.links[link as usize].to;
                 if !paths.know(node, end) {
@@ -118,7 +118,7 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// Until all is said.
+    /// Runs until the session has ended.
     fn ask(mut self) -> Result<Answers, Failure> {
         for _ in 0..CONNECTIONS {
             let iss = Seq(self.iss.u64() as u32);
@@ -149,7 +149,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// Sends from the prober (0) or the server (1).
+    /// Sends a segment from the prober (0) or the server (1).
     fn send(&mut self, end: usize, connection: u32, segment: Segment, now: Time) {
         let packet = self.load(end, connection, segment);
         self.forward(self.routes.row(self.nodes[end] as usize), packet, now);
@@ -171,7 +171,7 @@ impl<'a> Path<'a> {
         })
     }
 
-    /// Onto the next link; what has arrived at the prober is returned.
+    /// Forwards a packet to the next link; returns a segment that has arrived at the prober.
     fn forward(&mut self, row: u32, mut packet: Packet, now: Time) -> Option<(u32, Segment)> {
         let index = self.routes.next(row, packet.to());
         if index == ARRIVED {
@@ -190,7 +190,7 @@ impl<'a> Path<'a> {
         if link.is_clear(now) {
             link.pass(packet, now);
         } else {
-            // Source quenches are not watched: the prober does not listen to them, and sends too little to get one.
+            // Source quenches are not observed: the prober ignores them and sends too little to cause one.
             link.enqueue(packet, now, &mut ());
         }
         self.arm(index);
@@ -205,7 +205,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The next event of a link, which is due.
+    /// Processes the next due event of a link.
     fn on_link(&mut self, now: Time) -> Option<(u32, Segment)> {
         let Reverse((at, index)) = self.events.pop()?;
         let link = &mut self.links[index as usize];
@@ -230,7 +230,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The packet's next link is part of `tunnel`, as link `index` is, or the tunnel ends here.
+    /// Handles a packet on link `index` of `tunnel`: its next link belongs to the tunnel too, or the tunnel ends here.
     fn leave_tunnel(
         &mut self,
         index: u32,
@@ -259,7 +259,7 @@ impl<'a> Path<'a> {
         self.forward(row, reset, now)
     }
 
-    /// What is for the server is taken; what is for the prober is returned.
+    /// Processes a packet for the server; returns a segment for the prober.
     fn arrive(&mut self, packet: Packet, now: Time) -> Option<(u32, Segment)> {
         let Sent { mut segment, connection } = self.cargo[packet.cargo() as usize];
         segment.ecn = packet.ecn();
@@ -269,7 +269,7 @@ impl<'a> Path<'a> {
         let (mut out, server) = (Out::new(), &mut self.servers[connection as usize]);
         server.endpoint.on_segment(&segment, now, &mut out);
         if server.endpoint.state() == State::Closed && !server.answered {
-            // RFC 9293 §3.10.7.4: a passive open that is reset before it is established listens again.
+            // RFC 9293 §3.10.7.4: a passive open that is reset before it is established returns to LISTEN.
             server.endpoint = Endpoint::listen(&self.config, Seq(self.iss.u64() as u32));
         }
         if !server.answered && server.endpoint.received() >= u64::from(REQUEST) {
@@ -291,7 +291,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// What boxes read and write.
+/// Access of middleboxes to the packets.
 struct Contents<'a>(&'a mut Vec<Sent>);
 
 impl Inspect for Contents<'_> {

@@ -1,49 +1,50 @@
-//! The server's data, taken in rounds: all that comes between two silences is answered by one ACK.
+//! Receiver of the server's data, in rounds: all data between two silences is acknowledged by one ACK.
 
 use ecnlab_base::{Dur, Time};
 use ecnlab_wire::{Flags, Segment, Seq};
 
 use crate::answers::{Back, Reduction, Seen};
 
-/// Silence that ends a round: half the round trip, within these. The server's timer, 200 ms and more, must not expire.
+/// Bounds of the silence that ends a round, half the RTT otherwise. The server's timer, at least 200 ms, must not
+/// expire.
 const SHORTEST: Dur = Dur::from_ms(40);
 const LONGEST: Dur = Dur::from_ms(100);
-/// So long without any data, and there will be none.
+/// Time without data after which none is expected.
 pub const PATIENCE: Dur = Dur::from_ms(3000);
-/// A round of fewer segments shows no reduction.
+/// Minimum number of segments of a round that can show a reduction.
 const FEWEST: u32 = 4;
 
-/// What is done with the data of a connection.
+/// State of the data reception of a connection.
 #[derive(Debug)]
 pub struct Reader {
     ecn: bool,
     next: Seq,
     seen: Seen,
     quiet: Dur,
-    /// Segments of this round.
+    /// Segments of the current round.
     round: u32,
     stage: Stage,
     cwr: bool,
-    /// Data were missing or came again.
+    /// Data was lost or retransmitted.
     disturbed: bool,
     finished: bool,
 }
 
-/// What the rounds have been for so far.
+/// Stage of the test for a reduction.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// The window opens.
+    /// The window grows.
     Growing,
     /// The last ACK had ECE for the first time.
     Told { before: u32 },
-    /// The round behind it is over.
+    /// The following round has ended.
     Answered { before: u32, after: u32 },
-    /// There was more to send, so that it was the window that ended that round.
+    /// More data followed, so it was the window that ended that round.
     Confirmed { before: u32, after: u32 },
 }
 
 impl Reader {
-    /// Data from `next` on, of a connection with or without ECN whose round trip is `rtt`.
+    /// Starts to receive data at `next`, on a connection with or without ECN with the round-trip time `rtt`.
     pub fn new(ecn: bool, next: Seq, rtt: Dur) -> Reader {
         Reader {
             ecn,
@@ -58,7 +59,7 @@ impl Reader {
         }
     }
 
-    /// The next byte expected.
+    /// Next expected sequence number.
     pub fn next(&self) -> Seq {
         self.next
     }
@@ -68,7 +69,7 @@ impl Reader {
         self.seen
     }
 
-    /// Takes the data of a segment; returns when the round ends if nothing else comes.
+    /// Processes the data of a segment; returns the end of the round if no more arrives.
     pub fn take(&mut self, segment: &Segment, now: Time) -> Option<Time> {
         if segment.len == 0 && !segment.flags.contains(Flags::FIN) {
             return None;
@@ -87,7 +88,7 @@ impl Reader {
         Some(now + self.quiet)
     }
 
-    /// How long to wait now, with what has come so far.
+    /// Returns the time to wait, given the data so far.
     pub fn wait(&self) -> Dur {
         if self.is_idle() { PATIENCE } else { self.quiet }
     }
@@ -96,7 +97,7 @@ impl Reader {
         self.round == 0 && !self.finished && !self.disturbed
     }
 
-    /// The wait is over; returns the flags of the ACK of this round, `None` if nothing is left to be learned.
+    /// Ends the wait; returns the flags of the ACK of this round, or `None` if the test is complete.
     pub fn end_round(&mut self) -> Option<Flags> {
         if self.is_idle() {
             return None;
@@ -120,21 +121,21 @@ impl Reader {
         (!self.is_done()).then_some(echo)
     }
 
-    /// Whether nothing is left to be learned.
+    /// Returns whether the test is complete.
     fn is_done(&self) -> bool {
         let enough = if self.ecn { matches!(self.stage, Stage::Confirmed { .. }) } else { self.seen.all() >= FEWEST };
         enough || self.finished || self.disturbed
     }
 
-    /// What was learned, and why not all.
+    /// Returns the results, and why any are missing.
     pub fn learned(&self) -> (Back, Option<&'static str>) {
         let (reduction, unclear) = match self.stage {
             Stage::Confirmed { before, after } => (Some(Reduction { cwr: self.cwr, before, after }), None),
             _ if self.disturbed => {
-                (None, Some("data were lost or sent again: whether ECE slows the server is not known"))
+                (None, Some("data was lost or retransmitted, so the response to ECE is unknown"))
             }
-            _ if self.seen.all() == 0 => (None, Some("the server sends no data: what it does with ECE is not known")),
-            _ => (None, Some("the response is too short to see whether ECE slows the server")),
+            _ if self.seen.all() == 0 => (None, Some("the server sends no data, so its response to ECE is unknown")),
+            _ => (None, Some("the response is too short to test the server's response to ECE")),
         };
         (Back { data: self.seen, reduction }, unclear)
     }

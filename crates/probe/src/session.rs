@@ -1,4 +1,4 @@
-//! All questions to one server: one connection after the other.
+//! All tests of one server: one connection after the other.
 
 use ecnlab_base::Time;
 use ecnlab_wire::{Segment, Seq};
@@ -6,7 +6,7 @@ use ecnlab_wire::{Segment, Seq};
 use crate::answers::{Answers, Reply, Seen};
 use crate::dialogue::Dialogue;
 
-/// Connections that a session opens.
+/// Number of connections of a session.
 pub const CONNECTIONS: u32 = 2;
 
 /// Bytes of a simulated request.
@@ -15,15 +15,15 @@ pub const REQUEST: u32 = 100;
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Said {
-    /// The number of its connection, from 0: each has a port of its own.
+    /// Number of its connection, from 0: each has its own port.
     pub connection: u32,
-    /// The segment; it is short of its data.
+    /// The segment, without its payload bytes.
     pub segment: Segment,
-    /// The offset of its data in the request.
+    /// Offset of its data in the request.
     pub offset: u32,
 }
 
-/// The questions: first without ECN, then with.
+/// The tests: first without ECN, then with.
 #[derive(Debug)]
 pub struct Session {
     request: u32,
@@ -33,14 +33,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the first connection. The request has so many bytes, at least as many as it is sent in parts: 5.
+    /// Opens the first connection. The request has `request` bytes, at least the number of its parts: 5.
     pub fn start(request: u32, iss: Seq, now: Time, out: &mut Vec<Said>) -> Session {
         let mut session = Session { request, iss, dialogues: Vec::new(), out: Vec::new() };
         session.go_on(now, out);
         session
     }
 
-    /// A segment has arrived for the connection of this number; its codepoint is the one it arrived with.
+    /// Processes a segment for the connection with this number; its codepoint is the one with which it arrived.
     pub fn on_segment(&mut self, connection: u32, segment: &Segment, now: Time, out: &mut Vec<Said>) {
         if connection as usize + 1 == self.dialogues.len()
             && let Some(dialogue) = self.dialogues.last_mut()
@@ -50,12 +50,12 @@ impl Session {
         self.go_on(now, out);
     }
 
-    /// When [`Session::on_deadline`] is due; [`Time::NEVER`] once all is said.
+    /// Time at which [`Session::on_deadline`] is due; [`Time::NEVER`] when the session has ended.
     pub fn deadline(&self) -> Time {
         self.dialogues.last().map_or(Time::NEVER, |dialogue| dialogue.deadline)
     }
 
-    /// The deadline may have come; harmless if it has not.
+    /// Processes the deadline if it has expired.
     pub fn on_deadline(&mut self, now: Time, out: &mut Vec<Said>) {
         if let Some(dialogue) = self.dialogues.last_mut().filter(|dialogue| dialogue.deadline <= now) {
             dialogue.on_deadline(now, &mut self.out);
@@ -63,12 +63,12 @@ impl Session {
         self.go_on(now, out);
     }
 
-    /// Hands out what is to be sent, and opens the next connection when one is over.
+    /// Passes on segments to be sent, and opens the next connection when one has ended.
     fn go_on(&mut self, now: Time, out: &mut Vec<Said>) {
         self.hand_out(out);
         let number = self.dialogues.len() as u32;
         if number < CONNECTIONS && self.dialogues.last().is_none_or(Dialogue::is_over) {
-            // RFC 6528: another connection, another number.
+            // RFC 6528: another connection, another initial sequence number.
             let iss = self.iss + number * 0x0100_0000;
             self.dialogues.push(Dialogue::open(number > 0, iss, self.request, now, &mut self.out));
             self.hand_out(out);
@@ -81,7 +81,7 @@ impl Session {
         out.extend(self.out.drain(..).map(|segment| Said { connection, segment, offset: segment.seq - first }));
     }
 
-    /// The answers, once all is said.
+    /// Returns the replies, once the session has ended.
     pub fn answers(&self) -> Option<Answers> {
         let [plain, setup] = self.dialogues.as_slice() else { return None };
         if !setup.is_over() {

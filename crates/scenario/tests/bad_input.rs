@@ -275,7 +275,7 @@ const CASES: &[Case] = &[
     (
         "tcp = \"mine\"\n",
         "tcp = \"mine\"\ndscp = 64\n",
-        &["x.toml:21:8: `flow.bulk.dscp`: 64 is no DSCP; write a number from 0 to 63"],
+        &["x.toml:21:8: `flow.bulk.dscp`: 64 is not a DSCP; write a number from 0 to 63"],
     ),
     (
         "tcp = \"mine\"\n",

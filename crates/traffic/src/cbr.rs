@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::udp::{self, Codepoint, Squid, SquidParams};
 use crate::{Checked, Demand, Impossible, Source, UnderWay};
 
-/// An endless series of datagrams of one size.
+/// A continuous stream of datagrams of one size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -20,10 +20,10 @@ pub struct Params {
     /// is 0.5. Default 0.
     #[serde(default)]
     pub jitter: f64,
-    /// The codepoint of the datagrams. Default: `"not-ect"`.
+    /// The ECN codepoint of the datagrams. Default: `"not-ect"`.
     #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
     pub ecn: Codepoint,
-    /// The response to source quenches, by RFC 1016; `{}` has the numbers of the RFC. Default: they are ignored.
+    /// The response to source quenches, by RFC 1016; `{}` uses the numbers of the RFC. Default: they are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quench: Option<SquidParams>,
 }
@@ -55,7 +55,7 @@ pub struct Cbr {
 }
 
 impl Cbr {
-    /// The source that `params` describe.
+    /// Creates the source from `params`.
     pub fn new(params: &Params, _ends: [u32; 2]) -> Cbr {
         let pause = params.rate.time_for(params.packet.0);
         let squid = Squid::new(params.quench.clone());
@@ -157,7 +157,7 @@ mod tests {
         let at = |ms| Time::ZERO + Dur::from_ms(ms);
         assert_eq!((cbr.codepoint(), cbr.poll(at(0), &mut rng, &mut out)), (Ecn::Ect0, Some(at(8))));
         assert!(cbr.on_quench(at(3)));
-        // Asked at the old time, it says when: 75 ms after the one before.
+        // A poll at an earlier time returns the scheduled time: 75 ms after the previous datagram.
         assert_eq!(cbr.poll(at(8), &mut rng, &mut out), Some(at(75)));
         assert_eq!(cbr.poll(at(75), &mut rng, &mut out), Some(at(150)));
         assert_eq!(out.len(), 2);

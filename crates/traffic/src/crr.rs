@@ -1,8 +1,7 @@
 //! Connect, request, response, close, and again: Netperf's TCP_CRR (RFC 2884 §5.3).
 //!
-//! One transaction at a time, each on a connection (and port) of its own. A transaction is complete
-//! when the last byte of the response has arrived; the requester then closes and, after the think
-//! time, opens the next.
+//! One transaction at a time, each on its own connection and port. A transaction is complete when the last byte of the
+//! response has arrived; the requester then closes and opens the next connection after the think time.
 
 use ecnlab_base::{Bytes, Dist, Dur, Rng, Time};
 use schemars::JsonSchema;
@@ -10,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Checked, Demand, Done, ENDLESS, Exchange, Side, Source, UnderWay};
 
-/// Transactions that `to` opens and `from` answers.
+/// Transactions opened by `to` and answered by `from`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Bytes of each request, drawn for each; a random one is at least 1 B.
+    /// Bytes of each request, drawn per request; at least 1 B if random.
     pub request: Dist<Bytes>,
-    /// Bytes of each response, drawn for each; a random one is at least 1 B.
+    /// Bytes of each response, drawn per response; at least 1 B if random.
     pub response: Dist<Bytes>,
     /// Pause between the end of a transaction and the next connection. Default 0 s (RFC 2884 §5.3).
     #[serde(default)]
@@ -25,7 +24,7 @@ pub struct Params {
 
 impl Checked for Params {}
 
-/// An endless series of transactions.
+/// A continuous series of transactions.
 #[derive(Clone, Debug)]
 pub struct Crr {
     params: Params,
@@ -35,7 +34,7 @@ pub struct Crr {
 }
 
 impl Crr {
-    /// The source that `params` describe.
+    /// Creates the source from `params`.
     pub fn new(params: &Params, _ends: [u32; 2]) -> Crr {
         Crr { params: params.clone(), next: 0, busy: false, stopped: false }
     }
@@ -64,7 +63,7 @@ impl Source for Crr {
     }
 }
 
-/// What is random may come out as nothing, or as what stands for a transfer without end.
+/// Limits a random size, which may be zero or equal the value for an endless transfer.
 fn size(dist: Dist<Bytes>, rng: &mut Rng) -> u64 {
     match dist {
         Dist::Constant(bytes) => bytes.0,

@@ -1,4 +1,4 @@
-//! FTP as the simulation literature means it: one connection with data always to send, or one file.
+//! FTP in the sense of the simulation literature: one connection that always has data to send, or one file.
 
 use ecnlab_base::{Bytes, Rng, Time};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub struct Params {
 
 impl Checked for Params {}
 
-/// One bulk transfer, begun at the first poll.
+/// One bulk transfer, started at the first poll.
 #[derive(Clone, Debug)]
 pub struct Ftp {
     size: u64,
@@ -25,7 +25,7 @@ pub struct Ftp {
 }
 
 impl Ftp {
-    /// The source that `params` describe.
+    /// Creates the source from `params`.
     pub fn new(params: &Params, _ends: [u32; 2]) -> Ftp {
         Ftp { size: params.size.map_or(ENDLESS, |b| b.0), begun: false }
     }

@@ -1,7 +1,7 @@
-//! Sources of demand: what applications ask of the network, and when they ask again.
+//! Traffic sources: the demands of applications and their timing.
 //!
-//! A source states its demands and its next wake; it never sees a congestion window, a packet or
-//! the event queue. The same source drives the simulator's endpoints and real sockets.
+//! A source returns its demands and the time of its next poll; it has no access to congestion windows, packets or the
+//! event queue. The same source drives the simulator's endpoints and real sockets.
 
 mod cbr;
 mod crr;
@@ -50,119 +50,118 @@ impl Side {
     }
 }
 
-/// What a source asks for.
+/// Demand of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
-    /// A connection's worth of work over TCP.
+    /// An exchange on one TCP connection.
     Exchange(Exchange),
-    /// One UDP datagram from `from` to `to`, of so many bytes on the wire, headers included.
+    /// One UDP datagram from `from` to `to`, of this many bytes on the wire, headers included.
     Datagram(u32),
 }
 
-/// One connection's worth of work: the opener connects and writes `request` bytes; when all have
-/// arrived the other side writes `response` bytes; when those have arrived the opener closes.
+/// Work of one connection: the opener connects and writes `request` bytes; when all have arrived the other side writes
+/// `response` bytes; when those have arrived the opener closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// Given back to [`Source::on_done`].
+    /// Identifier passed to [`Source::on_done`].
     pub key: u32,
-    /// Who connects.
+    /// The side that opens the connection.
     pub opener: Side,
-    /// Which of the flow's nodes take part: index of a `from` node and of a `to` node. A source that
-    /// is no [pool](Source::POOL) has one of each.
+    /// The participating nodes of the flow: index of a `from` node and of a `to` node. A source that is not a
+    /// [pool](Source::POOL) has one of each.
     pub ends: [u32; 2],
     /// Bytes the opener writes; [`ENDLESS`] for a transfer without end.
     pub request: u64,
-    /// Bytes written in answer; 0 for a one-way transfer.
+    /// Bytes of the response; 0 for a one-way transfer.
     pub response: u64,
-    /// When it counts as done.
+    /// Condition for completion.
     pub done: Done,
 }
 
 impl Exchange {
-    /// Whether nothing is written in answer.
+    /// Returns whether there is no response.
     pub const fn is_one_way(&self) -> bool {
         self.response == 0
     }
 }
 
-/// When an exchange counts as done.
+/// Condition for the completion of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// When the last byte has arrived: of the response, or of the request if there is no response.
+    /// The last byte of the response has arrived, or of the request if there is no response.
     Arrived,
-    /// Of a one-way transfer: when the opener has the acknowledgement of its last byte.
+    /// For a one-way transfer: the opener has received the acknowledgement of its last byte.
     Acknowledged,
 }
 
-/// What becomes of the exchanges that a stopped source has under way.
+/// Treatment of the exchanges in progress when a source stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnderWay {
     /// They are completed.
     Completed,
-    /// Their opener writes no more than it has sent.
+    /// Their opener writes no more than it has already sent.
     Cut,
 }
 
-/// Why parameters are refused.
+/// Reason for rejecting parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impossible {
-    /// The key at fault.
+    /// The key with the invalid value.
     pub key: &'static str,
-    /// What is wrong with its value and, behind `; `, what would do.
+    /// The problem and, after `; `, the remedy.
     pub message: String,
 }
 
-/// Parameters that may hold what cannot be.
+/// Parameters with a validity check.
 pub trait Checked {
-    /// Refuses impossible values, naming the key.
+    /// Rejects invalid values, naming the key.
     ///
     /// # Errors
-    /// The first key whose value cannot be.
+    /// The first key with an invalid value.
     fn check(&self) -> Result<(), Impossible> {
         Ok(())
     }
-    /// The greatest datagram that the source sends, headers included; 0 B of traffic over TCP.
+    /// Largest datagram of the source, headers included; 0 B for TCP traffic.
     fn largest_datagram(&self) -> Bytes {
         Bytes(0)
     }
 }
 
-/// States demand and its next wake.
+/// A source of demands.
 pub trait Source {
-    /// Whether it needs TCP endpoints at its ends.
+    /// The source needs TCP endpoints at its ends.
     const TCP: bool = true;
-    /// Whether an array at an end of the flow is a pool that one source draws its nodes from, rather
-    /// than a source for each node.
+    /// An array at an end of the flow is a pool from which one source selects nodes, instead of one source per node.
     const POOL: bool = false;
 
-    /// Appends what begins at `now`; returns when it wants to be asked again. A source that is asked
-    /// earlier than it wanted has nothing to add and says again when.
+    /// Appends the demands that start at `now`; returns the time of the next poll. A source polled early adds nothing
+    /// and returns the same time again.
     fn poll(&mut self, now: Time, rng: &mut Rng, out: &mut Vec<Demand>) -> Option<Time>;
 
-    /// The exchange `key` was completed at `now`; returns when it wants to be asked again.
+    /// Handles the completion of exchange `key` at `now`; returns the time of the next poll.
     fn on_done(&mut self, _key: u32, _now: Time) -> Option<Time> {
         None
     }
 
-    /// The exchange `key` was given up or reset; returns when it wants to be asked again.
+    /// Handles the failure of exchange `key`: given up or reset; returns the time of the next poll.
     fn on_failed(&mut self, key: u32, now: Time) -> Option<Time> {
         self.on_done(key, now)
     }
 
-    /// From now on it asks for nothing new.
+    /// Stops the source: it starts nothing new.
     fn stop(&mut self) -> UnderWay;
 
-    /// The codepoint of its datagrams.
+    /// ECN codepoint of its datagrams.
     fn codepoint(&self) -> Ecn {
         Ecn::NotEct
     }
 
-    /// An ICMP source quench about one of its datagrams came at `now`. Whether it sends more slowly for it.
+    /// Handles an ICMP source quench at `now` about one of its datagrams. Returns whether the source reduces its rate.
     fn on_quench(&mut self, _now: Time) -> bool {
         false
     }
 
-    /// The web objects it has asked for, in that order.
+    /// The web objects requested so far, in order.
     fn objects(&self) -> &[Object] {
         &[]
     }

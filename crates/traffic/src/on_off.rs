@@ -1,4 +1,4 @@
-//! UDP in bursts: at a constant rate for a while, then silent for a while.
+//! UDP in bursts: on periods at a constant rate, followed by silent off periods.
 
 use ecnlab_base::{Bytes, Dist, Dur, Rate, Rng, Time};
 use ecnlab_wire::Ecn;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::udp::{self, Codepoint, Squid, SquidParams};
 use crate::{Checked, Demand, Impossible, Source, UnderWay};
 
-/// Bursts of datagrams. With both times exponential this is ns-2's `Exponential` source, with both
-/// Pareto its `Pareto` source, which adds up to self-similar traffic.
+/// Bursts of datagrams. With both times exponential this is ns-2's `Exponential` source, with both Pareto its `Pareto`
+/// source, whose aggregate is self-similar traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
@@ -19,12 +19,12 @@ pub struct Params {
     pub packet: Bytes,
     /// Length of a burst; a burst has at least one packet.
     pub on: Dist<Dur>,
-    /// Length of the silence after a burst.
+    /// Duration of the silence after a burst.
     pub off: Dist<Dur>,
-    /// The codepoint of the datagrams. Default: `"not-ect"`.
+    /// The ECN codepoint of the datagrams. Default: `"not-ect"`.
     #[serde(default, skip_serializing_if = "Codepoint::is_not_ect")]
     pub ecn: Codepoint,
-    /// The response to source quenches, by RFC 1016; `{}` has the numbers of the RFC. A burst keeps its number of
+    /// The response to source quenches, by RFC 1016; `{}` uses the numbers of the RFC. A burst keeps its number of
     /// packets and takes longer. Default: they are ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quench: Option<SquidParams>,
@@ -39,26 +39,26 @@ impl Checked for Params {
     }
 }
 
-/// A source of bursts of datagrams; the first burst comes at once.
+/// A source of bursts of datagrams; the first burst starts immediately.
 #[derive(Clone, Debug)]
 pub struct OnOff {
     params: Params,
     pause: Dur,
     next: Time,
-    /// Packets of this burst still to send.
+    /// Packets of the current burst still to be sent.
     left: u64,
     squid: Squid,
 }
 
 impl OnOff {
-    /// The source that `params` describe.
+    /// Creates the source from `params`.
     pub fn new(params: &Params, _ends: [u32; 2]) -> OnOff {
         let pause = params.rate.time_for(params.packet.0);
         let squid = Squid::new(params.quench.clone());
         OnOff { params: params.clone(), pause, next: Time::ZERO, left: 0, squid }
     }
 
-    /// Packets of a new burst: as many as begin within its time.
+    /// Draws the number of packets of a new burst: those that start within its duration.
     fn burst(&self, rng: &mut Rng) -> u64 {
         self.params.on.draw(rng).ps().div_ceil(self.pause.ps()).max(1)
     }
@@ -75,7 +75,7 @@ impl Source for OnOff {
             out.push(Demand::Datagram(self.params.packet.0 as u32));
             self.left -= 1;
             let silence = if self.left == 0 { self.params.off.draw(rng) } else { Dur::ZERO };
-            // The silence follows a whole pause, so a delayed burst ends before it.
+            // The off period starts after the pause of the last packet, so a delayed burst ends before it.
             self.next = self.squid.after(now, now.saturating_add(self.pause)).saturating_add(silence);
         }
         Some(self.next)
@@ -106,7 +106,7 @@ mod tests {
         Params { rate: Rate::from_bps(1_000_000), packet: Bytes(1000), on, off, ecn, quench }
     }
 
-    /// When each of the first `n` packets goes, in milliseconds.
+    /// Send times of the first `n` packets, in milliseconds.
     fn times(params: &Params, n: usize) -> Vec<f64> {
         let (mut source, mut rng, mut out) = (OnOff::new(params, [1, 1]), Rng::named(3, "on-off"), Vec::new());
         let mut at = Time::ZERO;

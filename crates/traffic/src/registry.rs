@@ -1,4 +1,4 @@
-//! Name to constructor, one row a kind of traffic.
+//! Registry of traffic kinds: one row per kind, from name to constructor.
 
 use ecnlab_base::{Bytes, Rng, Time};
 use ecnlab_wire::Ecn;
@@ -9,18 +9,18 @@ use crate::{
     Cbr, Checked, Crr, Demand, Ftp, Impossible, Object, OnOff, Source, UnderWay, Web, cbr, crr, ftp, on_off, web,
 };
 
-/// What the documentation and the command line say of one kind of traffic.
+/// A kind of traffic, for the documentation and the command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Its name in a scenario file.
     pub name: &'static str,
-    /// One line about it.
+    /// One-line description.
     pub about: &'static str,
 }
 
 macro_rules! traffic {
     ($($variant:ident, $module:ident, $name:literal, $about:literal;)*) => {
-        /// What `traffic = { kind = "…" }` of a flow says.
+        /// Value of `traffic = { kind = "…" }` of a flow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "kind")]
         pub enum Params {
@@ -71,7 +71,7 @@ macro_rules! traffic {
         }
 
         impl Traffic {
-            /// The source that `params` describe, with so many `from` nodes and `to` nodes.
+            /// Creates the source from `params`, with the given numbers of `from` nodes and `to` nodes.
             pub fn new(params: &Params, ends: [u32; 2]) -> Traffic {
                 match params {
                     $(Params::$variant(p) => Traffic::$variant($variant::new(p, ends)),)*

@@ -1,8 +1,8 @@
-//! What sources of datagrams have in common: a codepoint, and an answer to ICMP source quench.
+//! Common parts of datagram sources: the codepoint, and the response to ICMP source quench.
 //!
-//! The answer is RFC 1016, "Something a Host Could Do with Source Quench: The Source Quench Introduced Delay (SQuID)"
-//! (Prue and Postel, July 1987): the host keeps a delay D between the datagrams that it sends to a destination, a quench
-//! makes it longer, time makes it shorter. Historic: a router must not send source quenches, a host must ignore them
+//! The response is RFC 1016, "Something a Host Could Do with Source Quench: The Source Quench Introduced Delay (SQuID)"
+//! (Prue and Postel, July 1987): the host keeps a delay D between the datagrams that it sends to a destination; a
+//! quench increases it, time decreases it. Historic: a router must not send source quenches, a host must ignore them
 //! (RFC 6633).
 
 use ecnlab_base::{Bytes, Dur, Time};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Impossible;
 
-/// The codepoint of a flow's datagrams (RFC 3168 §5).
+/// The ECN codepoint of a flow's datagrams (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Codepoint {
@@ -26,7 +26,7 @@ pub enum Codepoint {
 }
 
 impl Codepoint {
-    /// Whether it is the default, which a resolved scenario leaves out.
+    /// Returns whether it is the default, which a resolved scenario omits.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if hands over a reference")]
     pub(crate) fn is_not_ect(&self) -> bool {
         *self == Codepoint::NotEct
@@ -50,16 +50,16 @@ pub struct SquidParams {
     /// Increase of the delay between two datagrams by a quench (K). Default 20 ms.
     #[serde(default = "default_increase")]
     pub increase: Dur,
-    /// The least delay after a quench (I). Default 75 ms.
+    /// Minimum delay after a quench (I). Default 75 ms.
     #[serde(default = "default_least")]
     pub least: Dur,
-    /// A quench within this time of the last one obeyed is ignored (E). Default 2 s.
+    /// Period after an accepted quench in which further quenches are ignored (E). Default 2 s.
     #[serde(default = "default_period")]
     pub period: Dur,
-    /// Amount by which the delay falls (J). Default 1 ms.
+    /// Amount by which the delay decreases (J). Default 1 ms.
     #[serde(default = "default_decrease")]
     pub decrease: Dur,
-    /// Interval at which the delay falls, while datagrams are sent (S). Default 1 s.
+    /// Interval at which the delay decreases, while datagrams are sent (S). Default 1 s.
     #[serde(default = "default_every")]
     pub every: Dur,
 }
@@ -84,11 +84,11 @@ fn default_every() -> Dur {
     Dur::from_s(1)
 }
 
-/// The longest delay between two datagrams, however many quenches come: deadlines lie within a run's clock.
+/// Maximum delay between two datagrams: deadlines must stay within the range of the clock.
 const LONGEST: Dur = Dur::from_s(86_400);
 
-/// A datagram must hold its headers, its length must fit the 16 bits of RFC 791, and who obeys source quenches must be
-/// sent some.
+/// Checks that a datagram can hold its headers, that its length fits the 16 bits of RFC 791, and that a flow that
+/// responds to source quenches can receive them.
 pub(crate) fn check(packet: Bytes, ecn: Codepoint, quench: Option<&SquidParams>) -> Result<(), Impossible> {
     if !(28..=65_535).contains(&packet.0) {
         let message = format!("{packet} is not a possible size of a UDP packet; write 28 B to 65535 B");
@@ -97,7 +97,7 @@ pub(crate) fn check(packet: Bytes, ecn: Codepoint, quench: Option<&SquidParams>)
     let Some(squid) = quench else { return Ok(()) };
     if ecn == Codepoint::NotEct {
         let message =
-            "routers send no source quench about Not-ECT datagrams; write ecn = \"ect0\" beside it".to_owned();
+            "routers send no source quench about Not-ECT datagrams; write ecn = \"ect0\" as well".to_owned();
         return Err(Impossible { key: "quench", message });
     }
     let times = [
@@ -111,34 +111,35 @@ pub(crate) fn check(packet: Bytes, ecn: Codepoint, quench: Option<&SquidParams>)
         Some((key, time)) => Err(Impossible { key, message: format!("{time} is too long; write at most 24 h") }),
         None if squid.increase.is_zero() && squid.least.is_zero() => {
             let message =
-                "with a `least` of 0 s too, no quench would be heeded; write a time such as \"20 ms\"".to_owned();
+                "with a `least` of 0 s too, quenches would have no effect; write a time such as \"20 ms\"".to_owned();
             Err(Impossible { key: "quench.increase", message })
         }
         None => Ok(()),
     }
 }
 
-/// When the datagrams of one flow may go.
+/// Release times of the datagrams of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Squid {
     params: Option<SquidParams>,
-    /// D of the RFC.
+    /// The delay D of the RFC.
     delay: Dur,
-    /// When the last datagram went.
+    /// Time of the last datagram.
     sent: Time,
-    /// When a quench was last heeded.
+    /// Time of the last accepted quench.
     raised: Option<Time>,
-    /// When the delay last fell, or rose from nothing.
+    /// Time of the last decrease of the delay, or of its increase from zero.
     fell: Time,
 }
 
 impl Squid {
-    /// No delay; none ever without `params`.
+    /// Starts with no delay; without `params` there is never a delay.
     pub fn new(params: Option<SquidParams>) -> Squid {
         Squid { params, delay: Dur::ZERO, sent: Time::ZERO, raised: None, fell: Time::ZERO }
     }
 
-    /// A datagram goes at `now`, and the source has the next one at `next`: when that may go.
+    /// Records a datagram sent at `now`; returns the release time of the next one, which the source has ready at
+    /// `next`.
     pub fn after(&mut self, now: Time, next: Time) -> Time {
         self.sent = now;
         if let Some(params) = &self.params
@@ -151,7 +152,8 @@ impl Squid {
         self.hold(next)
     }
 
-    /// A source quench came at `now`. Whether it is heeded: the first one, and one at least a period after the last that was.
+    /// Handles a source quench at `now`. Returns whether it is accepted: the first one, and any at least one period
+    /// after the last accepted one.
     pub fn on_quench(&mut self, now: Time) -> bool {
         let Some(params) = &self.params else { return false };
         if self.raised.is_some_and(|at| now.since(at) < params.period) {
@@ -165,7 +167,7 @@ impl Squid {
         true
     }
 
-    /// When a datagram may go that the source has at `next`.
+    /// Returns the release time of a datagram that the source has ready at `next`.
     pub fn hold(&self, next: Time) -> Time {
         if self.delay.is_zero() { next } else { next.max(self.sent.saturating_add(self.delay)) }
     }

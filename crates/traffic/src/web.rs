@@ -1,14 +1,13 @@
-//! Web traffic: sessions of pages of objects, as ns-2's `PagePool/WebTraf` makes it
-//! (`webcache/webtraf.cc`; Akujobi et al., Table I).
+//! Web traffic: sessions of pages of objects, as in ns-2's `PagePool/WebTraf` (`webcache/webtraf.cc`; Akujobi et al.,
+//! Table I).
 //!
-//! Sessions arrive one after the other. A session is one client's; each of its pages is on a server
-//! drawn at random, and has objects that are asked for one after the other, whether or not the one
-//! before has come. An object is asked for by one packet on a connection of its own from the client
-//! to the server; once that is acknowledged, the server sends the object on a connection of its own.
-//! It has been transferred when the server has the acknowledgement of its last byte.
+//! Sessions arrive one after the other. A session belongs to one client; each of its pages is on a randomly chosen
+//! server, and its objects are requested one after the other, independent of earlier transfers. A request is one packet
+//! from the client to the server on its own connection; once it is acknowledged, the server sends the object on another
+//! connection. The transfer is complete when the server has received the acknowledgement of its last byte.
 //!
-//! What a session draws depends on its number alone, not on how fast the network was: runs that
-//! differ in their network have the same sessions, pages and objects.
+//! The random draws of a session depend only on its number, not on the speed of the network: runs with different
+//! networks have the same sessions, pages and objects.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,14 +25,14 @@ use crate::{Checked, Demand, Done, Exchange, Impossible, Side, Source, UnderWay}
 pub struct Params {
     /// Number of sessions.
     pub sessions: u32,
-    /// Time from the start of a session to the start of the next; the first begins at the flow's start.
+    /// Time from the start of a session to the start of the next; the first starts with the flow.
     pub inter_session: Dist<Dur>,
     /// Pages of a session, rounded up.
     pub pages: Dist<f64>,
     /// Time from one page of a session to the next.
     pub inter_page: Dist<Dur>,
-    /// From when `inter_page` counts: from the start of the page (ns-2 before November 2001, and its `interPageOption` 0), or
-    /// from the end of the transfer of its last object. Default `end-to-start` (ns-2 since November 2001).
+    /// Start of `inter_page`: the start of the page (ns-2 before November 2001, and its `interPageOption` 0), or the
+    /// end of the transfer of its last object. Default `end-to-start` (ns-2 since November 2001).
     #[serde(default)]
     pub page_spacing: PageSpacing,
     /// Objects of a page, rounded up.
@@ -46,7 +45,7 @@ pub struct Params {
     pub packet: Bytes,
 }
 
-/// Where the time between two pages of a session begins.
+/// Start of the time between two pages of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PageSpacing {
@@ -82,7 +81,7 @@ pub struct Web {
     page_of: Vec<u32>,
 }
 
-/// What happens next; at one instant in this order, and by age.
+/// Next event; events at the same time are in this order, then by age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Next {
     Session,
@@ -111,7 +110,7 @@ struct Page {
 }
 
 impl Web {
-    /// The source that `params` describe, among so many servers and clients.
+    /// Creates the source from `params`, with the given numbers of servers and clients.
     pub fn new(params: &Params, pool: [u32; 2]) -> Web {
         Web {
             params: params.clone(),
@@ -126,8 +125,8 @@ impl Web {
         }
     }
 
-    /// The objects asked for from `start` to `until` in a network where no transfer takes any time: what another engine
-    /// needs to have the same sessions, since the pauses between them are then all that is drawn.
+    /// Returns the objects requested from `start` to `until` if transfers took no time. Another engine uses them to
+    /// reproduce the sessions, whose remaining random draws are the pauses.
     pub fn unhindered(params: &Params, pool: [u32; 2], rng: &mut Rng, start: Time, until: Time) -> Vec<Object> {
         let (mut web, mut now, mut out) = (Web::new(params, pool), start, Vec::new());
         while now < until {
@@ -178,7 +177,7 @@ impl Web {
         self.after(now, Dur::ZERO, Next::Request(self.pages.len() as u32 - 1));
     }
 
-    /// The pause before a session's next page begins, if it has one.
+    /// Schedules a session's next page, if it has one, after the pause.
     fn schedule_page(&mut self, session: u32, now: Time) {
         let s = &mut self.sessions[session as usize];
         if s.begun < s.pages && !self.stopped {
@@ -214,7 +213,7 @@ impl Web {
         out.push(transfer(2 * object + 1, Side::From, o.ends, o.bytes));
     }
 
-    /// An object has been transferred, or will never be.
+    /// Handles the end of an object's transfer, completed or given up.
     fn leave(&mut self, object: u32, now: Time) -> Option<Time> {
         let page = &mut self.pages[self.page_of[object as usize] as usize];
         page.done += 1;
@@ -226,7 +225,7 @@ impl Web {
     }
 }
 
-/// A number of things that cannot be none nor a fraction.
+/// Rounds up to a whole number of at least one.
 fn whole(x: f64) -> u32 {
     (libm::ceil(x) as u32).max(1) // `as` saturates
 }

@@ -2,16 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A sum under way: 16-bit words, one's complement, most significant byte first (RFC 1071 §1).
+/// A running sum: 16-bit words, one's complement, most significant byte first (RFC 1071 §1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checksum(u32);
 
 impl Checksum {
-    /// Nothing summed yet.
+    /// The empty sum.
     pub const fn new() -> Checksum {
         Checksum(0)
     }
-    /// Adds `bytes`, whose first lies at an even place; an odd last one is padded with zero (RFC 1071 §4.1).
+    /// Adds `bytes`, whose first is at an even offset; an odd last byte is padded with zero (RFC 1071 §4.1).
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Checksum {
         let words = bytes.chunks_exact(2);
@@ -24,24 +24,24 @@ impl Checksum {
     pub fn word(self, word: u16) -> Checksum {
         Checksum(Checksum::fold(self.0 + u32::from(word)))
     }
-    /// The field's value: the complement of the sum.
+    /// Value of the checksum field: the complement of the sum.
     pub fn value(self) -> u16 {
         !(self.0 as u16)
     }
-    /// Whether what was summed, its own checksum field among it, is intact (RFC 1071 §1).
+    /// Returns whether the summed data, including its checksum field, is intact (RFC 1071 §1).
     pub fn is_valid(self) -> bool {
         self.0 == 0xffff
     }
 
-    /// The pseudo-header of IPv4 (RFC 9293 §3.1): addresses, protocol, length of header and data.
+    /// Sum of the IPv4 pseudo-header (RFC 9293 §3.1): addresses, protocol, length of header and data.
     pub fn pseudo_ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, len: u32) -> Checksum {
         Checksum::new().bytes(&source.octets()).bytes(&destination.octets()).word(protocol.into()).length(len)
     }
-    /// The pseudo-header of IPv6 (RFC 8200 §8.1).
+    /// Sum of the IPv6 pseudo-header (RFC 8200 §8.1).
     pub fn pseudo_ipv6(source: Ipv6Addr, destination: Ipv6Addr, protocol: u8, len: u32) -> Checksum {
         Checksum::new().bytes(&source.octets()).bytes(&destination.octets()).length(len).word(protocol.into())
     }
-    /// The pseudo-header of either; addresses of two families have none, and sum to nothing.
+    /// Sum of the pseudo-header of either version; empty for addresses of different versions.
     pub fn pseudo(source: IpAddr, destination: IpAddr, protocol: u8, len: u32) -> Checksum {
         match (source, destination) {
             (IpAddr::V4(a), IpAddr::V4(b)) => Checksum::pseudo_ipv4(a, b, protocol, len),

@@ -1,13 +1,12 @@
-//! A UDP datagram, with the IP codepoint it travels under.
+//! A UDP datagram with its IP codepoint.
 
 use crate::{Ecn, IPV4_HEADER, UdpHeader};
 
 /// Bytes of a UDP header (RFC 768).
 pub const UDP_HEADER: u32 = UdpHeader::LEN as u32;
 
-/// A UDP datagram and the IP codepoint it travels under. The payload is counted; of its contents
-/// there is a sequence number, by which a receiver could tell what it missed. Laid out as a
-/// [`Segment`](crate::Segment) is.
+/// A UDP datagram with its IP codepoint. The payload is only counted, except for a sequence number from which a
+/// receiver can detect losses. Laid out like a [`Segment`](crate::Segment).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Datagram {
@@ -22,7 +21,7 @@ pub struct Datagram {
 }
 
 impl Datagram {
-    /// The datagram that fills `wire_len` bytes over IPv4; of fewer than the headers' 28, all are header.
+    /// Returns the datagram that fills `wire_len` bytes over IPv4; below the 28 bytes of the headers it has no payload.
     pub const fn filling(wire_len: u32, seq: u32, ecn: Ecn) -> Datagram {
         Datagram { seq, len: wire_len.saturating_sub(IPV4_HEADER + UDP_HEADER), wire_len, ecn }
     }

@@ -6,13 +6,13 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// A DSCP: the six high bits of the IPv4 TOS octet or the IPv6 traffic class (RFC 2474 §3), from 0 to 63. Files say it as a
-/// number or by its name in IANA's registry: `"EF"`.
+/// A DSCP: the six high bits of the IPv4 TOS octet or the IPv6 traffic class (RFC 2474 §3), from 0 to 63. Files give it
+/// as a number or by its name in IANA's registry: `"EF"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Dscp(u8);
 
-/// IANA, "Differentiated Services Field Codepoints"; NQB is of RFC 9956.
+/// Names in IANA, "Differentiated Services Field Codepoints"; NQB is from RFC 9956.
 const NAMES: [&str; 24] = [
     "CS0",
     "CS1",
@@ -39,19 +39,19 @@ const NAMES: [&str; 24] = [
     "LE",
     "NQB",
 ];
-/// What [`NAMES`] stand for.
+/// Values of [`NAMES`].
 const BITS: [u8; 24] = [0, 8, 16, 24, 32, 40, 48, 56, 10, 12, 14, 18, 20, 22, 26, 28, 30, 34, 36, 38, 46, 44, 1, 45];
 
 impl Dscp {
-    /// The DSCP with these six bits; the two high bits of `bits` are cut off.
+    /// Returns the DSCP with these six bits; the two high bits of `bits` are ignored.
     pub const fn from_bits(bits: u8) -> Dscp {
         Dscp(bits & 0x3f)
     }
-    /// The six bits.
+    /// The six bits, from 0 to 63.
     pub const fn bits(self) -> u8 {
         self.0
     }
-    /// Whether it is CS0, what packets have that ask for nothing (RFC 2474 §4.1).
+    /// Returns whether it is CS0, the default (RFC 2474 §4.1).
     pub const fn is_default(&self) -> bool {
         self.0 == 0
     }
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for Dscp {
             fn visit_i64<E: de::Error>(self, n: i64) -> Result<Dscp, E> {
                 match u8::try_from(n) {
                     Ok(bits @ 0..=63) => Ok(Dscp(bits)),
-                    _ => Err(E::custom(format!("{n} is no DSCP; write a number from 0 to 63"))),
+                    _ => Err(E::custom(format!("{n} is not a DSCP; write a number from 0 to 63"))),
                 }
             }
             fn visit_u64<E: de::Error>(self, n: u64) -> Result<Dscp, E> {
@@ -126,7 +126,7 @@ mod tests {
     fn numbers_and_names_are_read() {
         assert_eq!([read(0_i64), read(63_i64), read(46_u64), read("LE")], [0, 63, 46, 1].map(|bits| Ok(Dscp(bits))));
         for wrong in [read(64_i64), read(-1_i64), read(64_u64), read(u64::MAX)] {
-            assert!(wrong.unwrap_err().ends_with("is no DSCP; write a number from 0 to 63"));
+            assert!(wrong.unwrap_err().ends_with("is not a DSCP; write a number from 0 to 63"));
         }
         assert!(read("ef").unwrap_err().contains("unknown variant `ef`, expected one of"));
         assert!(read(true).unwrap_err().ends_with("expected a number from 0 to 63, or a name such as \"EF\""));

@@ -20,7 +20,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a router may mark this packet instead of dropping it: ECT(0), ECT(1) and CE.
+    /// Returns whether a router may mark this packet instead of dropping it: ECT(0), ECT(1) and CE.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Ecn::NotEct)
     }
@@ -28,7 +28,7 @@ impl Ecn {
     pub const fn bits(self) -> u8 {
         self as u8
     }
-    /// The codepoint in the two low bits of a TOS octet.
+    /// Returns the codepoint in the two low bits of a TOS octet.
     pub const fn from_bits(tos: u8) -> Ecn {
         match tos & 0b11 {
             0b01 => Ecn::Ect1,

@@ -1,31 +1,31 @@
-//! Why bytes are not the header they should be.
+//! Errors of parsing headers.
 
-/// What is wrong with a header. Offsets count from its first byte.
+/// An error in a header. Offsets count from its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
     /// The bytes end before the header does.
-    #[error("the {header} header needs {needed} bytes, {there} are there")]
+    #[error("the {header} header needs {needed} bytes, but there are {there}")]
     Short {
-        /// Which header.
+        /// Name of the header.
         header: &'static str,
-        /// Bytes it needs.
+        /// Bytes required.
         needed: usize,
-        /// Bytes there are.
+        /// Bytes available.
         there: usize,
     },
-    /// A field has a value that the header cannot have.
-    #[error("the {header} header says {field} {value}")]
+    /// A field has an invalid value.
+    #[error("the {header} header has an invalid {field}, {value}")]
     Field {
-        /// Which header.
+        /// Name of the header.
         header: &'static str,
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
         /// Its value.
         value: u32,
     },
 }
 
-/// The first `N` bytes, and those behind them.
+/// Splits off the first `N` bytes.
 pub(crate) fn split<'a, const N: usize>(
     bytes: &'a [u8],
     header: &'static str,
@@ -33,7 +33,7 @@ pub(crate) fn split<'a, const N: usize>(
     bytes.split_first_chunk::<N>().ok_or(WireError::Short { header, needed: N, there: bytes.len() })
 }
 
-/// The first `needed` bytes.
+/// Returns the first `needed` bytes.
 pub(crate) fn take<'a>(bytes: &'a [u8], needed: usize, header: &'static str) -> Result<&'a [u8], WireError> {
     bytes.get(..needed).ok_or(WireError::Short { header, needed, there: bytes.len() })
 }

@@ -10,9 +10,9 @@ pub struct IcmpHeader {
     pub kind: u8,
     /// Code within the type.
     pub code: u8,
-    /// The checksum as it was read; [`IcmpHeader::emit`] computes its own.
+    /// The parsed checksum; [`IcmpHeader::emit`] computes its own.
     pub checksum: u16,
-    /// The four bytes that each type uses its own way.
+    /// Four bytes whose meaning depends on the type.
     pub rest: [u8; 4],
 }
 
@@ -24,7 +24,7 @@ impl IcmpHeader {
     /// Source quench (RFC 792; deprecated by RFC 6633).
     pub const SOURCE_QUENCH: u8 = 4;
 
-    /// Reads a header; returns it and the bytes behind it: of an error, the datagram it is about.
+    /// Parses a header; returns it and the following bytes, in an error message the original datagram.
     ///
     /// # Errors
     /// If the bytes end inside it.
@@ -34,7 +34,7 @@ impl IcmpHeader {
         Ok((IcmpHeader { kind: b[0], code: b[1], checksum, rest: [b[4], b[5], b[6], b[7]] }, rest))
     }
 
-    /// Appends the header. `sum` is that of the data, and for ICMPv6 of the pseudo-header (RFC 4443 §2.3).
+    /// Appends the header. `sum` is the sum of the data, and for ICMPv6 also of the pseudo-header (RFC 4443 §2.3).
     pub fn emit(&self, sum: Checksum, out: &mut Vec<u8>) {
         let checksum = sum.bytes(&[self.kind, self.code]).bytes(&self.rest).value();
         out.extend([self.kind, self.code]);

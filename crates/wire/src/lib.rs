@@ -1,8 +1,8 @@
-//! What travels: the IP codepoint, the TCP header and its options, the UDP datagram, the ICMP source quench, and the
-//! arithmetic of their lengths; and all of it, with IPv4, IPv6, UDP and ICMP, as bytes.
+//! Packet formats: the IP codepoint, the TCP header and its options, the UDP datagram, the ICMP source quench, the
+//! arithmetic of their lengths, and their encoding over IPv4 and IPv6.
 //!
-//! The simulator's [`Segment`]s and [`Datagram`]s count their payload instead of carrying it. The header types read bytes
-//! and write them: `parse` never panics, whatever it is given, and what `emit` writes, `parse` reads back.
+//! The simulator's [`Segment`]s and [`Datagram`]s count their payload instead of carrying it. The header types parse
+//! and emit bytes: `parse` never panics on any input and reads back the output of `emit`.
 
 mod acc_ecn;
 mod checksum;

@@ -5,10 +5,10 @@ use crate::kind;
 use crate::segment::{SackBlock, Timestamps};
 use crate::{Segment, Seq};
 
-/// SACK blocks that fit the options (RFC 2018 §3).
+/// Maximum number of SACK blocks in the options (RFC 2018 §3).
 const MOST_BLOCKS: usize = 4;
 
-/// The options that ecnlab knows; others are passed over.
+/// The TCP options that ecnlab supports; others are skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpOptions {
     /// Maximum segment size (RFC 9293 §3.7.1).
@@ -26,8 +26,8 @@ pub struct TcpOptions {
 }
 
 impl TcpOptions {
-    /// Reads options. What is malformed ends the reading, as it does in hosts (RFC 9293 §3.1): an option that says a
-    /// length of less than two, or more than there is.
+    /// Parses options. Parsing stops at a malformed option, as in hosts (RFC 9293 §3.1): one whose length field is less
+    /// than two or exceeds the remaining bytes.
     pub fn parse(mut bytes: &[u8]) -> TcpOptions {
         let mut options = TcpOptions::default();
         while let [kind, rest @ ..] = bytes {
@@ -60,17 +60,17 @@ impl TcpOptions {
                     self.push_sack(SackBlock { start: word(0), end: word(4) });
                 }
             }
-            // RFC 9768 §3.2.3: of another length, the counters that are whole.
+            // RFC 9768 §3.2.3: with any other length, the complete counters.
             (kind::ACC_ECN_0 | kind::ACC_ECN_1, _) => self.acc_ecn = Some(AccEcn::parse(kind, body)),
             _ => {}
         }
     }
 
-    /// The SACK blocks, as they stand in the option.
+    /// The SACK blocks, in the order of the option.
     pub fn sack(&self) -> &[SackBlock] {
         &self.sack[..usize::from(self.sack_len)]
     }
-    /// Adds a SACK block behind those there; a fifth is left out.
+    /// Appends a SACK block; a fifth is ignored.
     pub fn push_sack(&mut self, block: SackBlock) {
         if let Some(place) = self.sack.get_mut(usize::from(self.sack_len)) {
             *place = block;
@@ -78,9 +78,9 @@ impl TcpOptions {
         }
     }
 
-    /// Appends the options, laid out as Linux does: each on a boundary of four bytes, padded with NOPs in front;
-    /// SACK-permitted takes the padding of the timestamps where both are there (RFC 7323 appendix A). The length is that
-    /// of [`Segment::options_len`].
+    /// Appends the options in Linux's layout: each aligned to four bytes, preceded by NOPs as padding; SACK-permitted
+    /// takes the place of the timestamps' padding if both are present (RFC 7323 appendix A). The length equals
+    /// [`Segment::options_len`].
     pub fn emit(&self, out: &mut Vec<u8>) {
         if let Some(mss) = self.mss {
             out.extend([kind::MSS, 4]);

@@ -1,4 +1,4 @@
-//! IPv4 packets as our hosts and routers send them, in the simulator's captures and on real devices.
+//! IPv4 packets as sent by ecnlab's hosts and routers, in the simulator's captures and on real devices.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -7,17 +7,17 @@ use crate::{
     protocol,
 };
 
-/// Hops a packet may make: Linux's default (RFC 1122 §3.2.1.7 leaves the value to the host).
+/// Initial TTL: Linux's default (RFC 1122 §3.2.1.7 leaves the value to the host).
 const TTL: u8 = 64;
 
-/// The header of a datagram of `total` bytes that is never fragmented.
+/// Returns the header of a datagram of `total` bytes that is never fragmented.
 pub fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, ecn: Ecn, total: u32) -> Ipv4Header<'static> {
     Ipv4Header {
         dscp: 0,
         ecn,
-        // A packet of more than 65535 bytes has no length (Linux writes zero): no profile makes one.
+        // A packet of more than 65535 bytes has length zero, as in Linux; no profile sends one.
         total_len: u16::try_from(total).unwrap_or(0),
-        // RFC 6864 §4.1: without fragments it needs no identification.
+        // RFC 6864 §4.1: without fragmentation no identification is needed.
         id: 0,
         dont_fragment: true,
         more_fragments: false,
@@ -31,8 +31,8 @@ pub fn ipv4(source: Ipv4Addr, destination: Ipv4Addr, protocol: u8, ecn: Ecn, tot
     }
 }
 
-/// Appends `segment` with its `data` and a DSCP; of data that are not given the checksum is as if they were zeros. Returns
-/// the length of the whole packet.
+/// Appends `segment` with its `data` and a DSCP; the checksum assumes zeros for data that is not given. Returns the
+/// length of the whole packet.
 pub fn emit_segment(
     source: SocketAddrV4,
     destination: SocketAddrV4,
@@ -57,15 +57,15 @@ pub fn emit_segment(
         urgent: 0,
         options: &options,
     };
-    // Zeros add nothing to a checksum, however many.
+    // Zeros do not change a checksum.
     tcp.emit(Checksum::pseudo_ipv4(from, to, protocol::TCP, total - IPV4_HEADER).bytes(data), out);
     out.extend(data);
     total
 }
 
-/// Appends the source quench of `router` about the packet that begins with `datagram`, for who sent it; nothing if that
-/// is no IPv4 datagram of TCP or UDP without IP options. Whether it was one. It has the DSCP of what it is about (RFC 1812
-/// §4.3.2.5 has the type of service so).
+/// Appends the source quench of `router` about the packet that starts with `datagram`, addressed to its sender; returns
+/// false and appends nothing unless that is an IPv4 datagram of TCP or UDP without IP options. The message has the DSCP
+/// of the original packet (RFC 1812 §4.3.2.5 requires this of the type of service).
 pub fn emit_quench(router: Ipv4Addr, cause: QuenchCause, datagram: &[u8], out: &mut Vec<u8>) -> bool {
     let (Some(message), Ok((about, _))) = (Quench::emit(cause, datagram), Ipv4Header::parse(datagram)) else {
         return false;

@@ -1,6 +1,6 @@
-//! Capture files, written as a stream: pcapng (draft-ietf-opsawg-pcapng) and classic pcap (draft-ietf-opsawg-pcap).
+//! Capture file writer: pcapng (draft-ietf-opsawg-pcapng) and classic pcap (draft-ietf-opsawg-pcap), as a stream.
 //!
-//! Both in little-endian order, with times in nanoseconds; readers find order and resolution in the file.
+//! Both in little-endian order with times in nanoseconds; the file header states order and resolution.
 
 use std::io::{self, Write};
 
@@ -10,40 +10,40 @@ pub const LINKTYPE_RAW: u16 = 101;
 /// The format of a capture file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Interfaces with names, directions and comments.
+    /// pcapng: interfaces with names, directions and comments.
     #[default]
     Pcapng,
-    /// One interface, packets and times; comments are left out.
+    /// Classic pcap: one interface, packets and times; comments are omitted.
     Pcap,
 }
 
-/// Which way a packet passed its interface.
+/// Direction of a packet at its interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// It came in.
+    /// Received.
     Inbound,
-    /// It went out.
+    /// Sent.
     Outbound,
 }
 
-/// One packet to write.
+/// A packet to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// The number of its interface, in the order they were given.
+    /// Number of its interface, in the order of [`Writer::new`].
     pub interface: u32,
-    /// Nanoseconds since 1970.
+    /// Time in nanoseconds since 1970.
     pub time_ns: u64,
-    /// The bytes that are kept.
+    /// The stored bytes.
     pub bytes: &'a [u8],
-    /// The length that it had.
+    /// The original length in bytes.
     pub original_len: u32,
     /// Which way it went.
     pub direction: Direction,
-    /// What to say of it.
+    /// Comment on the packet.
     pub comment: Option<&'a str>,
 }
 
-/// A capture file under way. What is written is handed on in whole records.
+/// A capture file being written, one complete record at a time.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -69,10 +69,10 @@ mod option {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file of raw IP packets from the named `interfaces`, each packet kept to `snap` bytes.
+    /// Starts a file of raw IP packets from the named `interfaces`, with at most `snap` bytes per packet.
     ///
     /// # Errors
-    /// As `out` gives them.
+    /// Errors of `out`.
     pub fn new(out: W, format: Format, interfaces: &[String], snap: u32) -> io::Result<Writer<W>> {
         let mut writer = Writer { out, format, record: Vec::with_capacity(256) };
         match format {
@@ -90,7 +90,7 @@ impl<W: Write> Writer<W> {
     /// Writes a packet.
     ///
     /// # Errors
-    /// As `out` gives them.
+    /// Errors of `out`.
     pub fn packet(&mut self, packet: &Packet<'_>) -> io::Result<()> {
         match self.format {
             Format::Pcap => self.pcap_packet(packet),
@@ -98,10 +98,10 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Hands everything on and gives back what was written to.
+    /// Flushes the file and returns the writer.
     ///
     /// # Errors
-    /// As `out` gives them.
+    /// Errors of `out`.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -127,7 +127,7 @@ impl<W: Write> Writer<W> {
 
     fn section(&mut self) -> io::Result<()> {
         self.begin(block::SECTION);
-        // Byte-order magic, version 1.0, section length not known.
+        // Byte-order magic, version 1.0, unknown section length.
         self.record.extend(0x1a2b_3c4d_u32.to_le_bytes());
         self.record.extend([1, 0, 0, 0]);
         self.record.extend(u64::MAX.to_le_bytes());
@@ -170,7 +170,7 @@ impl<W: Write> Writer<W> {
         self.record.extend([0; 4]);
     }
 
-    /// A value longer than an option can be is cut.
+    /// Writes an option; a value beyond the maximum length is truncated.
     fn option(&mut self, code: u16, value: &[u8]) {
         let value = &value[..value.len().min(usize::from(u16::MAX))];
         self.record.extend(code.to_le_bytes());
@@ -183,7 +183,7 @@ impl<W: Write> Writer<W> {
         self.record.resize(self.record.len().next_multiple_of(4), 0);
     }
 
-    /// Both lengths of the block, and the block.
+    /// Fills in both lengths of the block and writes it.
     fn end(&mut self) -> io::Result<()> {
         let len = (self.record.len() as u32 + 4).to_le_bytes();
         self.record[4..8].copy_from_slice(&len);

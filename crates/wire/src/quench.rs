@@ -1,35 +1,34 @@
-//! ICMP source quench (RFC 792 p. 10), with BECN's marker bit. Historic: routers must not send it, hosts must ignore
-//! it (RFC 6633, May 2012). Here it is what Akujobi et al. 2003 made of it, to be compared with what replaced it.
+//! ICMP source quench (RFC 792 p. 10), with BECN's marker bit. Historic: routers must not send it, hosts must ignore it
+//! (RFC 6633, May 2012). Implemented as in Akujobi et al. 2003, for comparison with ECN.
 
 use crate::{Checksum, Ecn, IPV4_HEADER, IcmpHeader, Ipv4Header, Seq, TcpStart, protocol};
 
-/// Why a router speaks back. One bit of the message tells (Akujobi et al. 2003 §IV-B).
+/// Reason for a source quench, encoded in one bit of the message (Akujobi et al. 2003 §IV-B).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QuenchCause {
-    /// The packet was marked and went on: the bit is set.
+    /// The packet was marked and forwarded: the bit is set.
     Marked,
     /// The packet was dropped: the bit is clear, as in every source quench of RFC 792.
     Dropped,
 }
 
-/// What a source quench tells the sender of a TCP segment or a UDP datagram, once its addresses and ports have found the
-/// connection.
-/// Laid out as a [`Segment`](crate::Segment) is.
+/// A source quench about a TCP segment or a UDP datagram, after its addresses and ports have identified the connection.
+/// Laid out like a [`Segment`](crate::Segment).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Quench {
     /// Bytes on the wire: the message and its IP header.
     pub wire_len: u32,
-    /// The codepoint in its IP header: Not-ECT, so that it is never marked and nothing is ever sent about it.
+    /// Codepoint in its IP header: Not-ECT, so it is never marked and causes no further source quench.
     pub ecn: Ecn,
-    /// What became of the packet.
+    /// Whether the packet was marked or dropped.
     pub cause: QuenchCause,
-    /// The packet's sequence number, from the 64 bits of its datagram that the message returns; of UDP, which has none
-    /// there, the number of the datagram in its flow.
+    /// The packet's sequence number, from the 64 bits of its datagram that the message returns; for UDP, whose header
+    /// has none, the number of the datagram in its flow.
     pub seq: Seq,
 }
 
-/// Bytes of the message with its IP header: 20 + 8 + the offending IP header of 20 + 64 bits of its data.
+/// Bytes of the message with its IP header: 20 + 8 + the original IP header of 20 + 64 bits of its data.
 pub const QUENCH_LEN: u32 = IPV4_HEADER + MESSAGE_LEN as u32;
 
 /// Bytes of the ICMP message about a datagram without IP options.
@@ -37,30 +36,30 @@ pub const MESSAGE_LEN: usize = IcmpHeader::LEN + RETURNED;
 
 /// RFC 792: the internet header and the first 64 bits of the datagram's data.
 const RETURNED: usize = IPV4_HEADER as usize + TcpStart::LEN;
-/// Bit 0, the first, of the 32 unused bits. The papers ask for one bit of them and do not say which.
+/// Bit 0, the first, of the 32 unused bits. The papers require one of them without specifying which.
 const MARKED: u8 = 0x80;
 
-/// Why bytes are no source quench about a TCP segment.
+/// Reason why bytes are not a source quench about a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Fewer bytes than header, returned IP header and 64 bits.
     Short,
-    /// Another type or code of ICMP.
+    /// Another ICMP type or code.
     NotAQuench,
-    /// The checksum does not hold.
+    /// The checksum is wrong.
     Checksum,
-    /// What is returned is not the beginning of an IPv4 datagram of TCP.
+    /// The returned bytes are not the start of an IPv4 datagram of TCP.
     NotTcp,
 }
 
 impl Quench {
-    /// The message of `wire_len` bytes about a packet whose first sequence number is `seq`.
+    /// Creates the message of `wire_len` bytes about a packet whose first sequence number is `seq`.
     pub const fn new(cause: QuenchCause, seq: Seq, wire_len: u32) -> Quench {
         Quench { wire_len, ecn: Ecn::NotEct, cause, seq }
     }
 
-    /// The message about the datagram that begins with `datagram`, or `None` if that is no IPv4 datagram of TCP or UDP
-    /// without IP options.
+    /// Returns the message about the datagram that starts with `datagram`, or `None` if that is not an IPv4 datagram of
+    /// TCP or UDP without IP options.
     pub fn emit(cause: QuenchCause, datagram: &[u8]) -> Option<Vec<u8>> {
         let returned = datagram.get(..RETURNED)?;
         data_of(returned, &[protocol::TCP, protocol::UDP])?;
@@ -73,17 +72,17 @@ impl Quench {
         Some(message)
     }
 
-    /// Reads an ICMP message; the datagram it returns, from which the connection is known, begins at byte 8.
+    /// Parses an ICMP message; the returned datagram, which identifies the connection, starts at byte 8.
     ///
     /// # Errors
-    /// [`Malformed`] says what is wrong; such a message is ignored.
+    /// [`Malformed`] gives the reason; the message is to be ignored.
     pub fn parse(message: &[u8]) -> Result<Quench, Malformed> {
         let head = message.get(..MESSAGE_LEN).ok_or(Malformed::Short)?;
         let (header, returned) = IcmpHeader::parse(head).map_err(|_| Malformed::Short)?;
         if (header.kind, header.code) != (IcmpHeader::SOURCE_QUENCH, 0) {
             return Err(Malformed::NotAQuench);
         }
-        // RFC 792: the sum is over the whole message.
+        // RFC 792: the checksum covers the whole message.
         if !Checksum::new().bytes(message).is_valid() {
             return Err(Malformed::Checksum);
         }
@@ -93,15 +92,16 @@ impl Quench {
     }
 }
 
-/// The sequence number in the first [`RETURNED`] bytes of an IPv4 datagram of TCP.
+/// Returns the sequence number in the first [`RETURNED`] bytes of an IPv4 datagram of TCP.
 fn seq_of(returned: &[u8]) -> Option<Seq> {
     Some(TcpStart::parse(data_of(returned, &[protocol::TCP])?).ok()?.seq)
 }
 
-/// What follows the IP header in the beginning of a plain IPv4 datagram of one of these `protocols`.
+/// Returns the bytes after the IP header at the start of an unfragmented IPv4 datagram of one of these `protocols`,
+/// without options.
 fn data_of<'a>(returned: &'a [u8], protocols: &[u8]) -> Option<&'a [u8]> {
     let (ip, data) = Ipv4Header::parse(returned).ok()?;
-    // The first fragment alone holds the header of TCP or UDP.
+    // Only the first fragment holds the header of TCP or UDP.
     let plain = ip.options.is_empty() && protocols.contains(&ip.protocol) && ip.fragment_offset == 0;
     plain.then_some(data)
 }
@@ -145,7 +145,7 @@ mod tests {
         }
     }
 
-    /// The message with some bytes changed and its checksum made good again.
+    /// The message with some bytes changed and a recomputed checksum.
     fn changed(changes: &[(usize, u8)]) -> Vec<u8> {
         let mut message = Quench::emit(QuenchCause::Marked, &DATAGRAM).unwrap();
         changes.iter().for_each(|&(place, byte)| message[place] = byte);

@@ -1,4 +1,4 @@
-//! A TCP segment, with the IP codepoint it travels under.
+//! A TCP segment with its IP codepoint.
 
 use bitflags::bitflags;
 
@@ -8,7 +8,8 @@ use crate::{AccEcn, Ecn, Seq};
 pub const IPV4_HEADER: u32 = 20;
 /// Bytes of a TCP header without options.
 pub const TCP_HEADER: u32 = 20;
-/// SACK blocks that fit beside a timestamp option (RFC 2018 §3), or beside an AccECN option with all counters.
+/// Maximum number of SACK blocks together with a timestamp option (RFC 2018 §3), or with an AccECN option with all
+/// counters.
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 bitflags! {
@@ -36,7 +37,7 @@ bitflags! {
     }
 }
 
-/// One range of bytes held by the receiver: from `start` up to, not including, `end`.
+/// A range of bytes held by the receiver, from `start` up to but excluding `end`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First byte held.
@@ -53,18 +54,18 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// No block, hence no option.
+    /// No blocks, so no option.
     pub const NONE: SackBlocks =
         SackBlocks { blocks: [SackBlock { start: Seq(0), end: Seq(0) }; MAX_SACK_BLOCKS], len: 0 };
 
-    /// Adds a block behind those there; a block past the room of the option is left out.
+    /// Appends a block; a block that does not fit into the option is ignored.
     pub fn push(&mut self, block: SackBlock) {
         if let Some(place) = self.blocks.get_mut(usize::from(self.len)) {
             *place = block;
             self.len += 1;
         }
     }
-    /// The first `most` of them.
+    /// Returns the first `most` blocks.
     #[must_use]
     pub fn first(&self, most: u8) -> SackBlocks {
         SackBlocks { len: self.len.min(most), ..*self }
@@ -73,7 +74,7 @@ impl SackBlocks {
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.len)]
     }
-    /// Whether the option is absent.
+    /// Returns whether the option is absent.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -82,16 +83,16 @@ impl SackBlocks {
 /// The timestamp option (RFC 7323 §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval: the sender's clock.
+    /// TSval: the sender's timestamp clock.
     pub value: u32,
-    /// TSecr: the echo of the peer's.
+    /// TSecr: the echoed timestamp of the peer.
     pub echo: u32,
 }
 
-/// A TCP segment and the IP codepoint it travels under. `Copy`: it goes from ring to ring by value.
+/// A TCP segment with its IP codepoint. `Copy`: it moves between rings by value.
 ///
-/// Laid out as it stands here: what every protocol has is first and at the same place in each, so that
-/// a queue reads a length without asking which protocol it is.
+/// Fields common to all protocols come first, at the same offset in each, so that a queue reads a length without
+/// checking the protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Segment {
@@ -101,7 +102,7 @@ pub struct Segment {
     pub ecn: Ecn,
     /// SACK-permitted option; SYN segments only.
     pub sack_permitted: bool,
-    /// The window field as sent (not yet scaled).
+    /// The window field, not scaled.
     pub window: u16,
     /// Payload bytes.
     pub len: u32,
@@ -124,20 +125,20 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Sequence space the segment takes: payload plus one for SYN and one for FIN.
+    /// Length in sequence space: payload plus one for SYN and one for FIN.
     pub const fn seq_len(&self) -> u32 {
         self.len + self.flags.contains(Flags::SYN) as u32 + self.flags.contains(Flags::FIN) as u32
     }
-    /// One past the last sequence number the segment takes.
+    /// One past the last sequence number of the segment.
     pub fn end(&self) -> Seq {
         self.seq + self.seq_len()
     }
-    /// Whether this is an acknowledgement and nothing else: no payload, SYN, FIN or RST.
+    /// Returns whether this is a pure ACK: no payload, SYN, FIN or RST.
     pub const fn is_pure_ack(&self) -> bool {
         self.len == 0 && !self.flags.intersects(Flags::SYN.union(Flags::FIN).union(Flags::RST))
     }
-    /// Bytes of TCP options, padded to a multiple of four as each is laid out on the wire:
-    /// MSS 4, window scale 3, SACK-permitted 2, timestamps 10, SACK 2 + 8 a block, AccECN 2 + 3 a counter.
+    /// Bytes of TCP options, padded to a multiple of four as on the wire: MSS 4, window scale 3, SACK-permitted 2,
+    /// timestamps 10, SACK 2 + 8 per block, AccECN 2 + 3 per counter.
     pub const fn options_len(&self) -> u32 {
         let mut n = 0;
         if self.mss.is_some() {

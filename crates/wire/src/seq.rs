@@ -7,19 +7,19 @@ use std::ops::{Add, AddAssign, Sub};
 pub struct Seq(pub u32);
 
 impl Seq {
-    /// Whether `self` comes before `other`.
+    /// Returns whether `self` is before `other`.
     pub const fn before(self, other: Seq) -> bool {
         (self.0.wrapping_sub(other.0) as i32) < 0
     }
-    /// Whether `self` comes after `other`.
+    /// Returns whether `self` is after `other`.
     pub const fn after(self, other: Seq) -> bool {
         other.before(self)
     }
-    /// Whether `self` is `other` or before it.
+    /// Returns whether `self` equals `other` or is before it.
     pub const fn at_or_before(self, other: Seq) -> bool {
         !self.after(other)
     }
-    /// The later of the two.
+    /// Returns the later of the two.
     pub const fn max(self, other: Seq) -> Seq {
         if self.before(other) { other } else { self }
     }

@@ -7,7 +7,7 @@ use crate::{Flags, Seq, TCP_HEADER};
 const HEADER: &str = "TCP";
 /// Bytes without options.
 const MIN: usize = TCP_HEADER as usize;
-/// Most bytes of options: the data offset has four bits.
+/// Maximum bytes of options: the data offset has four bits.
 const MAX_OPTIONS: usize = 40;
 
 /// A TCP header.
@@ -21,11 +21,11 @@ pub struct TcpHeader<'a> {
     pub seq: Seq,
     /// Next byte expected; significant with [`Flags::ACK`].
     pub ack: Seq,
-    /// Flags, AE among them (RFC 9768 §3.1).
+    /// Flags, including AE (RFC 9768 §3.1).
     pub flags: Flags,
     /// The window field, not scaled.
     pub window: u16,
-    /// The checksum as it was read; [`TcpHeader::emit`] computes its own.
+    /// The parsed checksum; [`TcpHeader::emit`] computes its own.
     pub checksum: u16,
     /// Urgent pointer; significant with [`Flags::URG`].
     pub urgent: u16,
@@ -34,21 +34,21 @@ pub struct TcpHeader<'a> {
 }
 
 impl<'a> TcpHeader<'a> {
-    /// Reads a header; returns it and the bytes behind it. Where a capture was cut inside the options, those there are
-    /// given ([`TcpHeader::parse_cut`] says so).
+    /// Parses a header; returns it and the following bytes. If a capture is truncated inside the options, the available
+    /// ones are returned ([`TcpHeader::parse_cut`] gives the announced length).
     ///
     /// # Errors
-    /// If the bytes are no TCP header or end inside it.
+    /// If the bytes are not a TCP header or end inside it.
     pub fn parse(bytes: &'a [u8]) -> Result<(TcpHeader<'a>, &'a [u8]), WireError> {
         let (header, len) = TcpHeader::parse_cut(bytes)?;
         take(bytes, len, HEADER)?;
         Ok((header, &bytes[len..]))
     }
 
-    /// Reads a header whose options may be cut short; returns it and the length that it announces for itself.
+    /// Parses a header whose options may be truncated; returns it and the header length that it announces.
     ///
     /// # Errors
-    /// If the first 20 bytes are not there, or announce less.
+    /// If there are fewer than 20 bytes or the announced length is less.
     #[inline]
     pub fn parse_cut(bytes: &'a [u8]) -> Result<(TcpHeader<'a>, usize), WireError> {
         let (b, behind) = split::<MIN>(bytes, HEADER)?;
@@ -63,7 +63,7 @@ impl<'a> TcpHeader<'a> {
             destination: word(2),
             seq: Seq(long(4)),
             ack: Seq(long(8)),
-            // RFC 9768 §3.1: AE is the last of the bits that RFC 793 reserved.
+            // RFC 9768 §3.1: AE is the last of the bits reserved in RFC 793.
             flags: Flags::from_bits_truncate(word(12) & 0x1ff),
             window: word(14),
             checksum: word(16),
@@ -73,8 +73,8 @@ impl<'a> TcpHeader<'a> {
         Ok((header, len))
     }
 
-    /// Appends the header. `sum` is the pseudo-header's and the data's: the checksum follows from them. Options past 40
-    /// bytes are cut off, and padded with end-of-options to a multiple of four (RFC 9293 §3.1).
+    /// Appends the header. `sum` is the sum of pseudo-header and data, from which the checksum is computed. Options
+    /// beyond 40 bytes are dropped; options are padded with end-of-options to a multiple of four (RFC 9293 §3.1).
     pub fn emit(&self, sum: Checksum, out: &mut Vec<u8>) {
         let start = out.len();
         let options = &self.options[..self.options.len().min(MAX_OPTIONS)];
@@ -92,7 +92,7 @@ impl<'a> TcpHeader<'a> {
     }
 }
 
-/// The first 64 bits of a TCP header: what an ICMP error need return of a datagram's data (RFC 792).
+/// The first 64 bits of a TCP header, the minimum that an ICMP error returns of a datagram's data (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpStart {
     /// Source port.
@@ -104,13 +104,13 @@ pub struct TcpStart {
 }
 
 impl TcpStart {
-    /// Bytes of it.
+    /// Length in bytes.
     pub const LEN: usize = 8;
 
-    /// Reads it; what is behind it is not looked at.
+    /// Parses it; following bytes are ignored.
     ///
     /// # Errors
-    /// If there are fewer bytes.
+    /// If there are fewer than 8 bytes.
     pub fn parse(bytes: &[u8]) -> Result<TcpStart, WireError> {
         let (&[a, b, c, d, seq @ ..], _) = split::<{ TcpStart::LEN }>(bytes, HEADER)?;
         let (source, destination) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));

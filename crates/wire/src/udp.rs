@@ -12,7 +12,7 @@ pub struct UdpHeader {
     pub destination: u16,
     /// Bytes of header and data.
     pub len: u16,
-    /// The checksum as it was read, zero for none; [`UdpHeader::emit`] computes its own.
+    /// The parsed checksum, zero for none; [`UdpHeader::emit`] computes its own.
     pub checksum: u16,
 }
 
@@ -20,7 +20,7 @@ impl UdpHeader {
     /// Bytes of the header.
     pub const LEN: usize = 8;
 
-    /// Reads a header; returns it and the bytes behind it.
+    /// Parses a header; returns it and the following bytes.
     ///
     /// # Errors
     /// If the bytes end inside it.
@@ -30,11 +30,11 @@ impl UdpHeader {
         Ok((UdpHeader { source: word(0), destination: word(2), len: word(4), checksum: word(6) }, rest))
     }
 
-    /// Appends the header. `sum` is the pseudo-header's and the data's: its checksum follows from them.
+    /// Appends the header. `sum` is the sum of pseudo-header and data, from which the checksum is computed.
     pub fn emit(&self, sum: Checksum, out: &mut Vec<u8>) {
         let words = [self.source, self.destination, self.len];
         let checksum = match words.iter().fold(sum, |sum, &word| sum.word(word)).value() {
-            // RFC 768: a sum of zero is sent as all ones, for zero says that there is none.
+            // RFC 768: a checksum of zero is sent as all ones, because zero means no checksum.
             0 => u16::MAX,
             value => value,
         };

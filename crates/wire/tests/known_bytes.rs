@@ -193,7 +193,7 @@ fn no_block_no_option() {
 fn an_offset_too_short_is_told_in_words() {
     let mut header = PACKET[20..].to_vec();
     header[12] = 0x40;
-    assert_eq!(TcpHeader::parse_cut(&header).unwrap_err().to_string(), "the TCP header says data offset 4");
+    assert_eq!(TcpHeader::parse_cut(&header).unwrap_err().to_string(), "the TCP header has an invalid data offset, 4");
 }
 
 /// The packet's IPv4 header with other bytes at some places, and four bytes of payload.
@@ -230,7 +230,7 @@ fn an_ipv4_fragment_is_told_by_its_offset_or_by_more_to_come() {
 fn an_ipv4_length_of_zero_stands_for_what_is_there() {
     let length = |high, low| IpPacket::parse(&changed(&[(2, high), (3, low)])).map(|packet| packet.payload_len);
     assert_eq!((length(0, 0), length(0, 20), length(0x05, 0xdc)), (Ok(4), Ok(0), Ok(1480)));
-    assert_eq!(length(0, 19).unwrap_err().to_string(), "the IPv4 header says total length 19");
+    assert_eq!(length(0, 19).unwrap_err().to_string(), "the IPv4 header has an invalid total length, 19");
 }
 
 /// An IPv6 packet of `payload`, whose next header is `next`.
@@ -279,7 +279,7 @@ fn an_extension_is_padded_to_whole_units_and_cut_at_the_longest() {
 
 #[test]
 fn an_ipv6_version_that_is_wrong_is_told_in_words() {
-    assert_eq!(Ipv6Header::parse(&[0x53; 40]).unwrap_err().to_string(), "the IPv6 header says version 5");
+    assert_eq!(Ipv6Header::parse(&[0x53; 40]).unwrap_err().to_string(), "the IPv6 header has an invalid version, 5");
 }
 
 /// 5 s, 7 ns and 3,000,000,000 s since 1970.

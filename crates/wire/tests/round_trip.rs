@@ -270,7 +270,7 @@ fn a_later_fragment_behind_extension_headers_says_where_it_belongs() {
 #[test]
 fn a_header_says_what_is_wrong_with_it() {
     let wrong = |bytes: &[u8]| Ipv4Header::parse(bytes).unwrap_err().to_string();
-    assert_eq!(wrong(&[0x45; 7]), "the IPv4 header needs 20 bytes, 7 are there");
-    assert_eq!(wrong(&[0x35; 20]), "the IPv4 header says version 3");
-    assert_eq!(wrong(&[0x44; 20]), "the IPv4 header says length in words 4");
+    assert_eq!(wrong(&[0x45; 7]), "the IPv4 header needs 20 bytes, but there are 7");
+    assert_eq!(wrong(&[0x35; 20]), "the IPv4 header has an invalid version, 3");
+    assert_eq!(wrong(&[0x44; 20]), "the IPv4 header has an invalid length in words, 4");
 }

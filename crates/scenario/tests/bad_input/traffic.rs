@@ -55,7 +55,7 @@ pub const CASES: &[Case] = &[
         "\"ftp\"\ntcp = \"mine\"",
         "{ kind = \"cbr\", rate = \"1 Mbps\", packet = \"1 kB\", quench = {} }",
         &["x.toml:19:70: `flow.bulk.traffic.quench`: routers send no source quench about Not-ECT datagrams; \
-           write ecn = \"ect0\" beside it"],
+           write ecn = \"ect0\" as well"],
     ),
     (
         "\"ftp\"\ntcp = \"mine\"",

@@ -1,4 +1,4 @@
-//! The network layer: IPv4, IPv6, and what they have in common for those above.
+//! The network layer: IPv4, IPv6, and their common interface for the transport layer.
 
 mod packet;
 mod v4;

@@ -1,4 +1,4 @@
-//! An IP packet of either version, as the transport layer sees it.
+//! An IP packet of either version, as used by the transport layer.
 
 use std::net::IpAddr;
 
@@ -6,45 +6,45 @@ use super::{Extension, Ipv4Header, Ipv6Header};
 use crate::Ecn;
 use crate::error::WireError;
 
-/// Where a fragment belongs.
+/// Position of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Bytes of the datagram before it.
+    /// Offset in the datagram, in bytes.
     pub offset: u32,
-    /// Whether more come behind it.
+    /// More fragments follow.
     pub more: bool,
     /// Identification of the datagram.
     pub id: u32,
 }
 
-/// An IP packet: addresses, codepoint, and what it carries.
+/// An IP packet: addresses, codepoint and payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpPacket<'a> {
-    /// Who sent it.
+    /// Source address.
     pub source: IpAddr,
-    /// Who is to receive it.
+    /// Destination address.
     pub destination: IpAddr,
-    /// The codepoint.
+    /// ECN codepoint.
     pub ecn: Ecn,
-    /// IPv4's identification; 0 in IPv6, and where a host does not number packets that may not be cut (RFC 6864 §4).
+    /// IPv4 identification; 0 in IPv6, and from hosts that do not number unfragmentable packets (RFC 6864 §4).
     pub id: u16,
-    /// Time to live, or hops left.
+    /// Time to live, or hop limit.
     pub ttl: u8,
-    /// The protocol of the payload.
+    /// Protocol of the payload.
     pub protocol: u8,
-    /// Set if it is part of a datagram.
+    /// Set if the packet is a fragment.
     pub fragment: Option<Fragment>,
-    /// Bytes of the protocol's header and data, as announced; those there may be fewer.
+    /// Bytes of the transport header and data according to the IP header; `payload` may be shorter.
     pub payload_len: u32,
-    /// The bytes of the payload that are there, padding cut off.
+    /// The captured payload bytes, without padding.
     pub payload: &'a [u8],
 }
 
 impl<'a> IpPacket<'a> {
-    /// Reads an IP packet of either version and walks over its options or extension headers.
+    /// Parses an IP packet of either version, skipping its options or extension headers.
     ///
     /// # Errors
-    /// If the bytes are no IP packet or end inside its headers.
+    /// If the bytes are not an IP packet or end inside its headers.
     #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<IpPacket<'a>, WireError> {
         match bytes.first().map(|b| b >> 4) {
@@ -57,7 +57,7 @@ impl<'a> IpPacket<'a> {
         let (header, rest) = Ipv4Header::parse(bytes)?;
         let announced = match header.payload_len() {
             Some(len) => len,
-            // A packet that segmentation offload has yet to cut up is as long as what was captured.
+            // The length field is zero before segmentation offload: the captured length counts.
             None if header.total_len == 0 => rest.len(),
             None => {
                 let value = header.total_len.into();

@@ -19,36 +19,36 @@ pub struct Ipv4Header<'a> {
     pub dscp: u8,
     /// The two low bits of the TOS octet (RFC 3168 §5).
     pub ecn: Ecn,
-    /// Bytes of header and payload. Zero where a host handed a packet of more than 65535 bytes to its network card.
+    /// Bytes of header and payload. Zero if a host passed a packet of more than 65535 bytes to its network card.
     pub total_len: u16,
-    /// Identification of the datagram that a fragment is of.
+    /// Identification of the datagram to which a fragment belongs.
     pub id: u16,
-    /// Whether routers must not fragment it.
+    /// Routers must not fragment it.
     pub dont_fragment: bool,
-    /// Whether fragments of the same datagram come behind it.
+    /// More fragments of the same datagram follow.
     pub more_fragments: bool,
-    /// Where in the datagram its payload belongs, in units of 8 bytes, below 8192.
+    /// Offset of its payload in the datagram, in units of 8 bytes, less than 8192.
     pub fragment_offset: u16,
     /// Time to live.
     pub ttl: u8,
-    /// What the payload is (IANA protocol numbers).
+    /// Protocol of the payload (IANA protocol numbers).
     pub protocol: u8,
-    /// The checksum as it was read; [`Ipv4Header::emit`] computes its own.
+    /// The parsed checksum; [`Ipv4Header::emit`] computes its own.
     pub checksum: u16,
-    /// Who sent it.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Who is to receive it.
+    /// Destination address.
     pub destination: Ipv4Addr,
     /// Options, padded to a multiple of four; at most 40 bytes.
     pub options: &'a [u8],
 }
 
 impl<'a> Ipv4Header<'a> {
-    /// Reads a header; returns it and the bytes behind it, which may be fewer than it announces (a snapped capture) or
-    /// more (the padding of a short Ethernet frame).
+    /// Parses a header; returns it and the following bytes, which may be fewer than the header announces (a truncated
+    /// capture) or more (the padding of a short Ethernet frame).
     ///
     /// # Errors
-    /// If the bytes are no IPv4 header or end inside it. The checksum is not looked at.
+    /// If the bytes are not an IPv4 header or end inside it. The checksum is not verified.
     pub fn parse(bytes: &'a [u8]) -> Result<(Ipv4Header<'a>, &'a [u8]), WireError> {
         let (b, _) = split::<MIN>(bytes, HEADER)?;
         let bad = |field, value: u8| WireError::Field { header: HEADER, field, value: value.into() };
@@ -82,7 +82,7 @@ impl<'a> Ipv4Header<'a> {
         Ok((header, &bytes[len..]))
     }
 
-    /// Appends the header with a correct checksum. Options past 40 bytes are cut off, and padded with
+    /// Appends the header with a correct checksum. Options beyond 40 bytes are dropped; options are padded with
     /// end-of-options (RFC 791 §3.1) to a multiple of four.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -107,19 +107,19 @@ impl<'a> Ipv4Header<'a> {
     pub fn len(&self) -> usize {
         MIN + self.options.len()
     }
-    /// Never: a header has at least 20 bytes.
+    /// Always false: a header has at least 20 bytes.
     pub fn is_empty(&self) -> bool {
         false
     }
-    /// Bytes of payload that the header announces; `None` where `total_len` is shorter than the header.
+    /// Bytes of payload announced by the header; `None` if `total_len` is shorter than the header.
     pub fn payload_len(&self) -> Option<usize> {
         usize::from(self.total_len).checked_sub(self.len())
     }
-    /// Whether this is a part of a datagram.
+    /// Returns whether this is a fragment.
     pub fn is_fragment(&self) -> bool {
         self.more_fragments || self.fragment_offset > 0
     }
-    /// Whether the checksum of `header`, the bytes of a whole header, is right.
+    /// Returns whether the checksum of `header`, the bytes of a complete header, is correct.
     pub fn is_intact(header: &[u8]) -> bool {
         Checksum::new().bytes(header).is_valid()
     }

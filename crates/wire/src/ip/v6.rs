@@ -17,15 +17,15 @@ pub struct Ipv6Header {
     pub ecn: Ecn,
     /// Flow label, 20 bits.
     pub flow_label: u32,
-    /// Bytes behind this header, extension headers among them. Zero also stands for a jumbogram (RFC 2675 §3).
+    /// Bytes after this header, including extension headers. Zero also means a jumbogram (RFC 2675 §3).
     pub payload_len: u16,
-    /// What comes next: an extension header or a protocol.
+    /// Type of the next header: an extension header or a protocol.
     pub next_header: u8,
-    /// Hops left.
+    /// Hop limit.
     pub hop_limit: u8,
-    /// Who sent it.
+    /// Source address.
     pub source: Ipv6Addr,
-    /// Who is to receive it.
+    /// Destination address.
     pub destination: Ipv6Addr,
 }
 
@@ -33,10 +33,10 @@ impl Ipv6Header {
     /// Bytes of the header.
     pub const LEN: usize = 40;
 
-    /// Reads a header; returns it and the bytes behind it.
+    /// Parses a header; returns it and the following bytes.
     ///
     /// # Errors
-    /// If the bytes are no IPv6 header or end inside it.
+    /// If the bytes are not an IPv6 header or end inside it.
     pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, &[u8]), WireError> {
         let (b, rest) = split::<{ Ipv6Header::LEN }>(bytes, HEADER)?;
         let first = u32::from_be_bytes([b[0], b[1], b[2], b[3]]);
@@ -77,39 +77,39 @@ impl Ipv6Header {
 /// One extension header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension<'a> {
-    /// Hop-by-hop options, destination options, routing, mobility, HIP, Shim6: by number, the body behind the two first
-    /// bytes. Its length is six bytes, or that and a multiple of eight (RFC 8200 §4.2).
+    /// Hop-by-hop options, destination options, routing, mobility, HIP, Shim6: the body after the first two bytes. Its
+    /// length is six bytes plus a multiple of eight (RFC 8200 §4.2).
     Other {
-        /// Its number.
+        /// Type of this header.
         kind: u8,
-        /// What comes next.
+        /// Type of the next header.
         next_header: u8,
-        /// The bytes behind `next_header` and the length.
+        /// The bytes after `next_header` and the length.
         body: &'a [u8],
     },
     /// A fragment (RFC 8200 §4.5).
     Fragment {
-        /// What comes next.
+        /// Type of the next header.
         next_header: u8,
-        /// Where in the packet its payload belongs, in units of 8 bytes, below 8192.
+        /// Offset of its payload in the packet, in units of 8 bytes, less than 8192.
         offset: u16,
-        /// Whether fragments of the same packet come behind it.
+        /// More fragments of the same packet follow.
         more: bool,
         /// Identification of the packet.
         id: u32,
     },
-    /// Authentication (RFC 4302 §2): the body behind the two first bytes, six bytes and a multiple of four.
+    /// Authentication (RFC 4302 §2): the body after the first two bytes, six bytes plus a multiple of four.
     Authentication {
-        /// What comes next.
+        /// Type of the next header.
         next_header: u8,
-        /// The bytes behind `next_header` and the length.
+        /// The bytes after `next_header` and the length.
         body: &'a [u8],
     },
 }
 
 impl<'a> Extension<'a> {
-    /// Reads the extension header that the number `kind` announces, and the bytes behind it; `None` if `kind` is a
-    /// protocol, or ESP (RFC 4303), behind which nothing can be read.
+    /// Parses the extension header of type `kind`; returns it and the following bytes, or `None` if `kind` is a
+    /// protocol or ESP (RFC 4303), whose contents are encrypted.
     ///
     /// # Errors
     /// If the bytes end inside the header.
@@ -125,9 +125,9 @@ impl<'a> Extension<'a> {
         let (b, _) = split::<8>(bytes, NAME)?;
         let len = match kind {
             protocol::FRAGMENT => 8,
-            // RFC 4302 §2.2: in words of 32 bits, less two.
+            // RFC 4302 §2.2: in units of 32 bits, minus two.
             protocol::AUTHENTICATION => (usize::from(b[1]) + 2) * 4,
-            // RFC 8200 §4.3: in units of 8 bytes, the first not counted.
+            // RFC 8200 §4.3: in units of 8 bytes, without the first.
             _ => (usize::from(b[1]) + 1) * 8,
         };
         let whole = take(bytes, len.max(8), NAME)?;
@@ -144,7 +144,7 @@ impl<'a> Extension<'a> {
         Ok(Some((extension, &bytes[whole.len()..])))
     }
 
-    /// Appends the header; a body is padded with zeros to the length it must have, or cut at the longest.
+    /// Appends the header; a body is padded with zeros to a valid length, or truncated to the maximum.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         match *self {
@@ -168,7 +168,7 @@ impl<'a> Extension<'a> {
         }
     }
 
-    /// What comes next.
+    /// Type of the next header.
     pub fn next_header(&self) -> u8 {
         match *self {
             Extension::Other { next_header, .. }
