@@ -255,7 +255,7 @@ BAD_FILES = {
     "1 / 0\n": "{law}:1: ZeroDivisionError: division by zero",
     "class Law:\n    pass\n": "{law}: Law: the class has no method `grow(self, window, acked)`",
     "class Law:\n    def grow(self, window, acked): pass\n": "the class has no method `on_congestion(self, window, event)`",
-    WINDOW + "    def on_conjestion(self): pass\n": "`on_conjestion` is no method of a WindowLaw; there are grow, ",
+    WINDOW + "    def on_conjestion(self): pass\n": "`on_conjestion` is not a method of a WindowLaw; there are grow, ",
     WINDOW + "    pacing = 3\n": "`pacing` is not a method; write `def pacing(self, window)`",
     WINDOW + "    def __init__(self, gain): pass\n": "TypeError: Law.__init__() missing 1 required positional argument",
     WINDOW
@@ -277,7 +277,7 @@ BAD_QUEUES = {
     QUEUE + "    tick = 0\n    def on_tick(self, queue): pass\n": "`tick` is 0; write seconds",
     QUEUE + "    tick = float('nan')\n    def on_tick(self, queue): pass\n": "`tick` is nan; write seconds",
     QUEUE + "    tick = 1\n": "the class has no method `on_tick(self, queue)`",
-    QUEUE + "    def on_drop(self): pass\n": "`on_drop` is no method of a QueueLaw; there are on_enqueue, ",
+    QUEUE + "    def on_drop(self): pass\n": "`on_drop` is not a method of a QueueLaw; there are on_enqueue, ",
 }
 
 

@@ -171,15 +171,13 @@ impl Finding {
                 "CE is erased on the forward path, ECE is cleared on the return path, or the server does not echo CE",
             ),
             Finding::EchoNotKept => ("echo-not-kept", "the server ends the echo before CWR"),
-            Finding::CwrNotHeard => {
-                ("cwr-not-heard", "CWR is cleared on the forward path, or the server ignores it")
+            Finding::CwrNotHeard => ("cwr-not-heard", "CWR is cleared on the forward path, or the server ignores it"),
+            Finding::EctErasedBack => {
+                ("ect-erased-back", "the server's ECT is erased on the return path, or never set")
             }
-            Finding::EctErasedBack => ("ect-erased-back", "the server's ECT is erased on the return path, or never set"),
             Finding::CeSetBack => ("ce-set-back", "every packet is marked CE on the return path"),
             Finding::EctSetBack => ("ect-set-back", "packets without ECT get a codepoint on the return path"),
-            Finding::EceNotHeard => {
-                ("ece-not-heard", "ECE is cleared on the forward path, or the server ignores it")
-            }
+            Finding::EceNotHeard => ("ece-not-heard", "ECE is cleared on the forward path, or the server ignores it"),
             Finding::NoCwr => ("no-cwr", "CWR is cleared on the return path, or the server does not send it"),
             Finding::NotSlowed => ("not-slowed", "the server sends CWR, but does not reduce its rate"),
         }

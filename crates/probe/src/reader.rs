@@ -131,9 +131,7 @@ impl Reader {
     pub fn learned(&self) -> (Back, Option<&'static str>) {
         let (reduction, unclear) = match self.stage {
             Stage::Confirmed { before, after } => (Some(Reduction { cwr: self.cwr, before, after }), None),
-            _ if self.disturbed => {
-                (None, Some("data was lost or retransmitted, so the response to ECE is unknown"))
-            }
+            _ if self.disturbed => (None, Some("data was lost or retransmitted, so the response to ECE is unknown")),
             _ if self.seen.all() == 0 => (None, Some("the server sends no data, so its response to ECE is unknown")),
             _ => (None, Some("the response is too short to test the server's response to ECE")),
         };

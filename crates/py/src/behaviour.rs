@@ -1,4 +1,4 @@
-//! How the ends of a capture's connections behave, as a table.
+//! Table of the behaviour of the ends of a capture's connections.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use crate::tables;
 use crate::trace::{failure, texts};
 
-/// How the ends behave in the capture `path`, from `start` on (nanoseconds since 1970), as {column: values}: a row for each
-/// direction of a connection with data. Of a link's capture the segments at most `gap` nanoseconds apart are one burst.
+/// The behaviour of the ends in the capture `path` after `start` (nanoseconds since 1970), as {column: values}: a row
+/// per direction of a connection with data. In a capture on a link, segments at most `gap` nanoseconds apart form one
+/// burst.
 #[pyfunction]
 #[pyo3(signature = (path, *, start = 0, gap = 0))]
 pub fn trace_behaviour(py: Python<'_>, path: PathBuf, start: u64, gap: u64) -> PyResult<Bound<'_, PyAny>> {
@@ -102,7 +103,7 @@ fn sizes(
     mean(t, rows, all, |d| of(d).summary);
 }
 
-/// Columns of one kind of reduction.
+/// Columns of a kind of reduction.
 struct Names {
     count: &'static str,
     before: [&'static str; 2],

@@ -15,13 +15,13 @@ use pyo3::prelude::*;
 use crate::errors::run_error;
 use crate::tables::Taker;
 
-/// Why a captured run gave no result.
+/// Reason why a captured run has no result.
 pub enum Failure {
-    /// The run itself.
+    /// The run failed.
     Run(Error),
     /// A file could not be written.
     Write(PathBuf, io::Error),
-    /// Who takes the blocks of tables raised this.
+    /// The receiver of the tables' blocks raised this.
     Raised(PyErr),
 }
 
@@ -31,7 +31,7 @@ impl From<Failure> for PyErr {
             Failure::Run(error) => run_error(&error),
             Failure::Raised(error) => error,
             Failure::Write(path, error) => match error.raw_os_error() {
-                // errno, message and file name, as Python's own OSError has them.
+                // errno, message and file name, as in Python's own OSError.
                 Some(code) => PyOSError::new_err((code, error.to_string(), path)),
                 None => PyOSError::new_err(format!("{}: {error}", path.display())),
             },
@@ -39,7 +39,7 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Runs `plan` of `scenario`, its captures written into `folder`.
+/// Runs `plan` of `scenario` and writes its captures to `folder`.
 pub fn run(
     scenario: &Scenario,
     plan: &Plan,
@@ -54,12 +54,12 @@ pub fn run(
     let blocks = taker.map(|taker| taker as &mut dyn Blocks);
     let output =
         run_into(plan, seed, cancel, Outlets { captures: Some((&taps, &mut files)), blocks, halt: Some(halt) });
-    // A run stops when a write fails: then that is the reason.
+    // A run stops when a write fails; the write error is then the reason.
     files.finish().map_err(|error| Failure::Write(folder.to_owned(), error))?;
     output.map_err(Failure::Run)
 }
 
-/// Where the captures of `scenario` listen: links, and places at them.
+/// Returns the capture points of `scenario`: links, and points at them.
 pub fn taps(scenario: &Scenario) -> BTreeSet<(usize, &'static str)> {
     let of = |capture: &CapturePlan| {
         let queue = if capture.tap.before_queue { "before" } else { "after" };
@@ -69,7 +69,7 @@ pub fn taps(scenario: &Scenario) -> BTreeSet<(usize, &'static str)> {
     scenario.captures().iter().flat_map(of).collect()
 }
 
-/// Writes the captures of `scenario` into `folder`, from what a guest has seen.
+/// Writes the captures of `scenario` to `folder`, from a guest's packet log.
 pub fn of_guest(scenario: &Scenario, log: &Path, folder: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::Write(log.to_owned(), error);
     let files = create(&scenario.captures(), folder)?;
@@ -82,7 +82,7 @@ fn open(captures: &[CapturePlan], folder: &Path) -> Result<Files<BufWriter<File>
     Files::new(all).map_err(|error| Failure::Write(folder.to_owned(), error))
 }
 
-/// The files of `captures`, made in `folder`.
+/// Creates the files of `captures` in `folder`.
 pub fn create(captures: &[CapturePlan], folder: &Path) -> Result<Vec<(Capture, Settings, BufWriter<File>)>, Failure> {
     let one = |capture: &CapturePlan| {
         let path = folder.join(&capture.file);

@@ -1,4 +1,4 @@
-//! Rust's errors as Python's exceptions.
+//! Conversion of Rust's errors to Python exceptions.
 
 use ecnlab_scenario::Diagnostics;
 use pyo3::exceptions::PyException;
@@ -7,18 +7,13 @@ use pyo3::types::PyDict;
 
 use crate::userlaws::take_interrupt;
 
-pyo3::create_exception!(ecnlab._core, SpecError, PyException, "A scenario or experiment that is not possible.");
-pyo3::create_exception!(ecnlab._core, RunError, PyException, "A run that gave no result.");
-pyo3::create_exception!(
-    ecnlab._core,
-    LawError,
-    RunError,
-    "A run that a user-defined law has ended by its own mistake."
-);
-pyo3::create_exception!(ecnlab._core, Cancelled, PyException, "A run that was asked to stop.");
+pyo3::create_exception!(ecnlab._core, SpecError, PyException, "An invalid scenario or experiment.");
+pyo3::create_exception!(ecnlab._core, RunError, PyException, "A run without a result.");
+pyo3::create_exception!(ecnlab._core, LawError, RunError, "A run ended by an error in a user-defined law.");
+pyo3::create_exception!(ecnlab._core, Cancelled, PyException, "A run that was cancelled.");
 
-/// A `SpecError` whose message is the compiler-like text and whose `diagnostics` are the single findings; an interrupt, if
-/// that is why a file with laws was not read.
+/// Returns a `SpecError` with the compiler-like text as message and the single findings as `diagnostics`; or an
+/// interrupt, if one stopped the reading of a file with laws.
 pub fn spec_error(py: Python<'_>, found: &Diagnostics) -> PyErr {
     if let Some(interrupt) = take_interrupt() {
         return interrupt;
@@ -30,7 +25,7 @@ pub fn spec_error(py: Python<'_>, found: &Diagnostics) -> PyErr {
     }
 }
 
-/// The exception for a run that ended early.
+/// Returns the exception for a run that ended early.
 pub fn run_error(error: &ecnlab_engine::Error) -> PyErr {
     match error {
         ecnlab_engine::Error::Cancelled => Cancelled::new_err(error.to_string()),

@@ -1,4 +1,4 @@
-//! Experiments, spelled out run by run.
+//! Experiments, expanded run by run.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,10 +17,10 @@ use crate::json;
 use crate::scenario::Scenario;
 use crate::userlaws::{Files, keep_interrupt};
 
-/// Bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py. A device may have no end.
+/// Maximum bytes of a scenario file; `LARGEST` in python/ecnlab/scenario/files.py. A device may have no end.
 const LARGEST: u64 = 64 << 20;
 
-/// How long an interrupt may wait.
+/// Maximum delay until an interrupt is handled.
 const LOOK: Duration = Duration::from_millis(100);
 
 fn read_text(file: &Path) -> io::Result<String> {
@@ -32,7 +32,8 @@ fn read_text(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The text of `file`. A FIFO may wait for its writer without end: an interrupt ends the wait, and leaves the thread behind.
+/// Returns the text of `file`. A FIFO may wait for its writer without end: an interrupt ends the wait, and leaves the
+/// thread running.
 fn read_unless_interrupted(py: Python<'_>, file: &Path) -> io::Result<String> {
     let (sender, mut receiver) = mpsc::channel();
     let path = file.to_owned();
@@ -51,13 +52,13 @@ fn read_unless_interrupted(py: Python<'_>, file: &Path) -> io::Result<String> {
     }
 }
 
-/// An experiment that can be run: every run of it is a scenario that can be.
+/// An experiment of which every run is a valid scenario.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Experiment(Arc<ecnlab_scenario::Experiment>);
 
 #[pymethods]
 impl Experiment {
-    /// Parse `text`, and the scenario it names from the folder of `path`. Raises SpecError.
+    /// Parse `text`, and the scenario it names, relative to the folder of `path`. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Experiment> {
         let parsed = ecnlab_scenario::parse_experiment_with(
@@ -70,30 +71,30 @@ impl Experiment {
         Ok(Experiment(Arc::new(parsed)))
     }
 
-    /// The same with another number of replicates; those that both have are the same runs.
+    /// The same with another number of replicates; common replicates are the same runs.
     fn with_replicates(&self, replicates: u32) -> Experiment {
         Experiment(Arc::new(self.0.as_ref().clone().with_replicates(replicates)))
     }
 
-    /// What errors call the file.
+    /// Name of the file in error messages.
     #[getter]
     fn path(&self) -> &str {
         self.0.path()
     }
 
-    /// What the file says it is about.
+    /// Title in the file; its path if it has none.
     #[getter]
     fn title(&self) -> &str {
         self.0.title()
     }
 
-    /// From which the seeds of the replicates come.
+    /// Seed from which the replicates' seeds are derived.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed()
     }
 
-    /// Runs of every point and arm.
+    /// Number of runs per point and arm.
     #[getter]
     fn replicates(&self) -> u32 {
         self.0.replicates()
@@ -111,14 +112,14 @@ impl Experiment {
         json::to_python(py, self.0.metrics())
     }
 
-    /// The different scenarios of its points and arms.
+    /// The distinct scenarios of its points and arms.
     #[getter]
     fn scenarios(&self, py: Python<'_>) -> PyResult<Vec<Scenario>> {
         let scenarios = self.0.scenarios().map_err(|found| spec_error(py, &found))?;
         Ok(scenarios.into_iter().map(Scenario).collect())
     }
 
-    /// The SpecError that says of each (keys of a value, message, help) where in the file it stands.
+    /// The SpecError that locates each (keys of a value, message, help) in the file.
     fn refusal(&self, py: Python<'_>, findings: Vec<(Vec<String>, String, String)>) -> Py<PyAny> {
         spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
     }
@@ -130,12 +131,12 @@ impl Experiment {
         runs.collect::<Result<_, _>>().map_err(|found| spec_error(py, &found))
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     fn __len__(&self) -> usize {
         self.0.len()
     }
 
-    /// The run at `index`, as in `runs`, made when it is asked for. Raises IndexError.
+    /// The run at `index`, as in `runs`, created on demand. Raises IndexError.
     fn run(&self, py: Python<'_>, index: usize) -> PyResult<ExperimentRun> {
         self.0.run(self.at(index)?).map(ExperimentRun).map_err(|found| spec_error(py, &found))
     }
@@ -153,19 +154,19 @@ impl Experiment {
     }
 }
 
-/// One run of an experiment.
+/// A run of an experiment.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct ExperimentRun(ecnlab_scenario::Run);
 
 #[pymethods]
 impl ExperimentRun {
-    /// Stable name, from the specification and the seed. Runs that ask the same share it.
+    /// Stable identifier, from the specification and the seed. Identical runs share it.
     #[getter]
     fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// The arm; None where the experiment has none.
+    /// The arm; None if the experiment has no arms.
     #[getter]
     fn arm(&self) -> Option<&str> {
         self.0.arm.as_deref()
@@ -181,13 +182,13 @@ impl ExperimentRun {
         Ok(point)
     }
 
-    /// Which replicate, from 0.
+    /// Number of the replicate, from 0.
     #[getter]
     fn replicate(&self) -> u32 {
         self.0.replicate
     }
 
-    /// The seed: the replicate's, the same at every point and in every arm.
+    /// Seed of the replicate, the same at every point and in every arm.
     #[getter]
     fn seed(&self) -> u64 {
         self.0.seed

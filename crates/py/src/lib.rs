@@ -1,6 +1,6 @@
-//! The Python module `ecnlab._core`: the only place where Rust meets Python.
+//! The Python module `ecnlab._core`: the only interface between Rust and Python.
 //!
-//! Its Python face, with the types of every value, is `python/ecnlab/_core.pyi`.
+//! Its Python declarations, with all types, are in `python/ecnlab/_core.pyi`.
 
 mod behaviour;
 mod captures;

@@ -1,4 +1,4 @@
-//! The router in user space, for runs in real time.
+//! The user-space router, for runs in real time.
 
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -20,19 +20,19 @@ pub struct Router(Mutex<Option<ecnlab_live::Router>>);
 
 #[pymethods]
 impl Router {
-    /// The links of `scenario` under `seed`, at rest. The listener of each flow has the port that is `first_port` more
-    /// than its number. Raises RunError.
+    /// The idle links of `scenario` with `seed`. The listener of each flow has the port `first_port` plus the flow's
+    /// number. Raises RunError.
     #[new]
     fn new(scenario: &Scenario, seed: u64, first_port: u16) -> PyResult<Router> {
         let router = ecnlab_live::Router::new(scenario.0.plan(seed), seed, first_port).map_err(raise)?;
         Ok(Router(Mutex::new(Some(router))))
     }
 
-    /// Make the TUN device `device` in the network namespace of the file `namespace`, and join the host at `address`
-    /// behind it to the node numbered `node`. Raises OSError.
+    /// Create the TUN device `device` in the network namespace of the file `namespace`, and attach the host at
+    /// `address` behind it to the node numbered `node`. Raises OSError.
     fn attach(&self, py: Python<'_>, namespace: PathBuf, device: &str, node: usize, address: &str) -> PyResult<()> {
         let address: Ipv4Addr =
-            address.parse().map_err(|_| PyValueError::new_err(format!("{address} is no IPv4 address")))?;
+            address.parse().map_err(|_| PyValueError::new_err(format!("{address} is not an IPv4 address")))?;
         let tun = py.detach(|| within(&namespace, || Tun::create(device))).map_err(|error| {
             let said = format!("{device} in {}: {error}", namespace.display());
             PyOSError::new_err((error.raw_os_error().unwrap_or(0), said))
@@ -40,15 +40,16 @@ impl Router {
         self.with(|router| router.as_mut().ok_or_else(over)?.attach(tun, node, address).map_err(raise))
     }
 
-    /// Write what the captures of `scenario` see into the folder `folder`. Raises OSError.
+    /// Write the captures of `scenario` to the folder `folder`. Raises OSError.
     fn capture(&self, scenario: &Scenario, folder: PathBuf) -> PyResult<()> {
         let files = captures::create(&scenario.0.captures(), &folder)?;
         let boxed = files.into_iter().map(|(tap, settings, file)| (tap, settings, Box::new(file) as Out)).collect();
         self.with(|router| router.as_mut().ok_or_else(over)?.capture(boxed).map_err(raise))
     }
 
-    /// Carry packets until the scenario's duration is over, counted from when CLOCK_MONOTONIC says `origin_ns`; other
-    /// threads run meanwhile. Gives the tables of links and queues, and `timing`. Only once. Raises RunError, Cancelled.
+    /// Forward packets until the scenario's duration has passed since the CLOCK_MONOTONIC value `origin_ns`; other
+    /// threads run meanwhile. Returns the tables of links and queues, and `timing`. May be called once. Raises
+    /// RunError, Cancelled.
     fn run<'py>(&self, py: Python<'py>, origin_ns: u64, cancel: &Bound<'py, Cancel>) -> PyResult<Bound<'py, PyDict>> {
         let router = self.with(|router| router.take().ok_or_else(over))?;
         let stop = &cancel.get().0;
@@ -64,7 +65,7 @@ impl Router {
 }
 
 fn over() -> PyErr {
-    PyValueError::new_err("this router has run")
+    PyValueError::new_err("this router has already run")
 }
 
 fn raise(failure: RouterFailure) -> PyErr {

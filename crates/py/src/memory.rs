@@ -1,4 +1,4 @@
-//! The memory that a run may take on this machine.
+//! Memory available to a run on this machine.
 
 use std::fs::read_to_string;
 use std::path::Path;
@@ -8,10 +8,11 @@ use ecnlab_scenario::{Available, MEMORY_LIMIT};
 
 const GROUPS: &str = "/sys/fs/cgroup";
 
-/// What the environment states, else what the machine has available, or the control group of this process if that is less.
+/// Returns the limit set in the environment, otherwise the machine's available memory or the limit of this process's
+/// control group, whichever is less.
 ///
 /// # Errors
-/// The environment states no size: what is wrong, and a remedy.
+/// An invalid size in the environment: the problem and a remedy.
 pub fn available() -> Result<Option<Available>, String> {
     let stated = std::env::var_os(MEMORY_LIMIT).unwrap_or_default();
     if !stated.is_empty() {
@@ -31,7 +32,7 @@ fn machine() -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.saturating_mul(1024))
 }
 
-/// The least limit of the control groups that this process is in.
+/// Minimum of the limits of the control groups of this process.
 fn group() -> Option<u64> {
     let text = read_to_string("/proc/self/cgroup").ok()?;
     let limits = text.lines().flat_map(|line| {

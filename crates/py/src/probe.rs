@@ -1,4 +1,4 @@
-//! The prober, asking simulated servers and real ones.
+//! The prober, for simulated and real servers.
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
@@ -13,8 +13,8 @@ use crate::json;
 use crate::scenario::{Cancel, Scenario};
 use crate::userlaws::unless_failed;
 
-/// Ask the server of each flow of `scenario` called in `flows`, a flow or an array, or of all with TCP if that is empty.
-/// Gives (flow, answers) of each. Raises ValueError for a name that no flow has, and for a flow without TCP.
+/// Probe the server of each flow of `scenario` named in `flows`, a flow or an array, or of all with TCP if `flows` is
+/// empty. Returns (flow, answers) of each. Raises ValueError for an unknown name, and for a flow without TCP.
 #[pyfunction]
 pub fn probe_scenario<'py>(
     py: Python<'py>,
@@ -40,9 +40,9 @@ pub fn probe_scenario<'py>(
     (0..plan.flows.len()).filter(asked).map(ask).collect()
 }
 
-/// Ask the server at `address` and `port` for `request` over a TUN device `device` of this network namespace, at whose
-/// near end is the kernel with the address `near`, and at whose far end the prober with `own`. The device goes when all is
-/// said. Raises OSError, ValueError, Cancelled.
+/// Probe the server at `address` and `port` with `request` over a TUN device `device` of this network namespace: the
+/// kernel has the address `near` at its near end, the prober `own` at its far end. The device is removed at the end.
+/// Raises OSError, ValueError, Cancelled.
 #[cfg(target_os = "linux")]
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "Python names them")]
@@ -76,10 +76,10 @@ pub fn probe_host<'py>(
 }
 
 fn ipv4(text: &str) -> PyResult<Ipv4Addr> {
-    text.parse().map_err(|_| PyValueError::new_err(format!("{text} is no IPv4 address")))
+    text.parse().map_err(|_| PyValueError::new_err(format!("{text} is not an IPv4 address")))
 }
 
-/// The answers, with the class and what was found: name and meaning of each.
+/// Returns the answers, with the class and the findings: name and meaning of each.
 fn to_python<'py>(py: Python<'py>, answers: &Answers) -> PyResult<Bound<'py, PyAny>> {
     let all = json::to_python(py, answers)?;
     let dict = all.cast::<PyDict>()?;

@@ -1,4 +1,4 @@
-//! What there is to choose from: laws, profiles, and the schemas of the files.
+//! Available laws, profiles, and the schemas of the files.
 
 use ecnlab_base::facts::Column;
 
@@ -10,7 +10,8 @@ use ecnlab_scenario::registry::Law;
 
 use crate::json;
 
-/// Every law by family and name, with its facts: {"queue": {"red": {"label": "RED", ...}}}. A discipline has more of them.
+/// Every law by family and name, with its properties: {"queue": {"red": {"label": "RED", ...}}}. Disciplines have more
+/// of them.
 #[pyfunction]
 pub fn laws(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let families = PyDict::new(py);

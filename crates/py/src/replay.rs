@@ -1,4 +1,4 @@
-//! A queue before a line, packet by packet.
+//! A queue in front of a link, driven packet by packet.
 
 use ecnlab_aqm::LinkContext;
 use ecnlab_aqm::replay::{Arrival, replay, transmission};
@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use crate::scenario::Scenario;
 use crate::userlaws::unless_failed;
 
-/// When, in nanoseconds, how long, TOS octet, flow group, flow.
+/// Arrival time in nanoseconds, length, TOS octet, flow group, flow.
 type Row = (u64, u32, u8, usize, u64);
-/// When it left, in picoseconds, TOS octet, places of inner queues, nanoseconds on the line.
+/// Departure time in picoseconds, TOS octet, indices of inner queues, nanoseconds on the link.
 type Outcome = (Option<u64>, u8, Vec<usize>, u64);
 
-/// What becomes of `arrivals` at the queue in front of link `index`, as `Scenario.drawn` counts links, at its rate. See
+/// The outcome of `arrivals` at the queue in front of link `index`, numbered as in `Scenario.drawn`, at its rate. See
 /// `ecnlab._core`.
 #[pyfunction]
 pub fn replay_packets(
@@ -51,7 +51,7 @@ pub fn replay_packets(
     Ok(fates.into_iter().zip(&arrivals).map(outcome).collect())
 }
 
-/// Of an IP packet.
+/// Maximum length of an IP packet in bytes.
 const MOST_BYTES: u32 = 65_535;
-/// A day.
+/// One day in nanoseconds.
 const MOST_NS: u64 = 86_400_000_000_000;

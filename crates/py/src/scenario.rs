@@ -1,4 +1,4 @@
-//! Scenarios, and the runs they describe.
+//! Scenarios and their runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::errors::spec_error;
 use crate::userlaws::{Files, in_run};
 use crate::{captures, json, memory, tables};
 
-/// Asks runs in other threads to stop.
+/// Requests runs in other threads to stop.
 #[pyclass(frozen, module = "ecnlab._core")]
 #[derive(Default)]
 pub struct Cancel(pub(crate) Arc<AtomicBool>);
@@ -25,25 +25,25 @@ impl Cancel {
         Cancel::default()
     }
 
-    /// Stop every run that was given this, within some milliseconds: they raise Cancelled.
+    /// Stop every run that was given this object, within some milliseconds: they raise Cancelled.
     fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Bytes of memory that a run may take: ECNLAB_MAX_MEMORY, or what the machine has available; None if that is not known.
+/// Bytes of memory that a run may use: ECNLAB_MAX_MEMORY, or the memory available on the machine; None if unknown.
 #[pyfunction]
 pub fn available_memory() -> Option<u64> {
     memory::available().ok().flatten().map(|available| available.bytes)
 }
 
-/// A scenario that can be run: parsed, filled with every default, and checked.
+/// A valid scenario: parsed, with all defaults, and checked.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Scenario(pub(crate) ecnlab_scenario::Scenario);
 
 #[pymethods]
 impl Scenario {
-    /// Parse `text`; `path` is what errors call the file. Raises SpecError.
+    /// Parse `text`; `path` is the file's name in error messages. Raises SpecError.
     #[new]
     fn new(py: Python<'_>, path: &str, text: &str) -> PyResult<Scenario> {
         let parsed = ecnlab_scenario::parse_scenario_with(path, text, Arc::new(Files::default()))
@@ -59,20 +59,20 @@ impl Scenario {
         Ok(Scenario(changed))
     }
 
-    /// The title the file gives it.
+    /// Title in the file; its path if it has none.
     #[getter]
     fn title(&self) -> &str {
         self.0.title()
     }
 
-    /// The full specification: every key, every default filled.
+    /// The full specification: every key, with all defaults.
     #[getter]
     fn resolved<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.0.resolved())
     }
 
-    /// What laws derive in a run with `seed`: for each link, by name, the keys of its queue whose values in force are not those
-    /// of `resolved`.
+    /// The values that laws derive in a run with `seed`: for each link, by name, the keys of its queue whose effective
+    /// values differ from `resolved`.
     fn in_force<'py>(&self, py: Python<'py>, seed: u64) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.0.in_force(seed))
     }
@@ -94,7 +94,7 @@ impl Scenario {
         json::to_python(py, &self.0.drawn(seed))
     }
 
-    /// The SpecError that says of each (dotted key, message, help) where in the file it stands.
+    /// The SpecError that locates each (dotted key, message, help) in the file.
     fn refusal(&self, py: Python<'_>, findings: Vec<(String, String, String)>) -> Py<PyAny> {
         spec_error(py, &self.0.refuse(&findings)).into_value(py).into_any()
     }
@@ -104,49 +104,49 @@ impl Scenario {
         self.0.names(of)
     }
 
-    /// The files of the captures that the scenario asks for.
+    /// The files of the scenario's captures.
     #[getter]
     fn captures(&self) -> Vec<String> {
         self.0.captures().into_iter().map(|capture| capture.file).collect()
     }
 
-    /// Where the captures listen: index of a link, and the place at it: "before" or "after" its queue, or "end".
+    /// The capture points: index of a link, and the point: "before" or "after" its queue, or "end".
     #[getter]
     fn taps(&self) -> BTreeSet<(usize, &'static str)> {
         captures::taps(&self.0)
     }
 
-    /// Write the captures into `folder`, from what the guest of a Linux kernel has seen, the file `log`. Raises OSError.
+    /// Write the captures to `folder`, from the packet log `log` of a Linux kernel's guest. Raises OSError.
     fn write_captures(&self, py: Python<'_>, log: PathBuf, folder: PathBuf) -> PyResult<()> {
         py.detach(|| captures::of_guest(&self.0, &log, &folder)).map_err(PyErr::from)
     }
 
-    /// What errors call the file.
+    /// Name of the file in error messages.
     #[getter]
     fn path(&self) -> &str {
         self.0.path()
     }
 
-    /// The scenario as a file, with all that was set since it was read: `Scenario(path, to_toml())` is the same.
+    /// The scenario as a file, including all overrides: `Scenario(path, to_toml())` is the same scenario.
     fn to_toml(&self) -> String {
         self.0.to_toml()
     }
 
-    /// The rows to expect of the tables that grow with time or packets; None where nothing bounds them.
+    /// The expected rows of the tables that grow with time or packets; None if unbounded.
     #[pyo3(signature = (*, events = false))]
     fn volume(&self, py: Python<'_>, events: bool) -> BTreeMap<&'static str, Option<f64>> {
         py.detach(|| self.0.volume(events))
     }
 
-    /// Bytes of memory that a run is estimated to take, with the process that does it.
+    /// Estimated memory of a run in bytes, including its process.
     #[getter]
     fn memory(&self) -> u64 {
         self.0.memory()
     }
 
-    /// Simulate under `seed` and return the tables; other threads run meanwhile. Captures are written into the folder
-    /// `captures`, if given. Tables that grow are handed to `blocks(name, columns)` while the run goes on, if given; their
-    /// last rows are returned. Raises RunError, Cancelled, OSError, and what `blocks` raises.
+    /// Simulate with `seed` and return the tables; other threads run meanwhile. Captures are written to the folder
+    /// `captures`, if given. Tables that grow are passed to `blocks(name, columns)` during the run, if given; their
+    /// last rows are returned. Raises RunError, Cancelled, OSError, and exceptions of `blocks`.
     #[pyo3(signature = (seed, *, events = false, cancel = None, captures = None, blocks = None))]
     fn run<'py>(
         &self,
@@ -175,11 +175,11 @@ impl Scenario {
                     }
                 }
             });
-            // A run stops when a law fails: then that is the reason.
+            // A run stops when a law fails; the law's exception is then the reason.
             if let Some(raised) = raised {
                 return Err(captures::Failure::Raised(raised));
             }
-            // A run stops when a block is not taken: then that is the reason.
+            // A run stops when a block is rejected; the receiver's exception is then the reason.
             match taker.and_then(|taker| taker.raised) {
                 Some(raised) => Err(captures::Failure::Raised(raised)),
                 None => output,

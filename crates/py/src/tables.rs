@@ -1,4 +1,4 @@
-//! The engine's tables as NumPy arrays, which take over the engine's memory.
+//! The engine's tables as NumPy arrays that take over the engine's memory.
 
 use ecnlab_engine::{Blocks, Column, Table};
 use numpy::IntoPyArray;
@@ -24,15 +24,15 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     Ok(columns)
 }
 
-/// Hands blocks of tables to a Python function: its name, and its columns as in [`to_python`].
+/// Passes blocks of tables to a Python function: its name, and its columns as in [`to_python`].
 pub struct Taker {
     function: Py<PyAny>,
-    /// What it raised.
+    /// Exception raised by the function.
     pub raised: Option<PyErr>,
 }
 
 impl Taker {
-    /// One that calls `function`.
+    /// Creates a receiver that calls `function`.
     pub fn new(function: Py<PyAny>) -> Taker {
         Taker { function, raised: None }
     }

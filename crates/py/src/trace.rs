@@ -1,4 +1,4 @@
-//! Captures analysed: tables of connections, directions, violations, interfaces; the packets of one connection.
+//! Analysed captures: tables of connections, directions, violations, interfaces; the packets of one connection.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -21,11 +21,11 @@ pyo3::create_exception!(
     ecnlab._core,
     TraceFailure,
     pyo3::exceptions::PyException,
-    "A capture that cannot be read, or a filter that says nothing."
+    "A capture that cannot be read, or an invalid filter."
 );
 
-/// A capture analysed. Tables are made of the connections that are asked for: of all of them they take more memory than
-/// the analysis.
+/// An analysed capture. Tables are built for the requested connections: for all of them they would need more memory
+/// than the analysis.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Traced {
     found: Analysis,
@@ -35,17 +35,17 @@ pub struct Traced {
 
 #[pymethods]
 impl Traced {
-    /// How many connections there are.
+    /// Number of connections.
     fn __len__(&self) -> usize {
         self.found.tracker.len()
     }
 
-    /// Packets by kind, and the times of the first and the last.
+    /// Packets by kind, and the times of the first and last packet.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         totals(py, &self.found)
     }
 
-    /// Why the capture could not be read to its end.
+    /// The error that stopped the reading before the end of the capture.
     #[getter]
     fn damage(&self) -> Option<String> {
         self.found.damage.as_ref().map(|error| format!("{}: {error}", self.path.display()))
@@ -68,7 +68,7 @@ impl Traced {
         tables::to_python(py, tables)
     }
 
-    /// The connections that have sent data, the first `most`, and how many ends have.
+    /// The connections that have sent data, limited to `most`, and the number of ends with data.
     fn with_data(&self, py: Python<'_>, most: usize) -> (Vec<usize>, usize) {
         py.detach(|| {
             let (mut first, mut ends) = (Vec::new(), 0);
@@ -84,7 +84,7 @@ impl Traced {
         })
     }
 
-    /// The connections that break a rule, the first `most`, and how many violations are listed of all.
+    /// The connections that break a rule, limited to `most`, and the number of listed violations of all.
     fn with_violations(&self, py: Python<'_>, most: usize) -> (Vec<usize>, usize) {
         py.detach(|| {
             let mut first = BinaryHeap::new();
@@ -103,7 +103,7 @@ impl Traced {
         })
     }
 
-    /// The connection with the most packets, the first of them; None where there is no connection.
+    /// The connection with the most packets, the first if several; None if there are no connections.
     fn largest(&self, py: Python<'_>) -> Option<usize> {
         let packets = |connection: &Connection| connection.ends.iter().map(|end| end.counts.packets).sum::<u64>();
         py.detach(|| {
@@ -113,7 +113,7 @@ impl Traced {
     }
 }
 
-/// Analyse the capture in `path` ("-": standard input); its connections may take `memory` bytes.
+/// Analyse the capture in `path` ("-": standard input); its connections may use `memory` bytes.
 #[pyfunction]
 #[pyo3(signature = (path, *, filter = None, standard = "rfc3168", memory = None))]
 pub fn trace(
@@ -132,8 +132,8 @@ pub fn trace(
     Ok(Traced { found, standard, path })
 }
 
-/// The packets of the connection numbered `connection`, thinned out to `most` rows of each kind:
-/// ({column: values}, {kind: packets for each row}).
+/// The packets of the connection numbered `connection`, thinned to `most` rows of each kind: ({column: values}, {kind:
+/// packets per row}).
 #[pyfunction]
 #[pyo3(signature = (path, connection, *, filter = None, most = 20_000))]
 pub fn trace_series<'py>(
@@ -163,10 +163,10 @@ pub fn trace_series<'py>(
     Ok((table.into_pyobject(py)?.into_any(), thinned))
 }
 
-/// Where the codepoints have their names, that for those which cannot be told.
+/// Index after those of the codepoints, for undecided codepoints.
 const CANNOT_TELL: u8 = 4;
 
-/// What two captures show of the same packets: {"changes": table, "only_first": count, "only_second": count}.
+/// Comparison of two captures of the same packets: {"changes": table, "only_first": count, "only_second": count}.
 #[pyfunction]
 pub fn trace_changes(py: Python<'_>, first: PathBuf, second: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let open = |path: &Path| py.detach(|| Input::open(path)).map_err(|error| failure(path, error));
@@ -242,7 +242,7 @@ fn read_series(
             series.take(segment, &seen, &tracker.connection(index));
         }
     };
-    // What ends the reading has been told with the tables.
+    // An error that ends the reading was reported with the tables.
     while matches!(capture.step(&mut take), Ok(true)) {}
     let opener = if wanted < tracker.len() { tracker.connection(wanted).opener } else { 0 };
     Ok((series, opener))
@@ -286,7 +286,7 @@ pub(crate) fn texts(t: &mut Table, name: &'static str, values: Vec<String>) {
     t.text(name, codes, &all);
 }
 
-/// Names out of few, as their places in `all`.
+/// Adds a column of names, as indices into `all`.
 fn chosen<'a>(t: &mut Table, name: &'static str, values: impl Iterator<Item = &'a str>) {
     texts(t, name, values.map(str::to_owned).collect());
 }
@@ -319,7 +319,7 @@ fn broken(end: &End) -> u64 {
     RULES.iter().map(|rule| u64::from(end.violations.count(*rule))).sum()
 }
 
-/// A direction: its connection, its sender's place in the key.
+/// A direction: number of its connection, the connection, and its sender's index in the key.
 type Direction<'a> = (usize, &'a Connection, usize);
 
 fn directions(all: &[Numbered<'_>]) -> Table {
@@ -359,7 +359,7 @@ fn data_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("rst", count(|e| e.counts.rst));
     t.u64("dropped", count(|e| e.counts.dropped));
     t.u64("missing_bytes", count(|e| e.stream.counts.missing_bytes));
-    // As tcptrace has it: over the life of the connection, not of the direction.
+    // As in tcptrace: over the life of the connection, not of the direction.
     let per_second = |r: &Direction<'_>, bytes: u64| {
         let times = r.1.ends.iter().filter_map(|end| end.times);
         let (first, last) = times.fold((u64::MAX, 0), |span, t| (span.0.min(t.0), span.1.max(t.1)));
@@ -369,7 +369,7 @@ fn data_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.f64("goodput_bps", rows.iter().map(|r| finite(per_second(r, end(r).counts.unique_bytes))));
 }
 
-/// NaN where a division by no time gave infinity.
+/// Replaces the infinity of a division by zero by NaN.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
@@ -448,7 +448,7 @@ fn ecn_columns(t: &mut Table, rows: &[Direction<'_>]) {
     t.u64("violations", count(broken));
 }
 
-/// What feedback that counts tells of marks: NaN where it does not count.
+/// Adds the marks reported by counting feedback: NaN without it.
 fn mark_columns(t: &mut Table, rows: &[Direction<'_>]) {
     let share = |r: &Direction<'_>| {
         let [_, ect1, ect0, ce] = end(r).ecn.counts.codepoints;

@@ -96,8 +96,7 @@ pub(crate) fn check(packet: Bytes, ecn: Codepoint, quench: Option<&SquidParams>)
     }
     let Some(squid) = quench else { return Ok(()) };
     if ecn == Codepoint::NotEct {
-        let message =
-            "routers send no source quench about Not-ECT datagrams; write ecn = \"ect0\" as well".to_owned();
+        let message = "routers send no source quench about Not-ECT datagrams; write ecn = \"ect0\" as well".to_owned();
         return Err(Impossible { key: "quench", message });
     }
     let times = [

@@ -1,4 +1,4 @@
-//! A file with laws: its text, and what is told of what goes wrong in it.
+//! A file with laws: its text, and the description of errors in it.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -10,16 +10,16 @@ use pyo3::exceptions::PySyntaxError;
 use pyo3::prelude::*;
 use pyo3::types::{PyModule, PyTraceback};
 
-/// Bytes of a file with laws.
+/// Maximum bytes of a file with laws.
 const LARGEST: u64 = 1 << 20;
 
-/// The most characters that are told of an exception.
+/// Maximum characters shown of an exception.
 const MOST_TOLD: usize = 300;
 
 /// The text of a file with laws.
 #[derive(Debug)]
 pub struct Source {
-    /// The file, as messages and tracebacks name it.
+    /// Path of the file, as in messages and tracebacks.
     pub path: String,
     text: CString,
     /// SHA-256 of the text, in hexadecimal.
@@ -27,7 +27,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads `path`. What is wrong, and what would do, if it is not a file of Python.
+    /// Reads `path`. Returns the problem and a remedy if it is not a Python file.
     pub fn read(path: &Path) -> Result<Source, String> {
         let shown = path.to_string_lossy().into_owned();
         let kind = std::fs::metadata(path).map_err(|e| format!("cannot read `{shown}`: {e}; {FOLDER}"))?;
@@ -46,7 +46,8 @@ impl Source {
         Ok(Source { path: shown, text, sha256 })
     }
 
-    /// The lines of the user's code that an exception came through, as Python shows them; empty if there are none.
+    /// Returns the lines of the user's code in the traceback of an exception, in Python's format; empty if there are
+    /// none.
     pub fn traceback(&self, py: Python<'_>, error: &PyErr) -> String {
         let lines = error.traceback(py).map(|traceback| {
             let lines = py.import("traceback")?.call_method1("format_tb", (traceback,))?;
@@ -55,16 +56,16 @@ impl Source {
         lines.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// Executes the file anew and gives its class `name`.
+    /// Executes the file again and returns its class `name`.
     pub fn class<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let module = format!("ecnlab_law_{}", &self.sha256[..16]);
-        // Else the module of the last time would be used again, with all that it remembers.
+        // Otherwise the previous module would be reused with its state.
         py.import("sys")?.getattr("modules")?.call_method1("pop", (&module, py.None()))?;
         let (path, module) = (CString::new(self.path.as_str())?, CString::new(module)?);
         PyModule::from_code(py, &self.text, &path, &module)?.getattr_opt(name)
     }
 
-    /// What an exception says, with the line of this file where it was raised, or else `otherwise`.
+    /// Returns the message of an exception with the line of this file where it was raised, or otherwise `otherwise`.
     pub fn told(&self, py: Python<'_>, error: &PyErr, otherwise: &str) -> String {
         let place = self.place(py, error).unwrap_or_else(|| otherwise.to_owned());
         let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
@@ -76,7 +77,7 @@ impl Source {
         if line.is_empty() { format!("{place}: {kind}") } else { format!("{place}: {kind}: {line}") }
     }
 
-    /// The innermost line of this file that an exception came through.
+    /// Returns the innermost line of this file in the traceback of an exception.
     fn place(&self, py: Python<'_>, error: &PyErr) -> Option<String> {
         if error.is_instance_of::<PySyntaxError>(py) {
             let line: u32 = error.value(py).getattr("lineno").ok()?.extract().ok()?;
@@ -101,7 +102,7 @@ impl Source {
     }
 }
 
-/// Does `work`, which executes code of a file with laws, under the guards of `ecnlab.base.lawcode`.
+/// Runs `work`, which executes code of a file with laws, under the guards of `ecnlab.base.lawcode`.
 pub fn in_scope<T>(work: impl FnOnce(Python<'_>) -> Result<T, String>) -> Result<T, String> {
     Python::attach(|py| {
         let failed = |error: PyErr| error.to_string();
@@ -113,21 +114,21 @@ pub fn in_scope<T>(work: impl FnOnce(Python<'_>) -> Result<T, String>) -> Result
     })
 }
 
-/// What may be wrong with a file that is not there.
+/// Possible cause of a missing file.
 const FOLDER: &str = "the path starts at the folder of the scenario";
 
-/// A law of a scenario.
+/// A law used by a scenario.
 #[derive(Debug)]
 pub struct Law {
-    /// The file it stands in.
+    /// Its file.
     pub source: Arc<Source>,
     /// Its class.
     pub class: String,
-    /// The scenario that asks for it, and by which key.
+    /// The scenario that uses it, and the key.
     pub asked: (String, String),
 }
 
-/// The file `name` of the scenario `scenario`.
+/// Returns the path of the file `name` in the scenario `scenario`.
 pub fn path_of(scenario: &str, name: &str) -> PathBuf {
     Path::new(scenario).parent().unwrap_or(Path::new("")).join(name)
 }

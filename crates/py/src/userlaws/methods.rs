@@ -1,4 +1,4 @@
-//! The methods of an object of the user's: which there are, and their calls.
+//! The methods of a user's object: the available ones, and their calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,13 @@ use super::file::Law;
 use super::run;
 use crate::errors::LawError;
 
-/// A method that a law may have: its name, its arguments.
+/// A method that a law may define: its name and arguments.
 pub type Method = (&'static str, &'static str);
 
-/// Where the base classes are, whose own methods do nothing.
+/// Module of the base classes, whose own methods do nothing.
 const BASES: &str = "ecnlab.userlaws";
 
-/// Refuses a class that has not the methods of the base class `base`: what is wrong.
+/// Rejects a class with a method that the base class `base` does not have: returns the problem.
 pub fn check(class: &Bound<'_, PyAny>, base: &str, known: &[Method]) -> Result<(), String> {
     let py = class.py();
     let is_known = |name: &str| known.iter().any(|(method, _)| *method == name);
@@ -25,7 +25,7 @@ pub fn check(class: &Bound<'_, PyAny>, base: &str, known: &[Method]) -> Result<(
     {
         if name.starts_with("on_") && !is_known(&name) {
             let all: Vec<&str> = known.iter().map(|(method, _)| *method).collect();
-            return Err(format!("`{name}` is no method of a {base}; there are {}", all.join(", ")));
+            return Err(format!("`{name}` is not a method of a {base}; there are {}", all.join(", ")));
         }
     }
     for (name, arguments) in known {
@@ -41,7 +41,7 @@ fn with_self(arguments: &str) -> String {
     if arguments.is_empty() { "self".to_owned() } else { format!("self, {arguments}") }
 }
 
-/// Refuses a class that has none of `methods`.
+/// Rejects a class that defines none of `methods`.
 pub fn require(class: &Bound<'_, PyAny>, base: &str, methods: &[Method]) -> Result<(), String> {
     let py = class.py();
     let has = |(name, _): &Method| defined(py, class, base, name).is_ok_and(|method| method.is_some());
@@ -53,7 +53,7 @@ pub fn require(class: &Bound<'_, PyAny>, base: &str, methods: &[Method]) -> Resu
     Err(format!("the class has no method {}", wanted.join(" or ")))
 }
 
-/// Refuses an object whose methods cannot be called with the arguments of `known`: where, and what would do.
+/// Rejects an object whose methods cannot be called with the arguments of `known`: returns the location and a remedy.
 pub fn check_parameters(object: &Bound<'_, PyAny>, known: &[Method]) -> Result<(), String> {
     let wrong = |(name, arguments): &Method| -> PyResult<Option<String>> {
         let guards = object.py().import("ecnlab.base.lawcode")?;
@@ -67,7 +67,7 @@ pub fn check_parameters(object: &Bound<'_, PyAny>, known: &[Method]) -> Result<(
     Ok(())
 }
 
-/// What the class has by a name that is not the base class's own.
+/// Returns the class's attribute with a name, unless it is the base class's own.
 fn defined<'py>(
     py: Python<'py>,
     class: &Bound<'py, PyAny>,
@@ -79,18 +79,18 @@ fn defined<'py>(
     Ok(own.filter(|own| !theirs.is_some_and(|theirs| own.is(&theirs))))
 }
 
-/// An object of a law, and those of its methods that it has.
+/// An object of a law, and which methods it has.
 #[derive(Debug)]
 pub struct Object {
     law: Arc<Law>,
     methods: Vec<Option<Py<PyAny>>>,
     known: &'static [Method],
-    /// Set by whoever asks the run to stop.
+    /// Set to request that the run stops.
     stop: Arc<AtomicBool>,
 }
 
 impl Object {
-    /// A new object of `law` in the run of this thread. If it cannot be made, the run fails.
+    /// Creates an object of `law` in the run of this thread. If it cannot be created, the run fails.
     pub fn new(py: Python<'_>, law: &Arc<Law>, base: &str, known: &'static [Method]) -> Object {
         let methods = methods(py, law, base, known).unwrap_or_else(|error| {
             fail(py, law, &error, &law.source.path);
@@ -99,14 +99,15 @@ impl Object {
         Object { law: law.clone(), methods, known, stop: run::stop() }
     }
 
-    /// Whether it has the method at `index`, and the run goes on: it has not failed, and is not asked to stop.
+    /// Returns whether it has the method at `index` and the run continues: it has not failed and is not requested to
+    /// stop.
     ///
-    /// Without calls to Python, the engine comes soon to its own look at the flag.
+    /// Without calls to Python the engine soon checks the flag itself.
     pub fn has(&self, index: usize) -> bool {
         self.methods[index].is_some() && !run::has_failed() && !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Calls the method at `index`, which it has; nothing comes of it if the run fails.
+    /// Calls the method at `index`, which must exist; returns nothing if the run fails.
     pub fn call<'py>(
         &self,
         py: Python<'py>,
@@ -118,7 +119,7 @@ impl Object {
         returned.map_err(|error| fail(py, &self.law, &error, &self.place(py, index))).ok()
     }
 
-    /// [`Object::call`] of a method that must return None.
+    /// [`Object::call`] for a method that must return None.
     pub fn tell<'py>(&self, py: Python<'py>, index: usize, arguments: PyResult<Bound<'py, PyTuple>>) {
         if let Some(returned) = self.call(py, index, arguments)
             && !returned.is_none()
@@ -127,7 +128,7 @@ impl Object {
         }
     }
 
-    /// The run fails: the method at `index` returned what it must not.
+    /// Fails the run: the method at `index` returned an invalid value.
     pub fn refuse(&self, returned: &Bound<'_, PyAny>, index: usize, wanted: &str) {
         let py = returned.py();
         let shown = returned.repr().map_or_else(|_| "something".to_owned(), |shown| shown.to_string());
@@ -136,7 +137,7 @@ impl Object {
         raise(py, &self.law, &format!("{place}: it returned {shown}, not {wanted}"), "");
     }
 
-    /// Where the method at `index` begins.
+    /// Returns the line at which the method at `index` starts.
     fn place(&self, py: Python<'_>, index: usize) -> String {
         let code = self.methods[index].as_ref().and_then(|method| method.bind(py).getattr("__code__").ok());
         let line =

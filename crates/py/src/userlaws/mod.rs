@@ -1,4 +1,4 @@
-//! Laws in files of Python: found for a scenario, checked, and called in its runs.
+//! Laws in Python files: loaded for a scenario, checked, and called in its runs.
 
 mod file;
 mod methods;
@@ -20,26 +20,26 @@ use methods::Method;
 pub use run::{in_run, is_interrupted, keep_interrupt, take_interrupt, unless_failed};
 pub use views::{AckSample, CongestionEvent, Established, Link, Packet, Queue, Random, RateSample, Sent, Window};
 
-/// The environment variable that forbids to execute user-defined laws.
+/// Environment variable that disables user-defined laws.
 const SWITCH: &str = "ECNLAB_LAWS";
 
-/// Refuses the law in `path` where the environment forbids to execute it.
+/// Rejects the law in `path` if the environment disables it.
 fn refuse_if_off(path: &std::path::Path) -> Result<(), String> {
     let asked = std::env::var_os(SWITCH).unwrap_or_default();
     match asked.to_str() {
         Some("" | "on") => Ok(()),
         Some("off") => Err(format!(
-            "`{}` is not executed, as `--no-python` or {SWITCH}=off asks; read the file, and leave these out if you trust it",
+            "`{}` is not executed because of `--no-python` or {SWITCH}=off; read the file, and omit the option or variable if you trust it",
             path.display()
         )),
         _ => Err(format!("the environment variable {SWITCH} is {asked:?}; write `on` or `off`")),
     }
 }
 
-/// Stands for the reason until the interrupt is raised in place of it.
+/// Placeholder message until the interrupt is raised in its place.
 const INTERRUPTED: &str = "interrupted";
 
-/// Finds laws in files, and reads each file once: all runs of an experiment have the same law.
+/// Loads laws from files and reads each file once: all runs of an experiment have the same law.
 #[derive(Debug, Default)]
 pub struct Files {
     sources: Mutex<HashMap<PathBuf, Arc<Source>>>,
@@ -64,7 +64,7 @@ impl Supplier for Files {
 }
 
 impl Files {
-    /// The law asked for, whose class has passed `check`, with what that has found.
+    /// Returns the requested law, whose class has passed `check`, with the result of the check.
     fn law<T>(
         &self,
         asked: Asked<'_>,
@@ -89,7 +89,7 @@ impl Files {
             let class = class.filter(|class| class.is_instance_of::<pyo3::types::PyType>());
             let class = class.ok_or_else(|| format!("`{}` has no class `{}`", source.path, asked.class))?;
             let found = check(&class).map_err(|wrong| format!("{}: {}: {wrong}", source.path, asked.class))?;
-            // What its constructor refuses is known before the run.
+            // Errors of its constructor are reported before the run.
             let object = class.call0().map_err(told)?;
             methods::check_parameters(&object, methods)?;
             Ok::<T, String>(found)

@@ -1,4 +1,4 @@
-//! Laws over one FIFO in Python.
+//! Python laws for one FIFO.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::file::Law;
 use super::methods::{self, Method, Object};
 use super::views::{Link, Packet, Queue, Random};
 
-/// The base class of laws over one FIFO.
+/// Base class of laws for one FIFO.
 pub const BASE: &str = "QueueLaw";
 
 const ON_ENQUEUE: usize = 0;
@@ -36,10 +36,10 @@ pub const METHODS: &[Method] = &[
     ("on_tick", "queue"),
 ];
 
-/// Seconds between ticks: an idle queue takes them too.
+/// Valid seconds between ticks; an idle queue has ticks as well.
 const TICKS: std::ops::RangeInclusive<f64> = 1e-5..=86_400.0;
 
-/// Refuses a class that is no law over one FIFO; how often its ticks are due.
+/// Rejects a class that is not a valid law for one FIFO; returns the interval of its ticks.
 pub fn check(class: &Bound<'_, PyAny>) -> Result<Option<Dur>, String> {
     methods::check(class, BASE, METHODS)?;
     methods::require(class, BASE, &METHODS[ON_ENQUEUE..=ON_DEQUEUE])?;
@@ -50,11 +50,11 @@ pub fn check(class: &Bound<'_, PyAny>) -> Result<Option<Dur>, String> {
     seconds.map(|seconds| Some(Dur::from_secs(seconds))).ok_or_else(wrong)
 }
 
-/// Makes objects of a law.
+/// Creates objects of a law.
 pub struct Maker {
     /// The law.
     pub law: Arc<Law>,
-    /// How often its ticks are due.
+    /// Interval of its ticks.
     pub tick: Option<Dur>,
 }
 
@@ -62,21 +62,21 @@ impl userlaw::Supply for Maker {
     fn object(&self, link: LinkContext) -> Box<dyn Aqm> {
         Python::attach(|py| {
             let object = Object::new(py, &self.law, BASE, METHODS);
-            // The stream is the queue's own as soon as the law is asked.
+            // The queue's own stream replaces this at the first call of the law.
             let random = Py::new(py, Random(Rng::named(0, ""))).ok();
             Box::new(QueueLaw { object, random, link, tick: self.tick }) as Box<dyn Aqm>
         })
     }
 }
 
-/// A law on one queue.
+/// A law of one queue.
 #[derive(Debug)]
 struct QueueLaw {
     object: Object,
-    /// The queue's random stream, as the object sees it.
+    /// The queue's random stream, as passed to the object.
     random: Option<Py<Random>>,
     link: LinkContext,
-    /// How often its ticks are due.
+    /// Interval of its ticks.
     tick: Option<Dur>,
 }
 
@@ -89,7 +89,7 @@ impl QueueLaw {
         }
     }
 
-    /// The verdict of the method at `index`, to which `arguments` adds the stream.
+    /// Returns the verdict of the method at `index`; the stream is appended to `arguments`.
     fn ask(
         &self,
         index: usize,

@@ -1,6 +1,6 @@
-//! The run of a thread: the classes of its laws, and the failure of one of them.
+//! Per-thread state of a run: the classes of its laws, and the failure of one of them.
 //!
-//! A run is one thread's from its beginning to its end, and so are the objects of its laws.
+//! A run stays on one thread from start to end, and so do the objects of its laws.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use pyo3::prelude::*;
 
 use super::file::Law;
 
-/// What the laws of a run share.
+/// State shared by the laws of a run.
 #[derive(Default)]
 struct Run {
-    /// Laws by their place in memory, with the class of this run.
+    /// Classes of this run, by the address of the law.
     classes: Vec<(usize, Py<PyAny>)>,
     halt: Arc<AtomicBool>,
-    /// Set by whoever asks the run to stop.
+    /// Set to request that the run stops.
     stop: Arc<AtomicBool>,
     failed: Option<PyErr>,
 }
@@ -28,8 +28,8 @@ thread_local! {
     static INTERRUPT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Does the `work` of a run, and gives with its result what a law has raised. `work` is given a flag that is then set.
-/// No law is called any more once `stop` is set.
+/// Runs `work` and returns its result with the exception raised by a law, if any. `work` gets a flag that is then set.
+/// No law is called after `stop` is set.
 pub fn in_run<T>(stop: Arc<AtomicBool>, work: impl FnOnce(&AtomicBool) -> T) -> (T, Option<PyErr>) {
     let halt = Arc::new(AtomicBool::new(false));
     FAILED.set(false);
@@ -40,44 +40,45 @@ pub fn in_run<T>(stop: Arc<AtomicBool>, work: impl FnOnce(&AtomicBool) -> T) -> 
     (done, run.and_then(|run| run.failed))
 }
 
-/// The `work` of a run, or what a law has raised in it.
+/// Returns the result of `work`, or the exception raised by a law in it.
 pub fn unless_failed<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     let (done, raised) = in_run(Arc::default(), |_| work());
     raised.map_or(Ok(done), Err)
 }
 
-/// Whether a law of this thread's run has failed: then none is called any more.
+/// Returns whether a law of this thread's run has failed: no law is called after that.
 pub fn has_failed() -> bool {
     FAILED.get()
 }
 
-/// The flag that asks the run of this thread to stop.
+/// The flag that requests the run of this thread to stop.
 pub fn stop() -> Arc<AtomicBool> {
     RUN.with_borrow(|run| run.as_ref().map(|run| run.stop.clone()).unwrap_or_default())
 }
 
-/// Whether `error` asks the process to end (Ctrl-C, SIGTERM), and is no mistake of the law that it was raised in.
+/// Returns whether `error` requests the process to end (Ctrl-C, SIGTERM) and is not an error of the law in which it was
+/// raised.
 pub fn is_interrupt(py: Python<'_>, error: &PyErr) -> bool {
     let terminated = || py.import("ecnlab.base.errors").and_then(|errors| errors.getattr("Terminated"));
     error.is_instance_of::<PyKeyboardInterrupt>(py) || terminated().is_ok_and(|kind| error.is_instance(py, &kind))
 }
 
-/// Keeps an interrupt of this thread until [`take_interrupt`].
+/// Stores an interrupt of this thread until [`take_interrupt`].
 pub fn keep_interrupt(error: PyErr) {
     INTERRUPT.set(Some(error));
 }
 
-/// Whether an interrupt is kept: then no file is executed any more.
+/// Returns whether an interrupt is stored: no file is executed after that.
 pub fn is_interrupted() -> bool {
     INTERRUPT.with_borrow(Option::is_some)
 }
 
-/// The interrupt that a file with laws was left by in this thread, if one was.
+/// Returns the interrupt that stopped a file with laws in this thread, if any.
 pub fn take_interrupt() -> Option<PyErr> {
     INTERRUPT.take()
 }
 
-/// Ends the run of this thread by `error`, if it is the first.
+/// Ends the run of this thread with `error`, unless it has already failed.
 pub fn fail(error: PyErr) {
     FAILED.set(true);
     RUN.with_borrow_mut(|run| {
@@ -88,7 +89,8 @@ pub fn fail(error: PyErr) {
     });
 }
 
-/// The class of `law` in the run of this thread, for which its file is executed once: nothing is left of other runs.
+/// Returns the class of `law` in the run of this thread, for which its file is executed once: no state is shared with
+/// other runs.
 pub fn class<'py>(py: Python<'py>, law: &Arc<Law>) -> PyResult<Bound<'py, PyAny>> {
     let key = Arc::as_ptr(law) as usize;
     let known = |run: &Run| run.classes.iter().find(|(law, _)| *law == key).map(|(_, class)| class.clone_ref(py));

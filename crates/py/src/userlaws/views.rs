@@ -1,4 +1,4 @@
-//! What a user-defined law is shown. Times are seconds, lengths bytes.
+//! The objects passed to a user-defined law. Times are in seconds, lengths in bytes.
 
 use ecnlab_aqm::{LinkContext, PacketView, View};
 use ecnlab_base::{Dur, Length, Rng};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 /// 2^16 fractions of a byte.
 const FRACTIONS: f64 = 65_536.0;
-/// 2^40 bytes, past which no window grows.
+/// 2^40 bytes, the maximum window.
 const MOST: f64 = 1_099_511_627_776.0;
 
 /// Congestion window and slow-start threshold of a connection.
@@ -35,7 +35,7 @@ impl Window {
         Ok(())
     }
 
-    /// Slow-start threshold in bytes; 2**64 - 1 is none.
+    /// Slow-start threshold in bytes; 2**64 - 1 means none.
     #[getter]
     fn ssthresh(&self) -> u64 {
         self.0.ssthresh()
@@ -60,7 +60,7 @@ impl Window {
     }
 }
 
-/// Congestion, at most once for each window of data.
+/// A congestion signal, at most once per window of data.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct CongestionEvent(pub cc::CongestionEvent);
 
@@ -76,38 +76,38 @@ impl CongestionEvent {
         }
     }
 
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs()
     }
 
-    /// Bytes that the profile reduces from (`reduce_from`).
+    /// Bytes from which the profile reduces the window (`reduce_from`).
     #[getter]
     fn in_flight(&self) -> u64 {
         self.0.in_flight
     }
 }
 
-/// What a connection begins with.
+/// State at the start of a connection.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Established(pub cc::Established);
 
 #[pymethods]
 impl Established {
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs()
     }
 
-    /// RTT of the handshake in seconds, if it was timed.
+    /// RTT of the handshake in seconds, if measured.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Dur::as_secs)
     }
 
-    /// Seeds the law's random numbers, if it has any.
+    /// Seed for the law's random numbers, if it uses any.
     #[getter]
     fn seed(&self) -> u32 {
         self.0.seed
@@ -120,7 +120,7 @@ impl Established {
     }
 }
 
-/// A delivery rate.
+/// A delivery rate sample.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct RateSample(cc::RateSample);
 
@@ -132,49 +132,49 @@ impl RateSample {
         self.0.delivered
     }
 
-    /// Seconds: the longer of the times of sending and of delivering.
+    /// Seconds: the longer of the send and delivery intervals.
     #[getter]
     fn interval(&self) -> f64 {
         self.0.interval.as_secs()
     }
 
-    /// Bytes delivered in the connection when the segment was sent.
+    /// Bytes delivered on the connection when the segment was sent.
     #[getter]
     fn prior_delivered(&self) -> u64 {
         self.0.prior_delivered
     }
 
-    /// Bytes taken for lost since the segment was sent.
+    /// Bytes marked lost since the segment was sent.
     #[getter]
     fn lost(&self) -> u64 {
         self.0.lost
     }
 
-    /// Bytes in flight when it was sent.
+    /// Bytes in flight when the segment was sent.
     #[getter]
     fn tx_in_flight(&self) -> u64 {
         self.0.tx_in_flight
     }
 
-    /// The application had nothing to send while the window had room.
+    /// The application had no data to send while the window had room.
     #[getter]
     fn app_limited(&self) -> bool {
         self.0.app_limited
     }
 }
 
-/// One ACK.
+/// An ACK.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct AckSample(pub cc::AckSample);
 
-/// A time that is zero before there is one.
+/// Returns a time; None if it is still zero.
 fn known(time: Dur) -> Option<f64> {
     (!time.is_zero()).then(|| time.as_secs())
 }
 
 #[pymethods]
 impl AckSample {
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs()
@@ -192,25 +192,25 @@ impl AckSample {
         self.0.delivered.bytes
     }
 
-    /// Of `delivered`, bytes that arrived marked.
+    /// Bytes of `delivered` that arrived marked.
     #[getter]
     fn marked(&self) -> u64 {
         self.0.marked.bytes
     }
 
-    /// Bytes newly lost, so far as recovery tells.
+    /// Bytes newly marked lost, as far as the recovery reports them.
     #[getter]
     fn lost(&self) -> u64 {
         self.0.lost.bytes
     }
 
-    /// Bytes delivered in the connection.
+    /// Bytes delivered on the connection.
     #[getter]
     fn delivered_total(&self) -> u64 {
         self.0.delivered_total
     }
 
-    /// Bytes taken for lost in the connection.
+    /// Bytes marked lost on the connection.
     #[getter]
     fn lost_total(&self) -> u64 {
         self.0.lost_total
@@ -228,68 +228,68 @@ impl AckSample {
         self.0.prior_in_flight
     }
 
-    /// Seconds: the RTT that the ACK has shown, if it has.
+    /// Seconds: the RTT sample of the ACK, if it has one.
     #[getter]
     fn rtt(&self) -> Option<f64> {
         self.0.rtt.map(Dur::as_secs)
     }
 
-    /// Seconds: the RTT of what was sent last of what it delivers.
+    /// Seconds: the RTT of the most recently sent segment that it delivers.
     #[getter]
     fn last_rtt(&self) -> Option<f64> {
         self.0.last_rtt.map(Dur::as_secs)
     }
 
-    /// Seconds: least RTT of the connection, once there is one.
+    /// Seconds: minimum RTT of the connection, once measured.
     #[getter]
     fn min_rtt(&self) -> Option<f64> {
         known(self.0.min_rtt)
     }
 
-    /// Seconds: smoothed RTT, once there is one.
+    /// Seconds: smoothed RTT, once measured.
     #[getter]
     fn srtt(&self) -> Option<f64> {
         known(self.0.srtt)
     }
 
-    /// The last burst of sending left less than a segment of the window free.
+    /// The last burst left less than a segment of the window unused.
     #[getter]
     fn cwnd_limited(&self) -> bool {
         self.0.cwnd_limited
     }
 
-    /// Round trips so far.
+    /// Number of round trips so far.
     #[getter]
     fn round(&self) -> u64 {
         self.0.round
     }
 
-    /// Whether a recovery is going on.
+    /// A recovery is in progress.
     #[getter]
     fn in_recovery(&self) -> bool {
         self.0.in_recovery
     }
 
-    /// Seconds: when the pacer lets the next segment leave.
+    /// Seconds: time at which the pacer releases the next segment.
     #[getter]
     fn departure(&self) -> f64 {
         self.0.departure.as_secs()
     }
 
-    /// The delivery rate, where the ACK tells one; in `on_ack` only.
+    /// The delivery rate, if the ACK gives a sample; in `on_ack` only.
     #[getter]
     fn rate(&self) -> Option<RateSample> {
         self.0.rate.map(RateSample)
     }
 }
 
-/// A segment that leaves.
+/// A segment being sent.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Sent(pub cc::Sent);
 
 #[pymethods]
 impl Sent {
-    /// Seconds since the run began.
+    /// Seconds since the start of the run.
     #[getter]
     fn now(&self) -> f64 {
         self.0.now.as_secs()
@@ -301,19 +301,19 @@ impl Sent {
         self.0.bytes
     }
 
-    /// Bytes sent before it and not acknowledged.
+    /// Bytes sent before it and not yet acknowledged.
     #[getter]
     fn outstanding(&self) -> u64 {
         self.0.outstanding
     }
 
-    /// Bytes in flight without it.
+    /// Bytes in flight without this segment.
     #[getter]
     fn in_flight(&self) -> u64 {
         self.0.in_flight
     }
 
-    /// It was sent before.
+    /// It is a retransmission.
     #[getter]
     fn again(&self) -> bool {
         self.0.again
@@ -326,18 +326,18 @@ impl Sent {
     }
 }
 
-/// The link that a queue feeds, and the most that the queue holds.
+/// The link behind a queue, and the queue's limit.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Link {
     /// Rate and delay.
     pub context: LinkContext,
-    /// The most that the queue holds.
+    /// Limit of the queue.
     pub limit: Length,
 }
 
 #[pymethods]
 impl Link {
-    /// Bits a second at which the queue drains.
+    /// Drain rate of the queue in bits per second.
     #[getter]
     fn rate(&self) -> f64 {
         self.context.rate.bps() as f64
@@ -349,20 +349,20 @@ impl Link {
         self.context.delay.as_secs()
     }
 
-    /// The limit of the queue, if it is one of packets.
+    /// Limit of the queue in packets, if it is in packets.
     #[getter]
     fn limit_packets(&self) -> Option<f64> {
         if let Length::Packets(packets) = self.limit { Some(packets) } else { None }
     }
 
-    /// The limit of the queue, if it is one of bytes.
+    /// Limit of the queue in bytes, if it is in bytes.
     #[getter]
     fn limit_bytes(&self) -> Option<f64> {
         if let Length::Bytes(bytes) = self.limit { Some(bytes) } else { None }
     }
 }
 
-/// The packet that a law judges.
+/// A packet passed to a law.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Packet(pub PacketView);
 
@@ -385,56 +385,56 @@ impl Packet {
         }
     }
 
-    /// Stands for its five-tuple.
+    /// Identifies its five-tuple.
     #[getter]
     fn flow(&self) -> u64 {
         self.0.flow
     }
 
-    /// Whether a signal to it would be CE.
+    /// A signal to it would be CE.
     #[getter]
     fn can_mark(&self) -> bool {
         self.0.can_mark
     }
 
-    /// Seconds in the queue; 0 as it arrives.
+    /// Seconds in the queue; 0 on arrival.
     #[getter]
     fn sojourn(&self) -> f64 {
         self.0.sojourn.as_secs()
     }
 }
 
-/// What a law is shown of its queue.
+/// State of a law's queue.
 #[pyclass(frozen, module = "ecnlab._core")]
 pub struct Queue(pub View);
 
 #[pymethods]
 impl Queue {
-    /// Packets held, without the one that arrives or leaves and without the one in transmission.
+    /// Packets in the queue, excluding the one that arrives or leaves and the one in transmission.
     #[getter]
     fn packets(&self) -> u64 {
         self.0.packets
     }
 
-    /// Bytes held, counted likewise.
+    /// Bytes in the queue, with the same exclusions.
     #[getter]
     fn bytes(&self) -> u64 {
         self.0.bytes
     }
 
-    /// Bytes held by the queues of all flows, if this is one of them.
+    /// Bytes in the queues of all flows, if this is one of several.
     #[getter]
     fn in_all(&self) -> u64 {
         self.0.in_all
     }
 
-    /// Seconds for which the link has had nothing to send; None while it is busy.
+    /// Seconds for which the link has been idle; None while it is busy.
     #[getter]
     fn idle(&self) -> Option<f64> {
         self.0.idle.map(Dur::as_secs)
     }
 
-    /// Whether the link has found all its queues empty since the last packet left.
+    /// The link has found all its queues empty since the last packet left.
     #[getter]
     fn asked(&self) -> bool {
         self.0.asked

@@ -11,7 +11,7 @@ use super::file::Law;
 use super::methods::{self, Method, Object};
 use super::views::{AckSample, CongestionEvent, Established, Sent, Window};
 
-/// The base class of window laws.
+/// Base class of window laws.
 pub const BASE: &str = "WindowLaw";
 
 const GROW: usize = 0;
@@ -43,21 +43,21 @@ pub const METHODS: &[Method] = &[
     ("limits_rate", ""),
 ];
 
-/// Refuses a class that is no window law.
+/// Rejects a class that is not a valid window law.
 pub fn check(class: &Bound<'_, PyAny>) -> Result<(), String> {
     methods::check(class, BASE, METHODS)?;
     methods::require(class, BASE, &METHODS[GROW..=GROW])?;
     methods::require(class, BASE, &METHODS[ON_CONGESTION..=ON_CONGESTION])
 }
 
-/// Makes objects of a law.
+/// Creates objects of a law.
 pub struct Maker(pub Arc<Law>);
 
 impl cc::Supply for Maker {
     fn object(&self, window: cc::Window) -> Box<dyn CongestionControl> {
         Python::attach(|py| {
             let object = Object::new(py, &self.0, BASE, METHODS);
-            // Without memory for it, Python itself would be gone.
+            // Fails only without memory, in which case Python itself would fail.
             Box::new(WindowLaw { window, view: Py::new(py, Window(window)).ok(), object }) as _
         })
     }
@@ -68,12 +68,13 @@ impl cc::Supply for Maker {
 struct WindowLaw {
     window: cc::Window,
     object: Object,
-    /// The window as the object sees it.
+    /// The window as passed to the object.
     view: Option<Py<Window>>,
 }
 
 impl WindowLaw {
-    /// Calls the method at `index`, if there is one, with the window and what `more` adds; what it sets is then the window.
+    /// Calls the method at `index`, if it exists, with the window and the arguments of `more`; the window that it sets
+    /// is then used.
     fn tell(&mut self, index: usize, more: impl for<'py> FnOnce(With<'py>) -> Arguments<'py>) -> bool {
         let (true, Some(view)) = (self.object.has(index), &self.view) else { return false };
         Python::attach(|py| {
@@ -89,8 +90,8 @@ impl WindowLaw {
         true
     }
 
-    /// What the method at `index` returns, read by `read`; the law's default if it has none. With `shown` it is given the
-    /// window.
+    /// Returns the result of the method at `index`, converted by `read`; the law's default if it does not exist. With
+    /// `shown` the window is passed to it.
     fn ask<T: Default>(
         &self,
         index: usize,
@@ -193,5 +194,5 @@ impl CongestionControl for WindowLaw {
     }
 }
 
-/// Bytes a second that no link has.
+/// Bytes per second above any link rate.
 const MOST_PACING: f64 = 1e15;
