@@ -61,7 +61,7 @@ impl Faults {
             packet.mark();
         }
         let dropped = self.dropped.has(self.packets, segment);
-        // The draw is made for every packet, so that a list never shifts the stream.
+        // Draws for every packet, so that a list of losses does not shift the random stream.
         let lost = self.loss > 0.0 && self.rng.unit() < self.loss;
         let in_burst = self.bursts.as_mut().is_some_and(Chain::loses);
         !(dropped || lost || in_burst)
