@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// Folders of laws, where each file that decides on packets has a mark.
 const LAWS: [&str; 3] = ["aqm/src/laws/", "aqm/src/across/", "aqm/src/composed/"];
+/// The folder of window laws, where each file with a response to congestion of its own has a mark.
+const WINDOW_LAWS: &str = "tcp/src/cc/";
 /// Enums of decisions on packets, whose variant `Pass` needs no mark.
 const DECISIONS: [&str; 2] = ["Verdict::", "Decision::"];
 
@@ -83,6 +85,9 @@ fn wrong(sources: &[Source]) -> Vec<String> {
         if LAWS.iter().any(|folder| path.starts_with(folder)) && decides(path, text) && marks(text).next().is_none() {
             found.push(format!("{path}: it decides on packets and has no coverage_mark!"));
         }
+        if path.starts_with(WINDOW_LAWS) && responds(text) && marks(text).next().is_none() {
+            found.push(format!("{path}: it responds to congestion and has no coverage_mark!"));
+        }
     }
     let tested: BTreeMap<_, _> =
         sources.iter().flat_map(|(path, text)| required(text).map(move |n| (n, path))).collect();
@@ -109,6 +114,12 @@ fn decides(path: &str, text: &str) -> bool {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let variants = DECISIONS.iter().flat_map(|name| code.split(name).skip(1));
     !path.ends_with("tests.rs") && variants.into_iter().any(|variant| !variant.starts_with("Pass"))
+}
+
+/// Whether a window law responds to congestion by rules of its own: neither with Reno's reduction nor, as a law supplied by
+/// the user, with a call.
+fn responds(text: &str) -> bool {
+    text.contains("impl CongestionControl for ") && !text.contains("self.reno.reduce(") && !text.contains("Supply")
 }
 
 #[cfg(test)]
@@ -138,6 +149,15 @@ mod tests {
         let passes = "Verdict::Pass\n#[cfg(test)]\nmod tests { Verdict::Signal }";
         assert_eq!(wrong_with("aqm/src/laws/droptail.rs", passes, ""), Vec::<String>::new());
         assert_eq!(wrong_with("aqm/src/laws/step/tests.rs", "use Verdict::Signal;", ""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_window_law_with_rules_of_its_own_and_no_mark_is_refused() {
+        let law = "impl CongestionControl for Mine {";
+        let found = wrong_with("tcp/src/cc/mine.rs", law, "");
+        assert_eq!(found, ["tcp/src/cc/mine.rs: it responds to congestion and has no coverage_mark!"]);
+        let renos = format!("{law} self.reno.reduce(event, |window| window / 4);");
+        assert_eq!(wrong_with("tcp/src/cc/mine.rs", &renos, ""), Vec::<String>::new());
     }
 
     #[test]

@@ -22,7 +22,7 @@ mod tests;
 mod window;
 
 use ecnlab_base::facts::Column;
-use ecnlab_base::{Dur, Time};
+use ecnlab_base::{Dur, Time, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -278,6 +278,7 @@ impl State {
 
     /// bbr_cwnd_event_tx_start.
     fn restart_after_silence(&mut self, now: Time) {
+        coverage_mark!("bbr.restart_after_silence");
         self.idle_restart = true;
         self.aggregation.restart(now);
         match self.mode {
@@ -300,6 +301,7 @@ impl State {
 
     /// A timeout is like the end of a round.
     fn on_timeout(&mut self) {
+        coverage_mark!("bbr.timeout");
         self.recovery.begin_after_timeout();
         self.pipe.forget_bandwidth();
         self.rounds.start = true;
@@ -308,6 +310,7 @@ impl State {
 
     /// bbr_undo_cwnd: the window comes back when recovery is over.
     fn on_undo(&mut self, before: CcState) {
+        coverage_mark!("bbr.undo");
         let ssthresh = self.window.ssthresh().max(before.ssthresh);
         self.window.set_ssthresh(ssthresh);
         self.pipe.restart();
@@ -405,6 +408,7 @@ impl State {
     /// bbr_check_drain.
     fn check_drain(&mut self, sample: &AckSample) {
         if self.mode == Mode::Startup && self.pipe.is_full() {
+            coverage_mark!("bbr.drain");
             self.mode = Mode::Drain;
             let bdp = self.inflight(UNIT);
             self.window.set_ssthresh(bdp.saturating_mul(self.mss));
@@ -423,6 +427,7 @@ impl State {
             self.min_rtt.take(rtt, expired && !self.may_be_delayed(sample), sample.now);
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            coverage_mark!("bbr.probe_rtt");
             self.mode = Mode::ProbeRtt;
             self.probe_rtt = ProbeRtt::default();
             let cwnd = self.cwnd();
@@ -460,6 +465,7 @@ impl State {
         if !self.probe_rtt.is_due(now) {
             return;
         }
+        coverage_mark!("bbr.probe_rtt_ends");
         self.min_rtt.renew(now);
         let cwnd = self.recovery.saved().max(self.cwnd());
         self.window.set_cwnd(cwnd.saturating_mul(self.mss));

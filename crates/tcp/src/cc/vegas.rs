@@ -2,7 +2,7 @@
 //! (net/ipv4/tcp_vegas.c): once a round trip, the window follows the segments of it that wait in queues, which the RTT tells.
 //! Reductions, and all growth while it does not look at RTTs, are Reno's.
 
-use ecnlab_base::Dur;
+use ecnlab_base::{Dur, coverage_mark};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,6 +129,7 @@ impl Vegas {
     /// A round trip is over: how the window changes, and by whom.
     fn end_round(&mut self) -> Growth {
         let (Some(base), Some(rtt)) = (self.base_rtt, self.round_rtt.filter(|_| self.samples > FEW_SAMPLES)) else {
+            coverage_mark!("vegas.few_samples");
             return Growth::Reno;
         };
         let (cwnd, share) = (self.window().segments(), base.as_secs() / rtt.as_secs());
@@ -139,13 +140,16 @@ impl Vegas {
             if waiting <= f64::from(self.params.gamma) {
                 Growth::SlowStart
             } else {
+                coverage_mark!("vegas.slow_start_ends");
                 self.shrink(cwnd.min(libm::floor(cwnd * share) + 1.0));
                 Growth::Done
             }
         } else {
             if waiting > high {
+                coverage_mark!("vegas.decrease");
                 self.shrink(cwnd - 1.0);
             } else if waiting < low {
+                coverage_mark!("vegas.increase");
                 self.window_mut().widen_segments(1.0);
             }
             Growth::Done
@@ -225,6 +229,7 @@ mod tests {
     use crate::cc::{Congestion, Params as _, event};
     use crate::law::start;
     use crate::slow_start::sample;
+    use ecnlab_base::coverage::must_reach;
 
     /// Vegas that has sent a hundred segments of 1000 bytes, with a window and a threshold in segments.
     fn vegas(cwnd: u64, ssthresh: u64) -> Vegas {
@@ -275,6 +280,7 @@ mod tests {
 
     #[test]
     fn the_window_follows_the_segments_that_wait() {
+        let _reached = must_reach(["vegas.increase", "vegas.decrease"]);
         // Of 10 segments at 119 ms: 10 · 19 / 100.001 = 1.9 wait, whole ones 1: fewer than 2. At 121 ms it is 2.1, at 150 ms 4.99,
         // at 151 ms 5.1: more than 4. ssthresh becomes three quarters of the window.
         assert_eq!(after(10, 5, 119), (11_000, 8_250));
@@ -288,6 +294,7 @@ mod tests {
 
     #[test]
     fn slow_start_ends_with_more_than_gamma_at_the_rate_of_the_path() {
+        let _reached = must_reach(["vegas.slow_start_ends"]);
         // 10 · 19 / 100.001 = 1.9: one waits. So it goes on.
         assert_eq!(after(10, 100, 119), (11_000, 100_000));
         // 2.1 wait. 10 · 100.001 / 121.001 = 8.26 segments fill the path, and one more.
@@ -306,6 +313,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_of_two_samples_is_reno_s() {
+        let _reached = must_reach(["vegas.few_samples"]);
         for (samples, cwnd) in [(2, 10_000), (3, 11_000)] {
             let mut law = vegas(10, 5);
             ack(&mut law, 100);

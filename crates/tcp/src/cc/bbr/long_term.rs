@@ -1,7 +1,7 @@
 //! Policers: two intervals in a row that begin and end with losses, lose a fifth and more, and deliver at the same rate, show
 //! a token bucket without tokens. Its rate is then the bandwidth, for 48 rounds (the kernel's bbr_lt_bw_sampling).
 
-use ecnlab_base::Time;
+use ecnlab_base::{Time, coverage_mark};
 
 use super::bandwidth::{Bandwidth, UNIT};
 
@@ -103,6 +103,7 @@ impl LongTerm {
         self.rounds += 1;
         let over = self.rounds >= LASTS;
         if over {
+            coverage_mark!("bbr.policer_ends");
             self.reset();
         }
         over
@@ -125,6 +126,7 @@ impl LongTerm {
     fn end_interval(&mut self, bw: Bandwidth, progress: &Progress, mss: u64) -> Option<Change> {
         if let Some(before) = self.bw.filter(|before| is_same(bw, *before, mss)) {
             self.bw = Some(bw.mean(before));
+            coverage_mark!("bbr.policer");
             (self.in_use, self.rounds) = (true, 0);
             return Some(Change::Policed);
         }
@@ -143,6 +145,7 @@ fn is_same(bw: Bandwidth, before: Bandwidth, mss: u64) -> bool {
 mod tests {
     use super::*;
     use ecnlab_base::Dur;
+    use ecnlab_base::coverage::must_reach;
 
     const MSS: u64 = 1_000;
 
@@ -257,6 +260,7 @@ mod tests {
 
     #[test]
     fn the_rate_of_a_policer_counts_for_48_rounds_of_probe_bw() {
+        let _reached = must_reach(["bbr.policer_ends"]);
         let mut bench = Bench::policed();
         bench.progress.probes_bandwidth = false;
         assert_eq!(bench.round(40, 0), None);

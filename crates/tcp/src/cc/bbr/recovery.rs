@@ -1,6 +1,8 @@
 //! The window in recovery (the kernel's bbr_set_cwnd_to_recover_or_restore): in its first round as much is sent as is
 //! delivered, then twice as much at most, and at its end the window is what it was before. Counts are segments.
 
+use ecnlab_base::coverage_mark;
+
 /// The congestion states that make a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum CaState {
@@ -76,9 +78,11 @@ impl Recovery {
         let state = self.state_now();
         let begins = state == CaState::Recovery && self.state != CaState::Recovery;
         if begins {
+            coverage_mark!("bbr.conservation");
             self.conserves = true;
             cwnd = in_flight + acked;
         } else if self.state >= CaState::Recovery && state < CaState::Recovery {
+            coverage_mark!("bbr.restored_window");
             self.conserves = false;
             cwnd = cwnd.max(self.saved);
         }

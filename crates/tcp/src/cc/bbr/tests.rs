@@ -1,5 +1,7 @@
 //! The law by hand: rounds of 100 ms, segments of 1000 bytes.
 
+use ecnlab_base::coverage::must_reach;
+
 use super::*;
 use crate::cc::{Amount, Params as _};
 use crate::registry::{RecoveryKind, WindowLaw};
@@ -196,6 +198,7 @@ fn rounds_limited_by_the_application_do_not_count_against_the_pipe_nor_lower_the
 
 #[test]
 fn draining_ends_when_no_more_is_in_flight_than_the_path_and_the_hosts_hold() {
+    let _reached = must_reach(["bbr.drain"]);
     let mut bench = Bench::new(1);
     [10, 20, 20, 20, 20].iter().for_each(|n| bench.round(*n));
     // 20, and room for the hosts: the rate is 20 · 10 · 88/256 = 68 kB/s, below 150 kB/s, so one segment three times, even.
@@ -280,6 +283,7 @@ fn the_window_is_two_products_and_room_for_the_hosts() {
 
 #[test]
 fn probe_rtt_comes_after_ten_seconds_without_a_lower_rtt_and_lasts_a_fifth_of_a_second_and_a_round() {
+    let _reached = must_reach(["bbr.probe_rtt", "bbr.probe_rtt_ends"]);
     let mut bench = Bench::probing(1);
     let rtt = |ms| move |sample: &mut AckSample| sample.last_rtt = Some(Dur::from_ms(ms));
     // The same RTT does not renew the estimate; the handshake ended at 100 ms.
@@ -349,6 +353,7 @@ fn restart(ms: u64) -> Sent {
 
 #[test]
 fn a_restart_after_silence_paces_at_the_bandwidth_and_puts_probe_rtt_off() {
+    let _reached = must_reach(["bbr.restart_after_silence"]);
     let mut bench = in_phase(0);
     bench.law.0.pace(320);
     bench.law.on_idle_restart(1_000);
@@ -395,6 +400,7 @@ fn silence_ends_probe_rtt_and_the_phase_counts_from_the_last_delivery() {
 
 #[test]
 fn losses_and_marks_leave_the_window_and_a_timeout_leaves_four_segments() {
+    let _reached = must_reach(["bbr.timeout"]);
     let mut bench = Bench::new(1);
     [10, 20, 20].iter().for_each(|n| bench.round(*n));
     let (state, pipe) = (bench.law.state(), bench.law.0.pipe);
@@ -467,6 +473,7 @@ fn a_timeout_forgets_how_full_the_pipe_is() {
 
 #[test]
 fn a_fast_recovery_conserves_packets_for_a_round_that_begins_with_it() {
+    let _reached = must_reach(["bbr.conservation", "bbr.restored_window"]);
     let mut bench = Bench::new(1);
     [10, 20].iter().for_each(|n| bench.round(*n));
     bench.law.on_congestion(&crate::cc::event(Congestion::Loss, 5_000));
@@ -490,6 +497,7 @@ fn a_fast_recovery_conserves_packets_for_a_round_that_begins_with_it() {
 
 #[test]
 fn an_undo_looks_for_the_full_pipe_anew_and_restores_the_threshold() {
+    let _reached = must_reach(["bbr.undo"]);
     let mut bench = Bench::new(1);
     [10, 20, 20].iter().for_each(|n| bench.round(*n));
     let before = CcState { cwnd: 99 * MSS, ssthresh: 77 * MSS };
@@ -503,6 +511,7 @@ fn an_undo_looks_for_the_full_pipe_anew_and_restores_the_threshold() {
 
 #[test]
 fn the_rate_of_a_policer_is_the_bandwidth() {
+    let _reached = must_reach(["bbr.policer"]);
     let mut bench = in_phase(0);
     // A fifth and more of 20 is lost in each of two intervals: four rounds with the first, then four.
     for _ in 0..8 {
